@@ -1,0 +1,37 @@
+# Two commands matter: `make run` and `make test`. Everything else is theirs, or for those who change the code.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+# Where torch comes from, if not from the default index: an index of CPU-only builds spares a few gigabytes.
+TORCH_INDEX ?=
+STAMP := $(VENV)/.installed
+
+.PHONY: setup run test lint bench clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet -c constraints.txt torch $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[cpu,postgres,dev]'
+	touch $(STAMP)
+
+run: setup
+	$(BIN)/spanseek index --collection sample --source samples/documents
+	$(BIN)/spanseek serve
+
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python -m benchmarks.indexing --source samples/documents
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

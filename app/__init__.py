@@ -1,0 +1,1 @@
+"""Answering: the search itself, HTTP, the command line, evaluation."""

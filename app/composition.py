@@ -1,0 +1,29 @@
+"""Settings made into the objects that the command line and the server share."""
+
+from app.search.encoders import Encoders
+from app.search.service import SearchService
+from app.settings import Settings
+from indexer.catalog.repository import Catalog
+from indexer.engine.base import Engine
+from indexer.engine.scan import ScanEngine
+from indexer.store import Store
+
+
+def open_store(settings: Settings) -> Store:
+    """The collections of the data folder, with the catalog that lists them. The caller closes the catalog."""
+    return Store(settings.data_dir, Catalog(settings.catalog_url))
+
+
+def make_engine(settings: Settings) -> Engine:
+    """The engine the settings name."""
+    if settings.engine == "materialized":
+        # Imported here because the scan needs no FAISS.
+        from indexer.ann.materialized import MaterializedEngine
+
+        return MaterializedEngine(settings.materialized_limit_mb * 2**20)
+    return ScanEngine()
+
+
+def make_search(settings: Settings, store: Store) -> SearchService:
+    """The search over a store's collections."""
+    return SearchService(store, Encoders(settings.encoder_options), make_engine(settings))

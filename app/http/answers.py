@@ -1,0 +1,117 @@
+"""What searches answer: models that document it, and functions that write it fast.
+
+The models never see an answer: checking what the search has just made would cost more than the rest of HTTP.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from app.search.types import Mode, SearchAnswer, ThresholdOn, answer_as_json
+
+
+class ContextBody(BaseModel):
+    """The hit's surroundings; `text[start:end]` of them, in code points, is the hit."""
+
+    text: str
+    start: int
+    end: int
+
+
+class UnitBody(BaseModel):
+    """What one unit adds to the cosine of its span."""
+
+    start: int
+    end: int
+    text: str
+    contribution: float
+
+
+class ExplanationBody(BaseModel):
+    """The cosine, and the units' contributions that add up to it."""
+
+    cosine: float
+    units: list[UnitBody]
+
+
+class HitBody(BaseModel):
+    """A span found. `text` is what stands in the document between `start` and `end`."""
+
+    document_id: str
+    start: int = Field(description="Where the span starts in the document, in `offset_unit`s.")
+    end: int = Field(description="Where it ends; this position is no more part of it.")
+    text: str
+    score: float = Field(description="Calibrated similarity, 0 to 1.")
+    raw: float = Field(description="(1 + cosine) / 2; hits are ordered by it.")
+    mode: Mode
+    rank: int = Field(description="1 is the best.")
+    metadata: dict[str, Any] = Field(description="The document's metadata.")
+    part_metadata: dict[str, Any] | None = Field(None, description="The part's metadata; absent if empty.")
+    context: ContextBody | None = Field(None, description="Absent unless asked for.")
+    explanation: ExplanationBody | None = Field(None, description="Absent unless asked for.")
+
+
+class ThresholdBody(BaseModel):
+    """The threshold that was applied; null means none."""
+
+    value: float | None
+    on: ThresholdOn
+
+
+class AnswerBody(BaseModel):
+    """Hits, best first, all from one generation of the collection."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "hits": [
+                        {
+                            "document_id": "call-17",
+                            "start": 42,
+                            "end": 62,
+                            "text": "stop my monthly plan",
+                            "score": 0.87,
+                            "raw": 0.87,
+                            "mode": "best_span",
+                            "rank": 1,
+                            "metadata": {"kind": "conversation"},
+                            "part_metadata": {"speaker": "customer"},
+                        }
+                    ],
+                    "generation": 3,
+                    "threshold": {"value": 0.8, "on": "score"},
+                    "took_ms": 11.4,
+                }
+            ]
+        }
+    )
+
+    hits: list[HitBody]
+    generation: int
+    threshold: ThresholdBody
+    took_ms: float
+
+
+class BatchAnswerBody(BaseModel):
+    """One answer for every query, in their order."""
+
+    results: list[AnswerBody]
+
+
+def answer_response(found: SearchAnswer) -> Response:
+    """The answer to one query."""
+    return json_response(answer_as_json(found))
+
+
+def batch_response(found: Iterable[SearchAnswer]) -> Response:
+    """The answer to several queries."""
+    return json_response({"results": [answer_as_json(each) for each in found]})
+
+
+def json_response(body: object) -> Response:
+    """JSON without NaN and infinities, whatever happens: JSON has no words for them."""
+    return Response(to_json(body, inf_nan_mode="null"), media_type="application/json")

@@ -1,0 +1,115 @@
+"""What a running server holds: encoders, collections and the search over them.
+
+Opened when first needed and, where that failed, tried again by the next request: a server whose database or model is
+missing starts, says so, and gets well by itself when they come.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+
+from app.http.guard import internal_error
+from app.search.concurrent import ConcurrentSearch
+from app.search.service import SearchService
+from indexer.catalog import schema
+from indexer.errors import CatalogUnavailable
+from indexer.store import Store
+from models.errors import InvalidInput, SpanseekError
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Makers:
+    """How the parts of a backend are made."""
+
+    load_encoder: Callable[[], object]
+    open_store: Callable[[], Store]
+    make_service: Callable[[Store], SearchService]
+    warm_up_engine: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one request may ask for."""
+
+    queue: int
+    deadline_s: float
+    batch: int
+
+
+class Backend:
+    """One a server. All methods may block: call them in threads, not on the event loop."""
+
+    def __init__(self, makers: Makers, limits: Limits) -> None:
+        self.limits = limits
+        self._makers = makers
+        self._opened: tuple[Store, ConcurrentSearch] | None = None
+        self._lock = Lock()
+
+    @property
+    def store(self) -> Store:
+        """The collections. Raises ``CatalogUnavailable`` where their database cannot be opened."""
+        return self._open()[0]
+
+    @property
+    def search(self) -> ConcurrentSearch:
+        """The search over them; does not block once the store is open."""
+        return self._open()[1]
+
+    def checks(self) -> Mapping[str, SpanseekError | None]:
+        """What answering needs, and what is wrong with it."""
+        return {
+            "database": _error_of(lambda: schema.check(self.store.catalog)),
+            "encoder": _error_of(self._makers.load_encoder),
+        }
+
+    def warm_up(self) -> None:
+        """Open and load everything now, so that no request waits for it. What fails is logged."""
+        for name, error in self.checks().items():
+            if error is not None:
+                _log.error("not ready, %s: %s %s", name, error, error.hint)
+        try:
+            self._makers.warm_up_engine()
+        except OSError as error:  # nowhere to put a temporary file; searches need none
+            _log.warning("the first search will be slow: %s", error)
+
+    def waiting(self) -> Mapping[str, int]:
+        """How many searches wait, by lane."""
+        opened = self._opened
+        return opened[1].waiting if opened else {}
+
+    def close(self) -> None:
+        """Finish what was begun and let go of everything."""
+        with self._lock:
+            if self._opened is not None:
+                store, search = self._opened
+                search.close()
+                store.catalog.close()
+
+    def _open(self) -> tuple[Store, ConcurrentSearch]:
+        if self._opened is None:
+            with self._lock:
+                if self._opened is None:
+                    self._opened = self._make()
+        return self._opened
+
+    def _make(self) -> tuple[Store, ConcurrentSearch]:
+        try:
+            store = self._makers.open_store()
+        except InvalidInput as error:  # a setting of the operator's, no fault of the request
+            raise CatalogUnavailable(str(error), hint=error.hint) from error
+        service = self._makers.make_service(store)
+        return store, ConcurrentSearch(service, queue_limit=self.limits.queue)
+
+
+def _error_of(check: Callable[[], object]) -> SpanseekError | None:
+    try:
+        check()
+    except SpanseekError as error:
+        return error
+    except Exception:  # noqa: BLE001  a broken model must not keep the server from saying so
+        _log.exception("a check failed in a way that was not foreseen")
+        return internal_error()
+    return None

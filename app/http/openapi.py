@@ -1,0 +1,75 @@
+"""What the OpenAPI document says beyond what FastAPI reads from the routes: problems, in their own media type."""
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+
+from app.http.errors import MEDIA_TYPE, problem
+from app.http.faults import BadJson, BodyTooLarge, Forbidden, Unauthenticated
+from app.http.schemas import FieldError, Problem
+from app.search.errors import DeadlineExceeded, QueueFull
+from indexer.errors import CatalogUnavailable, CollectionNotFound, RecipeMismatch
+from models.errors import InvalidInput, SpanseekError
+
+DESCRIPTION = """\
+Spanseek finds the phrase, not the page: give an origin phrase, get the spans of text, anywhere in a collection, that
+mean the same, with exact offsets and a similarity from 0 to 1.
+
+Errors are problem+json (RFC 9457) with a stable `code` and a `hint`. Where API keys are in use, send one as
+`Authorization: Bearer <key>`.
+"""
+
+TAGS = [
+    {"name": "search", "description": "Find spans."},
+    {"name": "collections", "description": "See what can be searched."},
+    {"name": "health", "description": "Watch the server."},
+]
+
+_REF = "#/components/schemas/{model}"
+
+_EXAMPLES: dict[int, SpanseekError] = {
+    400: BadJson("The body is not JSON.", hint="Send one JSON object, encoded in UTF-8."),
+    401: Unauthenticated("This server asks for an API key.", hint="Send the header `Authorization: Bearer <key>`."),
+    403: Forbidden("This API key lacks the scope search.", hint="Create one that has it."),
+    404: CollectionNotFound("There is no collection 'sampel'", hint="There is: sample.", field="collection"),
+    409: RecipeMismatch(
+        "The collection was indexed with another encoder.", hint="Serve with that one.", field="collection"
+    ),
+    413: BodyTooLarge("The body is larger than 8388608 bytes.", hint="Send less at once."),
+    422: InvalidInput(
+        "It holds nothing but white space.",
+        hint="`errors` names every field that must be changed.",
+        field="text",
+    ),
+    429: QueueFull("256 requests are waiting already.", hint="Send fewer at once, or retry later."),
+    503: CatalogUnavailable("The catalog does not answer.", hint="Check that the database is up."),
+    504: DeadlineExceeded("No answer within 10 s.", hint="Retry, or ask for fewer queries at once."),
+}
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The error answers of a route, as FastAPI's ``responses``."""
+    return {status: _documented(status) for status in statuses}
+
+
+def describe_problems(app: FastAPI) -> None:
+    """Put the schema that :func:`problems` refers to into the application's OpenAPI document."""
+    plain = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        fresh = app.openapi_schema is None
+        document = plain()
+        if fresh:
+            schemas = document.setdefault("components", {}).setdefault("schemas", {})
+            for model in (FieldError, Problem):
+                schema = model.model_json_schema(ref_template=_REF)
+                schemas[model.__name__] = {key: value for key, value in schema.items() if key != "$defs"}
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way
+
+
+def _documented(status: int) -> dict[str, Any]:
+    content = {"schema": {"$ref": _REF.format(model="Problem")}, "example": problem(_EXAMPLES[status])}
+    return {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: content}}

@@ -1,0 +1,172 @@
+"""What requests may hold. Strict: a wrong type or an unknown field is refused, never guessed at."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, PlainValidator
+
+from app.search.types import MAX_CONTEXT, MAX_TOP_K, Mode, SearchRequest, ThresholdOn
+from indexer.engine.wanted import Filter, Grouping
+from indexer.segments.text import OffsetUnit
+
+MAX_TEXT = 10_000
+MAX_DIM = 8192
+MAX_NAME = 200
+
+
+def _carriable(text: str) -> str:
+    """Refuse what databases and encodings cannot carry."""
+    if "\0" in text:
+        raise ValueError("It holds a NUL character.")
+    if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise ValueError("It holds half of a surrogate pair.")
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("It holds nothing but white space.")
+    return text
+
+
+def _scalar(value: object) -> object:
+    """A metadata value to compare with. A plain function, because a union would report one error a member."""
+    if isinstance(value, str):
+        return _carriable(value)
+    if isinstance(value, float) and value - value != 0:
+        raise ValueError("It must be a finite number.")
+    if value is not None and not isinstance(value, bool | int | float):
+        raise ValueError("It must be a string, a number, true, false or null.")
+    return value
+
+
+CollectionName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_carriable)]
+QueryText = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_TEXT),
+    AfterValidator(_carriable),
+    AfterValidator(_not_blank),
+]
+Scalar = Annotated[
+    str | int | float | bool | None,
+    PlainValidator(_scalar, json_schema_input_type=str | int | float | bool | None),
+]
+Wanted = dict[Annotated[str, AfterValidator(_carriable)], Scalar]
+
+
+class Body(BaseModel):
+    """What all request bodies have in common."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class FilterBody(Body):
+    """Metadata that must be equal, key by key."""
+
+    document: Wanted = Field({}, description="What the document's metadata must hold.")
+    part: Wanted = Field({}, description="What the metadata of the hit's part must hold.")
+
+
+class SearchBody(Body):
+    """One query: a text or a vector, and which hits are wanted of it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"collection": "sample", "text": "cancel my subscription"},
+                {
+                    "collection": "sample",
+                    "text": "cancel my subscription",
+                    "top_k": 5,
+                    "group_by": "document",
+                    "threshold": 0.8,
+                    "filter": {"document": {"kind": "conversation"}, "part": {"speaker": "customer"}},
+                    "offset_unit": "utf16",
+                    "context": 80,
+                    "explain": True,
+                },
+            ]
+        }
+    )
+
+    collection: CollectionName = Field(description="The collection to search.")
+    text: QueryText | None = Field(
+        None, description="The origin phrase. Give this or `vector`; it must fit into one window of the encoder."
+    )
+    vector: list[FiniteFloat] | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_DIM,
+        description="A query vector of the collection's dimension, of any length but zero, instead of `text`.",
+    )
+    mode: Mode = Field("best_span", description="How to search.")
+    top_k: int = Field(10, ge=1, le=MAX_TOP_K, description="At most so many hits.")
+    group_by: Grouping = Field(
+        "span", description="Keep all spans that do not overlap, or the best of each part or document."
+    )
+    threshold: FiniteFloat | None = Field(None, ge=0, le=1, description="No hit lies under this.")
+    threshold_on: ThresholdOn = Field("score", description="Which scale the threshold is on.")
+    filter: FilterBody = Field(FilterBody(), description="Where to search.")
+    offset_unit: OffsetUnit = Field(
+        "codepoint",
+        description="What `start` and `end` count: code points (Python), UTF-16 units (JavaScript, Java) or "
+        "UTF-8 bytes (Go, Rust).",
+    )
+    context: int = Field(0, ge=0, le=MAX_CONTEXT, description="So many characters around each hit, within its part.")
+    explain: bool = Field(False, description="Say what each unit of a hit adds to its cosine.")
+
+    def request(self) -> SearchRequest:
+        """The body as the search understands it."""
+        return SearchRequest(
+            collection=self.collection,
+            text=self.text,
+            vector=None if self.vector is None else tuple(self.vector),
+            mode=self.mode,
+            top_k=self.top_k,
+            group_by=self.group_by,
+            threshold=self.threshold,
+            threshold_on=self.threshold_on,
+            filter=Filter(self.filter.document, self.filter.part),
+            offset_unit=self.offset_unit,
+            context=self.context,
+            explain=self.explain,
+        )
+
+
+class BatchBody(Body):
+    """Several queries, answered together."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "queries": [
+                        {"collection": "sample", "text": "cancel my subscription"},
+                        {"collection": "sample", "text": "the parcel never came", "top_k": 3},
+                    ]
+                }
+            ]
+        }
+    )
+
+    queries: list[SearchBody] = Field(
+        min_length=1, description="The queries; the server's settings say how many at most."
+    )
+
+
+class FieldError(BaseModel):
+    """A field that must be changed, and why."""
+
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """An error, as RFC 9457 has it, with a stable code and a hint."""
+
+    type: str = Field(description="Names the kind of error, as `code` does.")
+    title: str = Field(description="What all errors of this kind have in common.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="What went wrong this time.")
+    code: str = Field(description="Stable; programs may depend on it.")
+    hint: str = Field(description="What to do next; may be empty.")
+    errors: list[FieldError] = Field([], description="Which fields are at fault, if any are.")

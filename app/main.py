@@ -1,0 +1,81 @@
+"""The web application: settings in, a FastAPI application out. Nothing happens at import."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib.metadata import PackageNotFoundError, version
+
+from fastapi import FastAPI
+
+from app.composition import make_engine, open_store
+from app.http import collections, health, metrics, search
+from app.http.backend import Backend, Limits, Makers
+from app.http.errors import add_error_handlers
+from app.http.guard import Guard
+from app.http.limits import BodyLimit
+from app.http.metrics import Measure, Metrics
+from app.http.openapi import DESCRIPTION, TAGS, describe_problems
+from app.search.encoders import Encoders
+from app.search.service import SearchService
+from app.settings import Settings
+from indexer.engine.base import Engine
+from indexer.engine.warm import warm_up
+
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: Engine | None = None) -> FastAPI:
+    """The application; it opens and loads when it starts, and says in ``/health/ready`` what it lacks.
+
+    ``encoders`` and ``engine`` replace those that the settings name, for callers that have them already.
+    """
+    backend = _backend(settings, encoders or Encoders(settings.encoder_options), engine)
+    figures = Metrics(backend.waiting)
+    app = FastAPI(
+        title="Spanseek",
+        version=_version(),
+        description=DESCRIPTION,
+        openapi_tags=TAGS,
+        lifespan=_lifespan(backend),
+        generate_unique_id_function=lambda route: route.name,
+    )
+    app.state.backend, app.state.metrics = backend, figures
+    for resource in (search, collections, health, metrics):
+        app.include_router(resource.router)
+    add_error_handlers(app)
+    describe_problems(app)
+    # The last one added sees requests first.
+    app.add_middleware(BodyLimit, limit=settings.body_limit_bytes)
+    app.add_middleware(Guard)
+    app.add_middleware(Measure, metrics=figures)
+    return app
+
+
+def _backend(settings: Settings, encoders: Encoders, engine: Engine | None) -> Backend:
+    chosen = engine or make_engine(settings)
+    makers = Makers(
+        load_encoder=lambda: encoders.load(settings.encoder),
+        open_store=lambda: open_store(settings),
+        make_service=lambda store: SearchService(store, encoders, chosen),
+        warm_up_engine=lambda: warm_up(chosen),
+    )
+    return Backend(makers, Limits(settings.queue_limit, settings.deadline_s, settings.batch_limit))
+
+
+def _lifespan(backend: Backend) -> Lifespan:
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await asyncio.to_thread(backend.warm_up)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(backend.close)
+
+    return lifespan
+
+
+def _version() -> str:
+    try:
+        return version("spanseek")
+    except PackageNotFoundError:  # run from a checkout that was never installed
+        return "0"

@@ -1,0 +1,1 @@
+"""The search itself: encode, engine, threshold, texts, hits. No HTTP, no SQL."""

@@ -1,0 +1,86 @@
+"""Searches from many callers at once: prepare and finish in any thread, encode and scan in their lanes."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import TypeVar
+
+from app.search.errors import DeadlineExceeded
+from app.search.lanes import Lane
+from app.search.service import Encoded, Prepared, SearchService
+from app.search.types import SearchAnswer, SearchRequest
+from indexer.engine.base import ScoredSpan
+from models.errors import SpanseekError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class ConcurrentSearch:
+    """The asynchronous face of a ``SearchService``; the event loop only ever waits."""
+
+    def __init__(self, service: SearchService, *, queue_limit: int = 256) -> None:
+        self._service = service
+        self._encode: Lane[Prepared, Encoded] = Lane("encode", service.encode, limit=queue_limit)
+        self._scan: Lane[Encoded, list[ScoredSpan]] = Lane("scan", service.scan, limit=queue_limit)
+
+    def close(self) -> None:
+        """Finish what is queued, then stop."""
+        self._encode.close()
+        self._scan.close()
+
+    async def search(self, request: SearchRequest, deadline_s: float) -> SearchAnswer:
+        """Answer one request. Raises ``DeadlineExceeded`` when its time is up; work not begun is dropped then."""
+        try:
+            async with asyncio.timeout(deadline_s):
+                return await self._answer(request)
+        except TimeoutError:
+            raise DeadlineExceeded(
+                f"No answer within {deadline_s:g} s.", hint="Retry, or ask for fewer queries at once."
+            ) from None
+
+    async def search_all(self, requests: Sequence[SearchRequest], deadline_s: float) -> list[SearchAnswer]:
+        """Answer many requests together; the first error is raised, and stops the rest.
+
+        A field that it names is one of ``queries[number]``.
+        """
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(self._search_one_of(number, request, deadline_s))
+                    for number, request in enumerate(requests)
+                ]
+        except ExceptionGroup as errors:
+            raise _first_foreseen(errors) from None
+        return [task.result() for task in tasks]
+
+    @property
+    def waiting(self) -> Mapping[str, int]:
+        """How many requests wait in every lane."""
+        return {"encode": self._encode.waiting, "scan": self._scan.waiting}
+
+    async def _search_one_of(self, number: int, request: SearchRequest, deadline_s: float) -> SearchAnswer:
+        try:
+            return await self.search(request, deadline_s)
+        except SpanseekError as error:
+            if error.field is None:
+                raise
+            located = copy(error)  # A lane may give one error to many callers.
+            located.field = f"queries[{number}].{error.field}"
+            raise located from error
+
+    async def _answer(self, request: SearchRequest) -> SearchAnswer:
+        prepared = await asyncio.to_thread(self._service.prepare, request)
+        encoded = await _through(self._encode, prepared)
+        spans = await _through(self._scan, encoded)
+        return await asyncio.to_thread(self._service.finish, encoded, spans)
+
+
+async def _through(lane: Lane[Item, Result], item: Item) -> Result:
+    return await asyncio.wrap_future(lane.submit(item))
+
+
+def _first_foreseen(errors: ExceptionGroup[Exception]) -> Exception:
+    """The first error that Spanseek raised on purpose; the whole group where there is none."""
+    foreseen, others = errors.split(SpanseekError)
+    return errors if foreseen is None or others is not None else foreseen.exceptions[0]

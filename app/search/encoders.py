@@ -1,0 +1,45 @@
+"""The encoders that queries need, loaded once and checked against the collections they are used for."""
+
+from collections.abc import Mapping
+from threading import Lock
+from typing import Self
+
+from indexer.errors import RecipeMismatch
+from indexer.types import Recipe
+from models.encoders.base import Encoder
+from models.encoders.registry import EncoderOptions, load_encoder
+
+
+class Encoders:
+    """Encoders by name, loaded at first use."""
+
+    def __init__(self, options: EncoderOptions) -> None:
+        self._options = options
+        self._loaded: dict[str, Encoder] = {}
+        self._lock = Lock()
+
+    @classmethod
+    def of(cls, loaded: Mapping[str, Encoder]) -> Self:
+        """Encoders that have been loaded already."""
+        encoders = cls(EncoderOptions())
+        encoders._loaded.update(loaded)
+        return encoders
+
+    def load(self, name: str) -> Encoder:
+        """The encoder of this name."""
+        with self._lock:
+            if name not in self._loaded:
+                self._loaded[name] = load_encoder(name, self._options)
+            return self._loaded[name]
+
+    def matching(self, recipe: Recipe) -> Encoder:
+        """The encoder that made a collection; raises ``RecipeMismatch`` where its weights have changed since."""
+        encoder = self.load(recipe.encoder)
+        if encoder.fingerprint != recipe.fingerprint:
+            raise RecipeMismatch(
+                f"The collection was indexed with {recipe.encoder} {recipe.fingerprint}; "
+                f"this server has {encoder.fingerprint}.",
+                hint="Serve with the weights it was indexed with, or index its documents into a new collection.",
+                field="collection",
+            )
+        return encoder

@@ -1,0 +1,116 @@
+"""What a caller asks and what is answered, whichever way they came."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+from indexer.engine.wanted import Filter, Grouping
+from indexer.segments.text import OffsetUnit
+from models.types import JsonValue
+
+Mode = Literal["best_span", "maxsim", "facets"]
+ThresholdOn = Literal["score", "raw"]
+
+MAX_TOP_K = 1000
+MAX_CONTEXT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One query: a text or a vector, and which hits are wanted of it."""
+
+    collection: str
+    text: str | None = None
+    vector: tuple[float, ...] | None = None
+    mode: Mode = "best_span"
+    top_k: int = 10
+    group_by: Grouping = "span"
+    threshold: float | None = None
+    threshold_on: ThresholdOn = "score"
+    filter: Filter = field(default_factory=Filter)
+    offset_unit: OffsetUnit = "codepoint"
+    context: int = 0
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The hit's surroundings within its part; ``text[start:end]`` of them, in code points, is the hit."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnitContribution:
+    """What one unit adds to the cosine of its span."""
+
+    start: int
+    end: int
+    text: str
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The cosine, and the units' contributions that add up to it."""
+
+    cosine: float
+    units: tuple[UnitContribution, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A span found: where it stands, what it says, and how similar it is to the query."""
+
+    document_id: str
+    start: int
+    end: int
+    text: str
+    score: float
+    raw: float
+    mode: Mode
+    rank: int
+    metadata: Mapping[str, JsonValue]
+    part_metadata: Mapping[str, JsonValue] | None = None
+    context: Context | None = None
+    explanation: Explanation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UsedThreshold:
+    """The threshold that was applied, and on which scale; no value means that none was."""
+
+    value: float | None
+    on: ThresholdOn
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """Hits, best first, from one generation of the collection."""
+
+    hits: tuple[Hit, ...]
+    generation: int
+    threshold: UsedThreshold
+    took_ms: float
+
+
+def answer_as_json(answer: SearchAnswer) -> dict[str, JsonValue]:
+    """The answer as every interface shows it; what a hit was not asked for is left out of it."""
+    return {
+        "hits": [_hit_as_json(hit) for hit in answer.hits],
+        "generation": answer.generation,
+        "threshold": asdict(answer.threshold),
+        "took_ms": answer.took_ms,
+    }
+
+
+def _hit_as_json(hit: Hit) -> dict[str, JsonValue]:
+    # Shallow: `asdict` would copy every hit's metadata, at ten times the cost.
+    values = {name: getattr(hit, name) for name in Hit.__slots__}
+    if hit.context is not None:
+        values["context"] = asdict(hit.context)
+    if hit.explanation is not None:
+        values["explanation"] = asdict(hit.explanation)
+    return {name: value for name, value in values.items() if value is not None}

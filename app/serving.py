@@ -1,0 +1,121 @@
+"""The server process: checks what can be checked, then serves until it is told to stop."""
+
+import logging
+import math
+import socket
+from contextlib import closing
+from ipaddress import ip_address
+from types import FrameType
+
+import uvicorn
+
+from app.composition import open_store
+from app.main import create_app
+from app.search.encoders import Encoders
+from app.settings import Settings
+from indexer.catalog import schema
+from indexer.catalog.keys import any_keys
+from indexer.catalog.repository import Catalog
+from indexer.engine.kernels import threading_layer
+from models.errors import InvalidInput, SpanseekError
+
+_log = logging.getLogger(__name__)
+
+
+class AddressUnavailable(SpanseekError):
+    """The server cannot listen on the address that the settings name."""
+
+    code = "address_unavailable"
+
+
+class KeysRequired(SpanseekError):
+    """The server would be open to the network, and asks nobody for a key."""
+
+    code = "keys_required"
+
+
+def serve(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT, then finish what was begun and return.
+
+    Raises a ``SpanseekError`` that says what to do where the server could not answer, or should not.
+    """
+    _set_up_logging(settings.log_level)
+    with closing(open_store(settings).catalog) as catalog:
+        schema.check(catalog)
+        refuse_open_doors(settings.host, catalog)
+    encoders = Encoders(settings.encoder_options)
+    encoders.load(settings.encoder)
+    _check_threads()
+    with _listen(settings.host, settings.port) as listening:
+        _log.info("Spanseek serves on %s", _url(listening))
+        _server(settings, encoders).run(sockets=[listening])
+
+
+def refuse_open_doors(host: str, catalog: Catalog) -> None:
+    """Raise ``KeysRequired`` where anybody in the network could search without a key."""
+    if not _is_loopback(host) and not any_keys(catalog):
+        raise KeysRequired(
+            f"There is no API key yet, so that everybody who reaches {host} could search.",
+            hint="Make one with `spanseek keys create --name NAME --scope search`, or serve on 127.0.0.1.",
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _check_threads() -> None:
+    layer = threading_layer()
+    if layer == "workqueue":
+        _log.warning("numba runs on its workqueue layer: searches take turns. Install tbb or OpenMP.")
+    else:
+        _log.info("numba runs on its %s layer", layer)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise AddressUnavailable(
+            f"Cannot listen on {host}, port {port}: {error.strerror or error}",
+            hint="Choose another with --host and --port, or stop the server that has it.",
+        ) from error
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _server(settings: Settings, encoders: Encoders) -> uvicorn.Server:
+    config = uvicorn.Config(
+        create_app(settings, encoders=encoders),
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=math.ceil(settings.deadline_s),
+    )
+    return _Server(config)
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn, but that stopping when told to is no failure: it would raise the signal again once it has stopped."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop after the requests at hand; told a second time, without them."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def _set_up_logging(level: str) -> None:
+    known = logging.getLevelNamesMapping()
+    if level.upper() not in known:
+        raise InvalidInput(
+            f"There is no log level {level!r}.",
+            hint="Set SPANSEEK_LOG_LEVEL to debug, info, warning or error.",
+            field="log_level",
+        )
+    logging.basicConfig(level=known[level.upper()], format="%(asctime)s %(levelname)s %(name)s: %(message)s")

@@ -1,0 +1,51 @@
+"""Settings, from the environment (``SPANSEEK_...``) or a file ``.env``. Only composition roots read them."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from models.encoders.registry import EncoderOptions
+from models.packages import DEFAULT
+
+
+class Settings(BaseSettings):
+    """Every setting, its default and its meaning; ``docs/settings.md`` lists them."""
+
+    model_config = SettingsConfigDict(env_prefix="SPANSEEK_", env_file=".env", extra="ignore", frozen=True)
+
+    data_dir: Path = Field(Path("data"), description="Where everything is kept: segments and the embedded catalog.")
+    database_url: str = Field(
+        "", description="The catalog's database: empty for SQLite in the data folder, or postgresql://..."
+    )
+    encoder: str = Field("slice", description="Encoder of new collections: slice, untrained or hashing.")
+    backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
+    weights: Path | None = Field(None, description="Folder of trained SLICE weights, instead of those shipped.")
+    device: str = Field("auto", description="Where encoders run: auto, cpu or cuda.")
+    engine: Literal["scan", "materialized"] = Field("scan", description="Search engine: scan or materialized.")
+    materialized_limit_mb: int = Field(
+        4096, gt=0, description="Memory the materialized engine may use for span vectors, in MiB."
+    )
+    segment_units: int = Field(
+        500_000,
+        gt=0,
+        description="Units after which indexing publishes a segment; an interruption loses at most that.",
+    )
+    host: str = Field("127.0.0.1", description="Address to serve on; any but loopback needs an API key first.")
+    port: int = Field(8000, ge=0, le=65535, description="Port to serve on.")
+    queue_limit: int = Field(256, gt=0, description="Searches that may wait; one more is answered 429.")
+    deadline_s: float = Field(10.0, gt=0, description="Seconds after which a request is answered 504.")
+    body_limit_bytes: int = Field(8 * 2**20, gt=0, description="Largest request body; a larger one is answered 413.")
+    batch_limit: int = Field(100, gt=0, description="Most queries in one POST /search/batch.")
+    log_level: str = Field("info", description="debug, info, warning or error.")
+
+    @property
+    def catalog_url(self) -> str:
+        """The database to use: the one that is set, or SQLite in the data folder."""
+        return self.database_url or f"sqlite:///{self.data_dir / 'catalog.sqlite3'}"
+
+    @property
+    def encoder_options(self) -> EncoderOptions:
+        """What the operator decided about encoders."""
+        return EncoderOptions(self.backbone, self.weights, self.device)

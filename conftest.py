@@ -1,0 +1,49 @@
+"""Before anything is imported: shapes are checked while tests run, and no setting of the machine leaks in."""
+
+import os
+
+import hypothesis
+import pytest
+from jaxtyping import install_import_hook
+
+import tests.checking  # noqa: F401  the hook looks its checker up, but does not import it
+
+# ``indexer.engine.kernels`` is left out: numba compiles it, and its wrappers' shapes are the callers' as well.
+CHECKED = [
+    "models",
+    "indexer.ann",
+    "indexer.documents",
+    "indexer.encode",
+    "indexer.engine.base",
+    "indexer.engine.scan",
+    "indexer.engine.selection",
+    "indexer.engine.snapshot",
+    "indexer.engine.wanted",
+    "indexer.engine.warm",
+    "indexer.segments",
+    "indexer.types",
+    "indexer.windows",
+]
+install_import_hook(CHECKED, "tests.checking.checked")
+
+for name in [name for name in os.environ if name.startswith("SPANSEEK_")]:
+    del os.environ[name]
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+hypothesis.settings.register_profile(
+    "spanseek",
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    database=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
+)
+hypothesis.settings.load_profile("spanseek")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _two_threads() -> None:
+    """More threads than this only wait for each other on the models that tests use."""
+    import torch
+
+    torch.set_num_threads(min(2, os.cpu_count() or 1))

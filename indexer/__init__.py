@@ -1,0 +1,1 @@
+"""How vectors become searchable files, and how these files are searched."""

@@ -1,0 +1,136 @@
+"""The papers' literal form: every span vector in a FAISS flat index. An oracle, and an option for small collections."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+import faiss
+import numpy as np
+from jaxtyping import Float32, Int
+
+from indexer.engine.base import ScoredSpan
+from indexer.engine.selection import ExactSpans, choose
+from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.wanted import Filter, Selection
+from indexer.errors import EngineMemoryLimit
+from models.ops.quantization import dequantize
+from models.ops.similarity import normalize
+from models.ops.spans import enumerate_spans, has_direction, span_sums
+from models.types import QueryVectors
+
+_NO_UNITS: Int[np.ndarray, " 0"] = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class SpanIndex:
+    """All spans of one segment and their unit-length vectors."""
+
+    spans: Int[np.ndarray, "spans 2"]
+    index: faiss.IndexFlatIP
+
+
+class MaterializedEngine:
+    """Exact search over materialised spans; refuses collections whose spans would not fit ``limit_bytes``."""
+
+    name = "materialized"
+
+    def __init__(self, limit_bytes: int = 4 * 2**30) -> None:
+        self._limit_bytes = limit_bytes
+        self._indexes: dict[Path, SpanIndex] = {}
+        self._lock = Lock()
+
+    def search(self, snapshot: Snapshot, queries: QueryVectors, wanted: Selection) -> list[list[ScoredSpan]]:
+        """For every unit-length query its wanted spans, best first."""
+        indexes = self._open(snapshot)
+        return [self._search_one(snapshot.views, indexes, query, wanted) for query in queries]
+
+    def _search_one(
+        self,
+        views: Sequence[SegmentView],
+        indexes: Sequence[SpanIndex],
+        query: Float32[np.ndarray, " dim"],
+        wanted: Selection,
+    ) -> list[ScoredSpan]:
+        found = [_search_segment(view, index, query, wanted) for view, index in zip(views, indexes, strict=True)]
+        return choose(found, wanted)
+
+    def _open(self, snapshot: Snapshot) -> list[SpanIndex]:
+        with self._lock:
+            self._check_memory(snapshot)
+            folders = {view.segment.folder: view for view in snapshot.views}
+            kept = {folder: index for folder, index in self._indexes.items() if folder in folders}
+            self._indexes = kept | {folder: build_index(view) for folder, view in folders.items() if folder not in kept}
+            return [self._indexes[view.segment.folder] for view in snapshot.views]
+
+    def _check_memory(self, snapshot: Snapshot) -> None:
+        spans = sum(int(count_spans(view)) for view in snapshot.views)
+        needed = spans * snapshot.recipe.dim * 4
+        if needed > self._limit_bytes:
+            raise EngineMemoryLimit(
+                f"{spans:,} span vectors need {needed / 2**30:.1f} GiB; the limit is "
+                f"{self._limit_bytes / 2**30:.1f} GiB.",
+                hint="Use the scan engine: it needs no span vectors.",
+            )
+
+
+def count_spans(view: SegmentView) -> int:
+    """How many spans a segment has."""
+    sizes, bounds = view.part_sizes, view.segment.recipe.bounds
+    return int(sum(np.maximum(sizes - length + 1, 0).sum() for length in bounds.lengths))
+
+
+def build_index(view: SegmentView) -> SpanIndex:
+    """Materialise every span of a segment, from the same dequantised unit vectors that the scan reads."""
+    segment = view.segment
+    index, spans = faiss.IndexFlatIP(segment.recipe.dim), [np.zeros((0, 2), np.int64)]
+    for first, size in zip(segment.part_units[:-1].tolist(), view.part_sizes.tolist(), strict=True):
+        units = dequantize(segment.vectors[first : first + size], segment.scales[first : first + size])
+        of_part = enumerate_spans(size, segment.recipe.bounds)
+        sums = span_sums(units, of_part)
+        real = has_direction(units, of_part, sums)
+        index.add(normalize(sums[real]).astype(np.float32))
+        spans.append(of_part[real] + first)
+    return SpanIndex(np.concatenate(spans), index)
+
+
+def _search_segment(
+    view: SegmentView, index: SpanIndex, query: Float32[np.ndarray, " dim"], wanted: Selection
+) -> ExactSpans:
+    """Ask FAISS for more and more spans until the wanted ones are certain to be among them."""
+    selector, reachable = _selector(view, index, wanted.filter)
+    count = min(reachable, 64 * wanted.top_k)
+    while True:
+        found = _nearest(view, index, query, count, selector)
+        if count >= reachable or (wanted.floor is not None and found.cosines[-1] < wanted.floor):
+            return found
+        chosen = choose([found], wanted)
+        # Spans that tie with the last one found may still be missing.
+        if len(chosen) >= wanted.top_k and chosen[wanted.top_k - 1].cosine > found.cosines[-1]:
+            return found
+        count = min(reachable, 4 * count)
+
+
+def _selector(view: SegmentView, index: SpanIndex, wanted: Filter) -> tuple[faiss.IDSelector | None, int]:
+    mask = view.allowed(wanted).mask
+    if mask is None:
+        return None, len(index.spans)
+    rows = np.flatnonzero(mask[index.spans[:, 0]])
+    return faiss.IDSelectorBatch(rows), len(rows)
+
+
+def _nearest(
+    view: SegmentView,
+    index: SpanIndex,
+    query: Float32[np.ndarray, " dim"],
+    count: int,
+    selector: faiss.IDSelector | None,
+) -> ExactSpans:
+    if count == 0:
+        return ExactSpans(view, _NO_UNITS, _NO_UNITS, np.zeros(0))
+    parameters = faiss.SearchParameters()
+    if selector is not None:
+        parameters.sel = selector
+    cosines, rows = index.index.search(query[None].astype(np.float32), count, params=parameters)
+    spans = index.spans[rows[0]]
+    return ExactSpans(view, spans[:, 0], spans[:, 1], cosines[0].astype(np.float64))

@@ -1,0 +1,127 @@
+"""One engine per catalog, and the three ways to use a connection of it.
+
+All that SQLite and PostgreSQL do differently while Spanseek runs is in this file.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from indexer.catalog.failures import translated, unavailable
+from indexer.catalog.urls import parsed
+from indexer.errors import CatalogUnavailable
+
+Mode = Mapping[str, Any]
+
+_BEGIN = "spanseek_begin"
+_MODES: Mapping[str, Mapping[str, Mode]] = MappingProxyType(
+    {
+        "sqlite": {
+            "glance": {},
+            "snapshot": {_BEGIN: "BEGIN"},
+            # A writer that began as a reader could not wait its turn: SQLite would say "database is locked".
+            "write": {_BEGIN: "BEGIN IMMEDIATE"},
+        },
+        "postgresql": {
+            "glance": {"isolation_level": "AUTOCOMMIT"},
+            "snapshot": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
+            # Row locks make writers queue; a statement after the lock must see what the one before committed.
+            "write": {"isolation_level": "READ COMMITTED"},
+        },
+    }
+)
+
+# WAL lets readers go on while a writer commits; FULL makes each commit survive a power cut.
+_PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+_BUSY_SECONDS = 30.0
+_CONNECT_SECONDS = 5
+
+
+class Database:
+    """Connections to the catalog's database. Nothing is connected before the first use."""
+
+    def __init__(self, url: str) -> None:
+        self.url = parsed(url)
+        self._engine = _engine(self.url)
+        self._modes = _MODES[self.url.get_backend_name()]
+
+    def glance(self) -> AbstractContextManager[Connection]:
+        """For one single statement that reads: no transaction, no second round trip."""
+        return self._connected("glance")
+
+    def snapshot(self) -> AbstractContextManager[Connection]:
+        """For several statements that read, all of them from the same moment."""
+        return self._connected("snapshot")
+
+    def write(self) -> AbstractContextManager[Connection]:
+        """For one transaction that writes: committed when the block ends, undone when it raises."""
+        return self._connected("write")
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _connected(self, mode: str) -> Iterator[Connection]:
+        with translated(self.url), self._engine.connect() as connection:
+            connection.execution_options(**self._modes[mode])
+            with connection.begin():
+                yield connection
+
+
+def _engine(url: URL) -> Engine:
+    # Parameters stay out of error messages: they hold ids of documents and hashes of secrets.
+    if url.get_backend_name() == "sqlite":
+        return _sqlite_engine(url)
+    return _postgresql_engine(url)
+
+
+def _postgresql_engine(url: URL) -> Engine:
+    try:
+        return create_engine(
+            url,
+            hide_parameters=True,
+            pool_pre_ping=True,
+            connect_args={} if "connect_timeout" in url.query else {"connect_timeout": _CONNECT_SECONDS},
+        )
+    except ImportError as error:
+        raise CatalogUnavailable(
+            "PostgreSQL needs a driver that is not installed (psycopg 3)",
+            hint="Install the extra `postgres`: pip install 'spanseek[postgres]'",
+        ) from error
+
+
+def _sqlite_engine(url: URL) -> Engine:
+    _make_folder(url)
+    # isolation_level None stops Python's driver from beginning transactions when it sees fit (never before a
+    # SELECT, so that two of them could see different moments); the listener begins them instead.
+    engine = create_engine(url, hide_parameters=True, connect_args={"isolation_level": None, "timeout": _BUSY_SECONDS})
+    event.listen(engine, "connect", _set_pragmas)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _make_folder(url: URL) -> None:
+    try:
+        Path(url.database or "").parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unavailable(url, error) from error
+
+
+def _set_pragmas(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:
+    cursor = connection.cursor()
+    for pragma in _PRAGMAS:
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    statement = connection.get_execution_options().get(_BEGIN)
+    if statement is not None:
+        connection.exec_driver_sql(statement)

@@ -1,0 +1,113 @@
+"""How a new generation comes to be: one transaction that readers see all of, or nothing of."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, insert, literal, select, update
+
+from indexer.catalog.leases import Lease, holding
+from indexer.catalog.lists import listed, tabled
+from indexer.catalog.names import is_document_id, possible_ids
+from indexer.catalog.repository import Catalog
+from indexer.catalog.tables import collections, documents, segments, tombstones
+from indexer.errors import InvalidDocument
+from indexer.types import DocumentRow, SegmentInfo
+from models.errors import InvalidInput
+
+
+def publish(catalog: Catalog, lease: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow]) -> int:
+    """Makes a segment visible and returns the number of the generation that holds it.
+
+    ``rows`` has one row for each document of the segment. A document that was live elsewhere is dead there
+    from now on; of an id that occurs twice the last row lives. Publishing a segment again changes nothing.
+    """
+    _check_rows(segment, rows)
+    with holding(catalog, lease) as (connection, generation):
+        if _is_published(connection, lease, segment):
+            return generation
+        _add_segment(connection, lease, segment, generation + 1, catalog.clock())
+        _add_documents(connection, lease, segment, rows, generation + 1)
+        _set_generation(connection, lease, generation + 1)
+    return generation + 1
+
+
+def remove(catalog: Catalog, lease: Lease, document_ids: Iterable[str]) -> int:
+    """Deletes documents and returns how many there were; if there were none, no generation is made."""
+    with holding(catalog, lease) as (connection, generation):
+        dead = _bury(connection, lease, document_ids, generation + 1)
+        if dead:
+            _set_generation(connection, lease, generation + 1)
+    return dead
+
+
+def _check_rows(segment: SegmentInfo, rows: Sequence[DocumentRow]) -> None:
+    # A document of the segment without a row would be found by searches, and no delete would ever reach it.
+    if sorted(row.ordinal for row in rows) != list(range(segment.documents)):
+        raise InvalidInput(
+            f"Segment {segment.name} has {segment.documents} documents, but its rows are not exactly theirs",
+            hint="Give one row per document, with ordinals from 0.",
+            field="rows",
+        )
+    for row in rows:
+        if not is_document_id(row.document_id):
+            raise InvalidDocument(
+                f"A document cannot have the id {row.document_id[:80]!r}",
+                hint="An id has 1 to 512 characters and no NUL.",
+                field="id",
+            )
+
+
+def _is_published(connection: Connection, lease: Lease, segment: SegmentInfo) -> bool:
+    found = connection.execute(
+        select(segments.c.collection_id, segments.c.manifest_sha256).where(segments.c.name == segment.name)
+    ).first()
+    if found is None:
+        return False
+    if tuple(found) != (lease.collection_id, segment.manifest_sha256):
+        raise InvalidInput(
+            f"Another segment has been published as {segment.name}",
+            hint="Every segment needs a name of its own.",
+            field="segment",
+        )
+    return True
+
+
+def _add_segment(connection: Connection, lease: Lease, segment: SegmentInfo, generation: int, now: datetime) -> None:
+    connection.execute(
+        insert(segments).values(
+            **asdict(segment), collection_id=lease.collection_id, added_in=generation, created_at=now
+        )
+    )
+
+
+def _add_documents(
+    connection: Connection, lease: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow], generation: int
+) -> None:
+    last = {row.document_id: row for row in rows}
+    _bury(connection, lease, last, generation)
+    # In the order of the key, so that neighbours are written to the same page.
+    living = ((row.document_id, row.ordinal, row.content_hash) for _, row in sorted(last.items()))
+    columns = ("document_id", "ordinal", "content_hash", "collection_id", "segment")
+    values = select(*tabled(connection, living), literal(lease.collection_id), literal(segment.name))
+    connection.execute(insert(documents).from_select(columns, values))
+    superseded = [
+        {"segment": segment.name, "ordinal": row.ordinal, "generation": generation}
+        for row in rows
+        if last[row.document_id] is not row
+    ]
+    if superseded:  # without any, SQLAlchemy would insert one row of nothing
+        connection.execute(insert(tombstones), superseded)
+
+
+def _bury(connection: Connection, lease: Lease, ids: Iterable[str], generation: int) -> int:
+    """Takes documents out of the live ones, leaves a tombstone where each lay, returns how many there were."""
+    named = documents.c.document_id.in_(listed(connection, possible_ids(ids)))
+    these = (documents.c.collection_id == lease.collection_id) & named
+    places = select(documents.c.segment, documents.c.ordinal, literal(generation)).where(these)
+    connection.execute(insert(tombstones).from_select(["segment", "ordinal", "generation"], places))
+    return connection.execute(delete(documents).where(these)).rowcount
+
+
+def _set_generation(connection: Connection, lease: Lease, generation: int) -> None:
+    connection.execute(update(collections).where(collections.c.id == lease.collection_id).values(generation=generation))

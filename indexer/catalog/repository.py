@@ -1,0 +1,192 @@
+"""What the catalog can be asked. How it changes is in ``publish``, ``leases`` and ``keys``."""
+
+import uuid
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from indexer.catalog.database import Database
+from indexer.catalog.lists import listed
+from indexer.catalog.live import named, read_generation
+from indexer.catalog.names import checked_collection_name, possible_ids
+from indexer.catalog.tables import collections, documents, segments, tombstones
+from indexer.catalog.timestamps import Clock, utc_now
+from indexer.errors import CollectionNotFound, RecipeMismatch
+from indexer.types import Collection, Generation, Recipe
+from models.types import SpanBounds
+
+_NAMES_IN_HINT = 20
+
+
+class Catalog:
+    """All collections, and what is live in them. Safe to share between threads.
+
+    >>> import tempfile
+    >>> from indexer.catalog.schema import upgrade
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     url = f"sqlite:///{folder}/catalog.db"
+    ...     upgrade(url)
+    ...     catalog = Catalog(url)
+    ...     made = catalog.create_collection("calls", Recipe("hashing", "f1", dim=64))
+    ...     print(made.name, made.generation, catalog.live("calls").segments)
+    ...     catalog.close()
+    calls 0 ()
+    """
+
+    def __init__(self, url: str, *, clock: Clock = utc_now) -> None:
+        self.database = Database(url)
+        self.clock = clock
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self.database.close()
+
+    def create_collection(self, name: str, recipe: Recipe) -> Collection:
+        """The collection of this name, made if need be.
+
+        Raises ``RecipeMismatch`` if it exists and was made with another recipe.
+        """
+        checked_collection_name(name)
+        found = self._find(name)
+        if found is None:
+            self._insert(name, recipe)
+            found = self.collection(name)
+        if found.recipe != recipe:
+            raise _mismatch(found, recipe)
+        return found
+
+    def collection(self, name: str) -> Collection:
+        """The collection of this name, with the figures of its live documents and segments."""
+        found = self._find(name)
+        if found is None:
+            raise self._not_found(name)
+        return found
+
+    def collections(self) -> tuple[Collection, ...]:
+        """All collections, by name."""
+        with self.database.glance() as connection:
+            rows = connection.execute(_summaries().order_by(collections.c.name)).all()
+        return tuple(map(_collection, rows))
+
+    def generation(self, name: str) -> int:
+        """The number of the newest generation. Cheap: servers poll it."""
+        with self.database.glance() as connection:
+            row = connection.execute(select(collections.c.generation).where(named(name))).one_or_none()
+        if row is None:
+            raise self._not_found(name)
+        return int(row.generation)
+
+    def live(self, name: str) -> Generation:
+        """The live segments and their tombstones, all of one and the same generation."""
+        with self.database.snapshot() as connection:
+            generation = read_generation(connection, name)
+        if generation is None:
+            raise self._not_found(name)
+        return generation
+
+    def known(self, name: str, ids: Iterable[str]) -> dict[str, str]:
+        """The content hash of each of these documents that is live."""
+        with self.database.snapshot() as connection:
+            collection_id = connection.scalar(select(collections.c.id).where(named(name)))
+            hashes = {} if collection_id is None else _hashes(connection, collection_id, ids)
+        if collection_id is None:
+            raise self._not_found(name)
+        return hashes
+
+    def _find(self, name: str) -> Collection | None:
+        with self.database.glance() as connection:
+            row = connection.execute(_summaries(named(name))).first()
+        return None if row is None else _collection(row)
+
+    def _insert(self, name: str, recipe: Recipe) -> None:
+        # Another process may have been faster: then its collection is the one to read back.
+        with suppress(IntegrityError), self.database.write() as connection:
+            connection.execute(
+                insert(collections).values(
+                    id=uuid.uuid4().hex,
+                    name=name,
+                    encoder=recipe.encoder,
+                    fingerprint=recipe.fingerprint,
+                    dim=recipe.dim,
+                    shortest=recipe.bounds.shortest,
+                    longest=recipe.bounds.longest,
+                    representations=list(recipe.representations),
+                    generation=0,
+                    created_at=self.clock(),
+                )
+            )
+
+    def _not_found(self, name: str) -> CollectionNotFound:
+        with self.database.glance() as connection:
+            names = connection.scalars(
+                select(collections.c.name).order_by(collections.c.name).limit(_NAMES_IN_HINT)
+            ).all()
+        hint = f"There is: {', '.join(names)}." if names else "There is none yet; `spanseek index` makes one."
+        return CollectionNotFound(f"There is no collection {name!r}", hint=hint, field="collection")
+
+
+def _summaries(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    # Counting the rows of `documents` would read them all; publishing sees to it that this is their number.
+    dead = select(func.count()).select_from(tombstones).where(tombstones.c.segment == segments.c.name).scalar_subquery()
+    return (
+        select(
+            collections,
+            func.coalesce(func.sum(segments.c.documents - dead), 0).label("documents"),
+            func.coalesce(func.sum(segments.c.units), 0).label("units"),
+            func.count(segments.c.name).label("segments"),
+            func.coalesce(func.sum(segments.c.bytes), 0).label("bytes"),
+        )
+        .outerjoin_from(
+            collections,
+            segments,
+            (segments.c.collection_id == collections.c.id) & segments.c.retired_in.is_(None),
+        )
+        .where(*conditions)
+        .group_by(collections.c.id)
+    )
+
+
+def _collection(row: Row[*tuple[Any, ...]]) -> Collection:
+    return Collection(
+        id=row.id,
+        name=row.name,
+        recipe=Recipe(
+            encoder=row.encoder,
+            fingerprint=row.fingerprint,
+            dim=row.dim,
+            bounds=SpanBounds(row.shortest, row.longest),
+            representations=tuple(row.representations),
+        ),
+        generation=row.generation,
+        documents=int(row.documents),
+        units=int(row.units),
+        segments=row.segments,
+        bytes=int(row.bytes),
+    )
+
+
+def _hashes(connection: Connection, collection_id: str, ids: Iterable[str]) -> dict[str, str]:
+    rows = connection.execute(
+        select(documents.c.document_id, documents.c.content_hash).where(
+            documents.c.collection_id == collection_id,
+            documents.c.document_id.in_(listed(connection, possible_ids(ids))),
+        )
+    )
+    return {row.document_id: row.content_hash for row in rows}
+
+
+def _mismatch(found: Collection, wanted: Recipe) -> RecipeMismatch:
+    return RecipeMismatch(
+        f"Collection {found.name!r} was made with {_in_words(found.recipe)}, not with {_in_words(wanted)}",
+        hint="Use the encoder and span bounds it was made with, or index into a collection of another name.",
+        field="collection",
+    )
+
+
+def _in_words(recipe: Recipe) -> str:
+    bounds = f"spans of {recipe.bounds.shortest} to {recipe.bounds.longest} units"
+    stored = " and ".join(recipe.representations)
+    return f"{recipe.encoder} {recipe.fingerprint} ({recipe.dim} dimensions, {bounds}, stores {stored})"

@@ -1,0 +1,108 @@
+"""All tables of Spanseek, and what a row of each stands for.
+
+Text that is compared or ordered is compared by its bytes, on PostgreSQL too (collation "C"), so that both
+databases and Python's ``sorted`` agree.
+"""
+
+from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy.types import TypeEngine
+
+from indexer.catalog.timestamps import UtcDateTime
+
+# Constraints get the same names on both databases, so that a later migration can name them.
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+
+def _by_bytes(length: int) -> TypeEngine[str]:
+    """Text whose order is that of its code points, whatever language the database speaks."""
+    return String(length).with_variant(String(length, collation="C"), "postgresql")
+
+
+def _id() -> TypeEngine[str]:
+    """A uuid, a ULID or a hash in text form."""
+    return _by_bytes(64)
+
+
+collections = Table(
+    "collections",
+    metadata,
+    Column("id", _id(), primary_key=True),
+    Column("name", _by_bytes(63), nullable=False, unique=True),
+    Column("encoder", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("dim", Integer, nullable=False),
+    Column("shortest", Integer, nullable=False),
+    Column("longest", Integer, nullable=False),
+    Column("representations", JSON, nullable=False),
+    # Counts the commits that readers can tell apart. Its row lock is what writers of a collection queue at.
+    Column("generation", BigInteger, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+)
+
+segments = Table(
+    "segments",
+    metadata,
+    Column("name", _id(), primary_key=True),
+    Column("collection_id", _id(), ForeignKey(collections.c.id), nullable=False),
+    Column("manifest_sha256", Text, nullable=False),
+    Column("documents", BigInteger, nullable=False),
+    Column("parts", BigInteger, nullable=False),
+    Column("units", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("added_in", BigInteger, nullable=False),
+    # The generation from which on the segment is no longer read; null while it is live.
+    Column("retired_in", BigInteger),
+    Column("created_at", UtcDateTime, nullable=False),
+    Index(None, "collection_id"),
+)
+
+# One row per LIVE document: where it lies now. One that is replaced or deleted leaves a tombstone instead.
+documents = Table(
+    "documents",
+    metadata,
+    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("document_id", _by_bytes(512), primary_key=True),
+    Column("segment", _id(), ForeignKey(segments.c.name), nullable=False),
+    Column("ordinal", BigInteger, nullable=False),
+    Column("content_hash", Text, nullable=False),
+    sqlite_with_rowid=False,  # the key is the table: one B-tree instead of two
+)
+
+# One row per document of a segment that is dead, and the generation from which on it is.
+tombstones = Table(
+    "tombstones",
+    metadata,
+    Column("segment", _id(), ForeignKey(segments.c.name), primary_key=True),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("generation", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# At most one writer per collection; the token tells one taking of the lease from the next.
+leases = Table(
+    "leases",
+    metadata,
+    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("holder", Text, nullable=False),
+    Column("expires_at", UtcDateTime, nullable=False),
+    Column("token", Text, nullable=False),
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", _id(), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("secret_hash", Text, nullable=False),
+    Column("scopes", JSON, nullable=False),
+    Column("collections", JSON(none_as_null=True)),  # null: all of them
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("revoked_at", UtcDateTime),
+)

@@ -1,0 +1,116 @@
+"""Documents from JSON, checked: what cannot be stored or given back unchanged is refused with the reason."""
+
+import hashlib
+import json
+from typing import cast
+
+from indexer.errors import InvalidDocument
+from models.types import Document, JsonValue, Metadata, Part
+
+MAX_ID_LENGTH = 512
+# Far less than any JSON library takes, so that whatever was stored can be read again, however deep the call.
+MAX_DEPTH = 64
+
+
+def document_from_json(value: object) -> Document:
+    """A document from ``{"id", "text", "metadata"}`` or ``{"id", "parts": [{"text", "metadata"}], "metadata"}``.
+
+    >>> document_from_json({"id": "7", "text": "Hello."}).parts
+    (Part(text='Hello.', metadata={}),)
+    """
+    if not isinstance(value, dict):
+        raise InvalidDocument("a document must be a JSON object")
+    _refuse_unknown(value, {"id", "text", "parts", "metadata"})
+    if ("text" in value) == ("parts" in value):
+        raise InvalidDocument("a document needs either text or parts")
+    parts = [{"text": value["text"]}] if "text" in value else value["parts"]
+    if not isinstance(parts, list):
+        raise InvalidDocument("parts must be a list")
+    return Document(checked_id(value.get("id")), tuple(map(_part, parts)), _metadata_of(value))
+
+
+def _part(value: object) -> Part:
+    if not isinstance(value, dict):
+        raise InvalidDocument('a part must be {"text": ..., "metadata": ...}')
+    _refuse_unknown(value, {"text", "metadata"})
+    return Part(checked_text(value.get("text")), _metadata_of(value))
+
+
+def _metadata_of(value: dict[str, object]) -> Metadata:
+    given = value.get("metadata")
+    return {} if given is None else checked_metadata(given)
+
+
+def _refuse_unknown(value: dict[str, object], known: set[str]) -> None:
+    unknown = sorted(value.keys() - known)
+    if unknown:
+        raise InvalidDocument(f"unknown field {unknown[0]!r}; fields of your own belong under metadata")
+
+
+def checked_id(value: object) -> str:
+    """A document id: a string of 1 to 512 characters without NUL or lone surrogates; whole numbers are spelt out."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value:
+        raise InvalidDocument("a document needs an id: a string that is not empty")
+    if len(value) > MAX_ID_LENGTH:
+        raise InvalidDocument(f"the id has {len(value)} characters; at most {MAX_ID_LENGTH} are allowed")
+    refuse_unstorable(value, "the id")
+    return value
+
+
+def checked_text(value: object) -> str:
+    """A text: any string without lone surrogates, which no encoding can carry."""
+    if not isinstance(value, str):
+        raise InvalidDocument("text must be a string")
+    _refuse_surrogates(value, "the text")
+    return value
+
+
+def checked_metadata(value: object) -> Metadata:
+    """Metadata: a JSON object, not too deep, without NUL, lone surrogates, NaN or infinities anywhere in it."""
+    if not isinstance(value, dict):
+        raise InvalidDocument("metadata must be a JSON object")
+    _refuse_deep(value, MAX_DEPTH)
+    try:
+        spelt = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidDocument(f"the metadata is not JSON: {error}") from error
+    # In JSON a NUL is always spelt as an escape; a backslash before it would be spelt twice.
+    refuse_unstorable(spelt.replace("\\\\", "").replace("\\u0000", "\0"), "the metadata")
+    return cast("dict[str, JsonValue]", value)
+
+
+def _refuse_deep(value: object, levels: int) -> None:
+    if not levels:
+        raise InvalidDocument(f"the metadata is nested too deeply: at most {MAX_DEPTH} levels are allowed")
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for child in inner:
+        if isinstance(child, dict | list):
+            _refuse_deep(child, levels - 1)
+
+
+def refuse_unstorable(text: str, what: str) -> None:
+    """Raise ``InvalidDocument`` for NUL and lone surrogates, which databases and encodings cannot carry."""
+    if "\0" in text:
+        raise InvalidDocument(f"{what} holds a NUL character")
+    _refuse_surrogates(text, what)
+
+
+def _refuse_surrogates(text: str, what: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidDocument(f"{what} holds a lone surrogate at character {error.start}") from error
+
+
+def content_hash(document: Document) -> str:
+    """Identifies what a document says: an equal document need not be indexed again.
+
+    >>> one = Document("a", (Part("x"),))
+    >>> content_hash(one) == content_hash(Document("b", (Part("x"),)))
+    True
+    """
+    parts = [[part.text, part.metadata] for part in document.parts]
+    body = json.dumps([parts, document.metadata], sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(body.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,1 @@
+"""Search over opened segments: query vectors in, scored spans out."""

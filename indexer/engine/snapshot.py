@@ -1,0 +1,149 @@
+"""An opened, unchanging view of one generation of a collection."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from indexer.engine.wanted import Filter
+from indexer.segments.columns import rows_equal
+from indexer.segments.layout import BLOCK
+from indexer.segments.reader import Segment
+from indexer.segments.text import OffsetUnit
+from indexer.types import Generation, LiveSegment, Recipe
+from models.ops.quantization import dequantize
+from models.types import CharSpan, JsonValue, UnitSpan
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Where spans may start: the blocks to read, and a mask over units unless every unit of them counts."""
+
+    blocks: Int[np.ndarray, " chosen"]
+    mask: Bool[np.ndarray, " units"] | None
+
+
+class SegmentView:
+    """A segment less its tombstones."""
+
+    def __init__(self, segment: Segment, tombstones: Int[np.ndarray, " dead"]) -> None:
+        self.segment = segment
+        self._tombstones = tombstones
+
+    @cached_property
+    def part_sizes(self) -> Int[np.ndarray, " parts"]:
+        """How many units every part has."""
+        return np.diff(self.segment.part_units)
+
+    @cached_property
+    def _live(self) -> Allowed:
+        return self._allow(self._live_documents()[self.segment.part_document])
+
+    def allowed(self, wanted: Filter) -> Allowed:
+        """Where spans may start: in live documents, and parts, that pass a filter."""
+        if not wanted:
+            return self._live
+        documents = self._live_documents() & rows_equal(self.segment.document_table, wanted.document.items())
+        parts = documents[self.segment.part_document]
+        return self._allow(parts & rows_equal(self.segment.part_table, wanted.part.items()))
+
+    def _live_documents(self) -> Bool[np.ndarray, " documents"]:
+        live = np.ones(self.segment.manifest.documents, bool)
+        live[self._tombstones] = False
+        return live
+
+    def _allow(self, parts: Bool[np.ndarray, " parts"]) -> Allowed:
+        units = self.segment.manifest.units
+        blocks = -(-units // BLOCK)
+        if parts.all():
+            return Allowed(np.arange(blocks), None)
+        mask = np.zeros(blocks * BLOCK, bool)
+        mask[:units] = np.repeat(parts, self.part_sizes)
+        return Allowed(np.flatnonzero(mask.reshape(blocks, BLOCK).any(axis=1)), mask[:units])
+
+
+class Snapshot:
+    """All live segments of one generation, opened. A search uses one snapshot from start to end."""
+
+    def __init__(self, generation: int, recipe: Recipe, views: Iterable[SegmentView]) -> None:
+        self.generation = generation
+        self.recipe = recipe
+        self.views = tuple(views)
+
+
+def open_snapshot(folder: Path, recipe: Recipe, generation: Generation) -> Snapshot:
+    """Open every segment of a generation from a collection's folder; segments opened before are shared."""
+    return Snapshot(generation.number, recipe, [_open_view(folder, live) for live in generation.segments])
+
+
+def _open_view(folder: Path, live: LiveSegment) -> SegmentView:
+    return SegmentView(open_segment(folder / live.info.name, live.info.manifest_sha256), live.tombstones)
+
+
+@lru_cache(maxsize=4096)
+def open_segment(folder: Path, manifest_sha256: str) -> Segment:
+    """Open a segment once a process: it never changes."""
+    return Segment(folder, manifest_sha256)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a span lies, for reading what stands there. Its numbers are the engine's own."""
+
+    _segment: Segment
+    _part: int
+    _units: UnitSpan
+
+    @property
+    def _document(self) -> int:
+        return int(self._segment.part_document[self._part])
+
+    @property
+    def document_id(self) -> str:
+        """The document's id."""
+        return self._segment.document_id(self._document)
+
+    @property
+    def span(self) -> CharSpan:
+        """The characters of the span, in its document."""
+        return self._segment.char_span(self._units)
+
+    @property
+    def part_span(self) -> CharSpan:
+        """The characters of the span's part, in its document."""
+        return self._segment.part_span(self._part)
+
+    @property
+    def units(self) -> UnitSpan:
+        """The span in units of its document."""
+        first_part = np.searchsorted(self._segment.part_document, self._document)
+        first = int(self._segment.part_units[first_part])
+        return UnitSpan(self._units.start - first, self._units.end - first)
+
+    def text(self, span: CharSpan) -> str:
+        """A slice of the document's text."""
+        return self._segment.text(self._document, span)
+
+    def offset(self, code_point: int, unit: OffsetUnit) -> int:
+        """A code point offset of the document, in another unit."""
+        return self._segment.offset(self._document, code_point, unit)
+
+    def metadata(self) -> dict[str, JsonValue]:
+        """The document's metadata."""
+        return self._segment.document_metadata(self._document)
+
+    def part_metadata(self) -> dict[str, JsonValue]:
+        """The part's metadata."""
+        return self._segment.part_metadata(self._part)
+
+    def unit_spans(self) -> list[CharSpan]:
+        """The characters of every unit of the span."""
+        return [CharSpan(int(a), int(b)) for a, b in self._segment.unit_spans[self._units.start : self._units.end]]
+
+    def unit_vectors(self) -> Float[np.ndarray, "units dim"]:
+        """The stored vectors of the span's units."""
+        rows = slice(self._units.start, self._units.end)
+        return dequantize(self._segment.vectors[rows], self._segment.scales[rows])

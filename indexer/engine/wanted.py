@@ -1,0 +1,33 @@
+"""Which spans a search wants."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from models.types import JsonValue
+
+Grouping = Literal["span", "part", "document"]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Metadata that a document, and a part of it, must have."""
+
+    document: Mapping[str, JsonValue] = field(default_factory=dict)
+    part: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.document or self.part)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """At most ``top_k`` spans, none with a cosine under ``floor``, from documents and parts that pass ``filter``.
+
+    Spans of one part never overlap; ``group_by`` keeps only the best span of every part or document.
+    """
+
+    top_k: int = 10
+    floor: float | None = None
+    group_by: Grouping = "span"
+    filter: Filter = field(default_factory=Filter)

@@ -1,0 +1,30 @@
+"""Compiling kernels before anybody waits for them."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from indexer.engine.base import Engine
+from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.wanted import Selection
+from indexer.segments.reader import Segment
+from indexer.segments.writer import PartUnits, SegmentWriter
+from indexer.types import Recipe
+from models.types import Document, Part
+
+_RECIPE = Recipe("none", "none", dim=2)
+
+
+def warm_up(engine: Engine) -> None:
+    """Search a segment of two units: what numba has not compiled yet on this machine takes it many seconds once."""
+    with TemporaryDirectory(prefix="spanseek-") as folder:
+        snapshot = Snapshot(1, _RECIPE, [SegmentView(_tiny_segment(Path(folder) / "tiny"), np.zeros(0, np.int64))])
+        engine.search(snapshot, np.eye(1, 2, dtype=np.float32), Selection(top_k=1))
+
+
+def _tiny_segment(folder: Path) -> Segment:
+    with SegmentWriter(folder, _RECIPE) as writer:
+        writer.add_document(Document("a", (Part("a b"),)), "", [PartUnits(np.array([[0, 1], [2, 3]]), 0)])
+        writer.add_vectors(np.eye(2, dtype=np.float32))
+        return Segment(folder, writer.finish().manifest_sha256)

@@ -1,0 +1,63 @@
+"""What can go wrong between vectors and files."""
+
+from models.errors import InvalidInput, SpanseekError
+
+
+class CollectionNotFound(SpanseekError):
+    """No collection has this name."""
+
+    code = "collection_not_found"
+
+
+class RecipeMismatch(SpanseekError):
+    """The collection was made with another encoder, or with other span bounds."""
+
+    code = "recipe_mismatch"
+
+
+class CollectionBusy(SpanseekError):
+    """Another writer holds the collection's lease."""
+
+    code = "collection_busy"
+
+
+class LeaseLost(SpanseekError):
+    """This writer's lease ran out and another writer has taken over; nothing was published."""
+
+    code = "lease_lost"
+
+
+class CatalogUnavailable(SpanseekError):
+    """The database does not answer."""
+
+    code = "catalog_unavailable"
+
+
+class CatalogNotInitialised(SpanseekError):
+    """The database answers, but its tables are missing or of another version."""
+
+    code = "catalog_not_initialised"
+
+
+class SegmentCorrupt(SpanseekError):
+    """A file of a segment is missing, or is not what its manifest says."""
+
+    code = "segment_corrupt"
+
+
+class EngineMemoryLimit(SpanseekError):
+    """The engine would need more memory than it was allowed."""
+
+    code = "engine_memory_limit"
+
+
+class SourceUnreadable(InvalidInput):
+    """A source file or folder cannot be read at all (a single bad line is skipped and counted instead)."""
+
+    code = "source_unreadable"
+
+
+class InvalidDocument(InvalidInput):
+    """One document cannot be indexed; the others can."""
+
+    code = "invalid_document"

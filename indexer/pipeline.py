@@ -1,0 +1,201 @@
+"""The indexing job: read | split | encode | write | publish, as generators composed.
+
+A job can be killed at any moment and run again: what was published is skipped because its content hash is known, and
+what was not published leaves no trace.
+"""
+
+import resource
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from indexer.catalog.leases import Lease, lease
+from indexer.catalog.publish import publish
+from indexer.documents import content_hash
+from indexer.encode import EncodedDocuments, SplitDocument, encode, split
+from indexer.segments.writer import SegmentWriter, fsync
+from indexer.sources import BadRecord, Record
+from indexer.store import Store
+from indexer.types import Collection
+from models.encoders.base import Encoder
+from models.types import Document
+
+_TEMPORARY = "tmp-"
+# A batch of documents is looked up, and tokenized, together.
+_BATCH_DOCUMENTS = 256
+_BATCH_CHARACTERS = 1_000_000
+
+
+@dataclass(slots=True)
+class IndexReport:
+    """What a job has done so far. Units, bytes and seconds are the job's own, not the collection's."""
+
+    documents: int = 0
+    unchanged: int = 0
+    parts: int = 0
+    units: int = 0
+    skipped: int = 0
+    unknown_units: int = 0
+    bytes_on_disk: int = 0
+    generation: int = 0
+    seconds: float = 0.0
+    units_per_second: float = 0.0
+    peak_rss_mb: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class JobHooks:
+    """How a job speaks to whoever started it."""
+
+    progress: Callable[[IndexReport], None] = lambda report: None
+    bad_record: Callable[[BadRecord], None] = lambda record: None
+    stop: Callable[[], bool] = lambda: False
+
+
+class IndexJob:
+    """Brings records into one collection: new documents are added, changed ones replaced, equal ones skipped.
+
+    A segment is published after ``segment_units`` units: an interruption loses at most that much work.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        encoder: Encoder,
+        collection: Collection,
+        hooks: JobHooks | None = None,
+        *,
+        segment_units: int = 500_000,
+    ) -> None:
+        self._store = store
+        self._encoder = encoder
+        self._collection = collection
+        self._segment_units = segment_units
+        self._hooks = hooks or JobHooks()
+        self._folder = store.folder(collection)
+        # Content hashes of documents on their way into the next segments: the catalog does not know them yet.
+        self._under_way: dict[str, str] = {}
+        self._started = time.perf_counter()
+        self.report = IndexReport(generation=collection.generation)
+
+    def run(self, records: Iterable[Record]) -> IndexReport:
+        """Index all records; when ``hooks.stop`` says so, publish what has been read and return early."""
+        self._started = time.perf_counter()
+        with lease(self._store.catalog, self._collection.name) as held:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._sweep()
+            documents = self._split(self._changed(self._read(records)))
+            self._write(encode(self._encoder, documents, self._encoder.batch_tokens), held)
+        self._tell()
+        return self.report
+
+    def _tell(self) -> None:
+        self.report.seconds = round(time.perf_counter() - self._started, 3)
+        self.report.units_per_second = round(self.report.units / max(self.report.seconds, 1e-3), 1)
+        self.report.peak_rss_mb = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+        self._hooks.progress(self.report)
+
+    def _read(self, records: Iterable[Record]) -> Iterator[Document]:
+        for record in records:
+            if self._hooks.stop():
+                return
+            if isinstance(record, BadRecord):
+                self._skip(record)
+            else:
+                yield record
+
+    def _skip(self, record: BadRecord) -> None:
+        self.report.skipped += 1
+        self._hooks.bad_record(record)
+
+    def _changed(self, documents: Iterable[Document]) -> Iterator[list[tuple[Document, str]]]:
+        """Batches of the documents that the collection does not hold yet as they are, with their content hashes.
+
+        Of an id that occurs twice the last document counts. Within a batch it is the only one.
+        """
+        for batch in _batches(documents):
+            last = {document.id: document for document in batch}
+            known = self._store.catalog.known(self._collection.name, last) | self._under_way
+            hashed = {document.id: content_hash(document) for document in last.values()}
+            changed = [(last[id], value) for id, value in hashed.items() if known.get(id) != value]
+            self._under_way |= {document.id: value for document, value in changed}
+            self.report.unchanged += len(last) - len(changed)
+            yield changed
+
+    def _split(self, batches: Iterable[list[tuple[Document, str]]]) -> Iterator[SplitDocument]:
+        for item in chain.from_iterable(split(self._encoder, batch) for batch in batches):
+            if item.longest_unit > self._encoder.window:
+                reason = f"one unit has {item.longest_unit} tokens; the encoder reads {self._encoder.window} at once"
+                self._arrived(item.document.id, item.content_hash)
+                self._skip(BadRecord(f"document {item.document.id}", reason))
+            else:
+                yield item
+
+    def _write(self, pools: Iterable[EncodedDocuments], held: Lease) -> None:
+        """Write segments, one after the other, until the pools are used up."""
+        left = iter(pools)
+        for first in left:
+            with self._begin() as writer:
+                self._fill(writer, chain([first], left))
+                if writer.rows:
+                    self._publish(writer, held)
+                else:
+                    shutil.rmtree(writer.folder)
+
+    def _fill(self, writer: SegmentWriter, pools: Iterable[EncodedDocuments]) -> None:
+        for pool in pools:
+            self._append(writer, pool)
+            self._tell()
+            if writer.is_whole and writer.units >= self._segment_units:
+                return
+
+    def _append(self, writer: SegmentWriter, pool: EncodedDocuments) -> None:
+        for item in pool.documents:
+            writer.add_document(item.document, item.content_hash, item.part_units)
+            self.report.documents += 1
+            self.report.parts += len(item.parts)
+            self.report.unknown_units += sum(int(part.unknown.sum()) for part in item.parts)
+        writer.add_vectors(pool.vectors)
+        self.report.units += len(pool.vectors)
+
+    def _begin(self) -> SegmentWriter:
+        # Names sort by time, which keeps listings readable; the random half keeps writers apart.
+        name = f"{_TEMPORARY}{time.time_ns():016x}-{secrets.token_hex(4)}"
+        return SegmentWriter(self._folder / name, self._collection.recipe)
+
+    def _publish(self, writer: SegmentWriter, held: Lease) -> None:
+        info = writer.finish()
+        final = self._folder / writer.folder.name.removeprefix(_TEMPORARY)
+        writer.folder.rename(final)
+        fsync(self._folder)
+        self.report.generation = publish(self._store.catalog, held, replace(info, name=final.name), writer.rows)
+        self.report.bytes_on_disk += info.bytes
+        for row in writer.rows:
+            self._arrived(row.document_id, row.content_hash)
+
+    def _arrived(self, document_id: str, content_hash: str) -> None:
+        if self._under_way.get(document_id) == content_hash:
+            del self._under_way[document_id]
+
+    def _sweep(self) -> None:
+        """Remove what a killed job left: folders that no generation names. The lease keeps other writers away."""
+        live = {item.info.name for item in self._store.catalog.live(self._collection.name).segments}
+        for folder in self._folder.iterdir():
+            if folder.is_dir() and folder.name not in live:
+                shutil.rmtree(folder)
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    characters = 0
+    for document in documents:
+        batch.append(document)
+        characters += len(document.text)
+        if len(batch) >= _BATCH_DOCUMENTS or characters >= _BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch

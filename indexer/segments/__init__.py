@@ -1,0 +1,1 @@
+"""Segments: immutable folders that hold text, metadata and vectors. ``layout`` documents every file."""

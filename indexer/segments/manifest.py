@@ -1,0 +1,102 @@
+"""What a segment says of itself: counts, recipe, and the size and checksum of every file."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from indexer.errors import SegmentCorrupt
+from indexer.segments.layout import FORMAT_VERSION, MANIFEST
+from indexer.types import Recipe
+from models.types import SpanBounds
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """Size and SHA-256 of one file."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The contents of ``manifest.json``."""
+
+    recipe: Recipe
+    documents: int
+    parts: int
+    units: int
+    unknown_units: int
+    code_points: int
+    files: dict[str, FileEntry]
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files but the manifest."""
+        return sum(entry.bytes for entry in self.files.values())
+
+
+def describe(path: Path) -> FileEntry:
+    """Size and checksum of a file as it lies on disk."""
+    with path.open("rb") as file:
+        return FileEntry(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> str:
+    """Write ``manifest.json`` and return its SHA-256, which the catalog keeps."""
+    body = json.dumps({"format": FORMAT_VERSION, **asdict(manifest)}, indent=1, sort_keys=True).encode()
+    (folder / MANIFEST).write_bytes(body)
+    return hashlib.sha256(body).hexdigest()
+
+
+def read_manifest(folder: Path, expected_sha256: str) -> Manifest:
+    """Read ``manifest.json``; raises ``SegmentCorrupt`` unless it is the one that was published."""
+    try:
+        body = (folder / MANIFEST).read_bytes()
+    except OSError as error:
+        raise SegmentCorrupt(f"{folder.name}: the manifest cannot be read: {error}", hint=_HINT) from error
+    if hashlib.sha256(body).hexdigest() != expected_sha256:
+        raise SegmentCorrupt(f"{folder.name}: {MANIFEST} is not the one that was published.", hint=_HINT)
+    fields = json.loads(body)
+    version = fields.pop("format")
+    if version != FORMAT_VERSION:
+        raise SegmentCorrupt(
+            f"{folder.name} has format {version}; this Spanseek reads format {FORMAT_VERSION}.",
+            hint="Use the version of Spanseek that wrote it, or index the documents again.",
+        )
+    recipe = fields.pop("recipe")
+    bounds = SpanBounds(**recipe.pop("bounds"))
+    representations = tuple(recipe.pop("representations"))
+    files = {name: FileEntry(**entry) for name, entry in fields.pop("files").items()}
+    return Manifest(Recipe(**recipe, bounds=bounds, representations=representations), files=files, **fields)
+
+
+def check_sizes(folder: Path, manifest: Manifest) -> None:
+    """Raise ``SegmentCorrupt`` for a file that is missing, too short or too long."""
+    for name, entry in manifest.files.items():
+        try:
+            size = (folder / name).stat().st_size
+        except OSError as error:
+            raise SegmentCorrupt(f"{folder.name}: {name} cannot be read: {error}", hint=_HINT) from error
+        if size != entry.bytes:
+            raise SegmentCorrupt(f"{folder.name}: {name} has {size} bytes instead of {entry.bytes}.", hint=_HINT)
+
+
+def damages(folder: Path, expected_sha256: str) -> Iterator[str]:
+    """Everything that is wrong with a segment's files, one sentence each; nothing where every bit is right."""
+    try:
+        manifest = read_manifest(folder, expected_sha256)
+    except SegmentCorrupt as error:
+        yield str(error)
+        return
+    for name, entry in manifest.files.items():
+        path = folder / name
+        if not path.is_file():
+            yield f"{folder.name}: {name} is missing."
+        elif describe(path) != entry:
+            yield f"{folder.name}: {name} is damaged: its size or SHA-256 is not the manifest's."
+
+
+_HINT = "Run `spanseek verify` to see all damage; restore the segment from a backup or index its documents again."

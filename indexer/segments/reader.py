@@ -1,0 +1,111 @@
+"""An opened segment: arrays mapped into memory, texts and metadata on demand."""
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float32, Int, Int8, UInt8, UInt32
+
+from indexer.segments import layout
+from indexer.segments.columns import read_table, row_metadata
+from indexer.segments.manifest import check_sizes, read_manifest
+from indexer.segments.mapping import mapped
+from indexer.segments.text import OffsetUnit, TextReader
+from models.types import CharSpan, JsonValue, UnitSpan
+
+
+class Segment:
+    """Read-only and safe to share between threads.
+
+    Opening checks the manifest against the catalog's checksum and the sizes of the files; ``spanseek verify``
+    checks their every bit.
+    """
+
+    def __init__(self, folder: Path, manifest_sha256: str) -> None:
+        self.folder = folder
+        self.manifest = manifest = read_manifest(folder, manifest_sha256)
+        check_sizes(folder, manifest)
+        self.recipe = recipe = manifest.recipe
+        units, lengths = manifest.units, len(recipe.bounds.lengths)
+        blocks = -(-units // layout.BLOCK)
+        self.vectors: Int8[np.ndarray, "units dim"] = mapped(folder / layout.VECTORS, np.int8, (units, recipe.dim))
+        self.scales: Float32[np.ndarray, " units"] = mapped(folder / layout.SCALES, "<f4", (units,))
+        self.norm_codes: UInt8[np.ndarray, "blocks lengths {layout.BLOCK}"] = mapped(
+            folder / layout.NORM_CODES, np.uint8, (blocks, lengths, layout.BLOCK)
+        )
+        self.norm_affine: Float32[np.ndarray, "blocks lengths 2"] = mapped(
+            folder / layout.NORM_AFFINE, "<f4", (blocks, lengths, 2)
+        )
+        self.norm_errors: Float32[np.ndarray, " blocks"] = mapped(folder / layout.NORM_ERRORS, "<f4", (blocks,))
+        self.unit_spans: UInt32[np.ndarray, "units 2"] = mapped(folder / layout.UNIT_SPANS, "<u4", (units, 2))
+        self._parts = read_table(folder / layout.PARTS)
+        self._documents = read_table(folder / layout.DOCUMENTS)
+
+    @cached_property
+    def part_document(self) -> Int[np.ndarray, " parts"]:
+        """The document of every part."""
+        return _numbers(self._parts, "document")
+
+    @cached_property
+    def part_units(self) -> Int[np.ndarray, " parts_and_one"]:
+        """The first unit of every part, and the number of units."""
+        return np.append(_numbers(self._parts, "first_unit"), self.manifest.units)
+
+    @cached_property
+    def part_table(self) -> pa.Table:
+        """Parts with their metadata columns."""
+        return self._parts
+
+    @cached_property
+    def document_table(self) -> pa.Table:
+        """Documents with their metadata columns."""
+        return self._documents
+
+    @cached_property
+    def _text(self) -> TextReader:
+        path = self.folder / layout.TEXT_BLOCKS
+        frames = -(-self.manifest.code_points // layout.TEXT_BLOCK)
+        return TextReader(self.folder / layout.TEXT, mapped(path, "<u8", (frames + 1, 3)))
+
+    @cached_property
+    def _text_starts(self) -> Int[np.ndarray, " documents_and_one"]:
+        return np.append(_numbers(self._documents, "text_start"), self.manifest.code_points)
+
+    def part_of(self, unit: int) -> int:
+        """The part a unit belongs to."""
+        return int(np.searchsorted(self.part_units, unit, side="right")) - 1
+
+    def document_id(self, document: int) -> str:
+        """The caller's id of a document."""
+        return str(self._documents.column("id")[document].as_py())
+
+    def char_span(self, units: UnitSpan) -> CharSpan:
+        """The characters that a span of units covers, in its document."""
+        return CharSpan(int(self.unit_spans[units.start, 0]), int(self.unit_spans[units.end - 1, 1]))
+
+    def part_span(self, part: int) -> CharSpan:
+        """The characters of a part, in its document."""
+        return CharSpan(self._parts.column("start")[part].as_py(), self._parts.column("end")[part].as_py())
+
+    def text(self, document: int, span: CharSpan) -> str:
+        """A slice of a document's text."""
+        start = int(self._text_starts[document])
+        return self._text.read(start + span.start, start + span.end)
+
+    def offset(self, document: int, code_point: int, unit: OffsetUnit) -> int:
+        """A code point offset into a document, counted in another unit."""
+        start = int(self._text_starts[document])
+        return self._text.position(start + code_point, unit) - self._text.position(start, unit)
+
+    def document_metadata(self, document: int) -> dict[str, JsonValue]:
+        """A document's metadata, as it was given."""
+        return row_metadata(self._documents, document)
+
+    def part_metadata(self, part: int) -> dict[str, JsonValue]:
+        """A part's metadata, as it was given."""
+        return row_metadata(self._parts, part)
+
+
+def _numbers(table: pa.Table, column: str) -> Int[np.ndarray, " rows"]:
+    return table.column(column).combine_chunks().to_numpy(zero_copy_only=False)

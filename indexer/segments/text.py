@@ -1,0 +1,101 @@
+"""Texts of a segment: one long text, compressed in frames of a fixed number of code points.
+
+Fixed frames make a code point's frame a division away, so that reading a hit unpacks one frame, whatever the length
+of its document. The frame table also counts UTF-8 bytes and UTF-16 units, so that offsets translate as cheaply.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import numpy as np
+import zstandard
+from jaxtyping import UInt64
+
+from indexer.segments.layout import TEXT_BLOCK
+
+OffsetUnit = Literal["codepoint", "utf16", "byte"]
+_COLUMN: dict[OffsetUnit, int] = {"byte": 1, "utf16": 2}
+
+
+class TextWriter:
+    """Appends text and writes full frames as they fill; memory stays that of one frame and the text given."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._compressor = zstandard.ZstdCompressor(level=6)
+        self._pending: list[str] = []
+        self._pending_length = 0
+        self._table = [(0, 0, 0)]
+        self.code_points = 0
+
+    def append(self, text: str) -> int:
+        """Append a text and return the code point it starts at."""
+        start = self.code_points
+        self.code_points += len(text)
+        self._pending.append(text)
+        self._pending_length += len(text)
+        if self._pending_length >= TEXT_BLOCK:
+            self._write_frames()
+        return start
+
+    def _write_frames(self) -> None:
+        text = "".join(self._pending)
+        full = len(text) - len(text) % TEXT_BLOCK
+        for begin in range(0, full, TEXT_BLOCK):
+            self._write_frame(text[begin : begin + TEXT_BLOCK])
+        self._pending, self._pending_length = [text[full:]], len(text) - full
+
+    def _write_frame(self, text: str) -> None:
+        data = text.encode()
+        packed, utf8, utf16 = self._table[-1]
+        packed += self._file.write(self._compressor.compress(data))
+        self._table.append((packed, utf8 + len(data), utf16 + utf16_length(text)))
+
+    def finish(self) -> UInt64[np.ndarray, "frames_and_one 3"]:
+        """Write what is left and return the frame table."""
+        rest = "".join(self._pending)
+        if rest:
+            self._write_frame(rest)
+        return np.array(self._table, np.uint64)
+
+
+class TextReader:
+    """Reads slices of the long text, unpacking only the frames they touch."""
+
+    def __init__(self, path: Path, table: UInt64[np.ndarray, "frames_and_one 3"]) -> None:
+        self._packed = np.memmap(path, np.uint8, mode="r") if path.stat().st_size else np.zeros(0, np.uint8)
+        self._table = table
+        self._frame = lru_cache(maxsize=64)(self._unpack)
+
+    def _unpack(self, frame: int) -> str:
+        begin, end = int(self._table[frame, 0]), int(self._table[frame + 1, 0])
+        # A decompressor of one's own a call: they must not be shared between threads.
+        return zstandard.ZstdDecompressor().decompress(self._packed[begin:end].tobytes()).decode()
+
+    def read(self, start: int, end: int) -> str:
+        """The code points ``[start, end)``."""
+        if end <= start:
+            return ""
+        frames = range(start // TEXT_BLOCK, -(-end // TEXT_BLOCK))
+        text = "".join(self._frame(frame) for frame in frames)
+        offset = frames.start * TEXT_BLOCK
+        return text[start - offset : end - offset]
+
+    def position(self, code_point: int, unit: OffsetUnit) -> int:
+        """How many code points, UTF-16 units or UTF-8 bytes stand before a code point."""
+        if unit == "codepoint":
+            return code_point
+        frame = min(code_point // TEXT_BLOCK, len(self._table) - 1)
+        before = self.read(frame * TEXT_BLOCK, code_point)
+        inside = utf16_length(before) if unit == "utf16" else len(before.encode())
+        return int(self._table[frame, _COLUMN[unit]]) + inside
+
+
+def utf16_length(text: str) -> int:
+    """Length in UTF-16 code units, as JavaScript and Java count.
+
+    >>> utf16_length("a😀")
+    3
+    """
+    return len(text.encode("utf-16-le")) // 2

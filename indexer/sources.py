@@ -1,0 +1,214 @@
+"""Documents from files: NDJSON, CSV, Parquet and folders of text, each also gzipped.
+
+A source yields documents and, in place of what could not be read, a ``BadRecord`` that names the line. Memory is that
+of one record, or of one row group of a Parquet file.
+"""
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, TypeAlias, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from indexer.documents import checked_id, checked_metadata, checked_text, document_from_json
+from indexer.errors import InvalidDocument, SourceUnreadable
+from models.types import Document, Part
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A record that cannot be indexed, where it stands (``file:line``), and why."""
+
+    where: str
+    reason: str
+
+
+Record = Document | BadRecord
+# Where a record begins, from 1, and what makes a document of it.
+_Found: TypeAlias = tuple[int, Callable[[], Document]]
+# What readers raise when a file breaks off, or never was what its name says.
+_UNREADABLE = (SourceUnreadable, OSError, EOFError, zlib.error, csv.Error, pa.ArrowException)
+
+
+class Source:
+    """A file, or all readable files below a folder in the order of their names; iterate over it for its records.
+
+    ``total_bytes`` and ``read_bytes`` tell how far the reading has come.
+    Raises ``SourceUnreadable`` where there is nothing that Spanseek can read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files = _readable_files(path)
+        self.total_bytes = sum(file.stat().st_size for file in self._files)
+        self._finished_bytes = 0
+        self._raw: BinaryIO | None = None
+
+    def __iter__(self) -> Iterator[Record]:
+        self._finished_bytes = 0
+        for path in self._files:
+            yield from self._records(path)
+            self._finished_bytes += path.stat().st_size
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes of the files, as they lie on disk, that have been read."""
+        return self._finished_bytes + (self._raw.tell() if self._raw else 0)
+
+    def _records(self, path: Path) -> Iterator[Record]:
+        """The records of one file, as far as it can be read. Files of a folder do not stop each other."""
+        name = path.name if path == self._path else path.relative_to(self._path).as_posix()
+        number = 0
+        try:
+            with self._open(path) as file:
+                for number, read in _READERS[_kind(path)](file, name):
+                    yield _guarded(f"{name}:{number}", read)
+        except _UNREADABLE as error:
+            if path == self._path and not number:
+                raise SourceUnreadable(f"{name} cannot be read: {error}", hint=_HINT, field="source") from error
+            yield BadRecord(f"{name}:{number + 1}", f"from here on the file cannot be read: {error}")
+
+    @contextmanager
+    def _open(self, path: Path) -> Iterator[BinaryIO]:
+        with path.open("rb") as raw:
+            self._raw = raw
+            try:
+                packed = path.name.lower().endswith(".gz")
+                yield cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if packed else raw
+            finally:
+                self._raw = None
+
+
+def _ndjson(file: BinaryIO, name: str) -> Iterator[_Found]:
+    """One JSON document a line; empty lines are passed over."""
+    for number, line in enumerate(file, 1):
+        if line.strip():
+            yield number, partial(_document_from_line, line)
+
+
+def _csv(file: BinaryIO, name: str) -> Iterator[_Found]:
+    """Columns ``id`` and ``text``; every other column is metadata."""
+    csv.field_size_limit(2**31 - 1)
+    with io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
+        rows = csv.reader(text, strict=True)
+        header = next(rows, [])
+        if not {"id", "text"} <= set(header) or len(set(header)) < len(header):
+            raise SourceUnreadable("its first line must name the columns id and text, and none twice")
+        while True:
+            number = rows.line_num + 1
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                yield number, partial(_refuse, f"not valid CSV: {error}")
+                continue
+            if row:
+                yield number, partial(_document_from_row, header, row)
+
+
+def _parquet(file: BinaryIO, name: str) -> Iterator[_Found]:
+    """Columns ``id`` and ``text`` or ``parts``; a ``metadata`` struct and further columns are metadata."""
+    batches = pq.ParquetFile(file).iter_batches(batch_size=256)
+    rows = ((batch, row) for batch in batches for row in range(batch.num_rows))
+    for number, (batch, row) in enumerate(rows, 1):
+        yield number, partial(_document_from_columns, batch, row)
+
+
+def _text(file: BinaryIO, name: str) -> Iterator[_Found]:
+    """The whole file is one document; its id is the file's path below the folder, without ``.gz``."""
+    yield 1, partial(_document_from_text, _unpacked(name), file.read())
+
+
+_READERS: dict[str, Callable[[BinaryIO, str], Iterator[_Found]]] = {
+    ".csv": _csv,
+    ".jsonl": _ndjson,
+    ".ndjson": _ndjson,
+    ".parquet": _parquet,
+    ".txt": _text,
+}
+_HINT = f"Spanseek reads files that end in {', '.join(_READERS)} (each also with .gz), and folders of them."
+
+
+def _unpacked(name: str) -> str:
+    return name[:-3] if name.lower().endswith(".gz") else name
+
+
+def _kind(path: Path) -> str:
+    return Path(_unpacked(path.name)).suffix.lower()
+
+
+def _readable_files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise SourceUnreadable(f"There is no file or folder {path}.", hint="Check --source.", field="source")
+    candidates = sorted(path.rglob("*")) if path.is_dir() else [path]
+    files = [file for file in candidates if file.is_file() and _kind(file) in _READERS]
+    if not files:
+        raise SourceUnreadable(f"{path} holds nothing that Spanseek reads.", hint=_HINT, field="source")
+    return files
+
+
+def _document_from_line(line: bytes) -> Document:
+    return document_from_json(json.loads(line))
+
+
+def _document_from_text(id: str, data: bytes) -> Document:
+    return Document(checked_id(id), (Part(data.decode()),))
+
+
+def _document_from_row(header: Sequence[str], row: Sequence[str]) -> Document:
+    if len(row) != len(header):
+        raise InvalidDocument(f"the row has {len(row)} fields and the header {len(header)}")
+    ",".join(row).encode("utf-8", "surrogateescape").decode()
+    fields = dict(zip(header, row, strict=True))
+    metadata = {key: value for key, value in fields.items() if key not in ("id", "text") and value != ""}
+    return Document(checked_id(fields["id"]), (Part(checked_text(fields["text"])),), checked_metadata(metadata))
+
+
+def _document_from_columns(batch: pa.RecordBatch, row: int) -> Document:
+    values = {name: column[row].as_py() for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+    present = _present(values)
+    own = {key: present.pop(key) for key in ("id", "text", "parts") if key in present}
+    if isinstance(own.get("parts"), list):
+        own["parts"] = [_present_part(part) for part in own["parts"]]
+    metadata = present.pop("metadata", {})
+    if not isinstance(metadata, dict):
+        raise InvalidDocument("metadata must be a JSON object, which Parquet calls a struct")
+    return document_from_json(own | {"metadata": _present(metadata) | present})
+
+
+def _present_part(part: object) -> object:
+    if isinstance(part, dict) and isinstance(part.get("metadata"), dict):
+        return part | {"metadata": _present(part["metadata"])}
+    return part
+
+
+def _present(fields: dict[str, Any]) -> dict[str, Any]:
+    """In Parquet all rows have the same fields: null is how a row says that it has not got one."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise InvalidDocument(reason)
+
+
+def _guarded(where: str, read: Callable[[], Document]) -> Record:
+    try:
+        return read()
+    except UnicodeDecodeError as error:
+        return BadRecord(where, f"not valid UTF-8 at byte {error.start}")
+    except json.JSONDecodeError as error:
+        return BadRecord(where, f"not valid JSON: {error.msg} at column {error.colno}")
+    except RecursionError:
+        return BadRecord(where, "nested too deeply")
+    except (InvalidDocument, ValueError) as error:
+        return BadRecord(where, str(error))

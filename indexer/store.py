@@ -1,0 +1,44 @@
+"""Collections on disk: the catalog's rows joined to the segments' folders."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+
+from indexer.catalog.repository import Catalog
+from indexer.engine.snapshot import Snapshot, open_snapshot
+from indexer.types import Collection
+
+# How old a snapshot may be before the catalog is asked for a newer generation.
+FRESH_S = 0.25
+
+
+class Store:
+    """Opens snapshots, and opens the next one soon after a new generation is published."""
+
+    def __init__(self, data_dir: Path, catalog: Catalog, clock: Callable[[], float] = time.monotonic) -> None:
+        self.data_dir = data_dir
+        self.catalog = catalog
+        self._clock = clock
+        self._snapshots: dict[str, tuple[Snapshot, float]] = {}
+        self._lock = Lock()
+
+    def folder(self, collection: Collection) -> Path:
+        """Where a collection's segments lie."""
+        return self.data_dir / "collections" / collection.id
+
+    def snapshot(self, name: str) -> Snapshot:
+        """The collection's present snapshot, at most ``FRESH_S`` behind what was last published."""
+        with self._lock:
+            opened = self._snapshots.get(name)
+            now = self._clock()
+            if opened and now - opened[1] < FRESH_S:
+                return opened[0]
+            if not opened or self.catalog.generation(name) != opened[0].generation:
+                opened = self._open(name), now
+            self._snapshots[name] = opened[0], now
+            return opened[0]
+
+    def _open(self, name: str) -> Snapshot:
+        collection = self.catalog.collection(name)
+        return open_snapshot(self.folder(collection), collection.recipe, self.catalog.live(name))

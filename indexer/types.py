@@ -1,0 +1,74 @@
+"""The nouns of storage: recipe, collection, segment, snapshot rows."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Int
+
+from models.types import SpanBounds
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How every vector of a collection was made; one collection, one recipe.
+
+    ``encoder`` is the name the registry knows, ``fingerprint`` what it resolved to (architecture, weights,
+    splitter), ``representations`` what is stored of a document.
+    """
+
+    encoder: str
+    fingerprint: str
+    dim: int
+    bounds: SpanBounds = field(default_factory=SpanBounds)
+    representations: tuple[str, ...] = ("units",)
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A named set of documents. ``id`` names its folder on disk, so that paths never come from requests."""
+
+    id: str
+    name: str
+    recipe: Recipe
+    generation: int
+    documents: int = 0
+    units: int = 0
+    segments: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentInfo:
+    """What the catalog knows of a segment."""
+
+    name: str
+    manifest_sha256: str
+    documents: int
+    parts: int
+    units: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """One live document: where it lies (``ordinal`` within its segment) and what it held."""
+
+    document_id: str
+    ordinal: int
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSegment:
+    """A segment of one generation, with the ordinals of its deleted or replaced documents."""
+
+    info: SegmentInfo
+    tombstones: Int[np.ndarray, " dead"]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The numbered set of live segments."""
+
+    number: int
+    segments: tuple[LiveSegment, ...]

@@ -1,0 +1,9 @@
+"""``python -m migrations "what changed"``: writes the next step into ``versions``, for you to check."""
+
+import sys
+import tempfile
+
+from indexer.catalog.schema import draft
+
+with tempfile.TemporaryDirectory() as folder:
+    draft(f"sqlite:///{folder}/catalog.db", message=sys.argv[1])

@@ -1,0 +1,1 @@
+"""One file per step, each of which can be taken forth and back."""

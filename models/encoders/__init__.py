@@ -1,0 +1,1 @@
+"""Text to vectors. Every encoder is reached through ``models.encoders.registry``."""

@@ -1,0 +1,78 @@
+"""What every encoder can do, and what can be said of text with any of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float32, Int32
+
+from models import units
+from models.errors import InvalidInput
+from models.ops.similarity import normalize
+from models.tokens import Tokens, UnitTokens, join
+from models.types import QueryVectors
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Text to contextual token vectors, in two steps, so that windows can be planned between them."""
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies everything that decides what a vector is: architecture, weights, splitter, window."""
+
+    @property
+    def window(self) -> int:
+        """How many tokens one forward pass takes."""
+
+    @property
+    def batch_tokens(self) -> int:
+        """How many tokens, padding included, one batch should hold on the encoder's device."""
+
+    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
+        """Tokens of every text; nothing is truncated."""
+
+    def forward(
+        self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]]
+    ) -> Iterator[list[Float32[np.ndarray, "_tokens dim"]]]:
+        """One vector for every token of every window of every batch, in order."""
+
+
+def tokenize_units(encoder: Encoder, texts: Sequence[str]) -> list[UnitTokens]:
+    """Split every text into units and join the encoder's tokens to them."""
+    return [join(units.split(text), tokens) for text, tokens in zip(texts, encoder.tokenize(texts), strict=True)]
+
+
+def encode_queries(encoder: Encoder, texts: Sequence[str]) -> QueryVectors:
+    """Unit-length means of the token vectors of every query, special tokens left out (design, section 5).
+
+    Queries share one forward pass. Raises ``InvalidInput`` for a query without a token, or longer than a window.
+    """
+    windows = [
+        _query_tokens(encoder, text, tokens) for text, tokens in zip(texts, encoder.tokenize(texts), strict=True)
+    ]
+    if not windows:
+        return np.zeros((0, encoder.dim), np.float32)
+    (vectors,) = encoder.forward([windows])
+    return normalize(np.stack([tokens.mean(axis=0) for tokens in vectors])).astype(np.float32)
+
+
+def check_query(encoder: Encoder, text: str) -> None:
+    """Refuse a query that :func:`encode_queries` could not encode whole."""
+    _query_tokens(encoder, text, encoder.tokenize([text])[0])
+
+
+def _query_tokens(encoder: Encoder, text: str, tokens: Tokens) -> Int32[np.ndarray, " tokens"]:
+    if not len(tokens.ids):
+        raise InvalidInput("The query holds no words.", hint="Give at least one word or sign.", field="text")
+    if len(tokens.ids) > encoder.window:
+        raise InvalidInput(
+            f"The query has {len(tokens.ids)} tokens; at most {encoder.window} can be read at once.",
+            hint="An origin phrase is a few words long: shorten it, or search for its sentences one by one.",
+            field="text",
+        )
+    return tokens.ids

@@ -1,0 +1,65 @@
+"""Encoders by name. A name here enrols the encoder in the contract tests.
+
+What only some encoders need is imported when one of them is loaded: torch takes seconds, which a command that encodes
+nothing should not wait for.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.encoders.base import Encoder
+from models.encoders.hashing import HashingEncoder
+from models.errors import UnknownEncoder
+from models.packages import DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderOptions:
+    """What the operator decides about encoders."""
+
+    backbone: str = DEFAULT
+    weights: Path | None = None
+    device: str = "auto"
+
+
+def _hashing(options: EncoderOptions) -> Encoder:
+    return HashingEncoder()
+
+
+def _untrained(options: EncoderOptions) -> Encoder:
+    from models.backbones import load_backbone
+    from models.encoders.slice import SliceEncoder
+
+    return SliceEncoder(load_backbone(options.backbone, device=options.device))
+
+
+def _slice(options: EncoderOptions) -> Encoder:
+    from models.artifacts import SHIPPED, load_artifact
+    from models.backbones import load_backbone
+    from models.encoders.slice import SliceEncoder
+
+    artifact = load_artifact(options.weights or SHIPPED / "slice")
+    return SliceEncoder(load_backbone(options.backbone, device=options.device), artifact)
+
+
+ENCODERS: dict[str, Callable[[EncoderOptions], Encoder]] = {
+    "hashing": _hashing,
+    "slice": _slice,
+    "untrained": _untrained,
+}
+
+
+def load_encoder(name: str, options: EncoderOptions | None = None) -> Encoder:
+    """Load an encoder by name.
+
+    >>> load_encoder("hashing").dim
+    64
+    """
+    if name not in ENCODERS:
+        raise UnknownEncoder(
+            f"There is no encoder named {name!r}.",
+            hint=f"Encoders are: {', '.join(sorted(ENCODERS))}.",
+            field="encoder",
+        )
+    return ENCODERS[name](options or EncoderOptions())

@@ -1,0 +1,51 @@
+"""Errors that help: every one has a stable code, a sentence that says what is wrong, and a hint what to do."""
+
+from typing import ClassVar
+
+
+class SpanseekError(Exception):
+    """The root of all errors that Spanseek raises on purpose.
+
+    ``code`` is stable and public; ``hint`` says what to do next; ``field`` names the input at fault, if one is.
+
+    >>> error = InvalidInput("top_k is 0", hint="Ask for at least one hit.", field="top_k")
+    >>> error.code, str(error), error.field
+    ('invalid_input', 'top_k is 0', 'top_k')
+    """
+
+    code: ClassVar[str] = "internal_error"
+
+    def __init__(self, message: str, *, hint: str = "", field: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+        self.field = field
+
+
+class InvalidInput(SpanseekError):
+    """What the caller sent cannot be used; nothing was changed."""
+
+    code = "invalid_input"
+
+
+class BackboneMissing(SpanseekError):
+    """No backbone was found where the settings point to."""
+
+    code = "backbone_missing"
+
+
+class BackboneMismatch(SpanseekError):
+    """The weights found are not the weights that were asked for."""
+
+    code = "backbone_mismatch"
+
+
+class DeviceUnavailable(SpanseekError):
+    """The device asked for is not on this machine."""
+
+    code = "device_unavailable"
+
+
+class UnknownEncoder(SpanseekError):
+    """No encoder is registered under this name."""
+
+    code = "unknown_encoder"

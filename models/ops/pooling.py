@@ -1,0 +1,21 @@
+"""Vectors of tokens summed to vectors of units."""
+
+import numpy as np
+from jaxtyping import Float32, Int
+
+
+def pool(
+    tokens: Float32[np.ndarray, "tokens dim"],
+    token: Int[np.ndarray, " pairs"],
+    share: Float32[np.ndarray, " pairs"],
+    begins: Int[np.ndarray, " units"],
+) -> Float32[np.ndarray, "units dim"]:
+    """Sum, for every unit, the shares of the tokens in its run of pairs (see ``models.tokens.unit_shares``).
+
+    >>> vectors = np.array([[1, 0], [2, 2], [0, 4]], np.float32)
+    >>> pool(vectors, np.array([0, 1, 2]), np.array([1, 1, 0.5], np.float32), np.array([0, 2])).tolist()
+    [[3.0, 2.0], [0.0, 2.0]]
+    """
+    if not len(begins):
+        return np.zeros((0, tokens.shape[1]), np.float32)
+    return np.add.reduceat(tokens[token] * share[:, None], begins, axis=0)

@@ -1,0 +1,1 @@
+"""How the parts this project ships are trained. Encoders never import this package."""

@@ -1,0 +1,216 @@
+"""Batches for SLICE: texts, spans of them, and what each span stands for alone. Step ``n`` draws from seed and ``n``.
+
+So a step's batch is the same in every run, and a run that was interrupted goes on with the batch that was due.
+"""
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from models.tokens import UnitTokens
+from models.training.sources import PHRASES, PROSE, GradedPair, read_excluded, read_graded_pairs, sentences
+from models.types import CharSpan, SpanBounds, UnitSpan
+
+_WORDS_ALONE = range(2, 25)
+_WORD = re.compile(r"[a-z]{4,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What batches are made of: paragraphs that serve as context, by kind; short texts; graded pairs."""
+
+    prose: dict[str, list[str]]
+    phrases: dict[str, list[str]]
+    pairs: list[GradedPair]
+    by_word: dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A text and, where one was set into it, the phrase."""
+
+    text: str
+    phrase: CharSpan
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The texts of one step: the graded pairs' contexts and queries first, in step with ``scores``; then others."""
+
+    queries: list[str]
+    contexts: list[Sample]
+    scores: list[float]
+    others: list[Sample]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many texts of which kind make a batch."""
+
+    pairs: int = 20
+    set_in_context: int = 8
+    plain: int = 4
+    alone: int = 4
+
+
+def read_texts(folder: Path, exclude: Path | None) -> Texts:
+    """Everything training reads, from one data folder."""
+    prose = {name: list(source.read(folder)) for name, source in PROSE.items()}
+    phrases = {
+        name: [text.strip() for text in source.read(folder) if len(text.split()) in _WORDS_ALONE]
+        for name, source in PHRASES.items()
+    }
+    pairs = read_graded_pairs(folder, read_excluded(exclude) if exclude else ())
+    phrases["stsb"] = [text for pair in pairs for text in (pair.query, pair.paraphrase)]
+    return Texts(prose, phrases, pairs, index_by_word(prose))
+
+
+def index_by_word(prose: dict[str, list[str]], most: int = 60) -> dict[str, list[str]]:
+    """Paragraphs by the words of four letters and more in them, for words that are neither rare nor everywhere.
+
+    >>> index_by_word({"a": ["Cats purr.", "cats sleep"], "b": ["dogs bark"]})["cats"]
+    ['Cats purr.', 'cats sleep']
+    """
+    found: dict[str, list[str]] = {}
+    for paragraphs in prose.values():
+        for paragraph in paragraphs[::2] if len(paragraphs) > most else paragraphs:
+            for word in set(_WORD.findall(paragraph.lower())):
+                found.setdefault(word, []).append(paragraph)
+    return {
+        word: paragraphs[:: 1 + len(paragraphs) // most] for word, paragraphs in found.items() if len(paragraphs) > 1
+    }
+
+
+def draw(texts: Texts, shape: Shape, seed: int, step: int) -> Draw:
+    """The texts of one step."""
+    rng = random.Random(f"{seed}/{step}")  # noqa: S311  sampling, not secrets
+    pairs = [rng.choice(texts.pairs) for _ in range(shape.pairs)]
+    swapped = [(pair.paraphrase, pair.query) if rng.random() < 0.5 else (pair.query, pair.paraphrase) for pair in pairs]
+    others = [set_in_context(_phrase(texts, rng), _context(texts, rng), rng) for _ in range(shape.set_in_context)]
+    others += [_whole(_context(texts, rng)) for _ in range(shape.plain)]
+    others += [_whole(_phrase(texts, rng)) for _ in range(shape.alone)]
+    return Draw(
+        queries=[query for query, _ in swapped],
+        contexts=[set_in_context(phrase, _context_for(phrase, texts, rng), rng) for _, phrase in swapped],
+        scores=[pair.score for pair in pairs],
+        others=others,
+    )
+
+
+def _whole(text: str) -> Sample:
+    return Sample(text, CharSpan(0, len(text)))
+
+
+def _phrase(texts: Texts, rng: random.Random) -> str:
+    """A short text: half of the time from the sets of short texts, else a run of words of some prose."""
+    if rng.random() < 0.6:
+        return rng.choice(texts.phrases[rng.choice(sorted(texts.phrases))])
+    words = _context(texts, rng).split()
+    length = rng.randint(2, 14)
+    begin = rng.randint(0, max(0, len(words) - length))
+    return " ".join(words[begin : begin + length])
+
+
+def _context(texts: Texts, rng: random.Random) -> str:
+    """Some sentences of any kind of prose, the larger kinds more often."""
+    kinds = sorted(texts.prose)
+    kind = rng.choices(kinds, [len(texts.prose[name]) ** 0.5 for name in kinds])[0]
+    found = sentences(rng.choice(texts.prose[kind]))
+    return _some_of(found, rng.randrange(len(found)), rng)
+
+
+def _context_for(phrase: str, texts: Texts, rng: random.Random) -> str:
+    """A context that, half of the time, has a word in common with the phrase."""
+    return _sharing_a_word(phrase, texts, rng) if rng.random() < 0.5 else _context(texts, rng)
+
+
+def _sharing_a_word(phrase: str, texts: Texts, rng: random.Random) -> str:
+    """Sentences that have a word in common with the phrase, if any do."""
+    words = [word for word in _WORD.findall(phrase.lower()) if word in texts.by_word]
+    if not words:
+        return _context(texts, rng)
+    word = rng.choice(words)
+    found = sentences(rng.choice(texts.by_word[word]))
+    having = [number for number, sentence in enumerate(found) if word in sentence.lower()]
+    return _some_of(found, max(0, rng.choice(having or [0]) - rng.randint(0, 1)), rng)
+
+
+def _some_of(found: Sequence[str], begin: int, rng: random.Random) -> str:
+    """Sentences from one on, until there are enough words, but never more than 45 of them."""
+    words, wanted = found[begin].split(), rng.randint(8, 30)
+    for sentence in found[begin + 1 :]:
+        if len(words) >= wanted:
+            break
+        words += sentence.split()
+    return " ".join(words[:45])
+
+
+def set_in_context(phrase: str, context: str, rng: random.Random) -> Sample:
+    """A phrase set into a context as a clause, a quotation, a sentence of its own, or bare.
+
+    >>> sample = set_in_context("A cat sat.", "It was late, and nobody saw it.", random.Random(3))
+    >>> sample.phrase.of(sample.text).lower().rstrip(".")
+    'a cat sat'
+    """
+    words = context.split()
+    at = _joint(words, rng)
+    left, right = " ".join(words[:at]), " ".join(words[at:])
+    before, after, bare, lower = rng.choice(_STYLES)
+    if bare:
+        phrase = phrase.rstrip(" .!?")
+    if lower and phrase[1:2].islower():
+        phrase = phrase[0].lower() + phrase[1:]
+    if left and before.startswith((",", ".", ":")):
+        left = left.rstrip(",.;:")
+    head = left + (before if left else "")
+    tail = after + right if right else "."
+    return Sample(head + phrase + tail, CharSpan(len(head), len(head) + len(phrase)))
+
+
+# What stands before and after a phrase; whether its final stop goes; whether its first letter becomes small.
+_STYLES = (
+    (", ", ", ", True, True),
+    (", ", ", ", True, True),
+    (", and ", ", ", True, True),
+    (" that ", ", ", True, True),
+    (" where ", " ", True, True),
+    (" as ", ", ", True, True),
+    (" ", " ", True, True),
+    (" ", " ", True, False),
+    (". ", " ", False, False),
+    (". ", ". ", True, False),
+    (', "', '" ', False, False),
+    (": ", "; ", True, False),
+)
+
+
+def _joint(words: Sequence[str], rng: random.Random) -> int:
+    """Where to set a phrase in: after a comma or a stop if there is one (two times of three), or anywhere."""
+    joints = [number + 1 for number, word in enumerate(words) if word[-1] in ",.;:"]
+    if joints and rng.random() < 0.67:
+        return rng.choice(joints)
+    return rng.randint(0, len(words))
+
+
+def draw_spans(
+    units: UnitTokens, phrase: CharSpan, count: int, bounds: SpanBounds, rng: random.Random
+) -> list[UnitSpan]:
+    """Spans to learn of one text: the phrase itself, its borders moved by a few units, and spans anywhere."""
+    start = int(np.searchsorted(units.spans[:, 1], phrase.start, side="right"))
+    end = int(np.searchsorted(units.spans[:, 0], phrase.end, side="left"))
+    spans = [UnitSpan(start, end)] if start < end else []
+    while len(spans) < count:
+        if rng.random() < 0.4 and end - start < len(units):
+            begin, stop = start + rng.randint(-3, 3), end + rng.randint(-3, 3)
+        else:
+            length = min(rng.randint(bounds.shortest, bounds.longest), rng.randint(bounds.shortest, bounds.longest))
+            begin = rng.randint(-1, len(units) - 1)
+            stop = begin + length
+        begin, stop = max(0, begin), min(len(units), stop)
+        if begin < stop:
+            spans.append(UnitSpan(begin, stop))
+    return spans

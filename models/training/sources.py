@@ -1,0 +1,162 @@
+"""The texts shipped weights may learn from: every reader names a set whose licence allows redistribution.
+
+Readers know the files of a data folder by their relative paths; what the folder does not hold is an error.
+"""
+
+import csv
+import gzip
+import io
+import json
+import re
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.errors import InvalidInput
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[\"'“]?[A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class GradedPair:
+    """Two texts and how alike people found them, from 0 to 1."""
+
+    query: str
+    paraphrase: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A set of texts, its licence, and how to read it from a data folder."""
+
+    licence: str
+    read: Callable[[Path], Iterator[str]]
+
+
+def sentences(text: str) -> list[str]:
+    """Cut prose where a sentence seems to end.
+
+    >>> sentences("It rains. Take a coat, e.g. mine! Yes.")
+    ['It rains.', 'Take a coat, e.g. mine!', 'Yes.']
+    """
+    return _SENTENCE_END.split(" ".join(text.split()))
+
+
+def read_graded_pairs(folder: Path, excluded: Iterable[str] = ()) -> list[GradedPair]:
+    """Pairs of the STS-B training split, but those with a sentence that is to be excluded."""
+    unseen = {fold(text) for text in excluded}
+    rows = (line.rstrip("\n").split("\t") for line in _lines(folder / "stsb/sts-train.csv.gz"))
+    pairs = (GradedPair(row[5], row[6], float(row[4]) / 5) for row in rows)
+    return [pair for pair in pairs if unseen.isdisjoint((fold(pair.query), fold(pair.paraphrase)))]
+
+
+def fold(text: str) -> str:
+    """A text without case, punctuation and spacing, to tell whether two are the same sentence.
+
+    >>> fold("A man, playing!") == fold("a man playing")
+    True
+    """
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def read_excluded(path: Path) -> list[str]:
+    """The sentences of STS-B-Context, none of which may be trained on."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [text for row in csv.DictReader(file, delimiter="\t") for text in (row["line"], row["paraphrase"])]
+
+
+def _wikipedia(folder: Path) -> Iterator[str]:
+    for path in sorted((folder / "enwiki-extract").glob("*.txt.gz")):
+        for number, line in enumerate(_lines(path)):
+            if number % 3 == 0 and len(line) > 200 and not line.startswith("<"):
+                yield line.strip()
+
+
+def _novels(folder: Path) -> Iterator[str]:
+    for path in sorted((folder / "gutenberg").glob("*.txt.gz")):
+        for paragraph in "".join(_lines(path)).split("\n\n"):
+            if len(paragraph) > 200:
+                yield " ".join(paragraph.split())
+
+
+def _speeches(folder: Path) -> Iterator[str]:
+    with zipfile.ZipFile(folder / "nltk/state_union.zip") as archive:
+        for name in sorted(archive.namelist()):
+            if name.endswith(".txt"):
+                yield from (line for line in archive.read(name).decode("latin-1").splitlines() if len(line) > 200)
+
+
+def _policies(folder: Path) -> Iterator[str]:
+    for name in ("github-site-policy.md.tar.gz", "legalmattic.md.tar.gz"):
+        for text in _members(folder / "policies" / name, ".md"):
+            yield from (line.strip("#*- ") for line in text.splitlines() if len(line) > 80 and "|" not in line)
+
+
+def _meetings(folder: Path) -> Iterator[str]:
+    for text in _members(folder / "qmsum/train.tar.gz", ".json"):
+        turns = [turn["content"] for turn in json.loads(text)["meeting_transcripts"]]
+        for begin in range(0, len(turns), 6):
+            yield re.sub(r" (?=[.,?!']|n't)|\{\w+\} ?", "", " ".join(turns[begin : begin + 6]))
+
+
+def _orders(folder: Path) -> Iterator[str]:
+    for text in _members(folder / "taskmaster4/TM-4-2024.data.tar.gz", ".json"):
+        for dialogue in json.loads(text)[::4]:
+            yield " ".join(turn["text"] for turn in dialogue["utterances"])
+
+
+def _customers(folder: Path) -> Iterator[str]:
+    for path in sorted((folder / "multidogo/splits_annotated_at_turn_level").glob("*/train.tsv.gz")):
+        for row in csv.DictReader(_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE):
+            yield row["utterance"] or ""
+
+
+def _captions(folder: Path) -> Iterator[str]:
+    for line in _lines(folder / "snli/snli_1.0_dev.jsonl.gz"):
+        row = json.loads(line)
+        yield row["sentence1"]
+        yield row["sentence2"]
+
+
+def _split_sentences(folder: Path) -> Iterator[str]:
+    for line in _lines(folder / "wiki-split/tune.tsv.gz"):
+        rewritten = line.rstrip("\n").split("\t")[1].replace("''", '"').replace("``", '"')
+        for sentence in rewritten.split(" <::::> "):
+            yield re.sub(r" (?=[.,;:?!)])|(?<=\() ", "", sentence)
+
+
+PROSE = {
+    "enwiki-extract": Source("CC BY-SA 3.0", _wikipedia),
+    "gutenberg": Source("public domain", _novels),
+    "state_union": Source("public domain", _speeches),
+    "policies": Source("CC BY-SA 4.0, CC0 1.0", _policies),
+    "qmsum": Source("MIT", _meetings),
+    "taskmaster4": Source("CC BY 4.0", _orders),
+}
+PHRASES = {
+    "multidogo": Source("CDLA-Permissive", _customers),
+    "snli": Source("CC BY-SA 4.0", _captions),
+    "wiki-split": Source("CC BY-SA 4.0", _split_sentences),
+}
+
+
+def _lines(path: Path) -> Iterator[str]:
+    if not path.is_file():
+        raise InvalidInput(
+            f"The data folder lacks {path.parent.name}/{path.name}.",
+            hint="Training reads the sets named in models/training/sources.py from one folder.",
+            field="data",
+        )
+    with gzip.open(path, "rt", encoding="utf-8", errors="replace") as file:
+        yield from file
+
+
+def _members(path: Path, suffix: str) -> Iterator[str]:
+    with tarfile.open(path) as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.name.endswith(suffix) else None
+            if file:
+                yield io.TextIOWrapper(file, "utf-8", errors="replace").read()

@@ -1,0 +1,80 @@
+"""The unit splitter ``units.v1``: what a span is counted in, independent of any backbone.
+
+A unit is a word as Unicode's UAX #29 delimits it, or one grapheme: punctuation, symbols, and letters of the
+scripts that write no spaces (Chinese, Japanese, Thai) stand alone. White space belongs to no unit, unless marks make
+it part of a visible grapheme (a space with an acute accent on it). No unit starts or ends inside a grapheme, and a
+word of more than ``MAX_LENGTH`` code points is cut into several.
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+
+import numpy as np
+import regex
+from jaxtyping import Int
+
+from models.types import CharSpans
+
+VERSION = "units.v1"
+MAX_LENGTH = 64
+
+# UAX #29, rules WB3 to WB13, as one expression. Everything that merely extends a character (WB4) is taken
+# along, by both the word and the grapheme definition, so that a word never ends inside a grapheme.
+_EXTEND = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}\p{GCB=Extend}\p{GCB=SpacingMark}]*"
+_LETTER = rf"[\p{{WB=ALetter}}\p{{WB=Hebrew_Letter}}]{_EXTEND}"
+_DIGIT = rf"\p{{WB=Numeric}}{_EXTEND}"
+_JOINER = rf"\p{{WB=ExtendNumLet}}{_EXTEND}"
+_KATAKANA = rf"\p{{WB=Katakana}}{_EXTEND}"
+_BETWEEN_LETTERS = rf"[\p{{WB=MidLetter}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_EXTEND}"
+_HEBREW = rf"\p{{WB=Hebrew_Letter}}{_EXTEND}"
+_AFTER_HEBREW = rf"\p{{WB=Single_Quote}}{_EXTEND}|\p{{WB=Double_Quote}}{_EXTEND}(?={_HEBREW})"
+_BETWEEN_DIGITS = rf"[\p{{WB=MidNum}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_EXTEND}"
+_WORD = (
+    rf"(?:{_HEBREW}(?:{_AFTER_HEBREW})"
+    rf"|{_LETTER}(?:{_BETWEEN_LETTERS}(?={_LETTER}))?"
+    rf"|{_DIGIT}(?:{_BETWEEN_DIGITS}(?={_DIGIT}))?"
+    rf"|{_JOINER})+"
+)
+_UNIT = regex.compile(rf"{_WORD}|(?:{_KATAKANA}|{_JOINER})+|(?!\s)\X", regex.V1)
+_GRAPHEME = regex.compile(r"\X", regex.V1)
+
+
+def split(text: str) -> CharSpans:
+    """Character spans of the units of a text, in order, never overlapping.
+
+    >>> text = "Can't pay 3.14 €?"
+    >>> [text[start:end] for start, end in split(text)]
+    ["Can't", 'pay', '3.14', '€', '?']
+    >>> split("").shape
+    (0, 2)
+    """
+    bounds = np.fromiter((bound for match in _UNIT.finditer(text) for bound in match.span()), np.int64)
+    spans = bounds.reshape(-1, 2)
+    if not text.isascii():
+        spans = _snap_to_graphemes(text, spans)
+    if len(spans) and (spans[:, 1] - spans[:, 0]).max() > MAX_LENGTH:
+        spans = np.array([piece for span in spans.tolist() for piece in _bounded(text, *span)], np.int64)
+    return spans
+
+
+def _snap_to_graphemes(text: str, spans: CharSpans) -> Int[np.ndarray, "kept 2"]:
+    """Grow spans, with the rare bound that UAX #29 sets inside a grapheme, to whole graphemes; the first keeps it."""
+    bounds = np.fromiter(chain([0], (match.end() for match in _GRAPHEME.finditer(text))), np.int64)
+    starts = bounds[np.searchsorted(bounds, spans[:, 0], side="right") - 1]
+    ends = bounds[np.searchsorted(bounds, spans[:, 1])]
+    starts[1:] = np.maximum(starts[1:], ends[:-1])
+    return np.stack([starts, ends], axis=1)[ends > starts]
+
+
+def _bounded(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Cut one unit into pieces of at most ``MAX_LENGTH``, at graphemes; a longer grapheme stays whole."""
+    if end - start <= MAX_LENGTH:
+        yield start, end
+        return
+    begin = last = start
+    for match in _GRAPHEME.finditer(text, start, end):
+        if match.end() - begin > MAX_LENGTH and last > begin:
+            yield begin, last
+            begin = last
+        last = match.end()
+    yield begin, end

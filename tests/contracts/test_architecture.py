@@ -1,0 +1,34 @@
+"""What the documents say of the tree is true."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
+NAMED_PATH = re.compile(r"`((?:models|indexer|app|migrations|tests|benchmarks|docs|samples)/[\w./-]*\w)`")
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_path_a_document_names_exists(document: Path) -> None:
+    missing = [path for path in NAMED_PATH.findall(document.read_text("utf-8")) if not (ROOT / path).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
+    links = LINK.findall(document.read_text("utf-8"))
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_every_room_has_a_place_in_the_architecture() -> None:
+    told = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    rooms = {
+        f"{package}/{path.name}"
+        for package in ("models", "indexer", "app")
+        for path in (ROOT / package).iterdir()
+        if path.is_dir() and (path / "__init__.py").exists()
+    }
+    assert {room for room in rooms if f"`{room}" not in told} == set()

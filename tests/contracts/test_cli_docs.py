@@ -1,0 +1,63 @@
+"""``docs/cli.md`` has every command and every option, an example of each command, and nothing else."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from app.cli import cli
+
+DOCS = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+SECTIONS = dict(re.findall(r"^## (spanseek [^\n]+)\n(.*?)(?=^## |\Z)", DOCS, re.DOTALL | re.MULTILINE))
+
+
+def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """All commands that do something, by the words with which they are called."""
+    if not hasattr(command, "commands"):
+        yield name, command
+        return
+    for word, inner in command.commands.items():
+        yield from walk(inner, f"{name} {word}")
+
+
+COMMANDS = dict(walk(typer.main.get_command(cli), "spanseek"))
+
+
+def options(command: Any) -> set[str]:
+    return {name for parameter in command.params for name in parameter.opts if name.startswith("-")} - {"--help", "-h"}
+
+
+def documented(section: str) -> set[str]:
+    rows = re.findall(r"^\| (`-[^|]*) \|", section, re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"`(-[^`]*)`", row)}
+
+
+def test_every_command_has_its_section_and_no_other_is_there() -> None:
+    assert SECTIONS.keys() == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_documented(name: str) -> None:
+    assert documented(SECTIONS[name]) == options(COMMANDS[name])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_an_example_that_it_understands(name: str) -> None:
+    examples = re.findall(r"^```sh\n(.*?)^```", SECTIONS[name], re.DOTALL | re.MULTILINE)
+    lines = [line for example in examples for line in example.splitlines()]
+    assert lines
+    for line in lines:
+        assert line.startswith(name)
+        with COMMANDS[name].make_context(name, shlex.split(line.removeprefix(name))):
+            pass
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_helps(name: str) -> None:
+    assert COMMANDS[name].help
+    for parameter in COMMANDS[name].params:
+        assert getattr(parameter, "help", None), f"{name} {parameter.name}"

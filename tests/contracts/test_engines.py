@@ -1,0 +1,309 @@
+"""One suite for every engine: what it returns is what the naive oracle returns on the stored vectors.
+
+The scan owes the oracle every hit in its place. Its figures are judged against naive sums on their own (test_kernels);
+here the oracle takes them as they are, so that spans which only rounding tells apart come in a decided order.
+"""
+
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexer.ann.materialized import MaterializedEngine
+from indexer.engine import kernels
+from indexer.engine.base import Engine, ScoredSpan
+from indexer.engine.scan import ScanEngine
+from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.wanted import Filter, Selection
+from indexer.errors import EngineMemoryLimit
+from indexer.segments.reader import Segment
+from indexer.segments.writer import PartUnits, SegmentWriter
+from indexer.types import Recipe
+from models.ops.quantization import quantize
+from models.types import Document, Part, SpanBounds
+from tests import reference
+from tests.reference import RefDocument, RefPart
+
+DIM = 8
+ENGINES = [ScanEngine(), MaterializedEngine()]
+BOUNDS = [(1, 20), (2, 5), (5, 5), (1, 64), (1, 1), (33, 64)]
+KINDS = ["random", "ties", "cancel", "zero", "drift", "sizes", "negative"]
+_number = count()
+_codes: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A snapshot, and the live documents of it as the oracle sees them."""
+
+    snapshot: Snapshot
+    documents: list[RefDocument]
+
+
+def vectors_of(kind: str, rng: np.random.Generator, size: int) -> np.ndarray:
+    vectors = rng.normal(size=(size, DIM))
+    if kind == "ties":
+        vectors = np.eye(DIM)[rng.integers(0, 3, size)]
+    elif kind == "cancel":
+        vectors = vectors.round() * rng.choice([-1, 1], (size, 1))
+        vectors[1::2] = -vectors[: size - 1 : 2][: len(vectors[1::2])]
+    elif kind == "zero":
+        vectors[rng.random(size) < 0.5] = 0
+    elif kind == "drift":
+        vectors += 4
+    elif kind == "sizes":
+        vectors *= 10.0 ** rng.integers(-4, 5, (size, 1))
+    elif kind == "negative":
+        vectors = -np.abs(vectors) - 1
+    return vectors.astype(np.float32)
+
+
+def collection(
+    folder: Path, bounds: tuple[int, int], segments: list[list[list[int]]], kind: str, seed: int, dead: set[int]
+) -> Case:
+    """Segments of documents, each given by the sizes of its parts. Ids do not follow the order of storage."""
+    rng, recipe = np.random.default_rng(seed), Recipe("none", "none", DIM, SpanBounds(*bounds))
+    views, live, number = [], [], 0
+    for documents in segments:
+        path = folder / f"{next(_number):08d}"
+        tombstones = []
+        with SegmentWriter(path, recipe) as writer:
+            for ordinal, sizes in enumerate(documents):
+                document, units, vectors, reference_document = _document(number, sizes, kind, rng)
+                writer.add_document(document, "", units)
+                writer.add_vectors(vectors)
+                if number in dead:
+                    tombstones.append(ordinal)
+                else:
+                    live.append(reference_document)
+                number += 1
+            segment = Segment(path, writer.finish().manifest_sha256)
+        views.append(SegmentView(segment, np.array(tombstones, np.int64)))
+    return Case(Snapshot(1, recipe, views), live)
+
+
+def _document(number: int, sizes: list[int], kind: str, rng: np.random.Generator) -> Any:
+    metadata = {"colour": ["red", "blue"][number % 2]}
+    parts, units, stored, start = [], [], [], 0
+    for position, size in enumerate(sizes):
+        spans = np.stack([np.arange(size) * 2, np.arange(size) * 2 + 1], axis=1).astype(np.int64)
+        vectors = vectors_of(kind, rng, size)
+        part = Part(" ".join("x" * size), {"turn": position % 3})
+        parts.append(part)
+        units.append(PartUnits(spans, 0))
+        characters = [(int(a), int(b)) for a, b in spans + start]
+        codes, scales = quantize(vectors)
+        dequantised = codes.astype(np.float64) * scales.astype(np.float64)[:, None]
+        _codes[dequantised.tobytes()] = codes, scales
+        stored.append((vectors, RefPart(dequantised, characters, part.metadata)))
+        start += len(part.text) + 1
+    identity = f"{(number * 400 + 500) % 997:03d}"
+    document = Document(identity, tuple(parts), metadata)
+    vectors = np.concatenate([np.zeros((0, DIM), np.float32), *(vectors for vectors, _ in stored)])
+    return document, units, vectors, RefDocument(identity, [part for _, part in stored], metadata)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return (vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)).astype(np.float32)
+
+
+def kernel_score(query: np.ndarray, vectors: np.ndarray, spans: list[tuple[int, int]]) -> list[float]:
+    """The engine's own exact figures. Codes are looked up by what they stand for."""
+    codes, scales = _codes[vectors.tobytes()]
+    starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
+    return kernels.rescore(codes, scales, starts.copy(), ends.copy(), query).tolist()
+
+
+def oracle(case: Case, query: np.ndarray, wanted: Selection, score: reference.Score | None) -> list[reference.RefHit]:
+    bounds = case.snapshot.recipe.bounds
+    return reference.hits(
+        case.documents,
+        query,
+        (bounds.shortest, bounds.longest),
+        top_k=wanted.top_k,
+        floor=wanted.floor,
+        group_by=wanted.group_by,
+        document_filter=wanted.filter.document,
+        part_filter=wanted.filter.part,
+        score=score,
+    )
+
+
+def place(hit: ScoredSpan) -> tuple[str, tuple[int, int], tuple[int, int]]:
+    return hit.document_id, (hit.units.start, hit.units.end), (hit.span.start, hit.span.end)
+
+
+def check(engine: Engine, case: Case, query: np.ndarray, wanted: Selection) -> list[ScoredSpan]:
+    (found,) = engine.search(case.snapshot, query[None], wanted)
+    if engine.name == "scan":
+        expected = oracle(case, query, wanted, kernel_score)
+        assert [place(hit) for hit in found] == [(hit.document_id, hit.units, hit.characters) for hit in expected]
+        np.testing.assert_allclose([h.cosine for h in found], [h.cosine for h in expected], atol=1e-9)
+    else:
+        expected = oracle(case, query, wanted, None)
+        check_loosely(found, expected, wanted)
+    assert found == sorted(found, key=lambda hit: hit.order)
+    return found
+
+
+def check_loosely(found: list[ScoredSpan], expected: list[reference.RefHit], wanted: Selection) -> None:
+    """Within float32: near ties may change places, and then suppress different neighbours."""
+    if wanted.group_by != "span" and wanted.floor is None:
+        assert len(found) == len(expected)
+        np.testing.assert_allclose([h.cosine for h in found], [h.cosine for h in expected], atol=1e-3)
+    elif expected and (wanted.floor is None or expected[0].cosine > wanted.floor + 1e-3):
+        assert found[0].cosine == pytest.approx(expected[0].cosine, abs=1e-3)
+
+
+sizes = st.one_of(st.just(0), st.integers(0, 8), st.integers(20, 70))
+documents = st.lists(sizes, max_size=4)
+collections = st.lists(st.lists(documents, max_size=4), max_size=3)
+selections = st.tuples(
+    st.sampled_from([1, 2, 5, 17, 1000]),
+    st.one_of(st.none(), st.floats(-1, 1)),
+    st.sampled_from(["span", "part", "document"]),
+    st.sampled_from([{}, {}, {"colour": "red"}, {"colour": None}, {"shape": 1}]),
+    st.sampled_from([{}, {}, {"turn": 1}, {"turn": True}]),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("engines")
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@settings(max_examples=40)
+@given(
+    collections,
+    st.sampled_from(BOUNDS),
+    st.sampled_from(KINDS),
+    st.integers(0, 2**32 - 1),
+    st.sets(st.integers(0, 11), max_size=3),
+    selections,
+)
+def test_any_search_is_the_oracles(engine, folder, segments, bounds, kind, seed, dead, selection) -> None:
+    top_k, floor, group_by, of_document, of_part = selection
+    wanted = Selection(top_k, floor, group_by, Filter(of_document, of_part))
+    case = collection(folder, bounds, segments, kind, seed, dead)
+    query = unit(np.random.default_rng(seed + 1).normal(size=DIM))
+    check(engine, case, query, wanted)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@pytest.mark.parametrize(
+    ("kind", "bounds"), [*((kind, (1, 20)) for kind in KINDS), ("random", (5, 5)), ("drift", (40, 64))]
+)
+def test_parts_longer_than_blocks(engine: Engine, folder: Path, kind: str, bounds: tuple[int, int]) -> None:
+    case = collection(folder, bounds, [[[560, 0, 1], [3]], [[200, 90]]], kind, 5, set())
+    query = unit(np.random.default_rng(6).normal(size=DIM))
+    check(engine, case, query, Selection(top_k=7))
+    check(engine, case, query, Selection(top_k=2, group_by="part"))
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_more_than_one_pass_of_the_writer(engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The norms are computed in passes; a span that reaches into the next one is none the worse."""
+    monkeypatch.setattr("indexer.segments.writer._BLOCKS_A_PASS", 1)
+    case = collection(folder, (1, 20), [[[600]]], "random", 3, set())
+    for begin in range(240, 280, 8):
+        query = unit(case.documents[0].parts[0].vectors[begin : begin + 20].sum(axis=0))
+        (hit,) = check(engine, case, query, Selection(top_k=1))
+        assert hit.cosine > 0.99
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_several_queries_at_once_equal_one_by_one(engine: Engine, folder: Path) -> None:
+    case = collection(folder, (1, 20), [[[40, 3], []], [[300]]], "drift", 1, {1})
+    queries = unit(np.random.default_rng(2).normal(size=(5, DIM)))
+    together = engine.search(case.snapshot, queries, Selection(top_k=9))
+    alone = [engine.search(case.snapshot, query[None], Selection(top_k=9))[0] for query in queries]
+    assert [[(place(h), h.cosine) for h in hits] for hits in together] == [
+        [(place(h), h.cosine) for h in hits] for hits in alone
+    ]
+    assert engine.search(case.snapshot, queries[:0], Selection()) == []
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@pytest.mark.parametrize("group_by", ["span", "part", "document"])
+@pytest.mark.parametrize("segments", [[], [[]], [[[]]], [[[0, 0]]], [[[1]]], [[[1], [0]], []]])
+def test_next_to_nothing(engine: Engine, folder: Path, segments: Any, group_by: Any) -> None:
+    case = collection(folder, (1, 20), segments, "random", 1, set())
+    query = unit(np.ones(DIM))
+    check(engine, case, query, Selection(top_k=1000, group_by=group_by))
+    check(engine, case, query, Selection(top_k=3, group_by=group_by, floor=0.9999))
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_ties_are_decided_by_document_id(engine: Engine, folder: Path) -> None:
+    case = collection(folder, (1, 1), [[[150], [150], [150]], [[70]]], "ties", 8, set())
+    query = unit(np.eye(DIM)[0])
+    everything = check(engine, case, query, Selection(top_k=1000))
+    for top_k in (1, 3, 20, 100):
+        some = check(engine, case, query, Selection(top_k=top_k))
+        assert [place(hit) for hit in some] == [place(hit) for hit in everything[:top_k]]
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_where_all_cancels_out_there_is_nothing(engine: Engine, folder: Path) -> None:
+    case = collection(folder, (2, 2), [[[2], [2]]], "cancel", 3, set())
+    assert check(engine, case, unit(np.ones(DIM)), Selection()) == []
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_one_giant_unit_does_not_hide_the_small(engine: Engine, folder: Path) -> None:
+    """Float32 prefix sums lose the small units beside it; the error bound must know."""
+    case = collection(folder, (1, 20), [[[250]]], "sizes", 4, set())
+    for unit_number in (100, 200):
+        query = unit(case.documents[0].parts[0].vectors[unit_number])
+        assert check(engine, case, query, Selection(top_k=1))[0].cosine == pytest.approx(1, abs=1e-5)
+
+
+def test_both_engines_agree_on_the_best_span_of_every_part(folder: Path) -> None:
+    segments = [[[30, 12, 5], [64]], [[300], [7, 7]]]
+    for kind in KINDS:
+        case = collection(folder, (1, 20), segments, kind, 11, set())
+        queries = unit(np.random.default_rng(12).normal(size=(4, DIM)))
+        wanted = Selection(top_k=1000, group_by="part")
+        scan, literal = (engine.search(case.snapshot, queries, wanted) for engine in ENGINES)
+        for one, other in zip(scan, literal, strict=True):
+            best = {(h.document_id, h.place.part_span): h.cosine for h in one}
+            again = {(h.document_id, h.place.part_span): h.cosine for h in other}
+            assert best.keys() == again.keys()
+            assert all(abs(best[part] - again[part]) <= 1e-3 for part in best), kind
+
+
+def test_materialized_refuses_more_than_its_memory(folder: Path) -> None:
+    case = collection(folder, (1, 20), [[[100]]], "random", 1, set())
+    spans = len(reference.all_spans(100, 1, 20))
+    query = unit(np.ones((1, DIM)))
+    assert MaterializedEngine(spans * DIM * 4).search(case.snapshot, query, Selection(top_k=1))[0]
+    with pytest.raises(EngineMemoryLimit) as caught:
+        MaterializedEngine(spans * DIM * 4 - 1).search(case.snapshot, query, Selection())
+    assert caught.value.hint
+
+
+def test_materialized_tells_segments_of_equal_name_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, query = MaterializedEngine(), unit(np.ones(DIM))
+    for name in ("one", "two"):
+        monkeypatch.setitem(globals(), "_number", count())
+        check(engine, collection(tmp_path / name, (1, 3), [[[9]]], name, len(name), set()), query, Selection())
+
+
+def test_dimensions_that_would_overflow(tmp_path: Path) -> None:
+    """A long vector and a query of equal signs: the largest dot product there can be."""
+    dim = 3000
+    recipe = Recipe("none", "none", dim, SpanBounds(1, 1))
+    with SegmentWriter(tmp_path / "segment", recipe) as writer:
+        writer.add_document(Document("a", (Part("x y"),)), "", [PartUnits(np.array([[0, 1], [2, 3]]), 0)])
+        writer.add_vectors(np.stack([np.ones(dim), -np.ones(dim)]).astype(np.float32))
+        segment = Segment(tmp_path / "segment", writer.finish().manifest_sha256)
+    snapshot = Snapshot(1, recipe, [SegmentView(segment, np.zeros(0, np.int64))])
+    (hits,) = ScanEngine().search(snapshot, unit(np.ones((1, dim))), Selection(top_k=1))
+    assert hits[0].cosine == pytest.approx(1)
+    assert hits[0].units.start == 0

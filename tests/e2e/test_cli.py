@@ -1,0 +1,272 @@
+"""The command line as it is typed: what it prints, what it exits with, and never a traceback."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import app.cli
+from app.cli import main
+
+CALLS = [
+    {"id": "a", "text": "Where is my parcel?\r\nIt was due on Monday.", "metadata": {"lang": "en", "week": 7}},
+    {
+        "id": "b\u2028[/red]",
+        "parts": [
+            {"text": "I want to cancel my subscription \x1b[31mtoday", "metadata": {"speaker": "customer"}},
+            {"text": "Done.", "metadata": {"speaker": "agent"}},
+        ],
+        "metadata": {"lang": "de"},
+    },
+]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left on the terminal."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.out.endswith("\n")
+        (line,) = self.out.splitlines()
+        return json.loads(line)
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPANSEEK_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("SPANSEEK_ENCODER", "hashing")
+    lines = [json.dumps(call) for call in CALLS]
+    (tmp_path / "calls.ndjson").write_text("\n".join([*lines, "{broken"]) + "\n")
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def run(data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["spanseek", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exit:
+            main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        code = exit.value.code
+        return Outcome(code if isinstance(code, int) else int(code is not None), out, err)
+
+    return run
+
+
+@pytest.fixture
+def calls(run: Run) -> Outcome:
+    return run("index", "--collection", "calls", "--source", "calls.ndjson", "--json")
+
+
+def test_index_reports_in_one_line_of_json(calls: Outcome, run: Run) -> None:
+    assert calls.code == 0
+    assert calls.err.startswith("skipped calls.ndjson:3: not valid JSON: Expecting property name")
+    report = calls.json
+    assert {name: report[name] for name in ("documents", "parts", "units", "skipped", "unknown_units")} == {
+        "documents": 2,
+        "parts": 3,
+        "units": 22,
+        "skipped": 1,
+        "unknown_units": 0,
+    }
+    assert all(report[name] > 0 for name in ("bytes_on_disk", "seconds", "units_per_second", "peak_rss_mb"))
+    again = run("index", "-c", "calls", "--source", "calls.ndjson", "--json").json
+    assert (again["documents"], again["unchanged"], again["generation"]) == (0, 2, 1)
+
+
+def test_index_says_what_it_did(run: Run) -> None:
+    said = run("index", "--collection", "calls", "--source", "calls.ndjson")
+    assert "2 documents (22 units) indexed into calls, 0 unchanged, 1 skipped" in said.out
+
+
+def test_search_prints_what_the_http_answer_holds(calls: Outcome, run: Run) -> None:
+    answer = run("search", "cancel my subscription", "--collection", "calls", "--top-k", "2", "--json").json
+    assert list(answer) == ["hits", "generation", "threshold", "took_ms"]
+    assert answer["threshold"] == {"value": None, "on": "score"}
+    assert len(answer["hits"]) == 2
+    hit = answer["hits"][0]
+    assert {"document_id", "start", "end", "text", "score", "raw", "mode", "rank", "metadata"} <= hit.keys()
+    assert (hit["document_id"], hit["start"], hit["end"]) == ("b\u2028[/red]", 10, 32)
+    assert hit["part_metadata"] == {"speaker": "customer"}
+    assert "context" not in hit
+    with_more = run("search", "parcel", "-c", "calls", "--json", "--context", "3", "--explain").json["hits"][0]
+    assert with_more["context"] == {"text": "my parcel?\r\n", "start": 3, "end": 9}
+    assert with_more["explanation"]["units"][0]["text"] == "parcel"
+
+
+def test_search_highlights_the_hit_in_its_context(calls: Outcome, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = run("search", "my parcel", "-c", "calls", "--top-k", "1")
+    assert "1.000  a  [9, 18)\n" in plain.out
+    assert "       Where is my parcel?  It was due on Monday.\n" in plain.out
+    assert "1 hits in" in plain.out
+    with monkeypatch.context() as patches:
+        patches.setattr(app.cli._out, "_color_system", app.cli.Console(force_terminal=True)._color_system)
+        patches.setattr(app.cli._out, "_force_terminal", True)
+        coloured = run("search", "my parcel", "-c", "calls", "--top-k", "1", "--explain").out
+    assert "Where is \x1b[1;7mmy parcel\x1b[0m?" in coloured
+    assert "my +0." in coloured
+
+
+def test_documents_cannot_write_to_the_terminal(calls: Outcome, run: Run) -> None:
+    said = run("search", "subscription", "-c", "calls", "--top-k", "1", "--explain").out
+    assert "\x1b" not in said
+    assert "\u2028" not in said
+    assert "b [/red]  [" in said
+    assert "subscription  [31mtoday" in said
+
+
+def test_thresholds_filters_and_groups(calls: Outcome, run: Run) -> None:
+    assert "No span was found." in run("search", "unheard of", "-c", "calls", "--threshold", "0.99").out
+    assert "No span was found." in run("search", "parcel", "-c", "calls", "--where", "lang=fr").out
+    search = ("search", "my", "-c", "calls", "--json", "--group-by", "document")
+    assert [hit["document_id"] for hit in run(*search, "--where", "lang=en", "--where", "week=7").json["hits"]] == ["a"]
+    assert run(*search, "--where", 'week="7"').json["hits"] == []
+    assert len(run(*search, "--where-part", "speaker=agent").json["hits"]) == 1
+    raw = run(*search, "--threshold", "0.9", "--threshold-on", "raw").json
+    assert raw["threshold"] == {"value": 0.9, "on": "raw"}
+    assert run(*search, "--where", "lang").code == 2
+
+
+def test_collections(calls: Outcome, run: Run) -> None:
+    (listed,) = run("collections", "--json").json
+    assert (listed["name"], listed["documents"], listed["units"], listed["generation"]) == ("calls", 2, 22, 1)
+    assert "calls" in run("collections").out
+
+
+def test_no_collections(run: Run) -> None:
+    run("init-db")
+    assert "There is no collection yet" in run("collections").out
+    assert run("collections", "--json").json == []
+
+
+def test_verify_finds_a_flipped_bit(calls: Outcome, run: Run, data: Path) -> None:
+    whole = run("verify")
+    assert (whole.code, whole.out) == (0, "1 segments checked, 0 damages found.\n")
+    for path in sorted(data.glob("collections/*/*/*")):
+        body = path.read_bytes()
+        if not body:
+            continue
+        path.write_bytes(body[:-1] + bytes([body[-1] ^ 1]))
+        damaged = run("verify", "--collection", "calls")
+        assert damaged.code == 1, path.name
+        assert path.name in damaged.err
+        found = run("verify", "--json")
+        assert (found.code, len(found.json["damages"])) == (1, 1)
+        path.write_bytes(body)
+    path.unlink()
+    assert "is missing" in run("verify").err
+    assert run("verify", "--collection", "letters").code == 1
+
+
+def test_init_db(run: Run) -> None:
+    missing = run("collections")
+    assert missing.code == 1
+    assert "spanseek init-db" in missing.err
+    for _ in range(2):
+        assert run("init-db").out == "The catalog is up to date.\n"
+    assert run("collections").code == 0
+
+
+def test_keys(run: Run) -> None:
+    run("init-db")
+    assert "There are no keys" in run("keys", "list").out
+    made = run("keys", "create", "--name", "[/web]", "--scope", "search", "--scope", "index", "--json").json
+    assert made["token"].startswith(f"ssk_{made['id']}_")
+    shown = run("keys", "create", "--name", "calls", "--scope", "search", "--collection", "calls")
+    assert shown.out.splitlines()[-1].startswith("ssk_")
+    first, second = run("keys", "list", "--json").json
+    assert (first["id"], first["name"], first["scopes"], first["collections"]) == (
+        made["id"],
+        "[/web]",
+        "search, index",
+        "all",
+    )
+    assert (second["collections"], second["revoked"]) == ("calls", "")
+    listed = run("keys", "list")
+    assert listed.code == 0
+    assert made["token"] not in listed.out + run("keys", "list", "--json").out
+    assert run("keys", "revoke", made["id"]).out == f"Key {made['id']} is revoked.\n"
+    assert run("keys", "list", "--json").json[0]["revoked"]
+    unknown = run("keys", "revoke", "[/x]")
+    assert (unknown.code, "There is no key '[/x]'" in unknown.err) == (1, True)
+    assert run("keys", "create", "--name", "x", "--scope", "everything").code == 1
+
+
+def test_eval_sample(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "samples" / "documents").mkdir(parents=True)
+    (tmp_path / "samples" / "documents" / "d.ndjson").write_text('{"id": "a", "text": "the red parcel"}\n')
+    phrases = [
+        {"phrase": "red parcel", "gold": [{"document_id": "a", "start": 4, "end": 14}]},
+        {"phrase": "blue sky", "gold": []},
+    ]
+    (tmp_path / "samples" / "phrases.ndjson").write_text("".join(json.dumps(phrase) + "\n" for phrase in phrases))
+    figures = run("eval", "sample", "--json").json
+    assert figures == {"phrases": 2, "top1": 1.0, "top5": 1.0, "bm25_top1": 1.0, "no_match_auc": 1.0}
+    assert "top1           1.000" in run("eval", "sample", "--samples", "samples", "--encoder", "hashing").out
+    assert run("eval", "sample", "--samples", "nowhere").code == 1
+
+
+ERRORS = {
+    "no source": ("index -c calls --source nowhere.ndjson", "no file or folder nowhere.ndjson"),
+    "not a source": ("index -c calls --source notes.md", "holds nothing that Spanseek reads"),
+    "no name": ("index -c No/Name --source calls.ndjson", "cannot be the name of a collection"),
+    "bounds": ("index -c calls --source calls.ndjson --min-span 5 --max-span 3", "Spans cannot have 5 to 3 units"),
+    "no bounds": ("index -c calls --source calls.ndjson --max-span 0", "Spans cannot have 1 to 0 units"),
+    "other bounds": ("index -c calls --source calls.ndjson --max-span 5", "spans of 1 to 5 units"),
+    "no encoder": ("index -c new --source calls.ndjson --encoder magic", "no encoder named 'magic'"),
+    "no collection": ("search parcel -c letters", "no collection 'letters'"),
+    "mode": ("search parcel -c calls --mode facets", "cannot be searched in mode facets"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_a_sentence_and_what_to_do(name: str, calls: Outcome, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("no source")
+    command, sentence = ERRORS[name]
+    outcome = run(*command.split())
+    assert outcome.code == 1
+    assert outcome.out == ""
+    assert outcome.err.startswith("Error: ")
+    assert sentence in outcome.err
+    assert len(outcome.err.splitlines()) == 2, "a sentence, and a hint"
+
+
+def test_an_empty_phrase(calls: Outcome, run: Run) -> None:
+    assert "The query holds no words." in run("search", " ", "-c", "calls").err
+
+
+def test_a_phrase_that_is_no_text(calls: Outcome, run: Run) -> None:
+    """What a shell passes on of bytes that are not UTF-8."""
+    for phrase, *options in (["caf\udce9"], ["parcel", "--where", "lang=\udce9"]):
+        refused = run("search", phrase, "-c", "calls", *options)
+        assert refused.code == 1
+        assert "holds a lone surrogate" in refused.err
+
+
+@pytest.mark.parametrize(("name", "value"), [("SEGMENT_UNITS", "0"), ("PORT", "many"), ("ENGINE", "steam")])
+def test_a_wrong_setting(name: str, value: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"SPANSEEK_{name}", value)
+    outcome = run("collections")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert f"The setting {name.lower()} cannot be '{value}'" in outcome.err
+    assert f"SPANSEEK_{name}" in outcome.err
+
+
+@pytest.mark.parametrize("command", ["serve --port 70000", "search", "index -c calls", "nothing"])
+def test_wrong_usage_exits_with_2(command: str, run: Run) -> None:
+    assert run(*command.split()).code == 2

@@ -1,0 +1,121 @@
+"""The real command, killed and interrupted in the middle of its work."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from app.settings import Settings
+from indexer.catalog.repository import Catalog
+from tests.workspace import Workspace, document
+
+SPANSEEK = Path(sys.executable).with_name("spanseek")
+PATIENCE = 120.0
+CALLS = [document(f"d{number:03}", f"needle{number} " + "hay " * 150) for number in range(800)]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A ``spanseek index`` that was sent a signal in the middle of its work, and what it left."""
+
+    folder: Path
+    code: int
+    out: str
+    err: str
+
+
+def environment(folder: Path) -> dict[str, str]:
+    own = {"SPANSEEK_DATA_DIR": str(folder), "SPANSEEK_ENCODER": "hashing", "SPANSEEK_SEGMENT_UNITS": "1000"}
+    return {name: value for name, value in os.environ.items() if not name.startswith("SPANSEEK_")} | own
+
+
+def start(folder: Path, source: Path) -> subprocess.Popen[str]:
+    with Workspace(folder):  # makes the catalog, so that it can be looked into from now on
+        pass
+    return subprocess.Popen(
+        [SPANSEEK, "index", "--collection", "c", "--source", source, "--json"],
+        env=environment(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_until_published(folder: Path, process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + PATIENCE
+    with closing(Catalog(Settings(_env_file=None, data_dir=folder).catalog_url)) as catalog:
+        while time.monotonic() < end and process.poll() is None:
+            if any(collection.generation for collection in catalog.collections()):
+                return
+            time.sleep(0.01)
+    process.kill()
+    pytest.fail(f"it ended, or took too long, before anything was published: {process.communicate()}")
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
+    """One job that was killed, one that was interrupted. They start together, because that takes long."""
+    source = tmp_path_factory.mktemp("source") / "calls.ndjson"
+    source.write_text("".join(json.dumps({"id": one.id, "text": one.text}) + "\n" for one in CALLS))
+    signals = {"killed": signal.SIGKILL, "interrupted": signal.SIGINT}
+    folders = {name: tmp_path_factory.mktemp(name) for name in signals}
+    processes = {name: start(folder, source) for name, folder in folders.items()}
+    with ThreadPoolExecutor() as threads:
+        waiting = [threads.submit(wait_until_published, folders[name], processes[name]) for name in signals]
+        for name, future in zip(signals, waiting, strict=True):
+            future.add_done_callback(lambda _, name=name: processes[name].send_signal(signals[name]))
+        for future in waiting:
+            future.result()
+    outputs = {name: process.communicate(timeout=PATIENCE) for name, process in processes.items()}
+    return {name: Job(folders[name], processes[name].returncode, *outputs[name]) for name in signals}
+
+
+def check_resumed(folder: Path) -> int:
+    """Run the job again; every document must be there once. Returns how many had been published before."""
+    with Workspace(folder) as workspace:
+        before = workspace.catalog.collection("c").documents
+        report = workspace.index(CALLS)
+        assert (report.documents, report.unchanged) == (len(CALLS) - before, before)
+        assert workspace.catalog.collection("c").documents == len(CALLS)
+        assert workspace.folders() == workspace.live()
+        for number in range(0, len(CALLS), 80):
+            assert workspace.found(f"needle{number}") == {(f"d{number:03}", f"needle{number}")}
+    return before
+
+
+def test_a_killed_job_is_resumed_at_once(jobs: dict[str, Job]) -> None:
+    assert jobs["killed"].code == -signal.SIGKILL
+    assert 0 < check_resumed(jobs["killed"].folder) < len(CALLS)
+
+
+def test_ctrl_c_publishes_what_was_read(jobs: dict[str, Job]) -> None:
+    job = jobs["interrupted"]
+    assert job.code == 130
+    assert "Stopping: publishing what has been read." in job.err
+    assert "Run the same command again" in job.err
+    assert "Traceback" not in job.err
+    report = json.loads(job.out.splitlines()[-1])
+    assert 0 < report["documents"] < len(CALLS)
+    assert check_resumed(job.folder) == report["documents"]
+
+
+def test_the_command_searches_what_was_published(jobs: dict[str, Job]) -> None:
+    found = subprocess.run(
+        [SPANSEEK, "search", "needle7", "--collection", "c", "--top-k", "1", "--json"],
+        env=environment(jobs["killed"].folder),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    answer = json.loads(found.stdout.splitlines()[-1])
+    assert answer["generation"] >= 1
+    assert answer["hits"][0]["text"] == "needle7"

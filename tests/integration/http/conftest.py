@@ -1,0 +1,171 @@
+"""A small collection, and the application over it, asked through ASGI in this process."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.composition import open_store
+from app.main import create_app
+from app.settings import Settings
+from indexer.catalog.keys import create_key
+from indexer.catalog.repository import Catalog
+from indexer.catalog.schema import upgrade
+from indexer.engine.base import Engine
+from indexer.pipeline import IndexJob
+from indexer.types import Recipe
+from models.encoders.registry import load_encoder
+from models.types import Document, Part, SpanBounds
+
+DOCUMENTS = [
+    Document(
+        "call-1",
+        (
+            Part("Good morning, how can I help?", {"speaker": "agent"}),
+            Part("I want to cancel my subscription 😀 right now, please.", {"speaker": "customer"}),
+        ),
+        {"kind": "call", "year": 2024, "open": True},
+    ),
+    Document(
+        "call-2",
+        (
+            Part("😀👩‍👩‍👧 My parcel never came.", {"speaker": "customer"}),
+            Part("Please cancel my subscription as well.", {"speaker": "customer"}),
+        ),
+        {"kind": "call", "year": 2023, "open": False, "note": None},
+    ),
+    Document("contract-1", (Part("Either party may cancel the agreement in writing."),), {"kind": "contract"}),
+    *(Document(f"filler-{n}", (Part(f"Ticket number {n} says that router {n} is slow."),)) for n in range(40)),
+]
+
+
+def settings_of(data_dir: Path) -> Settings:
+    return Settings(_env_file=None, data_dir=data_dir, encoder="hashing", database_url="")
+
+
+def build(data_dir: Path, documents: Sequence[Document] = DOCUMENTS) -> Settings:
+    """Settings of a data folder that holds the documents as the collection ``sample``."""
+    settings = settings_of(data_dir)
+    upgrade(settings.catalog_url)
+    store, encoder = open_store(settings), load_encoder("hashing")
+    with closing(store.catalog):
+        recipe = Recipe("hashing", encoder.fingerprint, encoder.dim, SpanBounds(1, 8))
+        IndexJob(store, encoder, store.catalog.create_collection("sample", recipe)).run(documents)
+    return settings
+
+
+class Client:
+    """An application, started; every request runs the event loop until it is answered."""
+
+    def __init__(self, settings: Settings, engine: Engine | None = None) -> None:
+        self.settings = settings
+        self.app = create_app(settings, engine=engine)
+        self.headers: dict[str, str] = {}
+        self._runner = asyncio.Runner()
+        self._stack = AsyncExitStack()
+
+    def __enter__(self) -> "Client":
+        self._runner.run(self._stack.enter_async_context(self.app.router.lifespan_context(self.app)))
+        transport = httpx.ASGITransport(self.app)
+        self.http = httpx.AsyncClient(transport=transport, base_url="http://test")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._runner.run(self.http.aclose())
+        self._runner.run(self._stack.aclose())
+        self._runner.close()
+
+    def run(self, coroutine: Any) -> Any:
+        return self._runner.run(coroutine)
+
+    def get(self, path: str) -> httpx.Response:
+        return self.run(self.http.get(path, headers=self.headers))
+
+    def post(self, path: str, body: object) -> httpx.Response:
+        return self.run(self.http.post(path, json=body, headers=self.headers))
+
+    def post_raw(self, path: str, content: Any, content_type: str = "application/json") -> httpx.Response:
+        headers = self.headers | {"Content-Type": content_type}
+        return self.run(self.http.post(path, content=content, headers=headers))
+
+    def search(self, **body: object) -> dict[str, Any]:
+        response = self.post("/search", {"collection": "sample"} | body)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    def refused(self, status: int, code: str, **body: object) -> dict[str, Any]:
+        return problem(self.post("/search", {"collection": "sample"} | body), status, code)
+
+
+def problem(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    """The answer's body, once it is a proper problem of this status and code."""
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
+    body = response.json()
+    assert (body["status"], body["code"], body["type"]) == (status, code, f"urn:spanseek:error:{code}")
+    assert body["title"]
+    assert body["detail"]
+    return body
+
+
+Problem = Callable[[httpx.Response, int, str], dict[str, Any]]
+
+
+@pytest.fixture(name="problem")
+def problem_fixture() -> Problem:
+    return problem
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return build(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture
+def settings(built: Settings, tmp_path: Path) -> Settings:
+    """The collection in a folder of the test's own, to be changed at will."""
+    shutil.copytree(built.data_dir, tmp_path / "data")
+    return settings_of(tmp_path / "data")
+
+
+@pytest.fixture
+def empty_settings(tmp_path: Path) -> Settings:
+    """A data folder that is not there yet."""
+    return settings_of(tmp_path / "data")
+
+
+StartClient = Callable[..., Client]
+
+
+@pytest.fixture
+def start() -> Iterator[StartClient]:
+    """``start(settings, engine)`` is a client of an application that runs until the test ends."""
+    with ExitStack() as stack:
+        yield lambda settings, engine=None: stack.enter_context(Client(settings, engine))
+
+
+@pytest.fixture(scope="session")
+def client(built: Settings) -> Iterator[Client]:
+    """One application for all tests that only search."""
+    with Client(built) as started:
+        yield started
+
+
+@pytest.fixture
+def make_key(settings: Settings) -> Callable[..., str]:
+    """``make_key("search", collections=["sample"])`` is a new token."""
+
+    def make_key(*scopes: Any, collections: list[str] | None = None) -> str:
+        with closing(Catalog(settings.catalog_url)) as catalog:
+            return create_key(catalog, "test", scopes, collections)[1]
+
+    return make_key
+
+
+@pytest.fixture(scope="session")
+def documents() -> dict[str, Document]:
+    return {document.id: document for document in DOCUMENTS}

@@ -1,0 +1,85 @@
+"""Who may ask for what."""
+
+from contextlib import closing
+
+import pytest
+
+from indexer.catalog.keys import list_keys, revoke_key
+from indexer.catalog.repository import Catalog
+from indexer.types import Recipe
+
+BODY = {"collection": "sample", "text": "cancel", "top_k": 1}
+OTHER = {"collection": "other", "vector": [1.0] * 64}
+
+
+@pytest.fixture
+def ask(settings, start, make_key):
+    """``ask(token)`` is what every protected route answers: search, batch, list, get."""
+    with closing(Catalog(settings.catalog_url)) as catalog:
+        catalog.create_collection("other", Recipe("hashing", "x", 64))
+    client = start(settings)
+
+    def ask(token: str | None, scheme: str = "Bearer") -> list[int]:
+        client.headers = {"Authorization": f"{scheme} {token}"} if token else {}
+        answers = [
+            client.post("/search", BODY),
+            client.post("/search/batch", {"queries": [BODY]}),
+            client.get("/collections"),
+            client.get("/collections/sample"),
+        ]
+        return [answer.status_code for answer in answers]
+
+    ask.client = client
+    return ask
+
+
+def test_without_keys_everything_is_open(ask) -> None:
+    assert ask(None) == [200] * 4
+    assert ask("ssk_00000000_whatever") == [200] * 4
+
+
+def test_with_keys_one_is_needed(ask, make_key, problem) -> None:
+    token = make_key("search")
+    assert ask(token) == [200] * 4
+    assert ask(None) == ask("nonsense") == ask(token + "x") == ask(token, scheme="Basic") == [401] * 4
+    response = ask.client.post("/search", BODY)
+    problem(response, 401, "unauthenticated")
+    assert response.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_a_wrong_key_learns_nothing_about_collections(ask, make_key, problem) -> None:
+    make_key("search")
+    ask(None)
+    problem(ask.client.get("/collections/no-such"), 401, "unauthenticated")
+    problem(ask.client.post("/search", {"collection": "no-such", "text": "a"}), 401, "unauthenticated")
+
+
+def test_scopes(ask, make_key) -> None:
+    assert ask(make_key("admin")) == [200] * 4
+    assert ask(make_key("index")) == [403] * 4
+
+
+def test_a_key_opens_its_collections_only(ask, make_key, problem) -> None:
+    assert ask(make_key("search", collections=["sample"])) == [200] * 4
+    client = ask.client
+    assert [found["name"] for found in client.get("/collections").json()["collections"]] == ["sample"]
+    for name in ("other", "no-such"):
+        found = problem(client.get(f"/collections/{name}"), 403, "forbidden")
+        assert found["errors"][0]["field"] == "collection"
+    problem(client.post("/search", OTHER), 403, "forbidden")
+    problem(client.post("/search/batch", {"queries": [BODY, OTHER]}), 403, "forbidden")
+
+
+def test_a_revoked_key_opens_nothing_from_the_next_request_on(ask, make_key, settings) -> None:
+    token = make_key("search")
+    assert ask(token) == [200] * 4
+    with closing(Catalog(settings.catalog_url)) as catalog:
+        revoke_key(catalog, list_keys(catalog)[0].id)
+    assert ask(token) == ask(None) == [401] * 4
+
+
+def test_health_and_metrics_need_no_key(ask, make_key) -> None:
+    make_key("search")
+    ask(None)
+    for path in ("/health/live", "/health/ready", "/metrics", "/openapi.json"):
+        assert ask.client.get(path).status_code == 200

@@ -1,0 +1,77 @@
+"""The OpenAPI document: whole, and true to what is answered."""
+
+import re
+
+import pytest
+
+from app.http.answers import AnswerBody
+from app.http.schemas import BatchBody, Problem, SearchBody
+
+
+@pytest.fixture
+def document(client) -> dict:
+    return client.get("/openapi.json").json()
+
+
+def operations(document):
+    return [(path, method, found) for path, item in document["paths"].items() for method, found in item.items()]
+
+
+def references(node):
+    if isinstance(node, dict):
+        yield from ([node["$ref"]] if isinstance(node.get("$ref"), str) else [])
+        node = list(node.values())
+    if isinstance(node, list):
+        for child in node:
+            yield from references(child)
+
+
+def test_everything_that_is_referred_to_is_there(document) -> None:
+    assert re.fullmatch(r"3\.\d+\.\d+", document["openapi"])
+    assert {"title", "version", "description"} <= document["info"].keys()
+    for reference in references(document):
+        prefix, name = reference.rsplit("/", 1)
+        assert prefix == "#/components/schemas"
+        assert name in document["components"]["schemas"]
+
+
+def test_operations_have_neat_names_and_words(document) -> None:
+    ids = [operation["operationId"] for _, _, operation in operations(document)]
+    assert len(set(ids)) == len(ids)
+    assert {"search", "search_batch", "list_collections", "get_collection"} <= set(ids)
+    assert all(re.fullmatch("[a-z_]+", name) for name in ids)
+    assert all(operation["summary"] and operation["tags"] for _, _, operation in operations(document))
+
+
+def test_errors_are_documented_as_problems(document) -> None:
+    for path, _, operation in operations(document):
+        for status, response in operation["responses"].items():
+            if status != "200":
+                assert list(response["content"]) == ["application/problem+json"], path
+                example = response["content"]["application/problem+json"]["example"]
+                assert Problem.model_validate(example).status == int(status)
+    search = document["paths"]["/search"]["post"]["responses"]
+    assert {"200", "400", "401", "403", "404", "409", "413", "422", "429", "503", "504"} <= search.keys()
+
+
+def test_every_field_is_described(document) -> None:
+    fields = document["components"]["schemas"]["SearchBody"]["properties"]
+    assert all("description" in field for field in fields.values())
+
+
+def test_the_examples_are_right(document) -> None:
+    schemas = document["components"]["schemas"]
+    for model in (SearchBody, BatchBody, AnswerBody):
+        for example in schemas[model.__name__]["examples"]:
+            model.model_validate(example)
+
+
+def test_answers_are_what_the_document_says(client) -> None:
+    answer = client.search(text="cancel my subscription", explain=True, context=5)
+    read = AnswerBody.model_validate(answer, strict=True)
+    assert read.model_dump(exclude_unset=True) == answer
+    assert set(answer["hits"][0]) == set(AnswerBody.model_fields["hits"].annotation.__args__[0].model_fields)
+
+
+def test_the_document_is_made_once(client) -> None:
+    assert client.app.openapi() is client.app.openapi()

@@ -1,0 +1,139 @@
+"""Too much, too late, too big; and many at once."""
+
+import asyncio
+import json
+from threading import Event
+
+import pytest
+
+from indexer.engine.scan import ScanEngine
+
+BODY = {"collection": "sample", "text": "cancel my subscription"}
+
+
+class HeldEngine:
+    """The scan, but that it waits to be let go once it is ``held``."""
+
+    name = "held"
+
+    def __init__(self) -> None:
+        self.entered, self.go, self._scan = Event(), Event(), ScanEngine()
+        self.go.set()
+
+    def hold(self) -> None:
+        self.entered.clear()
+        self.go.clear()
+
+    def search(self, snapshot, queries, wanted):
+        self.entered.set()
+        assert self.go.wait(30)
+        return self._scan.search(snapshot, queries, wanted)
+
+
+@pytest.fixture
+def engine():
+    held = HeldEngine()
+    yield held
+    held.go.set()
+
+
+def test_a_full_queue_answers_429(settings, start, engine, problem) -> None:
+    client = start(settings.model_copy(update={"queue_limit": 1}), engine)
+    waiting = client.app.state.backend.waiting
+
+    async def overload():
+        engine.hold()
+        first = asyncio.create_task(client.http.post("/search", json=BODY))
+        await asyncio.to_thread(engine.entered.wait, 30)
+        second = asyncio.create_task(client.http.post("/search", json=BODY))
+        async with asyncio.timeout(30):
+            while not waiting()["scan"]:
+                await asyncio.sleep(0)
+        third = await client.http.post("/search", json=BODY)
+        queue = await client.http.get("/metrics")
+        engine.go.set()
+        return await first, await second, third, queue.text
+
+    first, second, third, queue = client.run(overload())
+    problem(third, 429, "too_many_requests")
+    assert third.headers["retry-after"] == "1"
+    assert first.status_code == second.status_code == 200
+    assert first.json()["hits"] == second.json()["hits"]
+    assert 'spanseek_searches_waiting{lane="scan"} 1.0' in queue
+
+
+def test_a_deadline_answers_504(settings, start, engine, problem) -> None:
+    client = start(settings.model_copy(update={"deadline_s": 0.05}), engine)
+    engine.hold()
+    problem(client.post("/search", BODY), 504, "deadline_exceeded")
+    problem(client.post("/search/batch", {"queries": [BODY, BODY]}), 504, "deadline_exceeded")
+    engine.go.set()
+
+
+def test_a_closing_server_answers_503(settings, start, problem) -> None:
+    client = start(settings)
+    client.app.state.backend.search.close()
+    response = client.post("/search", BODY)
+    problem(response, 503, "shutting_down")
+    assert response.headers["retry-after"] == "1"
+
+
+def test_an_unforeseen_error_tells_nothing_and_is_logged(settings, start, problem, caplog) -> None:
+    class Broken(HeldEngine):
+        def search(self, snapshot, queries, wanted):
+            if snapshot.recipe.dim == 64:
+                raise KeyError("secret of the house")
+            return super().search(snapshot, queries, wanted)
+
+    client = start(settings, Broken())
+    for path, body in (("/search", BODY), ("/search/batch", {"queries": [BODY, BODY]})):
+        caplog.clear()
+        response = client.post(path, body)
+        problem(response, 500, "internal_error")
+        assert "secret" not in response.text
+        assert "secret of the house" in caplog.text
+    assert 'spanseek_requests_total{method="POST",route="/search",status="500"} 1.0' in client.get("/metrics").text
+
+
+def padded(size: int) -> bytes:
+    body = json.dumps(BODY).encode()
+    return body + b" " * (size - len(body))
+
+
+async def chunks(content: bytes, taken: list[int]):
+    for begin in range(0, len(content), 100):
+        taken.append(begin)
+        yield content[begin : begin + 100]
+
+
+def test_the_body_limit(settings, start, problem) -> None:
+    client = start(settings.model_copy(update={"body_limit_bytes": 1000}))
+    assert client.post_raw("/search", padded(1000)).status_code == 200
+    assert "1000 bytes" in problem(client.post_raw("/search", padded(1001)), 413, "body_too_large")["detail"]
+
+
+def test_the_body_limit_of_chunks_that_announce_no_length(settings, start, problem) -> None:
+    client = start(settings.model_copy(update={"body_limit_bytes": 1000}))
+    taken: list[int] = []
+    assert client.post_raw("/search", chunks(padded(1000), taken)).status_code == 200
+    taken.clear()
+    problem(client.post_raw("/search", chunks(padded(100_000), taken)), 413, "body_too_large")
+    assert max(taken) <= 1000
+
+
+def test_many_at_once_get_what_each_gets_alone(client) -> None:
+    queries = [
+        {"collection": "sample", "text": text, "top_k": top_k, "group_by": group_by}
+        for text in ("cancel my subscription", "router 3 is slow", "parcel", "good morning 😀")
+        for top_k in (1, 3, 10, 50)
+        for group_by in ("span", "part", "document", "span")
+    ]
+
+    async def together():
+        return await asyncio.gather(*(client.http.post("/search", json=query) for query in queries))
+
+    answers = client.run(together())
+    assert len(answers) == 64
+    for query, answer in zip(queries, answers, strict=True):
+        assert answer.status_code == 200
+        assert answer.json()["hits"] == client.search(**query)["hits"]

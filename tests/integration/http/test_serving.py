@@ -1,0 +1,56 @@
+"""What the server process refuses before it serves."""
+
+import socket
+from contextlib import closing
+
+import pytest
+
+from app.serving import AddressUnavailable, KeysRequired, refuse_open_doors, serve
+from indexer.catalog.repository import Catalog
+from indexer.errors import CatalogNotInitialised, CatalogUnavailable
+from models.errors import BackboneMissing, InvalidInput
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "server.example"])
+def test_no_keys_no_network(settings, make_key, host) -> None:
+    with pytest.raises(KeysRequired) as refused:
+        serve(settings.model_copy(update={"host": host}))
+    assert "spanseek keys create" in refused.value.hint
+    make_key("search")
+    with closing(Catalog(settings.catalog_url)) as catalog:
+        refuse_open_doors(host, catalog)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.10", "::1", "localhost"])
+def test_loopback_needs_no_keys(settings, host) -> None:
+    with closing(Catalog(settings.catalog_url)) as catalog:
+        refuse_open_doors(host, catalog)
+
+
+def test_a_database_without_tables(empty_settings) -> None:
+    with pytest.raises(CatalogNotInitialised) as refused:
+        serve(empty_settings)
+    assert "spanseek init-db" in refused.value.hint
+
+
+def test_a_database_that_cannot_be_reached(empty_settings) -> None:
+    empty_settings.data_dir.write_text("no folder")
+    with pytest.raises(CatalogUnavailable):
+        serve(empty_settings)
+
+
+def test_a_model_that_is_missing(settings) -> None:
+    with pytest.raises(BackboneMissing, match="/no/such/folder"):
+        serve(settings.model_copy(update={"encoder": "untrained", "backbone": "/no/such/folder"}))
+
+
+def test_a_log_level_that_is_none(settings) -> None:
+    with pytest.raises(InvalidInput, match="loud"):
+        serve(settings.model_copy(update={"log_level": "loud"}))
+
+
+def test_a_port_that_is_taken(settings) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(AddressUnavailable, match=str(port)):
+            serve(settings.model_copy(update={"port": port}))

@@ -1,0 +1,67 @@
+"""Whatever is published and removed, the catalog says what a dictionary says."""
+
+import uuid
+from dataclasses import dataclass, field
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from indexer.catalog.leases import lease
+from indexer.catalog.publish import publish, remove
+from indexer.types import DocumentRow, Recipe, SegmentInfo
+
+IDS = ["a", "b", "c", "A", "ä", "a'\"\\", "日本", " "]
+ids = st.lists(st.sampled_from(IDS), max_size=6)
+steps = st.lists(st.tuples(st.sampled_from(["publish", "remove", "replay"]), ids), max_size=8)
+
+
+@dataclass
+class Model:
+    """Every row ever published, and where each living document lies."""
+
+    published: list[tuple[SegmentInfo, list[DocumentRow]]] = field(default_factory=list)
+    live: dict[str, tuple[str, int]] = field(default_factory=dict)
+    generation: int = 0
+
+    def publish(self, catalog, held, documents):
+        name = uuid.uuid4().hex
+        size = len(documents)
+        rows = [DocumentRow(id, ordinal, f"{name}/{ordinal}") for ordinal, id in enumerate(documents)]
+        self.published.append((SegmentInfo(name, "sha", size, size, size, size), rows))
+        self.live.update((row.document_id, (name, row.ordinal)) for row in rows)
+        self.generation += 1
+        assert publish(catalog, held, *self.published[-1]) == self.generation
+
+    def replay(self, catalog, held, _):
+        for segment, rows in self.published:
+            assert publish(catalog, held, segment, rows) == self.generation
+
+    def remove(self, catalog, held, documents):
+        gone = [self.live.pop(id) for id in set(documents) & set(self.live)]
+        self.generation += bool(gone)
+        assert remove(catalog, held, documents) == len(gone)
+
+    def assert_equals(self, catalog, name):
+        generation = catalog.live(name)
+        places = {
+            (segment.info.name, ordinal)
+            for segment in generation.segments
+            for ordinal in set(range(segment.info.documents)) - set(segment.tombstones.tolist())
+        }
+        assert generation.number == self.generation
+        assert places == set(self.live.values())
+        assert catalog.known(name, IDS) == {id: f"{s}/{ordinal}" for id, (s, ordinal) in self.live.items()}
+        assert catalog.collection(name).documents == len(self.live)
+        for segment in generation.segments:
+            assert segment.tombstones.tolist() == sorted(segment.tombstones.tolist())
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=steps)
+def test_the_catalog_agrees_with_a_dictionary(catalog, steps):
+    name, model = uuid.uuid4().hex, Model()
+    catalog.create_collection(name, Recipe("hashing", "f1", 64))
+    with lease(catalog, name) as held:
+        for step, documents in steps:
+            getattr(model, step)(catalog, held, documents)
+            model.assert_equals(catalog, name)

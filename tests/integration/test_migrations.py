@@ -1,0 +1,130 @@
+"""The tables can be made, unmade and made again, and are the ones the code believes in."""
+
+import logging
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect, text
+
+from indexer.catalog.database import Database
+from indexer.catalog.repository import Catalog
+from indexer.catalog.schema import check, downgrade, upgrade
+from indexer.catalog.tables import metadata
+from indexer.errors import CatalogNotInitialised, CatalogUnavailable
+from indexer.types import Recipe
+
+
+def tables(url):
+    with closing(Database(url)) as database, database.write() as connection:
+        return set(inspect(connection).get_table_names()) - {"alembic_version"}
+
+
+def execute(url, statement):
+    with closing(Database(url)) as database, database.write() as connection:
+        connection.execute(text(statement))
+
+
+def test_up_down_and_up_again(empty_url):
+    upgrade(empty_url)
+    assert tables(empty_url) == set(metadata.tables)
+    downgrade(empty_url, "base")
+    assert tables(empty_url) == set()
+    upgrade(empty_url)
+    assert tables(empty_url) == set(metadata.tables)
+
+
+def test_migrations_make_exactly_the_tables_of_the_code(url):
+    with closing(Database(url)) as database, database.write() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_migrations_make_the_constraints_and_collations_of_the_code(empty_url, backend):
+    """What autogenerate does not compare: the DDL itself, but for the order in which tables come."""
+    upgrade(empty_url)
+    migrated = _described(empty_url, backend)
+    downgrade(empty_url, "base")
+    with closing(Database(empty_url)) as database, database.write() as connection:
+        metadata.create_all(connection)
+    assert _described(empty_url, backend) == migrated
+
+
+def _described(url, backend):
+    sqlite = "SELECT sql FROM sqlite_master WHERE name <> 'alembic_version' ORDER BY name"
+    postgresql = (
+        "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable, collation_name"
+        " FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> 'alembic_version'"
+        " UNION ALL SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid), 0, '', ''"
+        " FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND conname NOT LIKE 'alembic%'"
+        " ORDER BY 1, 2"
+    )
+    with closing(Database(url)) as database, database.write() as connection:
+        rows = connection.execute(text(sqlite if backend == "sqlite" else postgresql)).all()
+    # SQLite keeps the words of the statement: neither white space nor the order of constraints matters.
+    return [tuple(sorted(str(cell).replace(",", " ").split()) if cell else "" for cell in row) for row in rows]
+
+
+def test_upgrading_twice_keeps_what_is_there(url):
+    with closing(Catalog(url)) as catalog:
+        catalog.create_collection("calls", Recipe("hashing", "f1", 64))
+        upgrade(url)
+        assert catalog.collection("calls").name == "calls"
+
+
+def test_upgrades_in_several_processes_at_once_make_the_tables_once(empty_url):
+    code = "import sys; from indexer.catalog.schema import upgrade; upgrade(sys.argv[1])"
+    children = [subprocess.Popen([sys.executable, "-c", code, empty_url]) for _ in range(2)]
+    assert [child.wait(60) for child in children] == [0, 0]
+    assert tables(empty_url) == set(metadata.tables)
+
+
+def test_upgrades_in_several_threads_at_once_make_the_tables_once(empty_url):
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(upgrade, [empty_url] * 4))
+    assert tables(empty_url) == set(metadata.tables)
+
+
+def test_an_upgrade_that_fails_half_way_leaves_nothing_behind(empty_url):
+    execute(empty_url, "CREATE TABLE keys (id INTEGER)")  # the last table that the migration makes
+    with pytest.raises(Exception, match="keys"):
+        upgrade(empty_url)
+    assert tables(empty_url) == {"keys"}
+
+
+def test_check_passes_when_the_tables_are_up_to_date(catalog):
+    check(catalog)
+
+
+def test_check_says_what_to_do_when_there_are_no_tables(empty_url):
+    with closing(Catalog(empty_url)) as catalog:
+        with pytest.raises(CatalogNotInitialised, match="no tables") as caught:
+            check(catalog)
+        assert "spanseek init-db" in caught.value.hint
+        with pytest.raises(CatalogNotInitialised) as caught:
+            catalog.collections()
+        assert "spanseek init-db" in caught.value.hint
+
+
+def test_check_refuses_tables_of_another_version(empty_url):
+    upgrade(empty_url)
+    execute(empty_url, "UPDATE alembic_version SET version_num = 'from the future'")
+    with closing(Catalog(empty_url)) as catalog, pytest.raises(CatalogNotInitialised, match="from the future"):
+        check(catalog)
+
+
+def test_check_says_that_nobody_answers():
+    catalog = Catalog("postgresql://ann:secret@127.0.0.1:1/spanseek")
+    with closing(catalog), pytest.raises(CatalogUnavailable, match="at postgresql") as caught:
+        check(catalog)
+    assert "secret" not in str(caught.value)
+
+
+def test_migrating_leaves_logging_alone(empty_url):
+    before = [*logging.root.handlers], logging.root.level, logging.getLogger("alembic").level
+    upgrade(empty_url)
+    assert ([*logging.root.handlers], logging.root.level, logging.getLogger("alembic").level) == before

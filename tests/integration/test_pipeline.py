@@ -1,0 +1,211 @@
+"""Index, look, index again: nothing lost, nothing twice, nothing kept in memory."""
+
+import gc
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import indexer.pipeline
+from indexer.catalog.leases import lease
+from indexer.errors import CollectionBusy, RecipeMismatch
+from indexer.sources import BadRecord, Record
+from models.encoders.hashing import HashingEncoder
+from models.types import SpanBounds
+from tests.workspace import Workspace, document, records
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def small_pools(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """Sixteen documents are looked up together; eight batches of 32 tokens make a pool, and a segment."""
+    monkeypatch.setattr(indexer.pipeline, "_BATCH_DOCUMENTS", 16)
+    workspace.encoder = HashingEncoder()
+    workspace.encoder.batch_tokens = 32
+    return workspace
+
+
+CALLS = records([("a", "where is my parcel"), ("b", "cancel my subscription now"), ("c", "thank you. Good bye")])
+
+
+def test_what_is_indexed_is_found(workspace: Workspace) -> None:
+    report = workspace.index(CALLS)
+    assert (report.documents, report.parts, report.units, report.skipped) == (3, 3, 13, 0)
+    assert report.generation == 1
+    assert report.bytes_on_disk == workspace.catalog.collection("c").bytes
+    (hit, *_) = workspace.search("My Subscription")
+    assert (hit.document_id, hit.start, hit.end, hit.text) == ("b", 7, 22, "my subscription")
+    assert hit.raw == pytest.approx(1, abs=1e-4)
+
+
+def test_replaying_a_job_changes_nothing(workspace: Workspace) -> None:
+    workspace.index(CALLS)
+    before = workspace.search("my parcel"), workspace.folders()
+    report = workspace.index(CALLS)
+    assert (report.documents, report.unchanged, report.units, report.bytes_on_disk) == (0, 3, 0, 0)
+    assert report.generation == 1
+    assert (workspace.search("my parcel"), workspace.folders()) == before
+
+
+def test_a_changed_document_replaces_the_old_one(workspace: Workspace) -> None:
+    workspace.index(CALLS)
+    report = workspace.index([document("a", "my letter never came", read=True), CALLS[1]])
+    assert (report.documents, report.unchanged, report.generation) == (1, 1, 2)
+    assert workspace.found("parcel") == set()
+    assert workspace.found("letter") == {("a", "letter")}
+    assert workspace.catalog.collection("c").documents == 3
+
+
+def test_changed_metadata_is_a_change(workspace: Workspace) -> None:
+    workspace.index([document("a", "x")])
+    assert workspace.index([document("a", "x", seen=1)]).documents == 1
+    assert workspace.search("x")[0].metadata == {"seen": 1}
+
+
+def test_of_an_id_that_occurs_twice_the_last_document_counts(workspace: Workspace) -> None:
+    twice = records([("a", "first draft"), ("b", "other"), ("a", "second draft")])
+    for generation in (1, 1, 1):
+        assert workspace.index(twice).generation == generation
+        assert workspace.found("draft") == {("a", "draft")}
+        assert workspace.found("first") == set()
+        assert workspace.found("second") == {("a", "second")}
+
+
+def test_an_id_that_comes_back_much_later_is_still_the_last(workspace: Workspace) -> None:
+    between = [document(f"between {number}", "filler") for number in range(600)]
+    twice = [document("a", "first"), *between, document("a", "second")]
+    back = [document("a", "second"), *between, document("a", "first")]
+    for source, lives, dies in ((twice, "second", "first"), (twice, "second", "first"), (back, "first", "second")):
+        workspace.index(source)
+        assert workspace.found(lives) == {("a", lives)}
+        assert workspace.found(dies) == set()
+
+
+def test_bad_records_are_counted_and_told(workspace: Workspace) -> None:
+    told: list[BadRecord] = []
+    bad = BadRecord("x:1", "broken")
+    report = workspace.index([bad, *CALLS, bad], bad_record=told.append)
+    assert (report.documents, report.skipped, told) == (3, 2, [bad, bad])
+
+
+def test_an_empty_source_leaves_an_empty_collection(workspace: Workspace) -> None:
+    report = workspace.index([])
+    assert (report.documents, report.generation, report.bytes_on_disk) == (0, 0, 0)
+    assert workspace.search("anything") == ()
+    assert workspace.folders() == set()
+
+
+def test_documents_without_units_are_kept(workspace: Workspace) -> None:
+    silent = [document("empty", ""), document("blank", " \n", "\t"), document("none")]
+    assert workspace.index(silent).units == 0
+    assert workspace.search("anything") == ()
+    assert workspace.index([*silent, *CALLS]).unchanged == 3
+    assert workspace.catalog.collection("c").documents == 6
+    assert workspace.found("parcel") == {("a", "parcel")}
+
+
+def test_segments_are_published_as_they_fill(small_pools: Workspace) -> None:
+    workspace = small_pools
+    many = [document(f"d{number:04}", f"needle{number} " + "hay " * 9) for number in range(400)]
+    generations: list[int] = []
+    report = workspace.index(many, segment_units=1, progress=lambda so_far: generations.append(so_far.generation))
+    assert report.generation == len(workspace.live()) > 2
+    assert generations[-1] > generations[1]
+    assert workspace.folders() == workspace.live()
+    for number in (0, 200, 399):
+        assert workspace.found(f"needle{number}") == {(f"d{number:04}", f"needle{number}")}
+    assert workspace.index(many, segment_units=1).unchanged == 400
+
+
+def test_stopping_publishes_what_was_read(workspace: Workspace) -> None:
+    many = [document(f"d{number:04}", f"needle{number}") for number in range(1_000)]
+    given: list[Record] = []
+    report = workspace.index((given.append(record) or record for record in many), stop=lambda: len(given) > 400)
+    assert report.documents == len(given) - 1 == 400
+    assert workspace.found("needle399")
+    rest = workspace.index(many)
+    assert (rest.documents, rest.unchanged) == (600, 400)
+    assert workspace.catalog.collection("c").documents == 1_000
+    assert workspace.found("needle399") == {("d0399", "needle399")}
+
+
+def test_stopping_at_once_publishes_nothing(workspace: Workspace) -> None:
+    assert workspace.index(CALLS, stop=lambda: True).generation == 0
+
+
+def test_a_second_writer_is_told_that_the_collection_is_busy(workspace: Workspace) -> None:
+    def meanwhile() -> Iterator[Record]:
+        yield CALLS[0]
+        with pytest.raises(CollectionBusy, match="is being written to by"):
+            workspace.index(CALLS)
+        workspace.index(CALLS, name="another")
+        yield CALLS[1]
+
+    assert workspace.index(meanwhile()).documents == 2
+    with lease(workspace.catalog, "c"), pytest.raises(CollectionBusy):
+        workspace.index(CALLS)
+    assert workspace.index(CALLS).documents == 1
+
+
+def test_another_recipe_is_refused(workspace: Workspace) -> None:
+    workspace.index(CALLS)
+    with pytest.raises(RecipeMismatch, match=r"spans of 1 to 20 units.*spans of 2 to 5 units") as refused:
+        workspace.index(CALLS, bounds=SpanBounds(2, 5))
+    assert "collection of another name" in refused.value.hint
+    workspace.encoder = HashingEncoder(dim=32)
+    with pytest.raises(RecipeMismatch, match=r"64 dimensions.*32 dimensions"):
+        workspace.collection()
+
+
+def test_span_bounds_hold(workspace: Workspace) -> None:
+    workspace.index(CALLS, bounds=SpanBounds(2, 3))
+    hits = workspace.search("my", top_k=100)
+    assert {len(hit.text.split()) for hit in hits} <= {2, 3}
+
+
+def test_what_lies_about_is_swept(workspace: Workspace) -> None:
+    workspace.index(CALLS)
+    folder = workspace.store.folder(workspace.catalog.collection("c"))
+    (folder / "tmp-0-0").mkdir()
+    (folder / "tmp-0-0" / "vectors.i8").write_bytes(b"x")
+    (folder / "a file of somebody").write_bytes(b"x")
+    workspace.index(CALLS)
+    assert workspace.folders() == workspace.live() | {"a file of somebody"}
+
+
+def _peak(workspace: Workspace, name: str, documents: int) -> int:
+    source = (document(f"d{number}", f"a call with the number {number}", n=number) for number in range(documents))
+    gc.collect()
+    tracemalloc.start()
+    try:
+        workspace.index(source, name=name, segment_units=300)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_the_input(small_pools: Workspace) -> None:
+    small_pools.index(CALLS, name="warm")
+    small = _peak(small_pools, "small", 200)
+    assert _peak(small_pools, "large", 700) < 1.3 * small
+    assert small_pools.catalog.collection("large").documents == 700
+
+
+def test_reading_goes_no_further_than_a_pool_ahead(small_pools: Workspace) -> None:
+    read: list[int] = []
+    ahead: list[int] = []
+
+    def source() -> Iterator[Record]:
+        for number in range(300):
+            read.append(number)
+            yield document(f"d{number}", "ten words make a text, or so it is said")
+
+    small_pools.index(source(), progress=lambda so_far: ahead.append(len(read) - so_far.documents))
+    assert len(ahead) > 10
+    assert max(ahead) <= 16

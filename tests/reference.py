@@ -1,0 +1,178 @@
+"""Naive oracles: loops nobody can get wrong. Slow on purpose; they share no code with what they judge."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Span = tuple[int, int]
+# Under this share of the lengths that went into a sum, the sum is rounding error: its direction means nothing.
+CANCELLED = 1e-4
+
+
+def all_spans(units: int, shortest: int, longest: int) -> list[Span]:
+    """Every span of a part of so many units."""
+    return [(i, j) for i in range(units) for j in range(i + 1, units + 1) if shortest <= j - i <= longest]
+
+
+def span_sum(vectors: np.ndarray, span: Span) -> np.ndarray:
+    """The sum of the vectors of a span, one addition after the other, in double precision."""
+    total = np.zeros(vectors.shape[1], np.float64)
+    for unit in range(*span):
+        total = total + vectors[unit].astype(np.float64)
+    return total
+
+
+def cancels(vectors: np.ndarray, span: Span) -> bool:
+    """Whether the vectors of a span add up to nothing."""
+    mass = sum(float(vectors[unit].astype(np.float64) @ vectors[unit].astype(np.float64)) for unit in range(*span))
+    total = span_sum(vectors, span)
+    return float(total @ total) <= CANCELLED**2 * mass
+
+
+def cosine(query: np.ndarray, vectors: np.ndarray, span: Span) -> float:
+    """Cosine of a query with a span; 0 where either has no direction."""
+    total, query = span_sum(vectors, span), query.astype(np.float64)
+    lengths = math.sqrt(float(total @ total)) * math.sqrt(float(query @ query))
+    return float(total @ query) / lengths if lengths > 0 else 0.0
+
+
+def greedy(spans: Sequence[Span]) -> list[int]:
+    """Positions of the spans, given best first, that share no unit with a better survivor."""
+    survivors: list[int] = []
+    for position, (start, end) in enumerate(spans):
+        if all(end <= spans[other][0] or spans[other][1] <= start for other in survivors):
+            survivors.append(position)
+    return survivors
+
+
+@dataclass(frozen=True)
+class RefPart:
+    """The stored (dequantised) vectors of a part, its units' characters in the document, and its metadata."""
+
+    vectors: np.ndarray
+    characters: list[Span]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RefDocument:
+    """A live document. Deleted ones are simply not there."""
+
+    id: str
+    parts: list[RefPart]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RefHit:
+    """A wanted span: what it scores, and where it lies in units and characters of its document."""
+
+    cosine: float
+    document_id: str
+    units: Span
+    characters: Span
+    part: int
+
+
+# Figures to take instead of the naive cosines of some spans of a part.
+Score = Callable[[np.ndarray, np.ndarray, list[Span]], list[float]]
+
+
+def part_hits(
+    part: RefPart, query: np.ndarray, shortest: int, longest: int, score: Score | None = None
+) -> list[tuple[float, Span]]:
+    """Every span of a part that has a direction, best first; of equals the first, of these the shortest."""
+    vectors, query64 = part.vectors.astype(np.float64), query.astype(np.float64)
+    found: list[tuple[float, Span]] = []
+    for start in range(len(vectors)):
+        total, mass = np.zeros(vectors.shape[1]), 0.0
+        for end in range(start + 1, min(start + longest, len(vectors)) + 1):
+            total, mass = total + vectors[end - 1], mass + float(vectors[end - 1] @ vectors[end - 1])
+            square = float(total @ total)
+            if end - start >= shortest and square > CANCELLED**2 * mass:
+                found.append((float(total @ query64) / math.sqrt(square), (start, end)))
+    if score is not None:
+        spans = [span for _, span in found]
+        found = list(zip(score(query, part.vectors, spans), spans, strict=True))
+    return sorted(found, key=lambda item: (-item[0], item[1]))
+
+
+def has_all(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether metadata has all the wanted values, of the wanted JSON types; JSON has one kind of number."""
+    return all(
+        key in metadata and (same_json(metadata[key], value) or _same_number(metadata[key], value))
+        for key, value in wanted.items()
+    )
+
+
+def _same_number(one: object, other: object) -> bool:
+    numbers = [value for value in (one, other) if isinstance(value, int | float) and not isinstance(value, bool)]
+    return len(numbers) == 2 and numbers[0] == numbers[1] and abs(numbers[0]) < 2**53
+
+
+def same_json(one: object, other: object) -> bool:
+    """Equality of JSON values, where Python would have it that ``1 == True == 1.0``."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same_json(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(same_json(a, b) for a, b in zip(one, other, strict=True))
+    return type(one) is type(other) and one == other
+
+
+def hits(
+    documents: Sequence[RefDocument],
+    query: np.ndarray,
+    bounds: Span,
+    *,
+    top_k: int = 10,
+    floor: float | None = None,
+    group_by: str = "span",
+    document_filter: Mapping[str, Any] | None = None,
+    part_filter: Mapping[str, Any] | None = None,
+    score: Score | None = None,
+) -> list[RefHit]:
+    """The wanted spans of a whole collection, in order: cosine falling, document id, start."""
+    found: list[RefHit] = []
+    for document in documents:
+        if not has_all(document.metadata, document_filter or {}):
+            continue
+        in_document: list[RefHit] = []
+        first = 0
+        for number, part in enumerate(document.parts):
+            if has_all(part.metadata, part_filter or {}):
+                ranked = part_hits(part, query, *bounds, score)
+                ranked = [item for item in ranked if floor is None or item[0] >= floor]
+                kept = greedy([span for _, span in ranked]) if group_by == "span" else list(range(len(ranked)))[:1]
+                in_document += [_hit(document, number, first, *ranked[position]) for position in kept]
+            first += len(part.vectors)
+        in_document.sort(key=_order)
+        found += in_document[:1] if group_by == "document" else in_document
+    return sorted(found, key=_order)[:top_k]
+
+
+def _hit(document: RefDocument, number: int, first: int, value: float, span: Span) -> RefHit:
+    characters = document.parts[number].characters
+    covered = (characters[span[0]][0], characters[span[1] - 1][1])
+    return RefHit(value, document.id, (first + span[0], first + span[1]), covered, number)
+
+
+def _order(hit: RefHit) -> tuple[float, str, int]:
+    return -hit.cosine, hit.document_id, hit.characters[0]
+
+
+def pooled(units: Sequence[Span], tokens: Sequence[Span], vectors: np.ndarray) -> np.ndarray:
+    """Unit vectors by character overlap: a token gives every unit the share of its covered characters there."""
+    found = np.zeros((len(units), vectors.shape[1]), np.float64)
+    for token, (start, end) in enumerate(tokens):
+        owners = [unit for at in range(start, end) for unit, (a, b) in enumerate(units) if a <= at < b]
+        for unit in owners:
+            found[unit] += vectors[token].astype(np.float64) / len(owners)
+    return found
+
+
+def windows_cover(kept: Sequence[Span], units: int) -> bool:
+    """Whether every unit is kept by exactly one window, in order."""
+    return [unit for window in kept for unit in range(*window)] == list(range(units))

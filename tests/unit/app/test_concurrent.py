@@ -1,0 +1,60 @@
+"""Many searches at once, each with a deadline, none waiting for a dead one."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.search.concurrent import ConcurrentSearch
+from app.search.errors import DeadlineExceeded
+from app.search.types import SearchRequest
+from models.errors import InvalidInput
+from tests.workspace import Workspace, document
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with Workspace(tmp_path) as made:
+        made.index([document("a", "where is my parcel"), document("b", "cancel my plan")])
+        yield made
+
+
+@pytest.fixture
+def concurrent(workspace: Workspace) -> Iterator[ConcurrentSearch]:
+    made = ConcurrentSearch(workspace.service)
+    yield made
+    made.close()
+
+
+def test_answers_are_those_of_the_service(workspace: Workspace, concurrent: ConcurrentSearch) -> None:
+    requests = [SearchRequest("c", text=text) for text in ("my parcel", "my plan")]
+    answers = asyncio.run(concurrent.search_all(requests, 30))
+    assert [answer.hits[0].text for answer in answers] == ["my parcel", "my plan"]
+    assert concurrent.waiting == {"encode": 0, "scan": 0}
+
+
+def test_the_first_error_names_its_query(concurrent: ConcurrentSearch) -> None:
+    requests = [SearchRequest("c", text="my parcel"), SearchRequest("c", text="")]
+    with pytest.raises(InvalidInput) as refused:
+        asyncio.run(concurrent.search_all(requests, 30))
+    assert refused.value.field == "queries[1].text"
+
+
+def test_a_deadline_ends_the_wait(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = threading.Event()
+    scan = workspace.service.scan
+
+    def slow(encoded: Any) -> Any:
+        gate.wait(10)
+        return scan(encoded)
+
+    monkeypatch.setattr(workspace.service, "scan", slow)
+    concurrent = ConcurrentSearch(workspace.service)
+    with pytest.raises(DeadlineExceeded, match=r"within 0\.2 s"):
+        asyncio.run(concurrent.search(SearchRequest("c", text="my plan"), 0.2))
+    gate.set()
+    assert asyncio.run(concurrent.search(SearchRequest("c", text="my plan"), 30)).hits
+    concurrent.close()

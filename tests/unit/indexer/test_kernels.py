@@ -1,0 +1,182 @@
+"""Kernels against loops: inverse norms and approximate cosines within their reported error, exact cosines exact."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexer.engine import kernels
+from indexer.engine.scan import code_queries
+from indexer.segments.layout import BLOCK
+from models.ops.quantization import dequantize, quantize
+from models.ops.spans import enumerate_spans, has_direction, span_cosines, span_sums
+from models.ops.suppression import non_overlapping
+from models.types import SpanBounds
+from tests import reference
+
+KINDS = ["random", "drift", "sizes", "zero", "cancel", "giant"]
+
+
+def vectors_of(kind: str, size: int, dim: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(size, dim)) + (3 if kind == "drift" else 0)
+    if kind == "sizes":
+        vectors *= 10.0 ** rng.integers(-5, 6, (size, 1))
+    elif kind == "zero":
+        vectors[rng.random(size) < 0.6] = 0
+    elif kind == "cancel":
+        vectors[1::2] = -vectors[: size - 1 : 2][: len(vectors[1::2])]
+    elif kind == "giant" and size:
+        vectors[size // 2] *= 1e6
+    return vectors.astype(np.float32)
+
+
+def room_of(parts: list[int]) -> np.ndarray:
+    return np.array([size - at for size in parts for at in range(size)], np.int32)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.integers(0, 200), max_size=4),
+    st.sampled_from([(1, 20), (3, 3), (1, 64), (5, 9)]),
+    st.sampled_from(KINDS),
+    st.integers(1, 12),
+    st.integers(0, 2**32 - 1),
+)
+def test_codes_and_bounds(parts: list[int], bounds: tuple[int, int], kind: str, dim: int, seed: int) -> None:
+    """The scan may be off by its reported error and no more, on whatever vectors."""
+    units = sum(parts)
+    codes, scales = quantize(vectors_of(kind, units, dim, seed))
+    stored = dequantize(codes, scales).astype(np.float64)
+    room = room_of(parts)
+    norm_codes, affine, errors = kernels.inverse_norms(codes, scales, room, *bounds)
+    assert norm_codes.shape == (-(-units // BLOCK), bounds[1] - bounds[0] + 1, BLOCK)
+    query = np.random.default_rng(seed + 1).normal(size=dim)
+    query = (query / np.linalg.norm(query)).astype(np.float32)
+    coded = code_queries(query[None])
+    prefix = np.concatenate([np.zeros((1, dim)), np.cumsum(stored, axis=0)])
+    mass = np.concatenate([[0], np.cumsum((stored**2).sum(axis=1))])
+    for block in range(len(norm_codes)):
+        scores = kernels.block_cosines(
+            codes, scales, norm_codes[block], affine[block], bounds[0], coded.codes[0], coded.steps[0], block * BLOCK
+        )
+        for row in range(bounds[1] - bounds[0] + 1):
+            length = bounds[0] + row
+            for i in range(BLOCK):
+                start = block * BLOCK + i
+                code = norm_codes[block, row, i]
+                if start >= units or room[start] < length:
+                    assert code == 0
+                    continue
+                total = stored[start : start + length].sum(axis=0)
+                square, around = total @ total, mass[start + length] - mass[start]
+                if code == 0:
+                    assert square <= 1.01e-8 * around + 1e-12 * mass[-1]
+                    continue
+                assert square > 0.99e-8 * (stored[start : start + length] ** 2).sum()
+                decoded = affine[block, row, 0] + affine[block, row, 1] * np.float32(code)
+                assert abs(decoded * np.sqrt(square) - 1) <= errors[block]
+                exact = total @ query / np.sqrt(square)
+                assert abs(scores[row, i] - exact) <= errors[block] * (1 + coded.slack[0]) + coded.slack[0] + 1e-5
+    assert prefix.shape == (units + 1, dim)
+
+
+def test_the_error_is_small_where_vectors_are_alike() -> None:
+    """Of unit vectors of similar lengths, as an encoder makes them, the scan must not have to rescore all."""
+    codes, scales = quantize(vectors_of("drift", 600, 64, 1))
+    _, _, errors = kernels.inverse_norms(codes, scales, room_of([600]), 1, 20)
+    assert errors.max() < 0.005
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bounds", [(1, 20), (4, 4), (2, 64)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_scan_yields_the_best_of_every_run(kind: str, bounds: tuple[int, int], masked: bool) -> None:
+    rng = np.random.default_rng(4)
+    codes, scales = quantize(vectors_of(kind, 700, 8, 3))
+    norm_codes, affine, _ = kernels.inverse_norms(codes, scales, room_of([300, 1, 0, 399]), *bounds)
+    queries = rng.normal(size=(3, 8)).astype(np.float32)
+    coded = code_queries(queries / np.linalg.norm(queries, axis=1, keepdims=True))
+    mask = rng.random(700) < 0.3 if masked else None
+    blocks = np.array([0, 2])
+    best, peak = kernels.scan(codes, scales, norm_codes, affine, bounds[0], coded.codes, coded.steps, blocks, mask)
+    for query in range(3):
+        for position, block in enumerate(blocks.tolist()):
+            scores = kernels.block_cosines(
+                codes, scales, norm_codes[block], affine[block], bounds[0],
+                coded.codes[query], coded.steps[query], block * BLOCK,
+            )  # fmt: skip
+            if mask is not None:
+                allowed = np.append(mask, np.zeros(BLOCK, bool))[block * BLOCK : (block + 1) * BLOCK]
+                scores[:, ~allowed] = kernels.NO_SPAN
+            top = scores.max(axis=0).reshape(kernels.RUNS, kernels.RUN)
+            np.testing.assert_allclose(best[query, position], top.max(axis=1), rtol=1e-4, atol=1e-5)
+            for run in range(kernels.RUNS):
+                if best[query, position, run] > kernels.NO_SPAN:
+                    at = peak[query, position, run] - block * BLOCK - run * kernels.RUN
+                    assert top[run, at] == pytest.approx(top[run].max(), rel=1e-4, abs=1e-5)
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 60), st.sampled_from(KINDS), st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_rescoring_is_exact(units: int, kind: str, dim: int, seed: int) -> None:
+    codes, scales = quantize(vectors_of(kind, units, dim, seed))
+    stored = codes.astype(np.float64) * scales.astype(np.float64)[:, None]
+    query = np.random.default_rng(seed).normal(size=dim)
+    query = (query / np.linalg.norm(query)).astype(np.float32)
+    spans = [span for span in reference.all_spans(units, 1, 9) if not reference.cancels(stored, span)]
+    starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
+    found = kernels.rescore(codes, scales, starts, ends, query)
+    np.testing.assert_allclose(found, [reference.cosine(query, stored, span) for span in spans], atol=1e-6)
+
+
+def test_a_figure_does_not_depend_on_the_company() -> None:
+    codes, scales = quantize(vectors_of("random", 90, 33, 1))
+    query = np.full(33, 33**-0.5, np.float32)
+    starts = np.arange(70)
+    together = kernels.rescore(codes, scales, starts, starts + 20, query)
+    for at in (0, 13, 69):
+        alone = kernels.rescore(codes, scales, starts[at : at + 1], starts[at : at + 1] + 20, query)
+        assert alone[0] == together[at]
+
+
+def test_a_zero_query_and_a_zero_span_score_nothing() -> None:
+    codes, scales = quantize(np.zeros((3, 4), np.float32))
+    assert kernels.rescore(codes, scales, np.array([0]), np.array([3]), np.ones(4, np.float32)).tolist() == [0]
+    assert code_queries(np.zeros((1, 4), np.float32)).slack.tolist() == [0]
+
+
+def test_no_spans_no_figures() -> None:
+    codes, scales = quantize(np.zeros((0, 4), np.float32))
+    nothing = np.zeros(0, np.int64)
+    assert kernels.rescore(codes, scales, nothing, nothing, np.ones(4, np.float32)).shape == (0,)
+
+
+@given(st.integers(0, 30), st.integers(1, 8), st.integers(0, 8))
+def test_spans_are_enumerated(units: int, shortest: int, more: int) -> None:
+    found = enumerate_spans(units, SpanBounds(shortest, shortest + more)).tolist()
+    assert sorted(map(tuple, found)) == sorted(reference.all_spans(units, shortest, shortest + more))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_span_maths(kind: str) -> None:
+    vectors = vectors_of(kind, 40, 5, 2).astype(np.float64)
+    query = np.random.default_rng(3).normal(size=5)
+    spans = enumerate_spans(40, SpanBounds(1, 20))
+    sums = span_sums(vectors, spans)
+    real = has_direction(vectors, spans, sums)
+    pairs = [(int(a), int(b)) for a, b in spans]
+    assert [not reference.cancels(vectors, pair) for pair in pairs] == real.tolist()
+    cosines = span_cosines(query, vectors, spans)
+    expected = [reference.cosine(query, vectors, pair) for pair in pairs]
+    # Differences of prefix sums keep less of small spans beside a giant.
+    atol = 1e-6 if kind not in ("sizes", "giant") else 0.05
+    np.testing.assert_allclose(cosines[real], np.array(expected)[real], atol=atol)
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=30))
+def test_suppression_is_greedy(drawn: list[tuple[int, int]]) -> None:
+    spans = [(start, start + length) for start, length in drawn]
+    survivors = reference.greedy(spans)
+    assert non_overlapping(spans) == survivors
+    assert non_overlapping(spans, limit=3) == survivors[:3]

@@ -1,0 +1,65 @@
+"""Phrases set into contexts, and the spans drawn around them."""
+
+import gzip
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models import units
+from models.errors import InvalidInput
+from models.tokens import Tokens, join
+from models.training.data import Shape, Texts, draw, draw_spans, index_by_word, set_in_context
+from models.training.sources import GradedPair, read_excluded, read_graded_pairs
+from models.types import CharSpan, SpanBounds
+
+PROSE = {"novels": ["It was late, and nobody saw the cat. The door, which was green, stood open. Rain fell."]}
+TEXTS = Texts(PROSE, {"short": ["a cat sat", "no way"]}, [GradedPair("A cat sat.", "The cat was seated.", 0.9)], {})
+
+
+def joined_words(text: str):
+    spans = units.split(text)
+    return join(spans, Tokens(np.arange(len(spans), dtype=np.int32), spans, np.zeros(len(spans), bool)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_phrase_stands_where_its_span_says(seed: int) -> None:
+    sample = set_in_context("A cat sat.", PROSE["novels"][0], random.Random(seed))
+    assert sample.phrase.of(sample.text).rstrip(".").lower() == "a cat sat"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_spans_lie_in_the_text_and_begin_with_the_phrase(seed: int) -> None:
+    text = "one two three four five six seven"
+    spans = draw_spans(joined_words(text), CharSpan(8, 18), 6, SpanBounds(1, 4), random.Random(seed))
+    assert (spans[0].start, spans[0].end) == (2, 4)
+    assert len(spans) == 6
+    assert all(0 <= span.start < span.end <= 7 for span in spans)
+
+
+def test_a_step_is_drawn_alike_every_time_and_steps_differ() -> None:
+    shape = Shape(pairs=3, set_in_context=2, plain=2, alone=2)
+    assert draw(TEXTS, shape, 13, 5) == draw(TEXTS, shape, 13, 5)
+    assert draw(TEXTS, shape, 13, 5) != draw(TEXTS, shape, 13, 6)
+    assert draw(TEXTS, shape, 13, 5) != draw(TEXTS, shape, 14, 5)
+
+
+def test_contexts_of_the_same_topic_are_found_by_word() -> None:
+    index = index_by_word({"a": ["Old cats purr.", "Dogs bark.", "Two cats."]})
+    assert index == {"cats": ["Old cats purr.", "Two cats."]}
+
+
+def test_excluded_sentences_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "stsb").mkdir()
+    rows = ["g\tf\ty\t1\t4.0\tA man sat.\tA man is seated.", "g\tf\ty\t2\t1.0\tA cat ran.\tA dog ran."]
+    with gzip.open(tmp_path / "stsb/sts-train.csv.gz", "wt") as file:
+        file.write("\n".join(rows) + "\n")
+    heldout = tmp_path / "heldout.tsv"
+    heldout.write_text("\tline\tparaphrase\tpassage\tgoldsim\n1\tThe sun.\ta man sat\tp\t2.0\n")
+    assert read_graded_pairs(tmp_path, read_excluded(heldout)) == [GradedPair("A cat ran.", "A dog ran.", 0.2)]
+
+
+def test_a_missing_set_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"stsb/sts-train\.csv\.gz"):
+        read_graded_pairs(tmp_path)

@@ -1,0 +1,85 @@
+"""A store in a folder, the hashing encoder, and the shortest way from documents to hits."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from app.search.encoders import Encoders
+from app.search.service import SearchService
+from app.search.types import Hit, SearchRequest
+from indexer.catalog.repository import Catalog
+from indexer.catalog.schema import upgrade
+from indexer.engine.base import Engine
+from indexer.engine.scan import ScanEngine
+from indexer.pipeline import IndexJob, IndexReport, JobHooks
+from indexer.sources import Record
+from indexer.store import Store
+from indexer.types import Collection, Recipe
+from models.encoders.base import Encoder
+from models.encoders.hashing import HashingEncoder
+from models.types import Document, Part, SpanBounds
+
+
+def document(id: str, *texts: str, **metadata: Any) -> Document:
+    return Document(id, tuple(map(Part, texts)), metadata)
+
+
+def records(pairs: Iterable[tuple[str, str]]) -> list[Record]:
+    return [document(id, text) for id, text in pairs]
+
+
+class Workspace(AbstractContextManager["Workspace"]):
+    """One collection, ``c``, unless another is named."""
+
+    def __init__(self, folder: Path, encoder: Encoder | None = None, engine: Engine | None = None) -> None:
+        self.encoder = encoder or HashingEncoder()
+        url = f"sqlite:///{folder / 'catalog.sqlite3'}"
+        upgrade(url)
+        self.catalog = Catalog(url)
+        # A clock that leaps makes every look at the store a fresh one.
+        self.store = Store(folder, self.catalog, clock=count().__next__)
+        self.service = SearchService(self.store, Encoders.of({"hashing": self.encoder}), engine or ScanEngine())
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.catalog.close()
+
+    def collection(self, name: str = "c", bounds: SpanBounds | None = None) -> Collection:
+        recipe = Recipe("hashing", self.encoder.fingerprint, self.encoder.dim, bounds or SpanBounds())
+        return self.catalog.create_collection(name, recipe)
+
+    def job(
+        self,
+        *,
+        name: str = "c",
+        bounds: SpanBounds | None = None,
+        encoder: Encoder | None = None,
+        segment_units: int = 500_000,
+        **hooks: Any,
+    ) -> IndexJob:
+        collection = self.collection(name, bounds)
+        return IndexJob(self.store, encoder or self.encoder, collection, JobHooks(**hooks), segment_units=segment_units)
+
+    def index(self, records: Iterable[Record], **options: Any) -> IndexReport:
+        return self.job(**options).run(records)
+
+    def search(self, text: str | None = None, collection: str = "c", **options: Any) -> tuple[Hit, ...]:
+        (answer,) = self.service.search(SearchRequest(collection, text=text, **options))
+        return answer.hits
+
+    def folders(self, name: str = "c") -> set[str]:
+        """What lies on disk for a collection."""
+        return {path.name for path in self.store.folder(self.catalog.collection(name)).iterdir()}
+
+    def live(self, name: str = "c") -> set[str]:
+        """The segments of the present generation."""
+        return {item.info.name for item in self.catalog.live(name).segments}
+
+    def found(self, text: str, **options: Any) -> set[tuple[str, str]]:
+        """Documents and texts of the hits that say exactly this."""
+        hits = self.search(text, top_k=1000, threshold=0.999, **options)
+        return {(hit.document_id, hit.text) for hit in hits}
