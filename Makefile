@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 run: setup
-	$(BIN)/spanseek index --collection sample --source samples/documents
+	$(BIN)/spanseek index --collection sample --source samples/documents --min-span 5
 	$(BIN)/spanseek serve
 
 test: setup

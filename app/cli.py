@@ -23,6 +23,7 @@ from app.settings import Settings
 from indexer.catalog import keys as api_keys
 from indexer.catalog import schema
 from indexer.engine.wanted import Filter, Grouping
+from indexer.errors import CollectionNotFound
 from indexer.pipeline import IndexJob, JobHooks
 from indexer.segments.manifest import damages
 from indexer.sources import BadRecord, Source
@@ -110,8 +111,8 @@ def index(
     source: Annotated[Path, typer.Option(help="NDJSON, CSV, Parquet or text file, or a folder of them; also .gz.")],
     encoder: Annotated[str | None, typer.Option(help="Encoder of a new collection.")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
-    min_span: Annotated[int, typer.Option(help="Shortest span of a new collection, in units.", min=1)] = 1,
-    max_span: Annotated[int, typer.Option(help="Longest span of a new collection, in units.", max=64)] = 20,
+    min_span: Annotated[int | None, typer.Option(help="Shortest span of a new collection, in units (1).")] = None,
+    max_span: Annotated[int | None, typer.Option(help="Longest span of a new collection, in units (20).")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Index documents into a collection, which is created if need be.
@@ -119,13 +120,13 @@ def index(
     Documents that are there already, unchanged, are passed over: an interrupted job is resumed by running it again.
     """
     settings = _settings(device=device)
-    bounds = _bounds(min_span, max_span)
     records = Source(source)
     with _store(settings, create=True) as store:
-        name = encoder or settings.encoder
+        made = _recipe_of(store, collection)
+        bounds = _bounds(min_span, max_span, made.bounds if made else SpanBounds())
+        name = encoder or (made.encoder if made else settings.encoder)
         loaded = Encoders(settings.encoder_options).load(name)
-        recipe = Recipe(name, loaded.fingerprint, loaded.dim, bounds)
-        target = store.catalog.create_collection(collection, recipe)
+        target = store.catalog.create_collection(collection, Recipe(name, loaded.fingerprint, loaded.dim, bounds))
         with indexing_progress(records, _err) as show, _stop_on_interrupt() as stop:
             hooks = JobHooks(progress=show, bad_record=_report_bad_record, stop=stop.is_set)
             report = IndexJob(store, loaded, target, hooks, segment_units=settings.segment_units).run(records)
@@ -134,14 +135,25 @@ def index(
     else:
         _out.print(
             f"{report.documents:,} documents ({report.units:,} units) indexed into {collection}, "
-            f"{report.unchanged:,} unchanged, {report.skipped:,} skipped, in {report.seconds:.1f} s."
+            f"{report.unchanged:,} unchanged, {report.skipped:,} skipped, in {report.seconds:.1f} s.",
+            soft_wrap=True,
         )
     if stop.is_set():
         _err.print("Stopped early. Run the same command again to go on from here.")
         raise typer.Exit(130)
 
 
-def _bounds(shortest: int, longest: int) -> SpanBounds:
+def _recipe_of(store: Store, collection: str) -> Recipe | None:
+    """The recipe of a collection that is there already: what its options need not say again."""
+    try:
+        return store.catalog.collection(collection).recipe
+    except CollectionNotFound:
+        return None
+
+
+def _bounds(min_span: int | None, max_span: int | None, default: SpanBounds) -> SpanBounds:
+    shortest = default.shortest if min_span is None else min_span
+    longest = default.longest if max_span is None else max_span
     try:
         return SpanBounds(shortest, longest)
     except ValueError:
@@ -370,6 +382,9 @@ def revoke_key(key_id: Annotated[str, typer.Argument(help="The key's id, as list
 def eval_sample(
     samples: Annotated[Path, typer.Option(help="Folder of the sample corpus.")] = Path("samples"),
     encoder: Annotated[str | None, typer.Option(help="Encoder to evaluate.")] = None,
+    min_span: Annotated[
+        int | None, typer.Option(min=1, help="Shortest span, in units; by default what nine phrases of ten have.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """How often the sample corpus's gold spans are found, beside BM25."""
@@ -377,7 +392,7 @@ def eval_sample(
 
     settings = Settings()
     loaded = Encoders(settings.encoder_options).load(encoder or settings.encoder)
-    figures = evaluate_sample(samples, loaded, encoder or settings.encoder)
+    figures = evaluate_sample(samples, loaded, encoder or settings.encoder, min_span)
     if as_json:
         _print_json(asdict(figures))
         return

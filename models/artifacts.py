@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from models.errors import BackboneMissing
@@ -36,8 +36,10 @@ def load_artifact(folder: Path) -> Artifact:
 
 
 def save_artifact(folder: Path, tensors: dict[str, Tensor], config: dict[str, JsonValue]) -> Artifact:
-    """Write a trained part, and read it back."""
+    """Write a trained part, and read it back. The weights are put in place by a rename: they are never half a file."""
     folder.mkdir(parents=True, exist_ok=True)
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "weights.safetensors")
+    partial = folder / "weights.partial"
+    partial.write_bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
+    partial.replace(folder / "weights.safetensors")
     (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", "utf-8")
     return load_artifact(folder)

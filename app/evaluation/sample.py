@@ -27,7 +27,7 @@ from indexer.store import Store
 from indexer.types import Recipe
 from models import units
 from models.encoders.base import Encoder
-from models.types import CharSpan, Document
+from models.types import CharSpan, Document, SpanBounds
 
 CORPUS = "documents"
 _COLLECTION = "sample"
@@ -61,11 +61,16 @@ class SampleFigures:
     no_match_auc: float
 
 
-def evaluate_sample(folder: Path, encoder: Encoder, name: str) -> SampleFigures:
-    """Index the sample corpus into a temporary store, search all phrases, and count."""
+def evaluate_sample(folder: Path, encoder: Encoder, name: str, min_span: int | None = None) -> SampleFigures:
+    """Index the sample corpus into a temporary store, search all phrases, and count.
+
+    Spans have ``min_span`` units or more; by default as many as nine phrases of ten have (see ``shortest_span``).
+    """
     documents = {record.id: record for record in Source(folder / CORPUS) if isinstance(record, Document)}
     phrases = read_phrases(folder)
-    answers = _search(folder / CORPUS, encoder, name, [phrase.text for phrase in phrases])
+    texts = [phrase.text for phrase in phrases]
+    bounds = SpanBounds(min_span or shortest_span(texts))
+    answers = _search(folder / CORPUS, encoder, Recipe(name, encoder.fingerprint, encoder.dim, bounds), texts)
     ranks = [_rank(phrase, hits, documents) for phrase, hits in zip(phrases, answers, strict=True) if phrase.gold]
     best = np.array([hits[0].score for hits in answers])
     has_match = np.array([bool(phrase.gold) for phrase in phrases])
@@ -76,6 +81,18 @@ def evaluate_sample(folder: Path, encoder: Encoder, name: str) -> SampleFigures:
         bm25_top1=_bm25_top1(list(documents.values()), [phrase for phrase in phrases if phrase.gold]),
         no_match_auc=auc(best[has_match], best[~has_match]),
     )
+
+
+def shortest_span(phrases: Sequence[str]) -> int:
+    """How many units nine phrases of ten have at least: a shorter span can hardly mean the same.
+
+    The SLICE paper (section 3) takes its bounds from a sample of origin phrases, the longest span so that it covers
+    nine of ten; this is the same for the shortest.
+
+    >>> shortest_span(["one two three four"] * 9 + ["one"])
+    4
+    """
+    return int(np.percentile([len(units.split(phrase)) for phrase in phrases], 10, method="higher"))
 
 
 def read_phrases(folder: Path) -> list[Phrase]:
@@ -91,16 +108,16 @@ def _phrase(value: dict[str, Any]) -> Phrase:
     return Phrase(value["phrase"], tuple(spans))
 
 
-def _search(corpus: Path, encoder: Encoder, name: str, phrases: Sequence[str]) -> list[tuple[Hit, ...]]:
+def _search(corpus: Path, encoder: Encoder, recipe: Recipe, phrases: Sequence[str]) -> list[tuple[Hit, ...]]:
     with TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/catalog.sqlite3"
         schema.upgrade(url)
         catalog = Catalog(url)
         try:
             store = Store(Path(folder), catalog)
-            collection = catalog.create_collection(_COLLECTION, Recipe(name, encoder.fingerprint, encoder.dim))
+            collection = catalog.create_collection(_COLLECTION, recipe)
             IndexJob(store, encoder, collection).run(Source(corpus))
-            service = SearchService(store, Encoders.of({name: encoder}), ScanEngine())
+            service = SearchService(store, Encoders.of({recipe.encoder: encoder}), ScanEngine())
             answers = service.search(*(SearchRequest(_COLLECTION, text=text, top_k=_TOP) for text in phrases))
             return [answer.hits for answer in answers]
         finally:
