@@ -10,20 +10,17 @@ import argparse
 import json
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from app.evaluation.scratch import scratch_store
 from indexer.ann.materialized import MaterializedEngine
-from indexer.catalog import schema
-from indexer.catalog.repository import Catalog
 from indexer.engine.base import ScoredSpan
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import Snapshot
 from indexer.engine.wanted import Selection
 from indexer.pipeline import IndexJob
 from indexer.sources import Source
-from indexer.store import Store
 from indexer.types import Recipe
 from models.encoders.base import Encoder, encode_queries
 from models.encoders.registry import load_encoder
@@ -79,17 +76,10 @@ def main() -> None:
     given = parser.parse_args()
     encoder = load_encoder(given.encoder)
     documents, texts = take(given.source, given.parts, given.queries)
-    with TemporaryDirectory() as folder:
-        url = f"sqlite:///{folder}/catalog.sqlite3"
-        schema.upgrade(url)
-        catalog = Catalog(url)
-        try:
-            store = Store(Path(folder), catalog)
-            recipe = Recipe(given.encoder, encoder.fingerprint, encoder.dim)
-            IndexJob(store, encoder, catalog.create_collection("bench", recipe)).run(documents)
-            figures = compare(store.snapshot("bench"), encoder, texts)
-        finally:
-            catalog.close()
+    with scratch_store() as store:
+        recipe = Recipe(given.encoder, encoder.fingerprint, encoder.dim)
+        IndexJob(store, encoder, store.catalog.create_collection("bench", recipe)).run(documents)
+        figures = compare(store.snapshot("bench"), encoder, texts)
     print(json.dumps(figures) if given.json else "\n".join(f"{name:24s} {value}" for name, value in figures.items()))
 
 

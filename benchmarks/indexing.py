@@ -13,15 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from indexer.catalog import schema
-from indexer.catalog.repository import Catalog
+from app.evaluation.scratch import scratch_store
 from indexer.pipeline import IndexJob, IndexReport
 from indexer.sources import Source
-from indexer.store import Store
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.encoders.registry import EncoderOptions, load_encoder
@@ -54,15 +51,9 @@ class RecordingEncoder:
 
 def index_once(encoder: RecordingEncoder, name: str, source: Path, limit: int | None) -> IndexReport:
     """Index a source into a store that is thrown away."""
-    with TemporaryDirectory() as folder:
-        url = f"sqlite:///{folder}/catalog.sqlite3"
-        schema.upgrade(url)
-        catalog = Catalog(url)
-        try:
-            collection = catalog.create_collection("bench", Recipe(name, encoder.fingerprint, encoder.dim))
-            return IndexJob(Store(Path(folder), catalog), encoder, collection).run(islice(Source(source), limit))
-        finally:
-            catalog.close()
+    with scratch_store() as store:
+        collection = store.catalog.create_collection("bench", Recipe(name, encoder.fingerprint, encoder.dim))
+        return IndexJob(store, encoder, collection).run(islice(Source(source), limit))
 
 
 def bare_forward_s(encoder: Encoder, batches: Sequence[Batch]) -> float:

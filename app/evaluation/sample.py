@@ -8,22 +8,19 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import bm25s
 import numpy as np
 
+from app.evaluation.scratch import scratch_store
 from app.search.encoders import Encoders
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
-from indexer.catalog import schema
-from indexer.catalog.repository import Catalog
 from indexer.engine.scan import ScanEngine
 from indexer.errors import SourceUnreadable
 from indexer.pipeline import IndexJob
 from indexer.sources import Source
-from indexer.store import Store
 from indexer.types import Recipe
 from models import units
 from models.encoders.base import Encoder
@@ -109,19 +106,12 @@ def _phrase(value: dict[str, Any]) -> Phrase:
 
 
 def _search(corpus: Path, encoder: Encoder, recipe: Recipe, phrases: Sequence[str]) -> list[tuple[Hit, ...]]:
-    with TemporaryDirectory() as folder:
-        url = f"sqlite:///{folder}/catalog.sqlite3"
-        schema.upgrade(url)
-        catalog = Catalog(url)
-        try:
-            store = Store(Path(folder), catalog)
-            collection = catalog.create_collection(_COLLECTION, recipe)
-            IndexJob(store, encoder, collection).run(Source(corpus))
-            service = SearchService(store, Encoders.of({recipe.encoder: encoder}), ScanEngine())
-            answers = service.search(*(SearchRequest(_COLLECTION, text=text, top_k=_TOP) for text in phrases))
-            return [answer.hits for answer in answers]
-        finally:
-            catalog.close()
+    with scratch_store() as store:
+        collection = store.catalog.create_collection(_COLLECTION, recipe)
+        IndexJob(store, encoder, collection).run(Source(corpus))
+        service = SearchService(store, Encoders.of({recipe.encoder: encoder}), ScanEngine())
+        answers = service.search(*(SearchRequest(_COLLECTION, text=text, top_k=_TOP) for text in phrases))
+        return [answer.hits for answer in answers]
 
 
 def _rank(phrase: Phrase, hits: Sequence[Hit], documents: dict[str, Document]) -> float:
