@@ -119,3 +119,5 @@ def _set_up_logging(level: str) -> None:
             field="log_level",
         )
     logging.basicConfig(level=known[level.upper()], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # Every readiness check asks for the schema's version, and Alembic would log a line each time.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
