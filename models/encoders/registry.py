@@ -34,13 +34,17 @@ def _untrained(options: EncoderOptions) -> Encoder:
     return SliceEncoder(load_backbone(options.backbone, device=options.device))
 
 
-def _slice(options: EncoderOptions) -> Encoder:
+def _slice(options: EncoderOptions, *, projected: bool = False) -> Encoder:
     from models.artifacts import SHIPPED, load_artifact
     from models.backbones import load_backbone
     from models.encoders.slice import SliceEncoder
 
     artifact = load_artifact(options.weights or SHIPPED / "slice")
-    return SliceEncoder(load_backbone(options.backbone, device=options.device), artifact)
+    return SliceEncoder(load_backbone(options.backbone, device=options.device), artifact, projected=projected)
+
+
+def _slice128(options: EncoderOptions) -> Encoder:
+    return _slice(options, projected=True)
 
 
 ENCODERS: dict[str, Callable[[EncoderOptions], Encoder]] = {

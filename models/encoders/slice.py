@@ -11,14 +11,18 @@ from models.backbones import Backbone
 from models.errors import BackboneMismatch
 from models.tokens import Tokens
 
+PROJECTION = "projection"  # the artifact's tensor that is no parameter of the backbone: (dim, fewer dimensions)
+
 
 class SliceEncoder:
     """A backbone, with the layers that SLICE training changed put in place.
 
     Without an artifact it is the untrained backbone, whose token means are the baseline of the paper's Table 1.
+    ``projected`` gives the fewer dimensions of the projection that was trained along. Sums commute with it: a span's
+    projected vector is the sum of its units' projected vectors.
     """
 
-    def __init__(self, backbone: Backbone, artifact: Artifact | None = None) -> None:
+    def __init__(self, backbone: Backbone, artifact: Artifact | None = None, *, projected: bool = False) -> None:
         self.backbone = backbone
         self.dim = backbone.dim
         self.window = backbone.window
@@ -27,6 +31,10 @@ class SliceEncoder:
         if artifact:
             _put_in_place(backbone, artifact)
             self.fingerprint += f"-{artifact.sha256[:24]}"
+        self._projection = _projection(artifact) if projected else None
+        if self._projection is not None:
+            self.dim = self._projection.shape[1]
+            self.fingerprint += f"-{self.dim}d"
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
         """The backbone's tokens, special ones left out."""
@@ -35,8 +43,18 @@ class SliceEncoder:
     def forward(
         self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]]
     ) -> Iterator[list[Float32[np.ndarray, "_tokens dim"]]]:
-        """The backbone's last hidden states."""
-        return self.backbone.forward(batches)
+        """The backbone's last hidden states, projected if so asked."""
+        for found in self.backbone.forward(batches):
+            yield found if self._projection is None else [vectors @ self._projection for vectors in found]
+
+
+def _projection(artifact: Artifact | None) -> Float32[np.ndarray, "dim fewer"]:
+    if artifact is None or PROJECTION not in artifact.tensors:
+        raise BackboneMismatch(
+            "These weights hold no projection to fewer dimensions.",
+            hint="Use the encoder slice, or weights that spanseek train slice made.",
+        )
+    return artifact.tensors[PROJECTION].float().numpy()
 
 
 def _put_in_place(backbone: Backbone, artifact: Artifact) -> None:
@@ -47,10 +65,9 @@ def _put_in_place(backbone: Backbone, artifact: Artifact) -> None:
             hint="Use the backbone they were trained on, or train SLICE weights for this one.",
         )
     parameters = dict(backbone.model.named_parameters())
+    layers = {name: tensor for name, tensor in artifact.tensors.items() if name != PROJECTION}
     alien = [
-        name
-        for name, tensor in artifact.tensors.items()
-        if name not in parameters or parameters[name].shape != tensor.shape
+        name for name, tensor in layers.items() if name not in parameters or parameters[name].shape != tensor.shape
     ]
     if alien:
         raise BackboneMismatch(
@@ -58,5 +75,5 @@ def _put_in_place(backbone: Backbone, artifact: Artifact) -> None:
             hint="These weights were made for another architecture: train SLICE weights for this one.",
         )
     with torch.no_grad():
-        for name, tensor in artifact.tensors.items():
+        for name, tensor in layers.items():
             parameters[name].copy_(tensor)

@@ -134,14 +134,26 @@ def distillation_loss(
     >>> round(distillation_loss(same, same, DistillationWeights(contrast=0)).item(), 4)
     0.0
     """
+    similarities = similarity_loss(student, teacher)
     student, teacher = functional.normalize(student, dim=-1), functional.normalize(teacher, dim=-1)
     wanted = teacher @ teacher.T
     across = student @ teacher.T
     cosine = 1 - across.diagonal().mean()
-    similarities = functional.mse_loss(student @ student.T, wanted)
     target = (wanted / temperature).softmax(dim=-1)
     contrast = -(target * (across / temperature).log_softmax(dim=-1)).sum(dim=-1).mean()
     return weights.cosine * cosine + weights.similarities * similarities + weights.contrast * contrast
+
+
+def similarity_loss(student: Float[Tensor, "spans narrow"], teacher: Float[Tensor, "spans dim"]) -> Float[Tensor, ""]:
+    """Mean square difference between all cosines among the student's spans and those among the teacher's.
+
+    The two may differ in dimensions, so that a projection can learn from vectors of full length.
+
+    >>> similarity_loss(torch.eye(2), torch.tensor([[3.0, 0.0, 0.0], [0.0, 0.0, 1.0]])).item()
+    0.0
+    """
+    student, teacher = functional.normalize(student, dim=-1), functional.normalize(teacher, dim=-1)
+    return functional.mse_loss(student @ student.T, teacher @ teacher.T)
 
 
 def border_loss(student: Float[Tensor, "queries spans"], teacher: Float[Tensor, "queries spans"]) -> Float[Tensor, ""]:

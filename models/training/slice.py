@@ -22,6 +22,7 @@ from torch.nn import functional
 from models import units
 from models.artifacts import Artifact, save_artifact
 from models.backbones import Backbone, load_backbone
+from models.encoders.slice import PROJECTION
 from models.packages import DEFAULT
 from models.tokens import UnitTokens, join
 from models.training.data import Draw, Shape, Texts, draw, draw_spans, read_texts
@@ -33,6 +34,7 @@ from models.training.losses import (
     correlation_loss,
     distillation_loss,
     paper_loss_in_batch,
+    similarity_loss,
     span_sums,
 )
 from models.training.sources import PHRASES, PROSE
@@ -40,6 +42,7 @@ from models.types import CharSpan, JsonValue, SpanBounds
 
 logger = logging.getLogger(__name__)
 
+NARROW = 128  # dimensions of the projection that is trained along
 POSITIVE = 0.7  # graded pairs from here on are matches for the paper's loss
 TEACHER_BATCH = 64
 STUDENT_BATCH = 14
@@ -53,6 +56,7 @@ class Weights:
     isolated: float = 0.3
     paper: float = 0.05
     borders: float = 5.0
+    narrow: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +86,11 @@ def train_slice(
     texts = texts or read_texts(config.data, config.exclude)
     student = load_backbone(config.backbone, device=config.device)
     teacher = load_backbone(config.backbone, device=config.device)
-    parameters = trainable(student)
+    projection = torch.nn.Parameter(first_projection(teacher, texts, config))
+    parameters = trainable(student) | {PROJECTION: projection}
 
     def losses(step: int) -> Losses:
-        return step_losses(student, teacher, draw(texts, config.shape, config.seed, step), config, step)
+        return step_losses(student, teacher, projection, draw(texts, config.shape, config.seed, step), config, step)
 
     def save(step: int) -> Artifact:
         tensors = {name: parameter.detach().to("cpu", torch.float16) for name, parameter in parameters.items()}
@@ -108,7 +113,26 @@ def trainable(backbone: Backbone) -> dict[str, torch.nn.Parameter]:
     return parameters
 
 
-def step_losses(student: Backbone, teacher: Backbone, drawn: Draw, config: SliceConfig, step: int) -> Losses:
+def first_projection(
+    teacher: Backbone, texts: Texts, config: SliceConfig, draws: int = 16
+) -> Float[Tensor, "dim narrow"]:
+    """The directions in which the teacher's vectors of some phrases extend most: where the projection begins."""
+    drawn = [draw(texts, config.shape, config.seed, -number) for number in range(1, draws + 1)]
+    phrases = [
+        text for one in drawn for text in (*one.queries, *(s.phrase.of(s.text) for s in one.contexts + one.others))
+    ]
+    *_, directions = torch.linalg.svd(alone(teacher, phrases), full_matrices=False)
+    return directions[:NARROW].T.contiguous().to(teacher.device)
+
+
+def step_losses(
+    student: Backbone,
+    teacher: Backbone,
+    projection: Float[Tensor, "dim narrow"],
+    drawn: Draw,
+    config: SliceConfig,
+    step: int,
+) -> Losses:
     """All losses of one batch, weighted, by name."""
     rng = random.Random(f"spans/{config.seed}/{step}")  # noqa: S311  sampling, not secrets
     count = len(drawn.queries)
@@ -138,12 +162,18 @@ def step_losses(student: Backbone, teacher: Backbone, drawn: Draw, config: Slice
     inserted_taught = wanted_vectors[contexts][:: config.spans]
     negatives = _without_matches(best, wanted_vectors[:count] @ inserted_taught.T)
     weights = config.weights
+    narrow_best = best_span_cosines(
+        of_query @ projection, of_context @ projection, counts[count : 2 * count], config.bounds
+    )
+    narrow = similarity_loss(sums @ projection, wanted_vectors)
     return {
         "distillation": distillation_loss(sums, wanted_vectors, config.distillation),
         "graded": weights.graded * correlation_loss(best.diagonal(), gold),
         "isolated": weights.isolated * correlation_loss(inside[:, 0], gold),
         "paper": weights.paper * paper_loss_in_batch(negatives, weights=(gold >= POSITIVE).float()),
         "borders": weights.borders * border_loss(inside, inside_taught),
+        "narrow": weights.narrow * config.distillation.similarities * narrow,
+        "narrow_graded": weights.narrow * weights.graded * correlation_loss(narrow_best.diagonal(), gold),
     }
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-import app.cli
 from app.cli import main
+from app.cli.console import out
 
 CALLS = [
     {"id": "a", "text": "Where is my parcel?\r\nIt was due on Monday.", "metadata": {"lang": "en", "week": 7}},
@@ -115,8 +116,8 @@ def test_search_highlights_the_hit_in_its_context(calls: Outcome, run: Run, monk
     assert "       Where is my parcel?  It was due on Monday.\n" in plain.out
     assert "1 hits in" in plain.out
     with monkeypatch.context() as patches:
-        patches.setattr(app.cli._out, "_color_system", app.cli.Console(force_terminal=True)._color_system)
-        patches.setattr(app.cli._out, "_force_terminal", True)
+        patches.setattr(out, "_color_system", Console(force_terminal=True)._color_system)
+        patches.setattr(out, "_force_terminal", True)
         coloured = run("search", "my parcel", "-c", "calls", "--top-k", "1", "--explain").out
     assert "Where is \x1b[1;7mmy parcel\x1b[0m?" in coloured
     assert "my +0." in coloured

@@ -13,9 +13,11 @@ from models.artifacts import load_artifact
 from models.backbones import load_backbone
 from models.encoders.base import encode_queries
 from models.encoders.slice import SliceEncoder
+from models.errors import BackboneMismatch
+from models.training import slice as recipe
 from models.training.data import Shape, Texts, draw
 from models.training.loop import Schedule, fit
-from models.training.slice import SliceConfig, step_losses, train_slice, trainable
+from models.training.slice import SliceConfig, alone, first_projection, step_losses, train_slice, trainable
 from models.training.sources import GradedPair
 
 PROSE = "It was late, and nobody saw the cat. The door, which was green, stood open. A dog barked, and rain fell."
@@ -60,8 +62,9 @@ def config(backbone: Path, tmp_path: Path) -> SliceConfig:
 
 def test_a_gradient_reaches_every_layer_and_nothing_else(config: SliceConfig) -> None:
     student, teacher = load_backbone(config.backbone, device="cpu"), load_backbone(config.backbone, device="cpu")
-    parameters = trainable(student)
-    losses = step_losses(student, teacher, draw(TEXTS, config.shape, 1, 0), config, 0)
+    projection = torch.nn.Parameter(first_projection(teacher, TEXTS, config))
+    parameters = trainable(student) | {"projection": projection}
+    losses = step_losses(student, teacher, projection, draw(TEXTS, config.shape, 1, 0), config, 0)
     torch.stack(list(losses.values())).sum().backward()
     # A key's bias shifts all scores of a query alike, so that softmax leaves it without a gradient.
     without = {name for name, p in parameters.items() if p.grad is None or not p.grad.abs().sum() > 0}
@@ -74,7 +77,13 @@ def test_it_overfits_one_batch(config: SliceConfig) -> None:
     student, teacher = load_backbone(config.backbone, device="cpu"), load_backbone(config.backbone, device="cpu")
     batch = draw(TEXTS, config.shape, 1, 0)
     schedule = Schedule(steps=60, rate=3e-3)
-    fit(trainable(student), lambda _: step_losses(student, teacher, batch, config, 0), schedule, config.checkpoints)
+    projection = first_projection(teacher, TEXTS, config)
+    fit(
+        trainable(student),
+        lambda _: step_losses(student, teacher, projection, batch, config, 0),
+        schedule,
+        config.checkpoints,
+    )
     curve = np.genfromtxt(config.checkpoints / "loss.csv", delimiter=",", names=True)
     assert len(curve) == 60
     for name in ("distillation", "graded"):
@@ -91,6 +100,35 @@ def test_what_is_saved_is_what_was_learnt(config: SliceConfig) -> None:
     assert not np.allclose(encode_queries(trained, ["the cat"]), encode_queries(untrained, ["the cat"]), atol=1e-3)
     again = SliceEncoder(load_backbone(config.backbone, device="cpu"), artifact)
     np.testing.assert_array_equal(encode_queries(trained, ["the cat"]), encode_queries(again, ["the cat"]))
+
+
+def test_the_projection_that_is_trained_along_makes_an_encoder_of_fewer_dimensions(
+    config: SliceConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recipe, "NARROW", 8)
+    artifact = train_slice(config, TEXTS)
+    whole = SliceEncoder(load_backbone(config.backbone, device="cpu"), artifact)
+    narrow = SliceEncoder(load_backbone(config.backbone, device="cpu"), artifact, projected=True)
+    assert (whole.dim, narrow.dim) == (16, 8)
+    assert whole.fingerprint != narrow.fingerprint
+    (tokens,) = whole.tokenize(["the cat sat"])
+    ((wide,),), ((few,),) = whole.forward([[tokens.ids]]), narrow.forward([[tokens.ids]])
+    np.testing.assert_allclose(few, wide @ artifact.tensors["projection"].float().numpy(), atol=1e-5)
+
+
+def test_weights_without_a_projection_give_no_encoder_of_fewer_dimensions(config: SliceConfig) -> None:
+    with pytest.raises(BackboneMismatch, match="no projection"):
+        SliceEncoder(load_backbone(config.backbone, device="cpu"), projected=True)
+
+
+def test_the_projection_begins_where_the_teachers_vectors_extend_most(config: SliceConfig) -> None:
+    teacher = load_backbone(config.backbone, device="cpu")
+    directions = first_projection(teacher, TEXTS, config).numpy()
+    np.testing.assert_allclose(directions.T @ directions, np.eye(directions.shape[1]), atol=1e-4)
+    vectors = alone(teacher, ["the green door", "a dog barked"]).numpy()
+    kept = np.linalg.norm(vectors @ directions[:, :4], axis=1)
+    dropped = np.linalg.norm(vectors @ directions[:, -4:], axis=1)
+    assert (kept > dropped).all()
 
 
 def test_a_run_that_was_killed_ends_with_the_same_weights(config: SliceConfig) -> None:

@@ -1,0 +1,56 @@
+"""The command line: ``spanseek``. Settings become objects here, results become text or one line of JSON."""
+
+from typing import NoReturn
+
+import typer
+from pydantic import ValidationError
+from rich.text import Text
+
+from app.cli.catalog import collections, init_db, verify
+from app.cli.console import err
+from app.cli.evaluation import eval_cli
+from app.cli.indexing import index
+from app.cli.keys import keys_cli
+from app.cli.searching import search
+from app.cli.serving import serve
+from models.errors import InvalidInput, SpanseekError
+
+cli = typer.Typer(
+    name="spanseek",
+    help="Finds the phrase, not the page: spans of text that mean the same as an origin phrase.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (index, search, serve, collections, verify, init_db):
+    cli.command()(command)
+cli.add_typer(keys_cli, name="keys")
+cli.add_typer(eval_cli, name="eval")
+
+
+def main() -> None:
+    """Run a command; an error that Spanseek foresaw is a sentence and what to do about it, not a traceback."""
+    try:
+        cli()
+    except SpanseekError as error:
+        _fail(error)
+    except ValidationError as error:
+        _fail(_bad_setting(error))
+
+
+def _bad_setting(error: ValidationError) -> InvalidInput:
+    """What pydantic says of a setting, as a sentence."""
+    first = error.errors()[0]
+    name = "_".join(str(step) for step in first["loc"])
+    return InvalidInput(
+        f"The setting {name} cannot be {first['input']!r}: {first['msg']}.",
+        hint=f"Correct SPANSEEK_{name.upper()} in the environment or in .env, or the option --{name}.",
+        field=name,
+    )
+
+
+def _fail(error: SpanseekError) -> NoReturn:
+    err.print(Text(f"Error: {error}", style="red"), soft_wrap=True)
+    if error.hint:
+        err.print(error.hint, soft_wrap=True, markup=False)
+    raise SystemExit(1)

@@ -1,0 +1,52 @@
+"""What every command shares: the two consoles, one line of JSON, common options, settings and an open store."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from app.composition import open_store
+from app.settings import Settings
+from indexer.catalog import schema
+from indexer.store import Store
+
+# Line ends, and what would let a document write escape sequences to the terminal.
+_CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+CollectionOption = Annotated[str, typer.Option("--collection", "-c", help="The collection's name.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one line of JSON, last on standard output.")]
+
+
+@contextmanager
+def checked_store(settings: Settings, *, create: bool = False) -> Iterator[Store]:
+    """The store, with a checked catalog. The embedded database is made, or brought up to date, by whoever may write."""
+    if create and not settings.database_url:
+        schema.upgrade(settings.catalog_url)
+    store = open_store(settings)
+    try:
+        schema.check(store.catalog)
+        yield store
+    finally:
+        store.catalog.close()
+
+
+def settings_with(**given: str | int | None) -> Settings:
+    """The settings, less what an option of the command overrules."""
+    return Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
+
+
+def print_json(value: object) -> None:
+    """Print one line of JSON on standard output."""
+    # In ASCII: U+0085 and U+2028 end a line too, to some readers, and some terminals write nothing else.
+    out.file.write(json.dumps(value) + "\n")
+
+
+def one_line(text: str) -> str:
+    """A text on one line, harmless to a terminal."""
+    return text.translate(_CONTROLS)

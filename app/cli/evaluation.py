@@ -1,0 +1,35 @@
+"""``spanseek eval``: the figures of the README and of the papers."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli.console import JsonOption, out, print_json
+from app.search.encoders import Encoders
+from app.settings import Settings
+
+eval_cli = typer.Typer(help="Evaluations: the figures of the README and of the papers.", no_args_is_help=True)
+
+
+@eval_cli.command("sample")
+def eval_sample(
+    samples: Annotated[Path, typer.Option(help="Folder of the sample corpus.")] = Path("samples"),
+    encoder: Annotated[str | None, typer.Option(help="Encoder to evaluate.")] = None,
+    min_span: Annotated[
+        int | None, typer.Option(min=1, help="Shortest span, in units; by default what nine phrases of ten have.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """How often the sample corpus's gold spans are found, beside BM25."""
+    from app.evaluation.sample import evaluate_sample
+
+    settings = Settings()
+    loaded = Encoders(settings.encoder_options).load(encoder or settings.encoder)
+    figures = evaluate_sample(samples, loaded, encoder or settings.encoder, min_span)
+    if as_json:
+        print_json(asdict(figures))
+        return
+    for name, value in asdict(figures).items():
+        out.print(f"{name:14s} {value:.3f}" if isinstance(value, float) else f"{name:14s} {value}")

@@ -1,0 +1,102 @@
+"""``spanseek index``."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from threading import Event
+from typing import Annotated
+
+import typer
+
+from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json, settings_with
+from app.cli.progress import indexing_progress
+from app.search.encoders import Encoders
+from indexer.errors import CollectionNotFound
+from indexer.pipeline import IndexJob, JobHooks
+from indexer.sources import BadRecord, Source
+from indexer.store import Store
+from indexer.types import Recipe
+from models.errors import InvalidInput
+from models.types import SpanBounds
+
+
+def index(
+    collection: CollectionOption,
+    source: Annotated[Path, typer.Option(help="NDJSON, CSV, Parquet or text file, or a folder of them; also .gz.")],
+    encoder: Annotated[str | None, typer.Option(help="Encoder of a new collection.")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+    min_span: Annotated[int | None, typer.Option(help="Shortest span of a new collection, in units (1).")] = None,
+    max_span: Annotated[int | None, typer.Option(help="Longest span of a new collection, in units (20).")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Index documents into a collection, which is created if need be.
+
+    Documents that are there already, unchanged, are passed over: an interrupted job is resumed by running it again.
+    """
+    settings = settings_with(device=device)
+    records = Source(source)
+    with checked_store(settings, create=True) as store:
+        made = _recipe_of(store, collection)
+        bounds = _bounds(min_span, max_span, made.bounds if made else SpanBounds())
+        name = encoder or (made.encoder if made else settings.encoder)
+        loaded = Encoders(settings.encoder_options).load(name)
+        target = store.catalog.create_collection(collection, Recipe(name, loaded.fingerprint, loaded.dim, bounds))
+        with indexing_progress(records, err) as show, _stop_on_interrupt() as stop:
+            hooks = JobHooks(progress=show, bad_record=_report_bad_record, stop=stop.is_set)
+            report = IndexJob(store, loaded, target, hooks, segment_units=settings.segment_units).run(records)
+    if as_json:
+        print_json(asdict(report))
+    else:
+        out.print(
+            f"{report.documents:,} documents ({report.units:,} units) indexed into {collection}, "
+            f"{report.unchanged:,} unchanged, {report.skipped:,} skipped, in {report.seconds:.1f} s.",
+            soft_wrap=True,
+        )
+    if stop.is_set():
+        err.print("Stopped early. Run the same command again to go on from here.")
+        raise typer.Exit(130)
+
+
+def _recipe_of(store: Store, collection: str) -> Recipe | None:
+    """The recipe of a collection that is there already: what its options need not say again."""
+    try:
+        return store.catalog.collection(collection).recipe
+    except CollectionNotFound:
+        return None
+
+
+def _bounds(min_span: int | None, max_span: int | None, default: SpanBounds) -> SpanBounds:
+    shortest = default.shortest if min_span is None else min_span
+    longest = default.longest if max_span is None else max_span
+    try:
+        return SpanBounds(shortest, longest)
+    except ValueError:
+        raise InvalidInput(
+            f"Spans cannot have {shortest} to {longest} units.",
+            hint="Choose 1 <= --min-span <= --max-span <= 64.",
+            field="max_span",
+        ) from None
+
+
+def _report_bad_record(record: BadRecord) -> None:
+    err.print(f"skipped {record.where}: {record.reason}", markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _stop_on_interrupt() -> Iterator[Event]:
+    """The first Ctrl-C asks the job to publish what it has and stop; the second ends it on the spot."""
+    stop = Event()
+
+    def handle(number: int, frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        err.print("Stopping: publishing what has been read. Press Ctrl-C again to drop it.")
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,89 @@
+"""``spanseek search``: hits highlighted in their context, or the HTTP answer as JSON."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
+from app.composition import make_search
+from app.search.types import Hit, Mode, SearchAnswer, SearchRequest, ThresholdOn, answer_as_json
+from app.settings import Settings
+from indexer.engine.wanted import Filter, Grouping
+from models.types import JsonValue
+
+
+def search(
+    phrase: Annotated[str, typer.Argument(help="The origin phrase.")],
+    collection: CollectionOption,
+    top_k: Annotated[int, typer.Option(min=1, max=1000, help="Most hits to show.")] = 10,
+    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Least similarity of a hit.")] = None,
+    threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
+    mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
+    group_by: Annotated[Grouping, typer.Option(help="Keep the best span of every part or document.")] = "span",
+    where: Annotated[
+        list[str] | None, typer.Option(help="Document metadata, KEY=VALUE; VALUE is JSON, or else a string.")
+    ] = None,
+    where_part: Annotated[list[str] | None, typer.Option(help="Part metadata, KEY=VALUE.")] = None,
+    context: Annotated[
+        int | None,
+        typer.Option(min=0, max=1000, help="Characters of context on either side: 80, or with --json none."),
+    ] = None,
+    explain: Annotated[bool, typer.Option(help="Show what every unit adds to the cosine.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the spans that mean the same as a phrase."""
+    settings = Settings()
+    request = SearchRequest(
+        collection=collection,
+        text=phrase,
+        mode=mode,
+        top_k=top_k,
+        group_by=group_by,
+        threshold=threshold,
+        threshold_on=threshold_on,
+        filter=Filter(_key_values(where), _key_values(where_part)),
+        context=context if context is not None else 0 if as_json else 80,
+        explain=explain,
+    )
+    with checked_store(settings) as store:
+        (answer,) = make_search(settings, store).search(request)
+    if as_json:
+        print_json(answer_as_json(answer))
+    else:
+        _show(answer)
+
+
+def _key_values(pairs: list[str] | None) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {}
+    for pair in pairs or []:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{pair!r} is not KEY=VALUE")
+        try:
+            found[key] = json.loads(value)
+        except ValueError:
+            found[key] = value
+    return found
+
+
+def _show(answer: SearchAnswer) -> None:
+    if not answer.hits:
+        out.print("No span was found.")
+    for hit in answer.hits:
+        place = f"  {one_line(hit.document_id)}  [{hit.start}, {hit.end})"
+        out.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place), soft_wrap=True)
+        out.print(_highlighted(hit), soft_wrap=True)
+        if hit.explanation:
+            units = (f"{one_line(unit.text)} {unit.contribution:+.3f}" for unit in hit.explanation.units)
+            out.print(Text("       " + "  ".join(units), style="dim"), soft_wrap=True)
+    out.print(f"{len(answer.hits)} hits in {answer.took_ms:.0f} ms, generation {answer.generation}.", style="dim")
+
+
+def _highlighted(hit: Hit) -> Text:
+    line = Text("       ")
+    if hit.context is None:
+        return line.append(one_line(hit.text), "bold reverse")
+    before, after = hit.context.text[: hit.context.start], hit.context.text[hit.context.end :]
+    return line.append(one_line(before)).append(one_line(hit.text), "bold reverse").append(one_line(after))
