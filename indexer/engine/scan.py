@@ -4,22 +4,23 @@ Three steps. The kernels give the best approximate cosine of every run of starts
 these a floor follows that the wanted spans cannot lie under. Only spans that may lie above it are scored exactly.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Float, Float32, Int, Int16
+from jaxtyping import Bool, Float, Float32, Int, Int8, Int16
 
 from indexer.engine import kernels
 from indexer.engine.base import ScoredSpan
 from indexer.engine.selection import ExactSpans, choose
 from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
 from indexer.engine.wanted import Selection
-from indexer.segments.layout import BLOCK
 from models.types import QueryVectors
 
-# Largest component of an int16 query; less where a dot product with so many int8 components could overflow int32.
-_QUERY_STEPS = 8191
+# Largest component of a query as int16, and as int8.
+_FINE, _COARSE = 8191, 127
+# So many queries are read faster together, as int8, than one after the other.
+_TOGETHER = 3
 # What is left of rounding errors beside those that ``norm_errors`` bounds.
 _ROUNDING = 1e-5
 
@@ -28,26 +29,31 @@ _ROUNDING = 1e-5
 class CodedQueries:
     """Queries as the kernels read them. ``slack`` bounds the error that this puts into any cosine."""
 
-    codes: Int16[np.ndarray, "queries dim"]
+    codes: Int16[np.ndarray, "queries dim"] | Int8[np.ndarray, "queries dim"]
     steps: Float32[np.ndarray, " queries"]
     slack: Float[np.ndarray, " queries"]
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentScan:
-    """The runs of one segment for one query: their best approximate cosines, where, and how far they may be off."""
+    """The runs of one segment: their best approximate cosines for every query, and how far these may be off."""
 
     view: SegmentView
     allowed: Allowed
-    best: Float32[np.ndarray, "chosen runs"]
-    peak: Int[np.ndarray, "chosen runs"]
-    error: Float[np.ndarray, " chosen"]
+    best: Float32[np.ndarray, "queries chosen runs"]
+    peak: Int[np.ndarray, "queries chosen runs"]
+    error: Float[np.ndarray, "queries chosen"]
 
     @property
-    def lower(self) -> Float[np.ndarray, " all_runs"]:
+    def lower(self) -> Float[np.ndarray, "queries all_runs"]:
         """What the best span of every run scores at least; -inf where a run has no span."""
-        sure = np.where(self.best > kernels.NO_SPAN, self.best - self.error[:, None], -np.inf)
-        return sure.reshape(-1)
+        sure = np.where(self.best > kernels.NO_SPAN, self.best - self.error[:, :, None], -np.inf)
+        return sure.reshape(len(sure), sure.shape[1] * sure.shape[2])
+
+    @property
+    def run_numbers(self) -> Int[np.ndarray, " all_runs"]:
+        """The numbers of the runs in their segment."""
+        return (self.allowed.blocks[:, None] * kernels.RUNS + np.arange(kernels.RUNS)).reshape(-1)
 
 
 class ScanEngine:
@@ -57,127 +63,123 @@ class ScanEngine:
 
     def search(self, snapshot: Snapshot, queries: QueryVectors, wanted: Selection) -> list[list[ScoredSpan]]:
         """For every unit-length query its wanted spans, best first. One pass over memory serves all queries."""
-        coded = code_queries(queries)
-        scans = [list(_scan(view, coded, wanted)) for view in snapshot.views]
-        return [
-            _search_one(query, coded, number, [scan[number] for scan in scans], wanted)
-            for number, query in enumerate(queries)
-        ]
+        fine = code_queries(queries, _FINE)
+        coarse = code_queries(queries, _COARSE) if len(queries) >= _TOGETHER else fine
+        scans = [_scan(view, coarse, wanted) for view in snapshot.views]
+        floors = np.maximum(_floors(scans, wanted, len(queries)), -np.inf if wanted.floor is None else wanted.floor)
+        found = [_exact(scan, queries, fine, floors) for scan in scans]
+        return [choose([of_segment[number] for of_segment in found], wanted) for number in range(len(queries))]
 
 
-def code_queries(queries: QueryVectors) -> CodedQueries:
-    """Queries as int16. By Cauchy and Schwarz no cosine moves by more than the length of the rounding error."""
+def code_queries(queries: QueryVectors, most: int = _FINE) -> CodedQueries:
+    """Queries as integers of up to ``most``. By Cauchy and Schwarz no cosine moves by more than the error's length."""
     largest = np.abs(queries).max(axis=1, initial=0)
-    most = min(_QUERY_STEPS, (2**31 - 1) // (127 * queries.shape[1]))
+    most = min(most, (2**31 - 1) // (127 * queries.shape[1]))  # no dot product may overflow int32
     steps = np.where(largest > 0, largest, 1).astype(np.float32) / np.float32(most)
-    codes = np.rint(queries / steps[:, None]).astype(np.int16)
+    codes = np.rint(queries / steps[:, None]).astype(np.int16 if most > _COARSE else np.int8)
     slack = np.linalg.norm(queries - codes * steps[:, None].astype(np.float64), axis=1)
     return CodedQueries(codes, steps, slack)
 
 
-def _scan(view: SegmentView, coded: CodedQueries, wanted: Selection) -> Iterator[SegmentScan]:
+def _scan(view: SegmentView, coded: CodedQueries, wanted: Selection) -> SegmentScan:
     segment, allowed = view.segment, view.allowed(wanted.filter)
-    best, peak = kernels.scan(
-        segment.vectors,
-        segment.scales,
-        segment.norm_codes,
-        segment.norm_affine,
-        segment.recipe.bounds.shortest,
-        coded.codes,
-        coded.steps,
-        allowed.blocks,
-        allowed.mask,
-    )
-    errors = segment.norm_errors[allowed.blocks].astype(np.float64) + _ROUNDING
-    for query, slack in enumerate(coded.slack):
-        yield SegmentScan(view, allowed, best[query], peak[query], errors * (1 + slack) + slack)
+    stored = segment.vectors, segment.scales, segment.norm_codes, segment.norm_affine, segment.recipe.bounds.shortest
+    if coded.codes.dtype == np.int8:
+        best, peak = kernels.scan_many(*stored, coded.codes, coded.steps, allowed.blocks, allowed.mask)
+    else:
+        best = np.empty((len(coded.codes), len(allowed.blocks), kernels.RUNS), np.float32)
+        peak = np.empty(best.shape, np.int64)
+        for number, (code, step) in enumerate(zip(coded.codes, coded.steps, strict=True)):
+            best[number], peak[number] = kernels.scan(*stored, code, step, allowed.blocks, allowed.mask)
+    return SegmentScan(view, allowed, best, peak, _errors(view, allowed.blocks, coded.slack[:, None]))
 
 
-def _search_one(
-    query: Float32[np.ndarray, " dim"],
-    coded: CodedQueries,
-    number: int,
-    scans: list[SegmentScan],
-    wanted: Selection,
-) -> list[ScoredSpan]:
-    floor = max(_floor(scans, wanted), -np.inf if wanted.floor is None else wanted.floor)
-    code, step = coded.codes[number], coded.steps[number]
-    return choose([_exact(scan, query, code, step, floor) for scan in scans], wanted)
+def _errors(
+    view: SegmentView, blocks: Int[np.ndarray, " chosen"], slack: Float[np.ndarray, "*queries"]
+) -> Float[np.ndarray, "*errors"]:
+    """How far an approximate cosine in a block may be off, for queries with such a slack."""
+    errors = view.segment.norm_errors[blocks].astype(np.float64) + _ROUNDING
+    return errors * (1 + slack) + slack
 
 
-def _floor(scans: list[SegmentScan], wanted: Selection) -> float:
-    """A cosine that the last of the wanted spans reaches for certain; -inf where there may be too few."""
+def _floors(scans: list[SegmentScan], wanted: Selection, queries: int) -> Float[np.ndarray, " queries"]:
+    """For every query a cosine that its last wanted span reaches for certain; -inf where there may be too few."""
+    if not scans:
+        return np.full(queries, -np.inf)
     if wanted.group_by == "span":
-        return _floor_of_spans(scans, wanted.top_k)
-    lower, groups = [], []
+        return _floors_of_spans(scans, wanted.top_k)
+    lower = np.concatenate([scan.lower for scan in scans], axis=1)
+    return np.array(
+        [_kth_group(row, _groups(scans, wanted, number), wanted.top_k) for number, row in enumerate(lower)], np.float64
+    )
+
+
+def _groups(scans: list[SegmentScan], wanted: Selection, query: int) -> Int[np.ndarray, "2 runs"]:
+    """Segment, and document or part, of the best span of every run."""
+    groups = []
     for number, scan in enumerate(scans):
         segment = scan.view.segment
-        part = np.searchsorted(segment.part_units, scan.peak.reshape(-1), side="right") - 1
+        part = np.searchsorted(segment.part_units, scan.peak[query].reshape(-1), side="right") - 1
         group = segment.part_document[part] if wanted.group_by == "document" else part
-        lower.append(scan.lower)
         groups.append(np.stack([np.full_like(group, number), group]))
-    return _kth_group(np.concatenate(lower), np.concatenate(groups, axis=1), wanted.top_k) if scans else -np.inf
+    return np.concatenate(groups, axis=1)
 
 
 def _kth_group(lower: Float[np.ndarray, " runs"], groups: Int[np.ndarray, "2 runs"], k: int) -> float:
     """The k-th largest of the groups' best lower bounds."""
     order = np.argsort(-lower, kind="stable")
     firsts = np.unique(groups[:, order], axis=1, return_index=True)[1]
-    return _kth_largest(lower[order[firsts]], k)
+    return float(_kth_largest(lower[order[firsts]], k))
 
 
-def _floor_of_spans(scans: list[SegmentScan], k: int) -> float:
-    """As :func:`_floor` for non-overlapping spans.
+def _floors_of_spans(scans: list[SegmentScan], k: int) -> Float[np.ndarray, " queries"]:
+    """As :func:`_floors` for non-overlapping spans.
 
     Take every ``stride``-th run only. The best spans of any two of these lie so far apart that no span overlaps both;
     so each is a survivor of the suppression, or has been displaced by a survivor of its own that scores higher.
     """
-    if not scans:
-        return -np.inf
     longest = scans[0].view.segment.recipe.bounds.longest
     stride = 1 + -(-(2 * longest - 2) // kernels.RUN)
-    floors = []
-    for offset in range(stride):
-        lower = [scan.lower[_run_numbers(scan) % stride == offset] for scan in scans]
-        floors.append(_kth_largest(np.concatenate(lower), k))
-    return max(floors)
+    lower = np.concatenate([scan.lower for scan in scans], axis=1)
+    turn = np.concatenate([scan.run_numbers for scan in scans]) % stride
+    return np.max([_kth_largest(lower[:, turn == offset], k) for offset in range(stride)], axis=0)
 
 
-def _run_numbers(scan: SegmentScan) -> Int[np.ndarray, " all_runs"]:
-    return (scan.allowed.blocks[:, None] * kernels.RUNS + np.arange(kernels.RUNS)).reshape(-1)
-
-
-def _kth_largest(values: Float[np.ndarray, " values"], k: int) -> float:
-    return float(np.partition(values, len(values) - k)[len(values) - k]) if 0 < k <= len(values) else -np.inf
+def _kth_largest(values: Float[np.ndarray, "*rows values"], k: int) -> Float[np.ndarray, "*rows"]:
+    """The k-th largest of every row; -inf where a row has fewer."""
+    count = values.shape[-1]
+    if not 0 < k <= count:
+        return np.full(values.shape[:-1], -np.inf)
+    return np.partition(values, count - k, axis=-1)[..., count - k]
 
 
 def _exact(
-    scan: SegmentScan,
-    query: Float32[np.ndarray, " dim"],
-    code: Int16[np.ndarray, " dim"],
-    step: np.float32,
-    floor: float,
-) -> ExactSpans:
-    """Every span of a segment that may reach the floor, with its exact cosine."""
+    scan: SegmentScan, queries: QueryVectors, fine: CodedQueries, floors: Float[np.ndarray, " queries"]
+) -> list[ExactSpans]:
+    """For every query the spans of a segment that may reach its floor, with their exact cosines."""
     segment = scan.view.segment
-    reach = scan.best.max(axis=1, initial=kernels.NO_SPAN) + scan.error
-    rows = np.flatnonzero((reach >= floor) & (scan.best > kernels.NO_SPAN).any(axis=1))
-    spans = [_candidates(scan, int(row), code, step, floor) for row in rows]
-    starts, ends = np.concatenate([np.zeros((2, 0), np.int64), *spans], axis=1)
-    cosines = kernels.rescore(segment.vectors, segment.scales, starts, ends, query.astype(np.float32))
-    return ExactSpans(scan.view, starts, ends, cosines)
+    owners, positions, runs = np.nonzero(_may_reach(scan, floors))
+    errors = _errors(scan.view, scan.allowed.blocks[positions], fine.slack[owners])
+    wanted_by, spans = kernels.spans_above(
+        segment.vectors,
+        segment.scales,
+        segment.norm_codes,
+        segment.norm_affine,
+        segment.recipe.bounds.shortest,
+        fine.codes,
+        fine.steps,
+        owners,
+        scan.allowed.blocks[positions] * kernels.RUNS + runs,
+        floors[owners] - errors,
+        scan.allowed.mask,
+    )
+    starts, ends = spans.T.astype(np.int64)
+    cosines = kernels.rescore(segment.vectors, segment.scales, starts, ends, queries, wanted_by)
+    bounds = np.searchsorted(wanted_by, np.arange(len(queries) + 1)).tolist()
+    return [ExactSpans(scan.view, starts[a:b], ends[a:b], cosines[a:b]) for a, b in pairwise(bounds)]
 
 
-def _candidates(
-    scan: SegmentScan, row: int, code: Int16[np.ndarray, " dim"], step: np.float32, floor: float
-) -> Int[np.ndarray, "2 spans"]:
-    """Starts and ends of the spans of one block whose approximate cosine may reach the floor."""
-    segment, block = scan.view.segment, int(scan.allowed.blocks[row])
-    begin, shortest = block * BLOCK, segment.recipe.bounds.shortest
-    codes, affine = segment.norm_codes[block], segment.norm_affine[block]
-    scores = kernels.block_cosines(segment.vectors, segment.scales, codes, affine, shortest, code, step, begin)
-    if scan.allowed.mask is not None:
-        mask = scan.allowed.mask[begin : begin + BLOCK]
-        scores[:, : len(mask)][:, ~mask] = kernels.NO_SPAN
-    length, start = np.nonzero((scores > kernels.NO_SPAN) & (scores + scan.error[row] >= floor))
-    return np.stack([begin + start, begin + start + length + shortest])
+def _may_reach(scan: SegmentScan, floors: Float[np.ndarray, " queries"]) -> Bool[np.ndarray, "queries chosen runs"]:
+    """The runs whose best span may reach the query's floor."""
+    reach = floors[:, None, None] - scan.error[:, :, None]
+    return (scan.best > kernels.NO_SPAN) & (scan.best >= reach)

@@ -20,7 +20,8 @@ def warm_up(engine: Engine) -> None:
     """Search a segment of two units: what numba has not compiled yet on this machine takes it many seconds once."""
     with TemporaryDirectory(prefix="spanseek-") as folder:
         snapshot = Snapshot(1, _RECIPE, [SegmentView(_tiny_segment(Path(folder) / "tiny"), np.zeros(0, np.int64))])
-        engine.search(snapshot, np.eye(1, 2, dtype=np.float32), Selection(top_k=1))
+        for queries in (1, 16):
+            engine.search(snapshot, np.ones((queries, 2), np.float32), Selection(top_k=1))
 
 
 def _tiny_segment(folder: Path) -> Segment:

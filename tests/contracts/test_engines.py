@@ -116,7 +116,8 @@ def kernel_score(query: np.ndarray, vectors: np.ndarray, spans: list[tuple[int, 
     """The engine's own exact figures. Codes are looked up by what they stand for."""
     codes, scales = _codes[vectors.tobytes()]
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
-    return kernels.rescore(codes, scales, starts.copy(), ends.copy(), query).tolist()
+    owners = np.zeros(len(starts), np.int64)
+    return kernels.rescore(codes, scales, starts.copy(), ends.copy(), query[None], owners).tolist()
 
 
 def oracle(case: Case, query: np.ndarray, wanted: Selection, score: reference.Score | None) -> list[reference.RefHit]:
@@ -191,8 +192,10 @@ def test_any_search_is_the_oracles(engine, folder, segments, bounds, kind, seed,
     top_k, floor, group_by, of_document, of_part = selection
     wanted = Selection(top_k, floor, group_by, Filter(of_document, of_part))
     case = collection(folder, bounds, segments, kind, seed, dead)
-    query = unit(np.random.default_rng(seed + 1).normal(size=DIM))
-    check(engine, case, query, wanted)
+    queries = unit(np.random.default_rng(seed + 1).normal(size=(4, DIM)))
+    alone = check(engine, case, queries[0], wanted)
+    together = engine.search(case.snapshot, queries, wanted)[0]
+    assert [(place(h), h.cosine) for h in together] == [(place(h), h.cosine) for h in alone]
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
@@ -209,7 +212,7 @@ def test_parts_longer_than_blocks(engine: Engine, folder: Path, kind: str, bound
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 def test_more_than_one_pass_of_the_writer(engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The norms are computed in passes; a span that reaches into the next one is none the worse."""
-    monkeypatch.setattr("indexer.segments.writer._BLOCKS_A_PASS", 1)
+    monkeypatch.setattr("indexer.segments.norms._BLOCKS_A_PASS", 1)
     case = collection(folder, (1, 20), [[[600]]], "random", 3, set())
     for begin in range(240, 280, 8):
         query = unit(case.documents[0].parts[0].vectors[begin : begin + 20].sum(axis=0))

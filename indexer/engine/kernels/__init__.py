@@ -1,0 +1,24 @@
+"""The loops that must run at the speed of memory: the only importers of numba.
+
+Each has a naive oracle in ``tests/reference.py``. Block and code are those of ``indexer.segments.layout``.
+"""
+
+from indexer.engine.kernels.batch import scan_many
+from indexer.engine.kernels.common import NO_SPAN, RUN, RUNS, threading_layer
+from indexer.engine.kernels.exact import rescore
+from indexer.engine.kernels.norms import inverse_norms
+from indexer.engine.kernels.single import scan
+from indexer.engine.kernels.spans import run_cosines, spans_above
+
+__all__ = [
+    "NO_SPAN",
+    "RUN",
+    "RUNS",
+    "inverse_norms",
+    "rescore",
+    "run_cosines",
+    "scan",
+    "scan_many",
+    "spans_above",
+    "threading_layer",
+]

@@ -1,0 +1,123 @@
+"""The scan for many queries: every block is read once, and scored for all queries while it is in the cache."""
+
+import numba
+import numpy as np
+from jaxtyping import Bool, Float32, Int, Int8, Int32, UInt8
+from numba import njit, prange
+
+from indexer.engine.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
+from indexer.engine.kernels.intrinsics import FLIP, LANES, ROWS, best_of_run, grow_prefix
+from indexer.segments.layout import BLOCK
+
+# Pieces of work a thread: a core that is slow for a while leaves some of its share to the others.
+_PIECES = 8
+
+
+@njit(fastmath=FAST, cache=True)
+def _read(
+    vectors: Int8[np.ndarray, "units dim"],
+    scales: Float32[np.ndarray, " units"],
+    begin: int,
+    end: int,
+    flipped: UInt8[np.ndarray, "rows padded"],
+    sizes: Float32[np.ndarray, " rows"],
+) -> None:
+    """Copy units, as uint8, to where they stay in the cache."""
+    dim = vectors.shape[1]
+    for unit in range(begin, end):
+        for k in range(dim):
+            flipped[unit - begin, k] = np.uint8(vectors[unit, k]) ^ np.uint8(FLIP)
+        sizes[unit - begin] = scales[unit]
+    sizes[end - begin :] = 0
+
+
+@njit(cache=True)
+def _decode(
+    codes: UInt8[np.ndarray, "lengths block"],
+    affine: Float32[np.ndarray, "lengths 2"],
+    inverse: Float32[np.ndarray, "lengths block"],
+) -> None:
+    """Inverse norms from their codes; NaN where there is no span."""
+    for row in range(len(codes)):
+        offset, step = affine[row, 0], affine[row, 1]
+        for i in range(BLOCK):
+            inverse[row, i] = offset + step * np.float32(codes[row, i]) if codes[row, i] > 0 else np.float32(np.nan)
+
+
+@njit(cache=True)
+def _leave_out(mask: Bool[np.ndarray, " starts"], inverse: Float32[np.ndarray, "lengths block"]) -> None:
+    for i in range(len(mask)):
+        if not mask[i]:
+            inverse[:, i] = np.float32(np.nan)
+
+
+@njit(parallel=True, fastmath=FAST, cache=True)
+def _scan_many(  # type: ignore[no-untyped-def]
+    pieces, vectors, scales, codes, affine, shortest, queries, first, steps, blocks, masked, mask, best, peak
+):
+    units, groups = len(vectors), len(queries)
+    ahead = codes.shape[1] + shortest - 2
+    rows = -(-(BLOCK + ahead) // ROWS) * ROWS
+    for piece in prange(pieces):
+        flipped = np.full((rows, 4 * queries.shape[1]), np.uint8(FLIP))
+        sizes = np.zeros(rows, np.float32)
+        prefix = np.zeros((rows + 1, LANES), np.float32)
+        inverse = np.empty(codes.shape[1:], np.float32)
+        top = np.empty(LANES, np.float32)
+        where = np.empty(LANES, np.int32)
+        for position in range(piece * len(blocks) // pieces, (piece + 1) * len(blocks) // pieces):
+            block = blocks[position]
+            begin = block * BLOCK
+            _read(vectors, scales, begin, min(units, begin + BLOCK + ahead), flipped, sizes)
+            _decode(codes[block], affine[block], inverse)
+            if masked:
+                _leave_out(mask[begin : begin + BLOCK], inverse)
+            for group in range(groups):
+                for row in range(0, rows, ROWS):
+                    grow_prefix(flipped[row:], sizes[row:], queries[group], first[group], prefix[row:])
+                for run in range(RUNS):
+                    best_of_run(prefix, inverse, run * RUN, shortest, top, where)
+                    for lane in range(min(LANES, len(best) - group * LANES)):
+                        query = group * LANES + lane
+                        best[query, position, run] = top[lane] * steps[query] if top[lane] > NO_SPAN else NO_SPAN
+                        peak[query, position, run] = min(begin + where[lane], units - 1)
+
+
+@one_at_a_time
+def scan_many(
+    vectors: Int8[np.ndarray, "units dim"],
+    scales: Float32[np.ndarray, " units"],
+    codes: UInt8[np.ndarray, "blocks lengths {BLOCK}"],
+    affine: Float32[np.ndarray, "blocks lengths 2"],
+    shortest: int,
+    queries: Int8[np.ndarray, "queries dim"],
+    steps: Float32[np.ndarray, " queries"],
+    blocks: Int[np.ndarray, " chosen"],
+    mask: Bool[np.ndarray, " units"] | None,
+) -> tuple[Float32[np.ndarray, "queries chosen runs"], Int[np.ndarray, "queries chosen runs"]]:
+    """As ``single.scan``, for queries of int8."""
+    best = np.empty((len(queries), len(blocks), RUNS), np.float32)
+    peak = np.empty(best.shape, np.int64)
+    everything = mask if mask is not None else np.empty(0, np.bool_)
+    pieces = min(len(blocks), _PIECES * numba.get_num_threads())
+    _scan_many(
+        pieces, vectors, scales, codes, affine, shortest, *pack(queries), steps,
+        blocks, mask is not None, everything, best, peak,
+    )  # fmt: skip
+    return best, peak
+
+
+def pack(
+    queries: Int8[np.ndarray, "queries dim"],
+) -> tuple[Int8[np.ndarray, "groups words lanes 4"], Int32[np.ndarray, "groups lanes"]]:
+    """Queries in groups of ``LANES``, four components of all lanes beside each other.
+
+    With them comes what the dot products begin with: it takes back the ``FLIP`` that was added to the units.
+    """
+    count, dim = queries.shape
+    groups, words = -(-count // LANES), -(-dim // 4)
+    padded = np.zeros((groups * LANES, 4 * words), np.int8)
+    padded[:count, :dim] = queries
+    packed = padded.reshape(groups, LANES, words, 4).transpose(0, 2, 1, 3)
+    first = -FLIP * padded.astype(np.int32).sum(axis=1).reshape(groups, LANES)
+    return np.ascontiguousarray(packed), first.astype(np.int32)

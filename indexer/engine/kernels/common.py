@@ -1,0 +1,49 @@
+"""What all kernels share: the run, the absent span, how they are compiled, and that one runs at a time."""
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import numba
+import numpy as np
+from numba import njit, prange
+
+from indexer.segments.layout import BLOCK
+
+# How many starts yield one maximum. The spans of maxima must be able to lie apart (see ``scan.floor``).
+RUN = 64
+RUNS = BLOCK // RUN
+# Lower than any approximate cosine, however far off that may be.
+NO_SPAN = np.finfo(np.float32).min
+
+# Sums may be reordered so that they vectorise; no kernel ever sees a NaN or an infinity.
+FAST = {"nnan", "ninf", "nsz", "reassoc", "contract"}
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+_LOCK = threading.Lock()
+
+
+def one_at_a_time(kernel: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Let one thread at a time into parallel kernels: they use all cores, and numba's fallback layer dies of two."""
+
+    @functools.wraps(kernel)
+    def locked(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        with _LOCK:
+            return kernel(*arguments, **named)
+
+    return locked
+
+
+@njit(parallel=True, cache=True)
+def _parallel(numbers):  # type: ignore[no-untyped-def]
+    for at in prange(len(numbers)):
+        numbers[at] = at
+
+
+@one_at_a_time
+def threading_layer() -> str:
+    """The layer numba runs parallel kernels on (``omp``, ``tbb`` or ``workqueue``)."""
+    _parallel(np.zeros(1, np.int64))
+    return str(numba.threading_layer())

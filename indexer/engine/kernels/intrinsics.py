@@ -1,0 +1,196 @@
+"""Inner loops that LLVM must be told to vectorise: a lane of a register is a query, and sums stay in registers.
+
+Everything here is LLVM's own, so that it compiles for every processor; only the dot product of bytes has an
+instruction of its own where there is one (AVX-512 VNNI).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import binding, ir
+from numba import types
+from numba.extending import intrinsic
+
+from indexer.engine.kernels.common import NO_SPAN, RUN
+from indexer.segments.layout import BLOCK
+
+# Queries that are scored at once: the 32-bit lanes of a 512-bit register.
+LANES = 16
+# Units that are multiplied at once: enough for the products of one not to wait for each other.
+ROWS = 8
+# What turns int8 into uint8, which the instruction wants of one side.
+FLIP = 128
+
+_BYTE, _INT32, _INT64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+_INTS, _FLOATS = ir.VectorType(ir.IntType(32), LANES), ir.VectorType(ir.FloatType(), LANES)
+
+
+@intrinsic
+def prefetch(typing_context, array, position):  # type: ignore[no-untyped-def]
+    """Ask for the cache line of an element, counted from the array's first; it may lie beyond the end."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, position = arguments
+        data = context.make_array(signature.args[0])(context, builder, array).data
+        address = builder.bitcast(builder.gep(data, [position]), _BYTE.as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), _INT32, _INT32, _INT32])
+        instruction = builder.module.declare_intrinsic("llvm.prefetch", [_BYTE.as_pointer()], kind)
+        to_read, keep, data_cache = (ir.Constant(_INT32, value) for value in (0, 3, 1))
+        builder.call(instruction, [address, to_read, keep, data_cache])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+@intrinsic
+def grow_prefix(typing_context, flipped, scales, queries, first, prefix):  # type: ignore[no-untyped-def]
+    """Go on with the prefix sums of ``LANES`` queries by ``ROWS`` units: ``prefix`` has their bounds.
+
+    ``flipped`` is uint8 [ROWS, 4 * words], ``scales`` float32 [ROWS], ``queries`` int8 [words, LANES, 4] and ``first``
+    int32 [LANES] as ``batch.pack`` makes them, ``prefix`` float32 [ROWS + 1, LANES], of which the first is given.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        units, scale, query, begin, sums = _data(context, builder, signature, arguments)
+        words = _length(context, builder, signature, arguments, 2)
+        multiply = _multiply_bytes(builder)
+
+        def add_word(word: Any, totals: Sequence[Any]) -> list[Any]:
+            of_queries = _load(builder, query, builder.mul(word, _whole(LANES)), _INTS)
+            rows = [builder.add(builder.mul(words, _whole(row)), word) for row in range(ROWS)]
+            of_units = [_load(builder, units, row, _INT32) for row in rows]
+            return [
+                multiply(total, _splat(builder, of_unit), of_queries)
+                for total, of_unit in zip(totals, of_units, strict=True)
+            ]
+
+        dots = _loop(builder, words, [_load(builder, begin, _whole(0), _INTS)] * ROWS, add_word)
+        total = _load(builder, sums, _whole(0), _FLOATS)
+        for row, dot in enumerate(dots):
+            size = _splat(builder, _load(builder, scale, _whole(row), ir.FloatType()))
+            total = builder.fadd(total, builder.fmul(builder.sitofp(dot, _FLOATS), size))
+            _store(builder, total, sums, _whole((row + 1) * LANES))
+        return context.get_dummy_value()
+
+    return types.void(flipped, scales, queries, first, prefix), generate
+
+
+@intrinsic
+def best_of_run(typing_context, prefix, inverse, begin, shortest, best, peak):  # type: ignore[no-untyped-def]
+    """The best span of ``RUN`` starts for ``LANES`` queries, and where in the block it starts.
+
+    ``prefix`` is float32 [bounds, LANES]; ``inverse`` float32 [lengths, BLOCK], with a NaN, which no comparison
+    prefers, where there is no span; ``best`` float32 [LANES], ``peak`` int32 [LANES].
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        sums, inverses, _, _, out, place = _data(context, builder, signature, arguments)
+        lengths = _length(context, builder, signature, arguments, 1)
+        run, least = arguments[2], arguments[3]
+
+        def of_start(number: Any, found: Sequence[Any]) -> list[Any]:
+            start = builder.add(run, number)
+            before = _load(builder, sums, builder.mul(start, _whole(LANES)), _FLOATS)
+
+            def of_length(length: Any, top: Sequence[Any]) -> list[Any]:
+                end = builder.add(builder.add(start, least), length)
+                after = _load(builder, sums, builder.mul(end, _whole(LANES)), _FLOATS)
+                code = builder.add(builder.mul(length, _whole(BLOCK)), start)
+                norm = _splat(builder, _load(builder, inverses, code, ir.FloatType()))
+                score = builder.fmul(builder.fsub(after, before), norm)
+                return [builder.select(builder.fcmp_ordered(">", score, top[0]), score, top[0])]
+
+            best, peak = found
+            (top,) = _loop(builder, lengths, [_constant(_FLOATS, float(NO_SPAN))], of_length)
+            better = builder.fcmp_ordered(">", top, best)
+            here = _splat(builder, builder.trunc(start, _INT32))
+            return [builder.select(better, top, best), builder.select(better, here, peak)]
+
+        nothing = [_constant(_FLOATS, float(NO_SPAN)), _constant(_INTS, 0)]
+        found, where = _loop(builder, _whole(RUN), nothing, of_start)
+        _store(builder, found, out, _whole(0))
+        _store(builder, where, place, _whole(0))
+        return context.get_dummy_value()
+
+    return types.void(prefix, inverse, types.intp, types.intp, best, peak), generate
+
+
+def has_byte_products() -> bool:
+    """Whether the processor has an instruction for four products of bytes and their sum."""
+    return bool(binding.get_host_cpu_features().get("avx512vnni"))
+
+
+def _multiply_bytes(builder: Any) -> Callable[[Any, Any, Any], Any]:
+    """Of int32 lanes of four bytes each: to a total, the products of uint8 with int8, and their sum."""
+    if has_byte_products():
+        kind = ir.FunctionType(_INTS, [_INTS] * 3)
+        instruction = builder.module.declare_intrinsic("llvm.x86.avx512.vpdpbusd.512", (), kind)
+        return lambda total, unsigned, signed: builder.call(instruction, [total, unsigned, signed])
+
+    def one_by_one(total: Any, unsigned: Any, signed: Any) -> Any:
+        low, top = _constant(_INTS, 255), _constant(_INTS, 24)
+        for byte in range(4):
+            right, left = _constant(_INTS, 8 * byte), _constant(_INTS, 24 - 8 * byte)
+            one = builder.and_(builder.lshr(unsigned, right), low)
+            other = builder.ashr(builder.shl(signed, left), top)
+            total = builder.add(total, builder.mul(one, other))
+        return total
+
+    return one_by_one
+
+
+def _loop(
+    builder: Any, count: Any, initial: Sequence[Any], body: Callable[[Any, Sequence[Any]], Sequence[Any]]
+) -> list[Any]:
+    """``for number in range(count): values = body(number, values)``, which runs at least once; the last values."""
+    before, inside, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+    builder.branch(inside)
+    builder.position_at_end(inside)
+    number, *values = phis = [builder.phi(value.type) for value in (_whole(0), *initial)]
+    changed = list(body(number, values))
+    following = builder.add(number, _whole(1))
+    for phi, first, then in zip(phis, [_whole(0), *initial], [following, *changed], strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(then, builder.block)
+    builder.cbranch(builder.icmp_signed("<", following, count), inside, after)
+    builder.position_at_end(after)
+    return changed
+
+
+def _data(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
+    """Pointers to the elements of those arguments that are arrays."""
+    return [
+        context.make_array(kind)(context, builder, given).data if isinstance(kind, types.Array) else None
+        for kind, given in zip(signature.args, arguments, strict=True)
+    ]
+
+
+def _length(context: Any, builder: Any, signature: Any, arguments: Any, number: int) -> Any:
+    array = context.make_array(signature.args[number])(context, builder, arguments[number])
+    return builder.extract_value(array.shape, 0)
+
+
+def _load(builder: Any, base: Any, position: Any, kind: Any) -> Any:
+    """Load a value or a vector that begins at an element, counted in 32-bit words."""
+    words = builder.gep(builder.bitcast(base, _INT32.as_pointer()), [position])
+    return builder.load(builder.bitcast(words, kind.as_pointer()), align=4)
+
+
+def _store(builder: Any, value: Any, base: Any, position: Any) -> None:
+    words = builder.gep(builder.bitcast(base, _INT32.as_pointer()), [position])
+    builder.store(value, builder.bitcast(words, value.type.as_pointer()), align=4)
+
+
+def _splat(builder: Any, value: Any) -> Any:
+    """The same value in all lanes."""
+    kind = ir.VectorType(value.type, LANES)
+    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(_INT32, 0))
+    return builder.shuffle_vector(one, one, _constant(_INTS, 0))
+
+
+def _constant(kind: Any, value: float) -> Any:
+    return ir.Constant(kind, [value] * LANES)
+
+
+def _whole(value: int) -> Any:
+    return ir.Constant(_INT64, value)

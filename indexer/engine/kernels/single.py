@@ -1,0 +1,124 @@
+"""The scan for one query, at the speed of memory."""
+
+import numpy as np
+from jaxtyping import Bool, Float32, Int, Int8, Int16, Int32, UInt8
+from numba import njit, prange
+
+from indexer.engine.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
+from indexer.engine.kernels.intrinsics import prefetch
+from indexer.segments.layout import BLOCK
+
+_CACHE_LINE = 64
+# How many units ahead memory is asked for what comes next. Left to itself it takes nearly twice as long.
+_AHEAD = 8
+
+
+@njit(fastmath=FAST, cache=True)
+def _dots(
+    vectors: Int8[np.ndarray, "units dim"], query: Int16[np.ndarray, " dim"], out: Int32[np.ndarray, " units"]
+) -> None:
+    # A function of its own: only then does LLVM see the int8 x int16 pattern and emit vpmaddwd.
+    units, dim = vectors.shape
+    for unit in range(units):
+        for line in range(0, dim, _CACHE_LINE):
+            prefetch(vectors, (unit + _AHEAD) * dim + line)
+        total = np.int32(0)
+        for k in range(dim):
+            total += np.int32(vectors[unit, k]) * np.int32(query[k])
+        out[unit] = total
+
+
+@njit(fastmath=FAST, cache=True)
+def numerators(
+    vectors: Int8[np.ndarray, "units dim"],
+    scales: Float32[np.ndarray, " units"],
+    query: Int16[np.ndarray, " dim"],
+    step: np.float32,
+    prefix: Float32[np.ndarray, " bounds"],
+) -> None:
+    """Prefix sums of the dot products; ``prefix`` may be longer than the units and repeats the last sum."""
+    dots = np.empty(len(vectors), np.int32)
+    _dots(vectors, query, dots)
+    total = np.float32(0)
+    prefix[0] = total
+    for unit in range(len(vectors)):
+        total += np.float32(dots[unit]) * (scales[unit] * step)
+        prefix[unit + 1] = total
+    prefix[len(vectors) + 1 :] = total
+
+
+@njit(fastmath=FAST, cache=True)
+def _block_scores(
+    prefix: Float32[np.ndarray, " bounds"],
+    codes: UInt8[np.ndarray, "lengths block"],
+    affine: Float32[np.ndarray, "lengths 2"],
+    shortest: int,
+    top: Float32[np.ndarray, " block"],
+) -> None:
+    """For every start in a block, the best approximate cosine over all lengths."""
+    top[:] = NO_SPAN
+    starts = prefix[:BLOCK]
+    for length in range(len(codes)):
+        offset, step = affine[length, 0], affine[length, 1]
+        ends = prefix[length + shortest : length + shortest + BLOCK]
+        code = codes[length]
+        for i in range(BLOCK):
+            score = (ends[i] - starts[i]) * (offset + step * np.float32(code[i]))
+            score = score if code[i] > 0 else NO_SPAN
+            top[i] = max(top[i], score)
+
+
+@njit(fastmath=FAST, cache=True)
+def _best_of(scores: Float32[np.ndarray, " run"]) -> tuple[np.float32, int]:
+    """The largest of some scores and where it stands: in two loops, the first of which vectorises."""
+    best = NO_SPAN
+    for i in range(len(scores)):
+        best = max(best, scores[i])
+    for i in range(len(scores)):
+        if scores[i] == best:
+            return best, i
+    return best, 0
+
+
+@njit(parallel=True, fastmath=FAST, cache=True)
+def _scan(vectors, scales, codes, affine, shortest, query, step, blocks, masked, mask, best, peak):  # type: ignore[no-untyped-def]
+    units = len(vectors)
+    ahead = codes.shape[1] + shortest - 2
+    for position in prange(len(blocks)):
+        block = blocks[position]
+        begin = block * BLOCK
+        end = min(units, begin + BLOCK + ahead)
+        prefix = np.empty(BLOCK + ahead + 1, np.float32)
+        top = np.empty(BLOCK, np.float32)
+        numerators(vectors[begin:end], scales[begin:end], query, step, prefix)
+        _block_scores(prefix, codes[block], affine[block], shortest, top)
+        if masked:
+            for i in range(min(BLOCK, units - begin)):
+                if not mask[begin + i]:
+                    top[i] = NO_SPAN
+        for run in range(RUNS):
+            best[position, run], at = _best_of(top[run * RUN : (run + 1) * RUN])
+            peak[position, run] = min(begin + run * RUN + at, units - 1)
+
+
+@one_at_a_time
+def scan(
+    vectors: Int8[np.ndarray, "units dim"],
+    scales: Float32[np.ndarray, " units"],
+    codes: UInt8[np.ndarray, "blocks lengths {BLOCK}"],
+    affine: Float32[np.ndarray, "blocks lengths 2"],
+    shortest: int,
+    query: Int16[np.ndarray, " dim"],
+    step: np.float32,
+    blocks: Int[np.ndarray, " chosen"],
+    mask: Bool[np.ndarray, " units"] | None,
+) -> tuple[Float32[np.ndarray, "chosen runs"], Int[np.ndarray, "chosen runs"]]:
+    """Best approximate cosine of every run of ``RUN`` starts in the chosen blocks, and the unit it starts at.
+
+    Spans may start only at units that ``mask`` allows; a run without a span yields ``NO_SPAN``.
+    """
+    best = np.empty((len(blocks), RUNS), np.float32)
+    peak = np.empty(best.shape, np.int64)
+    everything = mask if mask is not None else np.empty(0, np.bool_)
+    _scan(vectors, scales, codes, affine, shortest, query, step, blocks, mask is not None, everything, best, peak)
+    return best, peak
