@@ -46,7 +46,8 @@ ENV SPANSEEK_DATA_DIR=/data \
     HOME=/tmp
 WORKDIR /data
 VOLUME ["/data"]
-USER spanseek
+# spanseek, by number: where a name stands, Kubernetes cannot tell that it is not root.
+USER 10001
 ENTRYPOINT ["spanseek"]
 
 FROM runtime AS indexing

@@ -1,17 +1,20 @@
 """Settings made into the objects that the command line and the server share."""
 
+from typing import TYPE_CHECKING
+
 from app.search.encoders import Encoders
-from app.search.service import SearchService
 from app.settings import Settings
 from indexer.catalog.repository import Catalog
 from indexer.engine.base import Engine
-from indexer.engine.scan import ScanEngine
 from indexer.store import Store
+
+if TYPE_CHECKING:
+    from app.search.service import SearchService
 
 
 def open_store(settings: Settings) -> Store:
     """The collections of the data folder, with the catalog that lists them. The caller closes the catalog."""
-    return Store(settings.data_dir, Catalog(settings.catalog_url))
+    return Store(settings.data_dir, Catalog(settings.catalog_url), grace_s=settings.grace_s)
 
 
 def make_engine(settings: Settings) -> Engine:
@@ -21,9 +24,14 @@ def make_engine(settings: Settings) -> Engine:
         from indexer.ann.materialized import MaterializedEngine
 
         return MaterializedEngine(settings.materialized_limit_mb * 2**20)
+    # And here because only searching needs numba.
+    from indexer.engine.scan import ScanEngine
+
     return ScanEngine()
 
 
-def make_search(settings: Settings, store: Store) -> SearchService:
+def make_search(settings: Settings, store: Store) -> "SearchService":
     """The search over a store's collections."""
+    from app.search.service import SearchService
+
     return SearchService(store, Encoders(settings.encoder_options), make_engine(settings))

@@ -8,7 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from fastapi import FastAPI
 
 from app.composition import make_engine, open_store
-from app.http import collections, health, metrics, search
+from app.documents.service import DocumentService
+from app.http import collections, documents, health, metrics, search
 from app.http.backend import Backend, Limits, Makers
 from app.http.errors import add_error_handlers
 from app.http.guard import Guard
@@ -20,6 +21,9 @@ from app.search.service import SearchService
 from app.settings import Settings
 from indexer.engine.base import Engine
 from indexer.engine.warm import warm_up
+
+# How often a server that nobody asks anything lets go of old generations.
+_REFRESH_S = 5.0
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -40,7 +44,7 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.backend, app.state.metrics = backend, figures
-    for resource in (search, collections, health, metrics):
+    for resource in (search, collections, documents, health, metrics):
         app.include_router(resource.router)
     add_error_handlers(app)
     describe_problems(app)
@@ -57,21 +61,31 @@ def _backend(settings: Settings, encoders: Encoders, engine: Engine | None) -> B
         load_encoder=lambda: encoders.load(settings.encoder),
         open_store=lambda: open_store(settings),
         make_service=lambda store: SearchService(store, encoders, chosen),
+        make_documents=lambda store: DocumentService(store, encoders, segment_units=settings.segment_units),
         warm_up_engine=lambda: warm_up(chosen),
     )
-    return Backend(makers, Limits(settings.queue_limit, settings.deadline_s, settings.batch_limit))
+    limits = Limits(settings.queue_limit, settings.deadline_s, settings.write_deadline_s, settings.batch_limit)
+    return Backend(makers, limits)
 
 
 def _lifespan(backend: Backend) -> Lifespan:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(backend.warm_up)
+        refreshing = asyncio.create_task(_keep_fresh(backend))
         try:
             yield
         finally:
+            refreshing.cancel()
             await asyncio.to_thread(backend.close)
 
     return lifespan
+
+
+async def _keep_fresh(backend: Backend) -> None:
+    while True:
+        await asyncio.sleep(_REFRESH_S)
+        await asyncio.to_thread(backend.refresh)
 
 
 def _version() -> str:

@@ -19,7 +19,7 @@ class Settings(BaseSettings):
     database_url: str = Field(
         "", description="The catalog's database: empty for SQLite in the data folder, or postgresql://..."
     )
-    encoder: str = Field("slice", description="Encoder of new collections: slice, untrained or hashing.")
+    encoder: str = Field("slice", description="Encoder of new collections: slice, slice128, untrained or hashing.")
     backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
     weights: Path | None = Field(None, description="Folder of trained SLICE weights, instead of those shipped.")
     device: str = Field("auto", description="Where encoders run: auto, cpu or cuda.")
@@ -32,10 +32,16 @@ class Settings(BaseSettings):
         gt=0,
         description="Units after which indexing publishes a segment; an interruption loses at most that.",
     )
+    grace_s: float = Field(
+        10.0, ge=0, description="Seconds for which the files of merged segments are kept for those about to read them."
+    )
     host: str = Field("127.0.0.1", description="Address to serve on; any but loopback needs an API key first.")
     port: int = Field(8000, ge=0, le=65535, description="Port to serve on.")
     queue_limit: int = Field(256, gt=0, description="Searches that may wait; one more is answered 429.")
     deadline_s: float = Field(10.0, gt=0, description="Seconds after which a request is answered 504.")
+    write_deadline_s: float = Field(
+        60.0, gt=0, description="Seconds after which adding or deleting documents is answered 504."
+    )
     body_limit_bytes: int = Field(8 * 2**20, gt=0, description="Largest request body; a larger one is answered 413.")
     batch_limit: int = Field(100, gt=0, description="Most queries in one POST /search/batch.")
     log_level: str = Field("info", description="debug, info, warning or error.")

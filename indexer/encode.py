@@ -6,15 +6,15 @@ came. Memory is that of a pool and of one document's tokens.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
-from jaxtyping import Float32, Int32
 
 from indexer.segments.writer import PartUnits
-from indexer.windows import Window, plan
+from indexer.windows import plan
 from models.encoders.base import Encoder, tokenize_units
 from models.ops.pooling import pool
-from models.tokens import UnitTokens, unit_shares
+from models.tokens import UnitTokens, end_to_end, unit_shares
 from models.types import Document, UnitVectors
 
 # Batches a pool holds: enough for windows of one length to find each other, few enough to fit beside the model.
@@ -37,7 +37,7 @@ class SplitDocument:
     @property
     def part_units(self) -> list[PartUnits]:
         """The units of every part, as the segment writer takes them."""
-        return [PartUnits(part.spans, int(part.unknown.sum())) for part in self.parts]
+        return [PartUnits(part.spans, int(np.count_nonzero(part.unknown))) for part in self.parts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +48,12 @@ class EncodedDocuments:
     vectors: UnitVectors
 
 
-@dataclass(frozen=True, slots=True)
-class _PlannedWindow:
-    """A window of a part, and the tokens that are read in it."""
-
-    part: UnitTokens
-    window: Window
-
-    @property
-    def _first_token(self) -> int:
-        return int(self.part.first[self.window.seen.start])
-
-    @property
-    def ids(self) -> Int32[np.ndarray, " tokens"]:
-        return self.part.tokens.ids[self._first_token : self.part.last[self.window.seen.end - 1]]
-
-    def unit_vectors(self, tokens: Float32[np.ndarray, "tokens dim"]) -> UnitVectors:
-        """The vectors of the kept units, from those of the tokens."""
-        token, share, begins = unit_shares(self.part, self.window.kept.start, self.window.kept.end)
-        return pool(tokens, token - self._first_token, share, begins)
-
-
 @dataclass(slots=True)
 class _Pool:
     """Documents and windows that wait to be encoded together."""
 
     documents: list[SplitDocument] = field(default_factory=list)
-    windows: list[_PlannedWindow] = field(default_factory=list)
+    windows: list[UnitTokens] = field(default_factory=list)
     tokens: int = 0
 
 
@@ -97,10 +76,9 @@ def _pools(encoder: Encoder, documents: Iterable[SplitDocument], budget: int) ->
     for document in documents:
         waiting.documents.append(document)
         for part in document.parts:
-            for window in plan(part, encoder.window):
-                planned = _PlannedWindow(part, window)
-                waiting.windows.append(planned)
-                waiting.tokens += len(planned.ids)
+            for window in _windows(part, encoder.window):
+                waiting.windows.append(window)
+                waiting.tokens += len(window.tokens)
                 if waiting.tokens >= 2 * budget:
                     yield waiting
                     waiting = _Pool()
@@ -112,15 +90,24 @@ def _pools(encoder: Encoder, documents: Iterable[SplitDocument], budget: int) ->
     yield waiting
 
 
-def _unit_vectors(encoder: Encoder, windows: Sequence[_PlannedWindow], batch_tokens: int) -> UnitVectors:
-    order = sorted(range(len(windows)), key=lambda number: len(windows[number].ids))
-    batches = list(batches_of(order, [len(window.ids) for window in windows], batch_tokens))
-    vectors: list[UnitVectors] = [np.zeros((0, encoder.dim), np.float32)] * len(windows)
-    outputs = encoder.forward([windows[number].ids for number in batch] for batch in batches)
-    for batch, output in zip(batches, outputs, strict=True):
-        for number, tokens in zip(batch, output, strict=True):
-            vectors[number] = windows[number].unit_vectors(tokens)
-    return np.concatenate([np.zeros((0, encoder.dim), np.float32), *vectors])
+def _windows(part: UnitTokens, limit: int) -> Iterator[UnitTokens]:
+    """For every window of a part the units that are stored from it, and the tokens that are read in it."""
+    for window in plan(part, limit):
+        read = slice(int(part.first[window.seen.start]), int(part.last[window.seen.end - 1]))
+        yield part.cut(slice(window.kept.start, window.kept.end), read)
+
+
+def _unit_vectors(encoder: Encoder, windows: Sequence[UnitTokens], batch_tokens: int) -> UnitVectors:
+    lengths = [len(window.tokens) for window in windows]
+    batches = list(batches_of(sorted(range(len(windows)), key=lengths.__getitem__), lengths, batch_tokens))
+    outputs = encoder.forward([windows[number].tokens.ids for number in batch] for batch in batches)
+    bounds = list(accumulate(map(len, windows), initial=0))
+    vectors = np.empty((bounds[-1], encoder.dim), np.float32)
+    for batch, tokens in zip(batches, outputs, strict=True):
+        joined = end_to_end([windows[number] for number in batch])
+        rows = np.concatenate([np.arange(bounds[number], bounds[number + 1]) for number in batch])
+        vectors[rows] = pool(np.concatenate(tokens), *unit_shares(joined, 0, len(joined)))
+    return vectors
 
 
 def batches_of(order: Iterable[int], lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:

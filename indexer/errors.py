@@ -45,6 +45,12 @@ class SegmentCorrupt(SpanseekError):
     code = "segment_corrupt"
 
 
+class PurgeIncomplete(SpanseekError):
+    """Something of deleted documents is still on the disk after a purge."""
+
+    code = "purge_incomplete"
+
+
 class EngineMemoryLimit(SpanseekError):
     """The engine would need more memory than it was allowed."""
 

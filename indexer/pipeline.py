@@ -5,25 +5,26 @@ what was not published leaves no trace.
 """
 
 import resource
-import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Literal
 
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import publish
 from indexer.documents import content_hash
 from indexer.encode import EncodedDocuments, SplitDocument, encode, split
-from indexer.segments.writer import SegmentWriter, fsync
+from indexer.segments.folders import new_folder, settle
+from indexer.segments.writer import SegmentWriter
 from indexer.sources import BadRecord, Record
 from indexer.store import Store
 from indexer.types import Collection
+from indexer.upkeep import sweep, tidy
 from models.encoders.base import Encoder
 from models.types import Document
 
-_TEMPORARY = "tmp-"
 # A batch of documents is looked up, and tokenized, together.
 _BATCH_DOCUMENTS = 256
 _BATCH_CHARACTERS = 1_000_000
@@ -47,18 +48,29 @@ class IndexReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one document: it was published, it was there already, or it could not be encoded."""
+
+    document_id: str
+    status: Literal["indexed", "unchanged", "failed"]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class JobHooks:
     """How a job speaks to whoever started it."""
 
     progress: Callable[[IndexReport], None] = lambda report: None
     bad_record: Callable[[BadRecord], None] = lambda record: None
+    settled: Callable[[Outcome], None] = lambda outcome: None
     stop: Callable[[], bool] = lambda: False
 
 
 class IndexJob:
     """Brings records into one collection: new documents are added, changed ones replaced, equal ones skipped.
 
-    A segment is published after ``segment_units`` units: an interruption loses at most that much work.
+    A segment is published after ``segment_units`` units: an interruption loses at most that much work. When all is
+    published, segments that are due are merged, unless ``merge`` is false.
     """
 
     def __init__(
@@ -69,11 +81,13 @@ class IndexJob:
         hooks: JobHooks | None = None,
         *,
         segment_units: int = 500_000,
+        merge: bool = True,
     ) -> None:
         self._store = store
         self._encoder = encoder
         self._collection = collection
         self._segment_units = segment_units
+        self._merge = merge
         self._hooks = hooks or JobHooks()
         self._folder = store.folder(collection)
         # Content hashes of documents on their way into the next segments: the catalog does not know them yet.
@@ -86,9 +100,11 @@ class IndexJob:
         self._started = time.perf_counter()
         with lease(self._store.catalog, self._collection.name) as held:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._sweep()
+            sweep(self._store, held)
             documents = self._split(self._changed(self._read(records)))
             self._write(encode(self._encoder, documents, self._encoder.batch_tokens), held)
+            if self._merge:
+                self._tidy(held)
         self._tell()
         return self.report
 
@@ -123,6 +139,8 @@ class IndexJob:
             changed = [(last[id], value) for id, value in hashed.items() if known.get(id) != value]
             self._under_way |= {document.id: value for document, value in changed}
             self.report.unchanged += len(last) - len(changed)
+            for id in last.keys() - {document.id for document, _ in changed}:
+                self._hooks.settled(Outcome(id, "unchanged"))
             yield changed
 
     def _split(self, batches: Iterable[list[tuple[Document, str]]]) -> Iterator[SplitDocument]:
@@ -131,6 +149,7 @@ class IndexJob:
                 reason = f"one unit has {item.longest_unit} tokens; the encoder reads {self._encoder.window} at once"
                 self._arrived(item.document.id, item.content_hash)
                 self._skip(BadRecord(f"document {item.document.id}", reason))
+                self._hooks.settled(Outcome(item.document.id, "failed", reason))
             else:
                 yield item
 
@@ -154,38 +173,33 @@ class IndexJob:
 
     def _append(self, writer: SegmentWriter, pool: EncodedDocuments) -> None:
         for item in pool.documents:
-            writer.add_document(item.document, item.content_hash, item.part_units)
+            parts = item.part_units
+            writer.add_document(item.document, item.content_hash, parts)
             self.report.documents += 1
-            self.report.parts += len(item.parts)
-            self.report.unknown_units += sum(int(part.unknown.sum()) for part in item.parts)
+            self.report.parts += len(parts)
+            self.report.unknown_units += sum(part.unknown for part in parts)
         writer.add_vectors(pool.vectors)
         self.report.units += len(pool.vectors)
 
     def _begin(self) -> SegmentWriter:
-        # Names sort by time, which keeps listings readable; the random half keeps writers apart.
-        name = f"{_TEMPORARY}{time.time_ns():016x}-{secrets.token_hex(4)}"
-        return SegmentWriter(self._folder / name, self._collection.recipe)
+        return SegmentWriter(new_folder(self._folder), self._collection.recipe)
 
     def _publish(self, writer: SegmentWriter, held: Lease) -> None:
         info = writer.finish()
-        final = self._folder / writer.folder.name.removeprefix(_TEMPORARY)
-        writer.folder.rename(final)
-        fsync(self._folder)
-        self.report.generation = publish(self._store.catalog, held, replace(info, name=final.name), writer.rows)
+        info = replace(info, name=settle(writer.folder).name)
+        self.report.generation = publish(self._store.catalog, held, info, writer.rows)
         self.report.bytes_on_disk += info.bytes
         for row in writer.rows:
             self._arrived(row.document_id, row.content_hash)
+            self._hooks.settled(Outcome(row.document_id, "indexed"))
 
     def _arrived(self, document_id: str, content_hash: str) -> None:
         if self._under_way.get(document_id) == content_hash:
             del self._under_way[document_id]
 
-    def _sweep(self) -> None:
-        """Remove what a killed job left: folders that no generation names. The lease keeps other writers away."""
-        live = {item.info.name for item in self._store.catalog.live(self._collection.name).segments}
-        for folder in self._folder.iterdir():
-            if folder.is_dir() and folder.name not in live:
-                shutil.rmtree(folder)
+    def _tidy(self, held: Lease) -> None:
+        tidy(self._store, held, self._hooks.stop)
+        self.report.generation = self._store.catalog.generation(self._collection.name)
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:

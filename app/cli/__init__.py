@@ -1,4 +1,7 @@
-"""The command line: ``spanseek``. Settings become objects here, results become text or one line of JSON."""
+"""The command line: ``spanseek``. Settings become objects here, results become text or one line of JSON.
+
+Commands import what they work with when they run: ``--help`` should not wait for a database, nor a list for numba.
+"""
 
 from typing import NoReturn
 
@@ -8,11 +11,13 @@ from rich.text import Text
 
 from app.cli.catalog import collections, init_db, verify
 from app.cli.console import err
+from app.cli.documents import delete, optimize, stats
 from app.cli.evaluation import eval_cli
 from app.cli.indexing import index
 from app.cli.keys import keys_cli
 from app.cli.searching import search
 from app.cli.serving import serve
+from app.cli.training import train_cli
 from models.errors import InvalidInput, SpanseekError
 
 cli = typer.Typer(
@@ -22,9 +27,10 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (index, search, serve, collections, verify, init_db):
+for command in (index, search, serve, collections, delete, optimize, stats, verify, init_db):
     cli.command()(command)
 cli.add_typer(keys_cli, name="keys")
+cli.add_typer(train_cli, name="train")
 cli.add_typer(eval_cli, name="eval")
 
 

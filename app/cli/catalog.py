@@ -8,7 +8,6 @@ from rich.table import Table
 
 from app.cli.console import JsonOption, checked_store, err, out, print_json
 from app.settings import Settings
-from indexer.catalog import schema
 from indexer.segments.manifest import damages
 
 
@@ -51,6 +50,8 @@ def verify(
 
 def init_db() -> None:
     """Create the catalog's tables, or bring them up to date."""
+    from indexer.catalog import schema
+
     settings = Settings()
     schema.upgrade(settings.catalog_url)
     out.print("The catalog is up to date.")

@@ -3,15 +3,15 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from app.composition import open_store
 from app.settings import Settings
-from indexer.catalog import schema
-from indexer.store import Store
+
+if TYPE_CHECKING:
+    from indexer.store import Store
 
 # Line ends, and what would let a document write escape sequences to the terminal.
 _CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
@@ -24,8 +24,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one line of JSON
 
 
 @contextmanager
-def checked_store(settings: Settings, *, create: bool = False) -> Iterator[Store]:
+def checked_store(settings: Settings, *, create: bool = False) -> Iterator["Store"]:
     """The store, with a checked catalog. The embedded database is made, or brought up to date, by whoever may write."""
+    from app.composition import open_store
+    from indexer.catalog import schema
+
     if create and not settings.database_url:
         schema.upgrade(settings.catalog_url)
     store = open_store(settings)

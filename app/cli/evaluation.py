@@ -7,10 +7,18 @@ from typing import Annotated
 import typer
 
 from app.cli.console import JsonOption, out, print_json
+from app.cli.eval_phrases import eval_phrase_similarity
+from app.cli.eval_spans import eval_convert, eval_span_retrieval
+from app.cli.eval_sts import eval_sts, eval_sts_b_context
 from app.search.encoders import Encoders
 from app.settings import Settings
 
 eval_cli = typer.Typer(help="Evaluations: the figures of the README and of the papers.", no_args_is_help=True)
+eval_cli.command("sts-b-context")(eval_sts_b_context)
+eval_cli.command("sts")(eval_sts)
+eval_cli.command("span-retrieval")(eval_span_retrieval)
+eval_cli.command("convert")(eval_convert)
+eval_cli.command("phrase-similarity")(eval_phrase_similarity)
 
 
 @eval_cli.command("sample")
@@ -27,7 +35,7 @@ def eval_sample(
 
     settings = Settings()
     loaded = Encoders(settings.encoder_options).load(encoder or settings.encoder)
-    figures = evaluate_sample(samples, loaded, encoder or settings.encoder, min_span)
+    figures = evaluate_sample(samples, loaded, min_span)
     if as_json:
         print_json(asdict(figures))
         return

@@ -6,20 +6,21 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from threading import Event
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from app.cli.bounds import span_bounds
 from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json, settings_with
 from app.cli.progress import indexing_progress
 from app.search.encoders import Encoders
 from indexer.errors import CollectionNotFound
-from indexer.pipeline import IndexJob, JobHooks
-from indexer.sources import BadRecord, Source
-from indexer.store import Store
 from indexer.types import Recipe
-from models.errors import InvalidInput
 from models.types import SpanBounds
+
+if TYPE_CHECKING:
+    from indexer.sources import BadRecord
+    from indexer.store import Store
 
 
 def index(
@@ -35,11 +36,17 @@ def index(
 
     Documents that are there already, unchanged, are passed over: an interrupted job is resumed by running it again.
     """
+    from indexer.pipeline import IndexJob, JobHooks
+    from indexer.sources import Source
+
     settings = settings_with(device=device)
     records = Source(source)
     with checked_store(settings, create=True) as store:
         made = _recipe_of(store, collection)
-        bounds = _bounds(min_span, max_span, made.bounds if made else SpanBounds())
+        usual = made.bounds if made else SpanBounds()
+        bounds = span_bounds(
+            usual.shortest if min_span is None else min_span, usual.longest if max_span is None else max_span
+        )
         name = encoder or (made.encoder if made else settings.encoder)
         loaded = Encoders(settings.encoder_options).load(name)
         target = store.catalog.create_collection(collection, Recipe(name, loaded.fingerprint, loaded.dim, bounds))
@@ -59,7 +66,7 @@ def index(
         raise typer.Exit(130)
 
 
-def _recipe_of(store: Store, collection: str) -> Recipe | None:
+def _recipe_of(store: "Store", collection: str) -> Recipe | None:
     """The recipe of a collection that is there already: what its options need not say again."""
     try:
         return store.catalog.collection(collection).recipe
@@ -67,20 +74,7 @@ def _recipe_of(store: Store, collection: str) -> Recipe | None:
         return None
 
 
-def _bounds(min_span: int | None, max_span: int | None, default: SpanBounds) -> SpanBounds:
-    shortest = default.shortest if min_span is None else min_span
-    longest = default.longest if max_span is None else max_span
-    try:
-        return SpanBounds(shortest, longest)
-    except ValueError:
-        raise InvalidInput(
-            f"Spans cannot have {shortest} to {longest} units.",
-            hint="Choose 1 <= --min-span <= --max-span <= 64.",
-            field="max_span",
-        ) from None
-
-
-def _report_bad_record(record: BadRecord) -> None:
+def _report_bad_record(record: "BadRecord") -> None:
     err.print(f"skipped {record.where}: {record.reason}", markup=False, soft_wrap=True)
 
 

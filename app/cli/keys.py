@@ -1,6 +1,6 @@
 """``spanseek keys``: create, list and revoke API keys."""
 
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.table import Table
@@ -8,7 +8,9 @@ from rich.text import Text
 
 from app.cli.console import JsonOption, checked_store, out, print_json
 from app.settings import Settings
-from indexer.catalog import keys as api_keys
+
+if TYPE_CHECKING:
+    from indexer.catalog.keys import Key, Scope
 
 keys_cli = typer.Typer(help="API keys: who may search, index and administer.", no_args_is_help=True)
 
@@ -21,8 +23,10 @@ def create_key(
     as_json: JsonOption = False,
 ) -> None:
     """Create an API key. It is shown once and stored hashed."""
+    from indexer.catalog import keys
+
     with checked_store(Settings(), create=True) as store:
-        key, token = api_keys.create_key(store.catalog, name, cast("list[api_keys.Scope]", scope), collection)
+        key, token = keys.create_key(store.catalog, name, cast("list[Scope]", scope), collection)
     if as_json:
         print_json({"id": key.id, "token": token})
     else:
@@ -33,8 +37,10 @@ def create_key(
 @keys_cli.command("list")
 def list_keys(as_json: JsonOption = False) -> None:
     """List the API keys, without their secrets."""
+    from indexer.catalog import keys
+
     with checked_store(Settings()) as store:
-        found = api_keys.list_keys(store.catalog)
+        found = keys.list_keys(store.catalog)
     if as_json:
         print_json([_key_facts(key) for key in found])
         return
@@ -44,7 +50,7 @@ def list_keys(as_json: JsonOption = False) -> None:
     out.print(table if found else "There are no keys: the server answers anybody, on loopback only.")
 
 
-def _key_facts(key: api_keys.Key) -> dict[str, str]:
+def _key_facts(key: "Key") -> dict[str, str]:
     return {
         "id": key.id,
         "name": key.name,
@@ -58,6 +64,8 @@ def _key_facts(key: api_keys.Key) -> dict[str, str]:
 @keys_cli.command("revoke")
 def revoke_key(key_id: Annotated[str, typer.Argument(help="The key's id, as listed.")]) -> None:
     """Revoke an API key, at once."""
+    from indexer.catalog import keys
+
     with checked_store(Settings()) as store:
-        api_keys.revoke_key(store.catalog, key_id)
+        keys.revoke_key(store.catalog, key_id)
     out.print(f"Key {key_id} is revoked.")

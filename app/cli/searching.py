@@ -7,7 +7,6 @@ import typer
 from rich.text import Text
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
-from app.composition import make_search
 from app.search.types import Hit, Mode, SearchAnswer, SearchRequest, ThresholdOn, answer_as_json
 from app.settings import Settings
 from indexer.engine.wanted import Filter, Grouping
@@ -34,6 +33,8 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Find the spans that mean the same as a phrase."""
+    from app.composition import make_search
+
     settings = Settings()
     request = SearchRequest(
         collection=collection,

@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from app.cli.console import settings_with
-from indexer.catalog import schema
 
 
 def serve(
@@ -13,8 +12,8 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port.")] = None,
 ) -> None:
     """Serve the HTTP API."""
-    # Imported here, because only this command needs the web server.
     from app.serving import serve as run_server
+    from indexer.catalog import schema
 
     settings = settings_with(host=host, port=port)
     if not settings.database_url:

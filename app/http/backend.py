@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 
+from app.documents.concurrent import ConcurrentWriting
+from app.documents.service import DocumentService
 from app.http.guard import internal_error
 from app.search.concurrent import ConcurrentSearch
 from app.search.service import SearchService
@@ -27,6 +29,7 @@ class Makers:
     load_encoder: Callable[[], object]
     open_store: Callable[[], Store]
     make_service: Callable[[Store], SearchService]
+    make_documents: Callable[[Store], DocumentService]
     warm_up_engine: Callable[[], None]
 
 
@@ -36,7 +39,15 @@ class Limits:
 
     queue: int
     deadline_s: float
+    write_deadline_s: float
     batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    store: Store
+    search: ConcurrentSearch
+    writing: ConcurrentWriting
 
 
 class Backend:
@@ -45,18 +56,23 @@ class Backend:
     def __init__(self, makers: Makers, limits: Limits) -> None:
         self.limits = limits
         self._makers = makers
-        self._opened: tuple[Store, ConcurrentSearch] | None = None
+        self._opened: _Opened | None = None
         self._lock = Lock()
 
     @property
     def store(self) -> Store:
         """The collections. Raises ``CatalogUnavailable`` where their database cannot be opened."""
-        return self._open()[0]
+        return self._open().store
 
     @property
     def search(self) -> ConcurrentSearch:
         """The search over them; does not block once the store is open."""
-        return self._open()[1]
+        return self._open().search
+
+    @property
+    def writing(self) -> ConcurrentWriting:
+        """How documents get into them and out of them; does not block once the store is open."""
+        return self._open().writing
 
     def checks(self) -> Mapping[str, SpanseekError | None]:
         """What answering needs, and what is wrong with it."""
@@ -78,30 +94,43 @@ class Backend:
     def waiting(self) -> Mapping[str, int]:
         """How many searches wait, by lane."""
         opened = self._opened
-        return opened[1].waiting if opened else {}
+        return opened.search.waiting if opened else {}
+
+    def refresh(self) -> None:
+        """Let go of old snapshots though nobody searches, and take up merging that was left."""
+        opened = self._opened
+        if opened is not None:
+            opened.writing.tidy()
+            try:
+                opened.store.refresh()
+            except SpanseekError as error:
+                _log.warning("the snapshots were not refreshed: %s", error)
 
     def close(self) -> None:
         """Finish what was begun and let go of everything."""
         with self._lock:
             if self._opened is not None:
-                store, search = self._opened
-                search.close()
-                store.catalog.close()
+                self._opened.search.close()
+                self._opened.writing.close()
+                self._opened.store.catalog.close()
 
-    def _open(self) -> tuple[Store, ConcurrentSearch]:
+    def _open(self) -> _Opened:
         if self._opened is None:
             with self._lock:
                 if self._opened is None:
                     self._opened = self._make()
         return self._opened
 
-    def _make(self) -> tuple[Store, ConcurrentSearch]:
+    def _make(self) -> _Opened:
         try:
             store = self._makers.open_store()
         except InvalidInput as error:  # a setting of the operator's, no fault of the request
             raise CatalogUnavailable(str(error), hint=error.hint) from error
-        service = self._makers.make_service(store)
-        return store, ConcurrentSearch(service, queue_limit=self.limits.queue)
+        return _Opened(
+            store,
+            ConcurrentSearch(self._makers.make_service(store), queue_limit=self.limits.queue),
+            ConcurrentWriting(self._makers.make_documents(store), queue_limit=self.limits.queue),
+        )
 
 
 def _error_of(check: Callable[[], object]) -> SpanseekError | None:

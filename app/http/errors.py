@@ -47,6 +47,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
 
 HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {
     faults.Unauthenticated: {"WWW-Authenticate": 'Bearer realm="spanseek"'},
+    indexer.CollectionBusy: {"Retry-After": "1"},
     search.QueueFull: {"Retry-After": "1"},
     search.ShuttingDown: {"Retry-After": "1"},
 }

@@ -23,6 +23,7 @@ Errors are problem+json (RFC 9457) with a stable `code` and a `hint`. Where API 
 TAGS = [
     {"name": "search", "description": "Find spans."},
     {"name": "collections", "description": "See what can be searched."},
+    {"name": "documents", "description": "Add, replace and delete documents."},
     {"name": "health", "description": "Watch the server."},
 ]
 

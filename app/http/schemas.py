@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, PlainValidator
 
 from app.search.types import MAX_CONTEXT, MAX_TOP_K, Mode, SearchRequest, ThresholdOn
+from indexer.documents import MAX_ID_LENGTH
 from indexer.engine.wanted import Filter, Grouping
 from indexer.segments.text import OffsetUnit
 
@@ -40,6 +41,7 @@ def _scalar(value: object) -> object:
 
 
 CollectionName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_carriable)]
+DocumentId = Annotated[str, Field(min_length=1, max_length=MAX_ID_LENGTH), AfterValidator(_carriable)]
 QueryText = Annotated[
     str,
     Field(min_length=1, max_length=MAX_TEXT),
@@ -151,6 +153,14 @@ class BatchBody(Body):
     queries: list[SearchBody] = Field(
         min_length=1, description="The queries; the server's settings say how many at most."
     )
+
+
+class DeleteBody(Body):
+    """Which documents to delete."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["call-17", "call-18"]}]})
+
+    ids: list[DocumentId] = Field(min_length=1, description="Ids of documents; those that are not there do no harm.")
 
 
 class FieldError(BaseModel):

@@ -1,7 +1,7 @@
 """Lanes: one thread that serves many callers in batches, behind a bounded queue.
 
-A server has one lane to encode and one to scan. They share the cores without fighting over them, callers that come
-together are served together, and when too many wait the next is told so at once.
+A server has one lane to encode, one to scan, and one that writes documents behind these. They share the cores without
+fighting over them, callers that come together are served together, and when too many wait the next is told so at once.
 """
 
 import logging
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class Lane(Generic[Item, Result]):
-    """Runs ``work`` on batches of at most ``batch`` items; at most ``limit`` items wait.
+    """Runs ``work`` on batches of at most ``batch`` items; at most ``limit`` items wait. ``begin`` runs once, before.
 
     >>> with Lane("double", lambda items: [2 * item for item in items]) as lane:
     ...     lane.submit(21).result()
@@ -34,9 +34,11 @@ class Lane(Generic[Item, Result]):
         *,
         limit: int = 256,
         batch: int = 32,
+        begin: Callable[[], object] = lambda: None,
     ) -> None:
         self._work = work
         self._batch = batch
+        self._begin = begin
         self._waiting: queue.Queue[tuple[Item, Future[Result]] | None] = queue.Queue(limit)
         self._closed = False
         self._lock = threading.Lock()
@@ -79,14 +81,18 @@ class Lane(Generic[Item, Result]):
         self._thread.join()
 
     def _run(self) -> None:
-        while True:
-            first = self._waiting.get()
-            if first is None:
-                return
-            batch, last = self._gather(first)
-            self._serve(batch)
-            if last:
-                return
+        self._begin()
+        while self._take_turn():
+            pass
+
+    def _take_turn(self) -> bool:
+        """Wait for work and do it; False at the end. Between turns nothing is kept of what was served."""
+        first = self._waiting.get()
+        if first is None:
+            return False
+        batch, last = self._gather(first)
+        self._serve(batch)
+        return not last
 
     def _gather(self, first: tuple[Item, "Future[Result]"]) -> tuple[list[tuple[Item, "Future[Result]"]], bool]:
         """What waits already, without waiting for more; and whether the end was among it."""

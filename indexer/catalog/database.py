@@ -63,6 +63,13 @@ class Database:
         """For one transaction that writes: committed when the block ends, undone when it raises."""
         return self._connected("write")
 
+    def scrub(self) -> None:
+        """Overwrites what the file still holds of deleted rows. PostgreSQL does so in its own time, when it vacuums."""
+        if self.url.get_backend_name() == "sqlite":
+            with self.glance() as connection:
+                connection.exec_driver_sql("VACUUM")
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         """Closes all connections."""
         self._engine.dispose()

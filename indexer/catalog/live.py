@@ -16,6 +16,16 @@ def named(name: str) -> ColumnElement[bool]:
     return collections.c.name == name if is_collection_name(name) else false()
 
 
+_INFO = (
+    segments.c.name,
+    segments.c.manifest_sha256,
+    segments.c.documents,
+    segments.c.parts,
+    segments.c.units,
+    segments.c.bytes,
+)
+
+
 def read_generation(connection: Connection, name: str) -> Generation | None:
     """The present generation of the collection of this name, if there is one.
 
@@ -32,16 +42,19 @@ def read_generation(connection: Connection, name: str) -> Generation | None:
 
 def _live_segments(connection: Connection, collection_id: str) -> list[SegmentInfo]:
     rows = connection.execute(
-        select(
-            segments.c.name,
-            segments.c.manifest_sha256,
-            segments.c.documents,
-            segments.c.parts,
-            segments.c.units,
-            segments.c.bytes,
-        )
+        select(*_INFO)
         .where(segments.c.collection_id == collection_id, segments.c.retired_in.is_(None))
         .order_by(segments.c.added_in, segments.c.name)
+    )
+    return [SegmentInfo(*row) for row in rows]
+
+
+def read_retired(connection: Connection, collection_id: str) -> list[SegmentInfo]:
+    """The segments that are no longer live, but still in the catalog."""
+    rows = connection.execute(
+        select(*_INFO)
+        .where(segments.c.collection_id == collection_id, segments.c.retired_in.is_not(None))
+        .order_by(segments.c.retired_in, segments.c.name)
     )
     return [SegmentInfo(*row) for row in rows]
 

@@ -1,26 +1,31 @@
 """How a new generation comes to be: one transaction that readers see all of, or nothing of."""
 
+from collections.abc import Collection as Some
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, insert, literal, select, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, literal, select, update
 
 from indexer.catalog.leases import Lease, holding
 from indexer.catalog.lists import listed, tabled
 from indexer.catalog.names import is_document_id, possible_ids
 from indexer.catalog.repository import Catalog
+from indexer.catalog.retire import retire_segments
 from indexer.catalog.tables import collections, documents, segments, tombstones
 from indexer.errors import InvalidDocument
 from indexer.types import DocumentRow, SegmentInfo
 from models.errors import InvalidInput
 
 
-def publish(catalog: Catalog, lease: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow]) -> int:
+def publish(
+    catalog: Catalog, lease: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow], retires: Some[str] = ()
+) -> int:
     """Makes a segment visible and returns the number of the generation that holds it.
 
     ``rows`` has one row for each document of the segment. A document that was live elsewhere is dead there
-    from now on; of an id that occurs twice the last row lives. Publishing a segment again changes nothing.
+    from now on; of an id that occurs twice the last row lives. ``retires`` names segments of which nothing is left
+    alive then, because this one has it. Publishing a segment again changes nothing.
     """
     _check_rows(segment, rows)
     with holding(catalog, lease) as (connection, generation):
@@ -28,17 +33,29 @@ def publish(catalog: Catalog, lease: Lease, segment: SegmentInfo, rows: Sequence
             return generation
         _add_segment(connection, lease, segment, generation + 1, catalog.clock())
         _add_documents(connection, lease, segment, rows, generation + 1)
+        if retires:
+            retire_segments(connection, lease, retires, generation + 1, catalog.clock())
         _set_generation(connection, lease, generation + 1)
     return generation + 1
 
 
-def remove(catalog: Catalog, lease: Lease, document_ids: Iterable[str]) -> int:
-    """Deletes documents and returns how many there were; if there were none, no generation is made."""
+def remove(catalog: Catalog, lease: Lease, document_ids: Iterable[str]) -> frozenset[str]:
+    """Deletes documents and returns the ids of those there were; if there were none, no generation is made."""
     with holding(catalog, lease) as (connection, generation):
-        dead = _bury(connection, lease, document_ids, generation + 1)
+        these = _documents(connection, lease, document_ids)
+        dead = frozenset(connection.scalars(select(documents.c.document_id).where(these)))
         if dead:
+            _bury(connection, these, generation + 1)
             _set_generation(connection, lease, generation + 1)
     return dead
+
+
+def retire(catalog: Catalog, lease: Lease, names: Some[str]) -> int:
+    """Takes segments without a live document out of the live ones, and returns the new generation's number."""
+    with holding(catalog, lease) as (connection, generation):
+        retire_segments(connection, lease, names, generation + 1, catalog.clock())
+        _set_generation(connection, lease, generation + 1)
+    return generation + 1
 
 
 def _check_rows(segment: SegmentInfo, rows: Sequence[DocumentRow]) -> None:
@@ -85,7 +102,7 @@ def _add_documents(
     connection: Connection, lease: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow], generation: int
 ) -> None:
     last = {row.document_id: row for row in rows}
-    _bury(connection, lease, last, generation)
+    _bury(connection, _documents(connection, lease, last), generation)
     # In the order of the key, so that neighbours are written to the same page.
     living = ((row.document_id, row.ordinal, row.content_hash) for _, row in sorted(last.items()))
     columns = ("document_id", "ordinal", "content_hash", "collection_id", "segment")
@@ -100,13 +117,17 @@ def _add_documents(
         connection.execute(insert(tombstones), superseded)
 
 
-def _bury(connection: Connection, lease: Lease, ids: Iterable[str], generation: int) -> int:
-    """Takes documents out of the live ones, leaves a tombstone where each lay, returns how many there were."""
+def _documents(connection: Connection, lease: Lease, ids: Iterable[str]) -> ColumnElement[bool]:
+    """The condition that finds the collection's live documents of these ids."""
     named = documents.c.document_id.in_(listed(connection, possible_ids(ids)))
-    these = (documents.c.collection_id == lease.collection_id) & named
+    return (documents.c.collection_id == lease.collection_id) & named
+
+
+def _bury(connection: Connection, these: ColumnElement[bool], generation: int) -> None:
+    """Takes documents out of the live ones and leaves a tombstone where each lay."""
     places = select(documents.c.segment, documents.c.ordinal, literal(generation)).where(these)
     connection.execute(insert(tombstones).from_select(["segment", "ordinal", "generation"], places))
-    return connection.execute(delete(documents).where(these)).rowcount
+    connection.execute(delete(documents).where(these))
 
 
 def _set_generation(connection: Connection, lease: Lease, generation: int) -> None:

@@ -10,12 +10,12 @@ from sqlalchemy.exc import IntegrityError
 
 from indexer.catalog.database import Database
 from indexer.catalog.lists import listed
-from indexer.catalog.live import named, read_generation
+from indexer.catalog.live import named, read_generation, read_retired
 from indexer.catalog.names import checked_collection_name, possible_ids
 from indexer.catalog.tables import collections, documents, segments, tombstones
 from indexer.catalog.timestamps import Clock, utc_now
 from indexer.errors import CollectionNotFound, RecipeMismatch
-from indexer.types import Collection, Generation, Recipe
+from indexer.types import Collection, Generation, Recipe, SegmentInfo
 from models.types import SpanBounds
 
 _NAMES_IN_HINT = 20
@@ -86,6 +86,11 @@ class Catalog:
         if generation is None:
             raise self._not_found(name)
         return generation
+
+    def retired(self, collection: Collection) -> tuple[SegmentInfo, ...]:
+        """Segments that are no longer live, and whose files are still kept for those who read them."""
+        with self.database.glance() as connection:
+            return tuple(read_retired(connection, collection.id))
 
     def known(self, name: str, ids: Iterable[str]) -> dict[str, str]:
         """The content hash of each of these documents that is live."""

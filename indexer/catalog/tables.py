@@ -59,6 +59,8 @@ segments = Table(
     Column("added_in", BigInteger, nullable=False),
     # The generation from which on the segment is no longer read; null while it is live.
     Column("retired_in", BigInteger),
+    # When that was: its files are kept for those who still read an older generation.
+    Column("retired_at", UtcDateTime),
     Column("created_at", UtcDateTime, nullable=False),
     Index(None, "collection_id"),
 )
@@ -72,6 +74,8 @@ documents = Table(
     Column("segment", _id(), ForeignKey(segments.c.name), nullable=False),
     Column("ordinal", BigInteger, nullable=False),
     Column("content_hash", Text, nullable=False),
+    # Without it, each segment that is taken out would cost a walk through all documents.
+    Index(None, "segment"),
     sqlite_with_rowid=False,  # the key is the table: one B-tree instead of two
 )
 

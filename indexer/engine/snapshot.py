@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
+from threading import Lock
+from weakref import WeakValueDictionary
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -40,17 +42,19 @@ class SegmentView:
 
     @cached_property
     def _live(self) -> Allowed:
-        return self._allow(self._live_documents()[self.segment.part_document])
+        return self._allow(self.live_documents[self.segment.part_document])
 
     def allowed(self, wanted: Filter) -> Allowed:
         """Where spans may start: in live documents, and parts, that pass a filter."""
         if not wanted:
             return self._live
-        documents = self._live_documents() & rows_equal(self.segment.document_table, wanted.document.items())
+        documents = self.live_documents & rows_equal(self.segment.document_table, wanted.document.items())
         parts = documents[self.segment.part_document]
         return self._allow(parts & rows_equal(self.segment.part_table, wanted.part.items()))
 
-    def _live_documents(self) -> Bool[np.ndarray, " documents"]:
+    @cached_property
+    def live_documents(self) -> Bool[np.ndarray, " documents"]:
+        """Which documents have no tombstone."""
         live = np.ones(self.segment.manifest.documents, bool)
         live[self._tombstones] = False
         return live
@@ -83,10 +87,18 @@ def _open_view(folder: Path, live: LiveSegment) -> SegmentView:
     return SegmentView(open_segment(folder / live.info.name, live.info.manifest_sha256), live.tombstones)
 
 
-@lru_cache(maxsize=4096)
+# Weak: a retired segment is unmapped, and its space on the disk free, when the last snapshot lets go of it.
+_opened: WeakValueDictionary[tuple[Path, str], Segment] = WeakValueDictionary()
+_opening = Lock()
+
+
 def open_segment(folder: Path, manifest_sha256: str) -> Segment:
-    """Open a segment once a process: it never changes."""
-    return Segment(folder, manifest_sha256)
+    """Open a segment, or share the one that is open already: it never changes."""
+    with _opening:
+        segment = _opened.get((folder, manifest_sha256))
+        if segment is None:
+            segment = _opened[folder, manifest_sha256] = Segment(folder, manifest_sha256)
+        return segment
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,17 +25,42 @@ def canonical(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def write_table(path: Path, columns: Mapping[str, pa.Array], metadata: Sequence[Metadata]) -> None:
-    """Write fixed columns and, after them, one column for every metadata key that occurs."""
-    keys = sorted({key for row in metadata for key in row})
-    table = pa.table(dict(columns) | {METADATA_PREFIX + key: _column(key, metadata) for key in keys})
+def write_table(path: Path, columns: Mapping[str, pa.Array]) -> None:
+    """Write columns of one length, in their order."""
+    table = pa.table(dict(columns))
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
 
 
-def _column(key: str, metadata: Sequence[Metadata]) -> pa.Array:
-    values = [canonical(row[key]) if key in row else None for row in metadata]
+def metadata_columns(rows: Sequence[Metadata]) -> dict[str, pa.Array]:
+    """A column for every metadata key that occurs."""
+    keys = sorted({key for row in rows for key in row})
+    return {METADATA_PREFIX + key: _column(key, rows) for key in keys}
+
+
+def _column(key: str, rows: Sequence[Metadata]) -> pa.Array:
+    values = [canonical(row[key]) if key in row else None for row in rows]
     return pa.array(values, pa.string()).dictionary_encode()
+
+
+def stacked(tables: Sequence[pa.Table], name: str) -> pa.Array:
+    """A column that several tables have, one behind the other."""
+    return pa.concat_tables([table.select([name]) for table in tables]).column(name).combine_chunks()
+
+
+def merged_metadata(tables: Sequence[pa.Table]) -> dict[str, pa.Array]:
+    """The metadata columns of several tables, one behind the other; keys and values that no row has are gone."""
+    names = sorted({name for table in tables for name in table.column_names if name.startswith(METADATA_PREFIX)})
+    columns = ((name, stacked([_spelt_out(table, name) for table in tables], name)) for name in names)
+    # Encoded anew: the old dictionaries hold the values of rows that were left out, too.
+    return {name: column.dictionary_encode() for name, column in columns if column.null_count < len(column)}
+
+
+def _spelt_out(table: pa.Table, name: str) -> pa.Table:
+    """A metadata column as plain text; null everywhere where the table has no such column."""
+    if name not in table.column_names:
+        return pa.table({name: pa.nulls(table.num_rows, pa.string())})
+    return pa.table({name: table.column(name).cast(pa.string())})
 
 
 def read_table(path: Path) -> pa.Table:

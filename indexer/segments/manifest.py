@@ -22,7 +22,7 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The contents of ``manifest.json``."""
+    """The contents of ``manifest.json``. After a merge, ``unknown_units`` is the most that there may be."""
 
     recipe: Recipe
     documents: int

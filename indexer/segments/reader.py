@@ -41,6 +41,9 @@ class Segment:
         self.unit_spans: UInt32[np.ndarray, "units 2"] = mapped(folder / layout.UNIT_SPANS, "<u4", (units, 2))
         self._parts = read_table(folder / layout.PARTS)
         self._documents = read_table(folder / layout.DOCUMENTS)
+        # Mapped now, as all the rest is: whoever has opened a segment can go on reading after its files are removed.
+        frames = -(-manifest.code_points // layout.TEXT_BLOCK)
+        self._text = TextReader(folder / layout.TEXT, mapped(folder / layout.TEXT_BLOCKS, "<u8", (frames + 1, 3)))
 
     @cached_property
     def part_document(self) -> Int[np.ndarray, " parts"]:
@@ -63,13 +66,18 @@ class Segment:
         return self._documents
 
     @cached_property
-    def _text(self) -> TextReader:
-        path = self.folder / layout.TEXT_BLOCKS
-        frames = -(-self.manifest.code_points // layout.TEXT_BLOCK)
-        return TextReader(self.folder / layout.TEXT, mapped(path, "<u8", (frames + 1, 3)))
+    def document_parts(self) -> Int[np.ndarray, " documents_and_one"]:
+        """The first part of every document, and the number of parts."""
+        return np.searchsorted(self.part_document, np.arange(self.manifest.documents + 1))
 
     @cached_property
-    def _text_starts(self) -> Int[np.ndarray, " documents_and_one"]:
+    def document_units(self) -> Int[np.ndarray, " documents_and_one"]:
+        """The first unit of every document, and the number of units."""
+        return self.part_units[self.document_parts]
+
+    @cached_property
+    def text_starts(self) -> Int[np.ndarray, " documents_and_one"]:
+        """Where every document's text begins in the long text of all, and where the last one ends."""
         return np.append(_numbers(self._documents, "text_start"), self.manifest.code_points)
 
     def part_of(self, unit: int) -> int:
@@ -90,12 +98,16 @@ class Segment:
 
     def text(self, document: int, span: CharSpan) -> str:
         """A slice of a document's text."""
-        start = int(self._text_starts[document])
+        start = int(self.text_starts[document])
         return self._text.read(start + span.start, start + span.end)
+
+    def long_text(self, start: int, end: int) -> str:
+        """A slice of the texts of all documents, which lie one behind the other."""
+        return self._text.read(start, end)
 
     def offset(self, document: int, code_point: int, unit: OffsetUnit) -> int:
         """A code point offset into a document, counted in another unit."""
-        start = int(self._text_starts[document])
+        start = int(self.text_starts[document])
         return self._text.position(start + code_point, unit) - self._text.position(start, unit)
 
     def document_metadata(self, document: int) -> dict[str, JsonValue]:

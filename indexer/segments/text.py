@@ -4,13 +4,13 @@ Fixed frames make a code point's frame a division away, so that reading a hit un
 of its document. The frame table also counts UTF-8 bytes and UTF-16 units, so that offsets translate as cheaply.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import BinaryIO, Literal
 
 import numpy as np
 import zstandard
-from jaxtyping import UInt64
+from jaxtyping import UInt8, UInt64
 
 from indexer.segments.layout import TEXT_BLOCK
 
@@ -64,14 +64,10 @@ class TextReader:
     """Reads slices of the long text, unpacking only the frames they touch."""
 
     def __init__(self, path: Path, table: UInt64[np.ndarray, "frames_and_one 3"]) -> None:
-        self._packed = np.memmap(path, np.uint8, mode="r") if path.stat().st_size else np.zeros(0, np.uint8)
+        packed = np.memmap(path, np.uint8, mode="r") if path.stat().st_size else np.zeros(0, np.uint8)
         self._table = table
-        self._frame = lru_cache(maxsize=64)(self._unpack)
-
-    def _unpack(self, frame: int) -> str:
-        begin, end = int(self._table[frame, 0]), int(self._table[frame + 1, 0])
-        # A decompressor of one's own a call: they must not be shared between threads.
-        return zstandard.ZstdDecompressor().decompress(self._packed[begin:end].tobytes()).decode()
+        # Not a method: the reader would refer to itself, and its texts would stay until the collector comes by.
+        self._frame = lru_cache(maxsize=64)(partial(_unpack, packed, table))
 
     def read(self, start: int, end: int) -> str:
         """The code points ``[start, end)``."""
@@ -90,6 +86,12 @@ class TextReader:
         before = self.read(frame * TEXT_BLOCK, code_point)
         inside = utf16_length(before) if unit == "utf16" else len(before.encode())
         return int(self._table[frame, _COLUMN[unit]]) + inside
+
+
+def _unpack(packed: UInt8[np.ndarray, " bytes"], table: UInt64[np.ndarray, "frames_and_one 3"], frame: int) -> str:
+    begin, end = int(table[frame, 0]), int(table[frame + 1, 0])
+    # A decompressor of one's own a call: they must not be shared between threads.
+    return zstandard.ZstdDecompressor().decompress(packed[begin:end].tobytes()).decode()
 
 
 def utf16_length(text: str) -> int:

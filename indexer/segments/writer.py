@@ -4,7 +4,6 @@ Text, offsets and vectors go to disk as they come, so that memory does not grow 
 derived from the stored vectors, the inverse norms, is computed at the end from the stored vectors.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,20 +11,19 @@ from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float32, Int32
+from jaxtyping import Float32
 
-from indexer.engine import kernels
 from indexer.segments import layout
-from indexer.segments.columns import write_table
-from indexer.segments.manifest import Manifest, describe, write_manifest
-from indexer.segments.mapping import mapped
+from indexer.segments.columns import metadata_columns, write_table
+from indexer.segments.norms import write_norms
+from indexer.segments.seal import Counts, seal
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.ops.quantization import quantize
 from models.types import CharSpans, Document, Metadata
 
-# Blocks per pass of the norm kernel: bounds its memory, whatever the size of the segment.
-_BLOCKS_A_PASS = 512
+# Vectors that are quantised at once: so few that what is made of them on the way stays in the processor's cache.
+_UNITS_AT_ONCE = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +88,10 @@ class SegmentWriter:
 
     def add_vectors(self, vectors: Float32[np.ndarray, "units dim"]) -> None:
         """Quantise and append the vectors of the next units."""
-        codes, scales = quantize(vectors)
-        self._files[layout.VECTORS].write(codes.tobytes())
-        self._files[layout.SCALES].write(scales.astype("<f4").tobytes())
+        for begin in range(0, len(vectors), _UNITS_AT_ONCE):
+            codes, scales = quantize(vectors[begin : begin + _UNITS_AT_ONCE])
+            self._files[layout.VECTORS].write(codes.tobytes())
+            self._files[layout.SCALES].write(scales.astype("<f4").tobytes())
         self._vectors += len(vectors)
 
     def finish(self) -> SegmentInfo:
@@ -104,30 +103,18 @@ class SegmentWriter:
         for file in self._files.values():
             file.close()
         self._write_tables()
-        self._write_norms()
-        names = sorted(path.name for path in self.folder.iterdir())
-        manifest = Manifest(
-            recipe=self._recipe,
-            documents=len(self.rows),
-            parts=len(self._parts),
-            units=self.units,
-            unknown_units=self._unknown_units,
-            code_points=self._text.code_points,
-            files={name: describe(self.folder / name) for name in names},
-        )
-        sha256 = write_manifest(self.folder, manifest)
-        for name in [*names, layout.MANIFEST]:
-            fsync(self.folder / name)
-        fsync(self.folder)
-        return SegmentInfo(self.folder.name, sha256, len(self.rows), len(self._parts), self.units, _bytes(self.folder))
+        first_units = [first for _, first, _, _ in self._parts]
+        write_norms(self.folder, self._recipe, np.array([*first_units, self.units], np.int64))
+        counts = Counts(len(self.rows), len(self._parts), self.units, self._unknown_units, self._text.code_points)
+        return seal(self.folder, self._recipe, counts)
 
     def _write_tables(self) -> None:
         parts = np.array(self._parts, np.int64).reshape(-1, 4).T
         names = ("document", "first_unit", "start", "end")
         write_table(
             self.folder / layout.PARTS,
-            {name: pa.array(column) for name, column in zip(names, parts, strict=True)},
-            self._part_metadata,
+            {name: pa.array(column) for name, column in zip(names, parts, strict=True)}
+            | metadata_columns(self._part_metadata),
         )
         write_table(
             self.folder / layout.DOCUMENTS,
@@ -136,50 +123,9 @@ class SegmentWriter:
                 "content_hash": pa.array([row.content_hash for row in self.rows], pa.string()),
                 "first_part": pa.array(self._first_part, pa.int64()),
                 "text_start": pa.array(self._text_start, pa.int64()),
-            },
-            self._document_metadata,
+            }
+            | metadata_columns(self._document_metadata),
         )
-
-    def _write_norms(self) -> None:
-        bounds, dim = self._recipe.bounds, self._recipe.dim
-        vectors = mapped(self.folder / layout.VECTORS, np.int8, (self.units, dim))
-        scales = np.fromfile(self.folder / layout.SCALES, "<f4")
-        room = self._room()
-        with (
-            (self.folder / layout.NORM_CODES).open("wb") as codes_file,
-            (self.folder / layout.NORM_AFFINE).open("wb") as affine_file,
-            (self.folder / layout.NORM_ERRORS).open("wb") as errors_file,
-        ):
-            stride = _BLOCKS_A_PASS * layout.BLOCK
-            for begin in range(0, self.units, stride):
-                # The last spans of a pass reach into the next: those units are seen, but start no block here.
-                seen = slice(begin, min(self.units, begin + stride + bounds.longest - 1))
-                codes, affine, errors = kernels.inverse_norms(
-                    vectors[seen], scales[seen], room[seen], bounds.shortest, bounds.longest
-                )
-                blocks = -(-min(stride, self.units - begin) // layout.BLOCK)
-                codes_file.write(codes[:blocks].tobytes())
-                affine_file.write(affine[:blocks].astype("<f4").tobytes())
-                errors_file.write(errors[:blocks].astype("<f4").tobytes())
-
-    def _room(self) -> Int32[np.ndarray, " units"]:
-        """How many units are left in every unit's part, itself included."""
-        firsts = np.array([first for _, first, _, _ in self._parts] + [self.units], np.int64)
-        ends = np.repeat(firsts[1:], np.diff(firsts))
-        return (ends - np.arange(self.units)).astype(np.int32)
 
 
 _STREAMED = (layout.VECTORS, layout.SCALES, layout.UNIT_SPANS, layout.TEXT)
-
-
-def fsync(path: Path) -> None:
-    """Force a file, or the entries of a folder, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _bytes(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.iterdir())

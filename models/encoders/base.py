@@ -9,7 +9,7 @@ from jaxtyping import Float32, Int32
 from models import units
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
-from models.tokens import Tokens, UnitTokens, join
+from models.tokens import Tokens, UnitTokens, join_all
 from models.types import QueryVectors
 
 
@@ -44,7 +44,7 @@ class Encoder(Protocol):
 
 def tokenize_units(encoder: Encoder, texts: Sequence[str]) -> list[UnitTokens]:
     """Split every text into units and join the encoder's tokens to them."""
-    return [join(units.split(text), tokens) for text, tokens in zip(texts, encoder.tokenize(texts), strict=True)]
+    return join_all([units.split(text) for text in texts], encoder.tokenize(texts))
 
 
 def encode_queries(encoder: Encoder, texts: Sequence[str]) -> QueryVectors:

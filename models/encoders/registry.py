@@ -50,6 +50,7 @@ def _slice128(options: EncoderOptions) -> Encoder:
 ENCODERS: dict[str, Callable[[EncoderOptions], Encoder]] = {
     "hashing": _hashing,
     "slice": _slice,
+    "slice128": _slice128,
     "untrained": _untrained,
 }
 

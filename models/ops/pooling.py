@@ -18,4 +18,11 @@ def pool(
     """
     if not len(begins):
         return np.zeros((0, tokens.shape[1]), np.float32)
-    return np.add.reduceat(tokens[token] * share[:, None], begins, axis=0)
+    counts = np.diff(begins, append=len(token))
+    sums = tokens[token[begins]] * share[begins, None]
+    for step in range(1, counts.max()):
+        # Most units are one token, hardly any more than three: a turn of the loop has little left to add.
+        longer = np.flatnonzero(counts > step)
+        pair = begins[longer] + step
+        sums[longer] += tokens[token[pair]] * share[pair, None]
+    return sums

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from models.tokens import UnitTokens
-from models.training.sources import PHRASES, PROSE, GradedPair, read_excluded, read_graded_pairs, sentences
+from models.training.sources import PHRASES, PROSE, GradedPair, read_graded_pairs, sentences
 from models.types import CharSpan, SpanBounds, UnitSpan
 
 _WORDS_ALONE = range(2, 25)
@@ -27,6 +27,9 @@ class Texts:
     phrases: dict[str, list[str]]
     pairs: list[GradedPair]
     by_word: dict[str, list[str]]
+
+
+NO_TEXTS = Texts({}, {}, [], {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +60,30 @@ class Shape:
     alone: int = 4
 
 
-def read_texts(folder: Path, exclude: Path | None) -> Texts:
-    """Everything training reads, from one data folder."""
+def read_texts(folder: Path, excluded: Sequence[str]) -> Texts:
+    """Everything training reads, from one data folder, but graded pairs that have an excluded sentence."""
     prose = {name: list(source.read(folder)) for name, source in PROSE.items()}
     phrases = {
         name: [text.strip() for text in source.read(folder) if len(text.split()) in _WORDS_ALONE]
         for name, source in PHRASES.items()
     }
-    pairs = read_graded_pairs(folder, read_excluded(exclude) if exclude else ())
+    pairs = read_graded_pairs(folder, excluded)
     phrases["stsb"] = [text for pair in pairs for text in (pair.query, pair.paraphrase)]
     return Texts(prose, phrases, pairs, index_by_word(prose))
+
+
+def add_own(texts: Texts, own: Sequence[str], pairs: Sequence[GradedPair]) -> Texts:
+    """The same texts, and those a user brings: all of them as contexts, short ones and those of pairs as phrases too.
+
+    >>> added = add_own(NO_TEXTS, ["Where is my parcel?"], [GradedPair("late", "too late", 0.8)])
+    >>> added.prose, added.phrases
+    ({'own': ['Where is my parcel?']}, {'own': ['Where is my parcel?', 'late', 'too late']})
+    """
+    short = [text for text in own if len(text.split()) in _WORDS_ALONE]
+    short += [text for pair in pairs for text in (pair.query, pair.paraphrase)]
+    prose = texts.prose | ({"own": list(own)} if own else {})
+    phrases = texts.phrases | ({"own": short} if short else {})
+    return Texts(prose, phrases, [*texts.pairs, *pairs], index_by_word(prose))
 
 
 def index_by_word(prose: dict[str, list[str]], most: int = 60) -> dict[str, list[str]]:
@@ -78,17 +95,26 @@ def index_by_word(prose: dict[str, list[str]], most: int = 60) -> dict[str, list
     found: dict[str, list[str]] = {}
     for paragraphs in prose.values():
         for paragraph in paragraphs[::2] if len(paragraphs) > most else paragraphs:
-            for word in set(_WORD.findall(paragraph.lower())):
+            for word in words_of(paragraph):
                 found.setdefault(word, []).append(paragraph)
     return {
         word: paragraphs[:: 1 + len(paragraphs) // most] for word, paragraphs in found.items() if len(paragraphs) > 1
     }
 
 
+def words_of(text: str) -> set[str]:
+    """The words of four letters and more, in small letters: those that say what a text is about.
+
+    >>> sorted(words_of("The cat's late fees, again: late!"))
+    ['again', 'fees', 'late']
+    """
+    return set(_WORD.findall(text.lower()))
+
+
 def draw(texts: Texts, shape: Shape, seed: int, step: int) -> Draw:
     """The texts of one step."""
     rng = random.Random(f"{seed}/{step}")  # noqa: S311  sampling, not secrets
-    pairs = [rng.choice(texts.pairs) for _ in range(shape.pairs)]
+    pairs = [rng.choice(texts.pairs) for _ in range(shape.pairs if texts.pairs else 0)]
     swapped = [(pair.paraphrase, pair.query) if rng.random() < 0.5 else (pair.query, pair.paraphrase) for pair in pairs]
     others = [set_in_context(_phrase(texts, rng), _context(texts, rng), rng) for _ in range(shape.set_in_context)]
     others += [_whole(_context(texts, rng)) for _ in range(shape.plain)]
@@ -106,8 +132,8 @@ def _whole(text: str) -> Sample:
 
 
 def _phrase(texts: Texts, rng: random.Random) -> str:
-    """A short text: half of the time from the sets of short texts, else a run of words of some prose."""
-    if rng.random() < 0.6:
+    """A short text: mostly from the sets of short texts, if there are any, else a run of words of some prose."""
+    if rng.random() < 0.6 and texts.phrases:
         return rng.choice(texts.phrases[rng.choice(sorted(texts.phrases))])
     words = _context(texts, rng).split()
     length = rng.randint(2, 14)

@@ -4,22 +4,26 @@ A batch is asked for by its step number and everything random is drawn from that
 a checkpoint ends with the weights it would have had without the interruption.
 """
 
-import csv
 import json
-import logging
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 from jaxtyping import Float
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.optim import AdamW
 
-logger = logging.getLogger(__name__)
+from models.errors import InvalidInput
+from models.training import curve
+from models.types import JsonValue
+
+CHECKPOINT = "checkpoint.safetensors"
+_MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 
 Losses = Mapping[str, Float[Tensor, ""]]
 
@@ -47,81 +51,138 @@ class Schedule:
         return 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, self.steps - warm)))
 
 
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """A step that has been made: how many there are with it, its losses by name, and the seconds it took."""
+
+    step: int
+    losses: Mapping[str, float]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoopHooks:
+    """Who is told of every step, and who may stop a run: it then ends after the step it is in, with a checkpoint."""
+
+    after_step: Callable[[StepReport], None] = lambda report: None
+    stop: Callable[[], bool] = lambda: False
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """Where a run keeps its checkpoint and its loss curve, how often it saves, and who is told of it.
+
+    ``run`` says what the run depends on; a checkpoint of a run that depends on something else is refused.
+    """
+
+    folder: Path
+    every: int = 50
+    after_save: Callable[[int], object] = lambda step: None
+    run: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
 def fit(
     parameters: Mapping[str, torch.nn.Parameter],
     losses: Callable[[int], Losses],
     schedule: Schedule,
-    folder: Path,
-    *,
-    save_every: int = 100,
-    after_save: Callable[[int], None] = lambda step: None,
-) -> None:
-    """Minimise the sum of ``losses(step)``; goes on from the checkpoint in ``folder`` if there is one.
+    checkpoints: Checkpoints,
+    hooks: LoopHooks | None = None,
+) -> int:
+    """Minimise the sum of ``losses(step)``, going on from the checkpoint if there is one; returns the steps made.
 
-    Writes ``loss.csv`` (one row a step) and, every ``save_every`` steps and at the end, a checkpoint, after which
-    ``after_save`` is called with the number of steps made.
+    Writes ``loss.csv`` (one row a step) and, every so many steps and at the end, a checkpoint and ``loss.png``, after
+    which ``after_save`` is called with the number of steps made.
     """
+    hooks = hooks or LoopHooks()
+    folder = checkpoints.folder
     folder.mkdir(parents=True, exist_ok=True)
     optimizer = AdamW(parameters.values(), lr=schedule.rate, weight_decay=schedule.decay)
-    begin = _load_checkpoint(folder, parameters, optimizer)
-    _cut_curve(folder / "loss.csv", begin)
-    for step in range(begin, schedule.steps):
-        started = time.perf_counter()
-        optimizer.param_groups[0]["lr"] = schedule.rate * schedule.factor(step)
-        optimizer.zero_grad(set_to_none=True)
-        parts = losses(step)
-        total = torch.stack(list(parts.values())).sum()
-        total.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(parameters.values(), schedule.clip)
-        optimizer.step()
-        figures = {name: part.item() for name, part in parts.items()}
-        _append_curve(folder / "loss.csv", step, figures, time.perf_counter() - started)
-        if (step + 1) % save_every == 0 or step + 1 == schedule.steps:
-            _save_checkpoint(folder, step + 1, parameters, optimizer)
-            logger.info("step %d: %s", step + 1, " ".join(f"{name}={value:.4f}" for name, value in figures.items()))
-            after_save(step + 1)
+    made = _load_checkpoint(checkpoints, parameters, optimizer)
+    curve.cut(folder, made)
+    while made < schedule.steps:
+        report = _make_step(parameters, optimizer, losses, schedule, made)
+        curve.append_row(folder, made, report.losses, report.seconds)
+        made += 1
+        hooks.after_step(report)
+        stopped = hooks.stop()
+        if stopped or made % checkpoints.every == 0 or made == schedule.steps:
+            _save_checkpoint(checkpoints, made, parameters, optimizer)
+            curve.draw(folder)
+            checkpoints.after_save(made)
+        if stopped:
+            break
+    return made
 
 
-def _save_checkpoint(folder: Path, step: int, parameters: Mapping[str, torch.nn.Parameter], optimizer: AdamW) -> None:
-    """One file, put in place by a rename: parameters, Adam's two moments, and the number of steps made."""
+def _make_step(
+    parameters: Mapping[str, torch.nn.Parameter],
+    optimizer: AdamW,
+    losses: Callable[[int], Losses],
+    schedule: Schedule,
+    step: int,
+) -> StepReport:
+    started = time.perf_counter()
+    optimizer.param_groups[0]["lr"] = schedule.rate * schedule.factor(step)
+    optimizer.zero_grad(set_to_none=True)
+    parts = losses(step)
+    total = torch.stack(list(parts.values())).sum()
+    total.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(parameters.values(), schedule.clip)
+    optimizer.step()
+    figures = {name: part.item() for name, part in parts.items()}
+    return StepReport(step + 1, figures, time.perf_counter() - started)
+
+
+def _save_checkpoint(
+    checkpoints: Checkpoints, step: int, parameters: Mapping[str, torch.nn.Parameter], optimizer: AdamW
+) -> None:
+    """One file, put in place by a rename: parameters, Adam's two moments, the number of steps made, and the run."""
     tensors = {f"parameter/{name}": parameter.detach() for name, parameter in parameters.items()}
     for name, parameter in parameters.items():
-        for kind in ("exp_avg", "exp_avg_sq", "step"):
+        for kind in _MOMENTS:
             tensors[f"{kind}/{name}"] = optimizer.state[parameter][kind]
-    partial = folder / "checkpoint.partial"
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, {"step": json.dumps(step)})
-    partial.replace(folder / "checkpoint.safetensors")
+    facts = {"step": json.dumps(step), "run": json.dumps(checkpoints.run, sort_keys=True)}
+    partial = checkpoints.folder / "checkpoint.partial"
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, facts)
+    partial.replace(checkpoints.folder / CHECKPOINT)
 
 
-def _load_checkpoint(folder: Path, parameters: Mapping[str, torch.nn.Parameter], optimizer: AdamW) -> int:
+def _load_checkpoint(checkpoints: Checkpoints, parameters: Mapping[str, torch.nn.Parameter], optimizer: AdamW) -> int:
     """Put the checkpoint's parameters and moments in place; returns the number of steps made (0 without one)."""
-    path = folder / "checkpoint.safetensors"
-    if not path.is_file():
+    path = checkpoints.folder / CHECKPOINT
+    step, run = _facts_of(path)
+    if not step:
         return 0
+    _check_same_run(checkpoints, run)
     tensors = load_file(path)
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(tensors[f"parameter/{name}"])
-            kinds = ("exp_avg", "exp_avg_sq", "step")
             optimizer.state[parameter] = {
-                kind: tensors[f"{kind}/{name}"].to(parameter.device if kind != "step" else "cpu") for kind in kinds
+                kind: tensors[f"{kind}/{name}"].to(parameter.device if kind != "step" else "cpu") for kind in _MOMENTS
             }
-    step = int(next(iter(optimizer.state.values()))["step"].item())
-    logger.info("going on after step %d", step)
     return step
 
 
-def _cut_curve(path: Path, steps: int) -> None:
-    """Drop the rows of steps that will be made again."""
-    if path.is_file():
-        lines = path.read_text("utf-8").splitlines(keepends=True)
-        path.write_text("".join(lines[: steps + 1] if steps else ()), "utf-8")
+def _facts_of(path: Path) -> tuple[int, Mapping[str, JsonValue] | None]:
+    """How many steps a checkpoint stands for, and what its run depends on if it says so."""
+    if not path.is_file():
+        return 0, None
+    with safe_open(path, "pt") as file:
+        facts = file.metadata()
+    return json.loads(facts["step"]), json.loads(facts.get("run", "null"))
 
 
-def _append_curve(path: Path, step: int, figures: Mapping[str, float], seconds: float) -> None:
-    fresh = not path.is_file() or not path.stat().st_size
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        if fresh:
-            writer.writerow(["step", *figures, "seconds"])
-        writer.writerow([step, *(f"{value:.6f}" for value in figures.values()), f"{seconds:.3f}"])
+def _check_same_run(checkpoints: Checkpoints, run: Mapping[str, JsonValue] | None) -> None:
+    """Refuse to go on from the checkpoint of another run. Older checkpoints do not say what they depend on."""
+    if run is None:
+        return
+    # As JSON, to which a list and a tuple are the same.
+    wanted = json.loads(json.dumps(checkpoints.run))
+    differing = sorted(name for name in run.keys() | wanted.keys() if run.get(name) != wanted.get(name))
+    if differing:
+        raise InvalidInput(
+            f"The checkpoint in {checkpoints.folder} belongs to a run that differs in: {', '.join(differing)}.",
+            hint="Give the options it was made with, or another folder for checkpoints.",
+            field="checkpoints",
+        )

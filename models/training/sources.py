@@ -47,10 +47,18 @@ def sentences(text: str) -> list[str]:
 
 def read_graded_pairs(folder: Path, excluded: Iterable[str] = ()) -> list[GradedPair]:
     """Pairs of the STS-B training split, but those with a sentence that is to be excluded."""
-    unseen = {fold(text) for text in excluded}
-    rows = (line.rstrip("\n").split("\t") for line in _lines(folder / "stsb/sts-train.csv.gz"))
-    pairs = (GradedPair(row[5], row[6], float(row[4]) / 5) for row in rows)
-    return [pair for pair in pairs if unseen.isdisjoint((fold(pair.query), fold(pair.paraphrase)))]
+    rows = (line.rstrip("\n").split("\t") for line in lines(folder / "stsb/sts-train.csv.gz"))
+    return without((GradedPair(row[5], row[6], float(row[4]) / 5) for row in rows), excluded)
+
+
+def without(pairs: Iterable[GradedPair], excluded: Iterable[str]) -> list[GradedPair]:
+    """The pairs that have none of the excluded sentences.
+
+    >>> without([GradedPair("One!", "two", 0.5), GradedPair("Three", "four", 0.5)], ["one"])
+    [GradedPair(query='Three', paraphrase='four', score=0.5)]
+    """
+    unwanted = {fold(text) for text in excluded}
+    return [pair for pair in pairs if unwanted.isdisjoint((fold(pair.query), fold(pair.paraphrase)))]
 
 
 def fold(text: str) -> str:
@@ -62,22 +70,32 @@ def fold(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
-def read_excluded(path: Path) -> list[str]:
-    """The sentences of STS-B-Context, none of which may be trained on."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return [text for row in csv.DictReader(file, delimiter="\t") for text in (row["line"], row["paraphrase"])]
+def read_excluded(path: Path | None) -> list[str]:
+    """The sentences of STS-B-Context, none of which may be trained on; none where no file is named."""
+    if path is None:
+        return []
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file, delimiter="\t")
+            return [text for row in rows for text in (row["line"], row["paraphrase"])]
+    except (OSError, KeyError) as error:
+        raise InvalidInput(
+            f"{path} names no sentences to leave out: {error}",
+            hint="STS-B-Context is a TSV with the columns line and paraphrase.",
+            field="exclude",
+        ) from error
 
 
 def _wikipedia(folder: Path) -> Iterator[str]:
     for path in sorted((folder / "enwiki-extract").glob("*.txt.gz")):
-        for number, line in enumerate(_lines(path)):
+        for number, line in enumerate(lines(path)):
             if number % 3 == 0 and len(line) > 200 and not line.startswith("<"):
                 yield line.strip()
 
 
 def _novels(folder: Path) -> Iterator[str]:
     for path in sorted((folder / "gutenberg").glob("*.txt.gz")):
-        for paragraph in "".join(_lines(path)).split("\n\n"):
+        for paragraph in "".join(lines(path)).split("\n\n"):
             if len(paragraph) > 200:
                 yield " ".join(paragraph.split())
 
@@ -110,22 +128,36 @@ def _orders(folder: Path) -> Iterator[str]:
 
 def _customers(folder: Path) -> Iterator[str]:
     for path in sorted((folder / "multidogo/splits_annotated_at_turn_level").glob("*/train.tsv.gz")):
-        for row in csv.DictReader(_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE):
+        for row in csv.DictReader(lines(path), delimiter="\t", quoting=csv.QUOTE_NONE):
             yield row["utterance"] or ""
 
 
 def _captions(folder: Path) -> Iterator[str]:
-    for line in _lines(folder / "snli/snli_1.0_dev.jsonl.gz"):
+    for line in lines(folder / "snli/snli_1.0_dev.jsonl.gz"):
         row = json.loads(line)
         yield row["sentence1"]
         yield row["sentence2"]
 
 
-def _split_sentences(folder: Path) -> Iterator[str]:
-    for line in _lines(folder / "wiki-split/tune.tsv.gz"):
-        rewritten = line.rstrip("\n").split("\t")[1].replace("''", '"').replace("``", '"')
-        for sentence in rewritten.split(" <::::> "):
-            yield re.sub(r" (?=[.,;:?!)])|(?<=\() ", "", sentence)
+def split_sentences(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """Sentences of WikiSplit, each with the shorter ones that say the same."""
+    for line in lines(folder / "wiki-split/tune.tsv.gz"):
+        long, rewritten = line.rstrip("\n").split("\t")
+        yield untokenized(long), [untokenized(sentence) for sentence in rewritten.split(" <::::> ")]
+
+
+def untokenized(text: str) -> str:
+    """A text without the white space that tokenizers put around punctuation.
+
+    >>> untokenized("`` It ( the cat ) sat , '' he said .")
+    '" It (the cat) sat, " he said.'
+    """
+    return re.sub(r" (?=[.,;:?!)])|(?<=\() ", "", text.replace("''", '"').replace("``", '"'))
+
+
+def _short_sentences(folder: Path) -> Iterator[str]:
+    for _, parts in split_sentences(folder):
+        yield from parts
 
 
 PROSE = {
@@ -139,19 +171,25 @@ PROSE = {
 PHRASES = {
     "multidogo": Source("CDLA-Permissive", _customers),
     "snli": Source("CC BY-SA 4.0", _captions),
-    "wiki-split": Source("CC BY-SA 4.0", _split_sentences),
+    "wiki-split": Source("CC BY-SA 4.0", _short_sentences),
 }
 
 
-def _lines(path: Path) -> Iterator[str]:
+def lines(path: Path) -> Iterator[str]:
+    """The lines of a file of a data folder, in gzip; an error that names the file where there is none."""
+    with gzip.open(need(path), "rt", encoding="utf-8", errors="replace") as file:
+        yield from file
+
+
+def need(path: Path) -> Path:
+    """A file of a data folder that must be there."""
     if not path.is_file():
         raise InvalidInput(
             f"The data folder lacks {path.parent.name}/{path.name}.",
             hint="Training reads the sets named in models/training/sources.py from one folder.",
             field="data",
         )
-    with gzip.open(path, "rt", encoding="utf-8", errors="replace") as file:
-        yield from file
+    return path
 
 
 def _members(path: Path, suffix: str) -> Iterator[str]:

@@ -174,6 +174,49 @@ def test_verify_finds_a_flipped_bit(calls: Outcome, run: Run, data: Path) -> Non
     assert run("verify", "--collection", "letters").code == 1
 
 
+def test_delete(calls: Outcome, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text("never there\r\n\nb\u2028[/red]\n", "utf-8", newline="")
+    deleted = run("delete", "-c", "calls", "--ids", "ids.txt", "--id", "nor this", "--json").json
+    assert deleted == {"deleted": 1, "not_found": ["never there", "nor this"], "generation": 2, "purged": None}
+    assert {hit["document_id"] for hit in run("search", "parcel", "-c", "calls", "--json").json["hits"]} == {"a"}
+    assert "1 documents deleted from calls, 0 were not there." in run("delete", "-c", "calls", "--id", "a").out
+    assert run("search", "parcel", "-c", "calls", "--json").json["hits"] == []
+
+
+def test_purge(calls: Outcome, run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPANSEEK_GRACE_S", "0.25")
+    old = set(data.glob("collections/*/*"))
+    outcome = run("delete", "-c", "calls", "--id", "a", "--purge", "--json")
+    assert outcome.err == "Waiting 0.25 s for searches that may still be reading the old segments.\n"
+    purged = outcome.json["purged"]
+    assert (purged["segments"], purged["waited_s"]) == (1, 0.25)
+    assert purged["bytes"] == calls.json["bytes_on_disk"]
+    new = set(data.glob("collections/*/*"))
+    assert len(new) == 1
+    assert new.isdisjoint(old)
+    assert run("delete", "-c", "calls", "--purge", "--json").json["purged"] == {
+        "segments": 0, "bytes": 0, "waited_s": 0,
+    }  # fmt: skip
+    assert "Nothing deleted is left on the disk." in run("delete", "-c", "calls", "--purge").out
+
+
+def test_optimize_and_stats(calls: Outcome, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPANSEEK_GRACE_S", "0")
+    (tmp_path / "more.ndjson").write_text(json.dumps({"id": "a", "text": "My parcel came."}) + "\n")
+    run("index", "-c", "calls", "--source", "more.ndjson")
+    before = run("stats", "-c", "calls", "--json").json
+    assert (before["segments"], before["documents"], before["tombstones"]) == (2, 2, 1)
+    assert [one["documents"] for one in before["per_segment"]] == [1, 1]
+    done = run("optimize", "-c", "calls", "--json").json
+    assert (done["segments"], done["segments_left"]) == (2, 1)
+    after = run("stats", "-c", "calls", "--json").json
+    assert (after["segments"], after["documents"], after["tombstones"]) == (1, 2, 0)
+    assert (after["units"], after["parts"]) == (before["units"], before["parts"])
+    assert (after["bytes_live"], after["bytes_reclaimable"]) == (done["bytes_left"], 0)
+    assert "0 old segments were removed" in run("optimize", "-c", "calls").out
+    assert "bytes_per_unit" in run("stats", "-c", "calls").out
+
+
 def test_init_db(run: Run) -> None:
     missing = run("collections")
     assert missing.code == 1
@@ -231,6 +274,9 @@ ERRORS = {
     "other bounds": ("index -c calls --source calls.ndjson --max-span 5", "spans of 1 to 5 units"),
     "no encoder": ("index -c new --source calls.ndjson --encoder magic", "no encoder named 'magic'"),
     "no collection": ("search parcel -c letters", "no collection 'letters'"),
+    "nothing to delete": ("delete -c calls", "No document is named"),
+    "no list": ("delete -c calls --ids nowhere.txt", "nowhere.txt cannot be read"),
+    "delete from nothing": ("delete -c letters --id a", "no collection 'letters'"),
     "mode": ("search parcel -c calls --mode facets", "cannot be searched in mode facets"),
 }
 

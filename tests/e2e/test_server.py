@@ -19,6 +19,7 @@ from indexer.catalog.keys import create_key
 from indexer.catalog.repository import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.pipeline import IndexJob
+from indexer.stats import collection_stats
 from indexer.types import Recipe
 from models.encoders.registry import load_encoder
 from models.types import Document, Part
@@ -92,6 +93,27 @@ def test_it_starts_answers_and_stops(settings) -> None:
         assert (hit["document_id"], hit["text"]) == ("call-1", "cancel my subscription")
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
+
+
+def test_what_was_acknowledged_survives_kill_minus_nine(settings) -> None:
+    """Nine writes, so that the server is merging when it dies, or has merged."""
+    encoder, path = load_encoder("hashing"), "/collections/sample/documents"
+    with closing(open_store(settings).catalog) as catalog:
+        target = catalog.create_collection("sample", Recipe("hashing", encoder.fingerprint, encoder.dim))
+        with running(settings) as (process, client):
+            for number in range(8):
+                answer = client.post(path, json={"id": f"d{number}", "text": f"zeppelin {number}"}).json()
+                assert answer["results"] == [{"id": f"d{number}", "status": "indexed"}]
+            answer = client.delete(f"{path}/d3").json()
+            assert answer["results"] == [{"id": "d3", "status": "deleted"}]
+            process.kill()
+            process.wait(timeout=20)
+        left = [f"d{number}" for number in range(8) if number != 3]
+        assert sorted(catalog.known("sample", [*left, "d3"])) == left
+        report = IndexJob(open_store(settings), encoder, target).run([Document("d3", (Part("back"),))])
+        assert report.documents == 1
+        found = collection_stats(open_store(settings), "sample")
+        assert (found.documents, found.units) == (8, 7 * 2 + 1)
 
 
 def test_on_the_network_it_asks_for_the_key_and_keeps_its_limits(settings) -> None:

@@ -1,6 +1,7 @@
 """What readers see before, while and after a segment is published or documents are removed."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from sqlalchemy import text
 
 from indexer.catalog import publish as publish_module
 from indexer.catalog.leases import holding, lease
-from indexer.catalog.publish import publish, remove
+from indexer.catalog.publish import publish, remove, retire
+from indexer.catalog.retire import forget_retired
 from indexer.errors import InvalidDocument
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.errors import InvalidInput
@@ -76,7 +78,7 @@ def test_another_segment_cannot_have_a_taken_name(catalog, held, put):
 
 def test_removing(catalog, held, put):
     put(catalog, held, "a", "b", "c", segment="s1")
-    assert remove(catalog, held, ["c", "a", "a", "never there"]) == 2
+    assert remove(catalog, held, ["c", "a", "a", "never there"]) == {"a", "c"}
     assert tombstones(catalog) == {"s1": [0, 2]}
     assert catalog.generation("calls") == 2
     assert catalog.known("calls", "abc") == {"b": "h"}
@@ -84,8 +86,8 @@ def test_removing(catalog, held, put):
 
 def test_removing_nothing_makes_no_generation(catalog, held, put):
     put(catalog, held, "a")
-    assert remove(catalog, held, ["b", "", "\0", "\ud800"]) == 0
-    assert remove(catalog, held, []) == 0
+    assert remove(catalog, held, ["b", "", "\0", "\ud800"]) == set()
+    assert remove(catalog, held, []) == set()
     assert catalog.generation("calls") == 1
 
 
@@ -122,13 +124,67 @@ def test_an_empty_segment_is_a_generation_like_any_other(catalog, held, put):
     assert tombstones(catalog) == {"s1": []}
 
 
-def test_a_retired_segment_is_no_longer_live(catalog, held, put):
+def merged(catalog, held, *ids, retires):
+    rows = [DocumentRow(id, ordinal, "h") for ordinal, id in enumerate(ids)]
+    return publish(catalog, held, SegmentInfo("merged", "sha", len(ids), 1, 1, 1), rows, retires=retires)
+
+
+def retired(catalog, name="calls"):
+    return [segment.name for segment in catalog.retired(catalog.collection(name))]
+
+
+def test_a_merged_segment_takes_the_place_of_others(catalog, held, put):
+    put(catalog, held, "a", "b", segment="s1")
+    put(catalog, held, "b", "c", segment="s2")
+    put(catalog, held, "d", segment="s3")
+    remove(catalog, held, ["c"])
+    before = catalog.known("calls", "abcd")
+    assert merged(catalog, held, "a", "b", retires=["s1", "s2"]) == 5
+    assert tombstones(catalog) == {"s3": [], "merged": []}
+    assert catalog.known("calls", "abcd") == before
+    assert (catalog.collection("calls").documents, catalog.collection("calls").segments) == (3, 2)
+    assert retired(catalog) == ["s1", "s2"]
+    assert merged(catalog, held, "a", "b", retires=["s1", "s2"]) == 5
+    remove(catalog, held, ["b"])
+    assert tombstones(catalog) == {"s3": [], "merged": [1]}
+
+
+def test_a_segment_with_live_documents_is_not_retired(catalog, held, put):
+    put(catalog, held, "a", "b", segment="s1")
+    for attempt in (lambda: merged(catalog, held, "a", retires=["s1"]), lambda: retire(catalog, held, ["s1"])):
+        with pytest.raises(InvalidInput, match=r"\d live documents"):
+            attempt()
+    assert tombstones(catalog) == {"s1": []}
+    assert catalog.generation("calls") == 1
+
+
+def test_a_segment_of_which_all_is_dead_is_retired_by_itself(catalog, held, put):
     put(catalog, held, "a", segment="s1")
     put(catalog, held, "b", segment="s2")
-    with catalog.database.write() as connection:
-        connection.execute(text("UPDATE segments SET retired_in = 2 WHERE name = 's1'"))
+    remove(catalog, held, ["a"])
+    assert retire(catalog, held, ["s1"]) == 4
     assert tombstones(catalog) == {"s2": []}
-    assert catalog.collection("calls").segments == 1
+    assert retired(catalog) == ["s1"]
+
+
+def test_retired_segments_are_forgotten_when_their_time_has_come(catalog, held, put, clock):
+    catalog.create_collection("contracts", RECIPE)
+    for seconds, name in ((10, "s1"), (20, "s2")):
+        put(catalog, held, "a", segment=name)
+        remove(catalog, held, ["a"])
+        clock.advance(seconds)
+        retire(catalog, held, [name])
+    with lease(catalog, "contracts") as other:
+        put(catalog, other, "a", segment="o1")
+        remove(catalog, other, ["a"])
+        retire(catalog, other, ["o1"])
+    forget_retired(catalog, held, clock() - timedelta(seconds=21))
+    assert retired(catalog) == ["s1", "s2"]
+    forget_retired(catalog, held, clock() - timedelta(seconds=20))
+    assert retired(catalog) == ["s2"]
+    forget_retired(catalog, held, clock())
+    assert retired(catalog) == []
+    assert retired(catalog, "contracts") == ["o1"]
 
 
 def test_rows_that_are_not_those_of_the_segment_are_refused(catalog, held):
@@ -152,7 +208,7 @@ def test_unusual_ids_come_back_as_they_are(catalog, held, put):
     ids = ["'; DROP TABLE keys; --", '"', "\\u0041", "\n\t\x01", "{}", "😀" * 512, "Ä", "A\u0308", "a", "A"]
     put(catalog, held, *ids)
     assert set(catalog.known("calls", ids)) == set(ids)
-    assert remove(catalog, held, ids) == len(ids)
+    assert remove(catalog, held, ids) == set(ids)
 
 
 def test_nobody_sees_half_a_generation(catalog, held, put, monkeypatch):

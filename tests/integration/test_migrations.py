@@ -1,6 +1,7 @@
 """The tables can be made, unmade and made again, and are the ones the code believes in."""
 
 import logging
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -66,7 +67,7 @@ def _described(url, backend):
     with closing(Database(url)) as database, database.write() as connection:
         rows = connection.execute(text(sqlite if backend == "sqlite" else postgresql)).all()
     # SQLite keeps the words of the statement: neither white space nor the order of constraints matters.
-    return [tuple(sorted(str(cell).replace(",", " ").split()) if cell else "" for cell in row) for row in rows]
+    return [tuple(sorted(re.sub("[,()]", " ", str(cell)).split()) if cell else "" for cell in row) for row in rows]
 
 
 def test_upgrading_twice_keeps_what_is_there(url):

@@ -115,12 +115,25 @@ def test_segments_are_published_as_they_fill(small_pools: Workspace) -> None:
     many = [document(f"d{number:04}", f"needle{number} " + "hay " * 9) for number in range(400)]
     generations: list[int] = []
     report = workspace.index(many, segment_units=1, progress=lambda so_far: generations.append(so_far.generation))
-    assert report.generation == len(workspace.live()) > 2
-    assert generations[-1] > generations[1]
+    assert generations[-1] == report.generation > 16
+    assert generations == sorted(generations)
+    assert generations[1] < generations[-2]
     assert workspace.folders() == workspace.live()
     for number in (0, 200, 399):
         assert workspace.found(f"needle{number}") == {(f"d{number:04}", f"needle{number}")}
     assert workspace.index(many, segment_units=1).unchanged == 400
+
+
+def test_what_was_published_in_small_segments_is_merged(small_pools: Workspace) -> None:
+    """Seventeen segments of a size are two full tiers and one segment."""
+    workspace = small_pools
+    many = [document(f"d{number:04}", "ten words that are of no use to anybody here") for number in range(17 * 24)]
+    report = workspace.index(many, segment_units=1)
+    assert (report.generation, report.units) == (17 + 2, 10 * len(many))
+    assert [one.info.units for one in workspace.catalog.live("c").segments] == [240, 1920, 1920]
+    assert workspace.folders() == workspace.live()
+    workspace.index([document("d0000", "changed")])
+    assert workspace.found("changed") == {("d0000", "changed")}
 
 
 def test_stopping_publishes_what_was_read(workspace: Workspace) -> None:

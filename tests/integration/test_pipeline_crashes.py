@@ -8,6 +8,7 @@ import pytest
 
 import indexer.catalog.publish
 import indexer.pipeline
+import indexer.segments.writer
 from indexer.segments.writer import SegmentWriter
 from indexer.sources import Record
 from models.encoders.hashing import HashingEncoder
@@ -63,7 +64,7 @@ def _patch(owner: object, name: str, **options: Any) -> Callable[[pytest.MonkeyP
 STAGES = {
     "in finish": _patch(SegmentWriter, "finish"),
     "after finish": _patch(SegmentWriter, "finish", done=True),
-    "in the manifest": _patch(SegmentWriter, "_write_norms", done=True),
+    "in the manifest": _patch(indexer.segments.writer, "write_norms", done=True),
     "between rename and publish": _patch(indexer.pipeline, "publish"),
     "at the end of publish": _patch(indexer.catalog.publish, "_set_generation", done=True),
     "in the middle of publish": _patch(indexer.catalog.publish, "_add_documents"),

@@ -4,19 +4,18 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from app.evaluation.sample import GoldSpan, auc, evaluate_sample, is_right, read_phrases
-from app.search.types import Hit
+from app.evaluation.sample import auc, evaluate_sample, read_phrases
 from indexer.errors import SourceUnreadable
 from indexer.sources import Source
 from models.encoders.hashing import HashingEncoder
-from models.types import CharSpan, Document
+from models.types import Document
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 # Words that say nothing of what a phrase is about.
@@ -103,7 +102,7 @@ def test_words_alone_do_not_find_the_gold(lines: list[dict[str, Any]]) -> None:
 
 
 def test_figures_are_shares(corpus: dict[str, Document], lines: list[dict[str, Any]]) -> None:
-    figures = evaluate_sample(SAMPLES, HashingEncoder(), "hashing")
+    figures = evaluate_sample(SAMPLES, HashingEncoder())
     assert figures.phrases == len(lines)
     assert list(asdict(figures)) == ["phrases", "top1", "top5", "bm25_top1", "no_match_auc"]
     assert 0 <= figures.top1 <= figures.top5 <= 1
@@ -129,7 +128,7 @@ def test_what_is_found_is_counted(tmp_path: Path) -> None:
         {"phrase": "green tea", "gold": [{"document_id": "b", "start": 0, "end": 6}]},
         {"phrase": "blue sky", "gold": []},
     ]
-    figures = evaluate_sample(sample(tmp_path, documents, phrases), HashingEncoder(), "hashing")
+    figures = evaluate_sample(sample(tmp_path, documents, phrases), HashingEncoder())
     # The second hit, "cancel", has one of three gold units: too few. BM25 needs the right part only.
     assert figures.phrases == 4
     assert figures.top1 == pytest.approx(1 / 3)
@@ -140,32 +139,6 @@ def test_what_is_found_is_counted(tmp_path: Path) -> None:
 def test_a_folder_without_phrases(tmp_path: Path) -> None:
     with pytest.raises(SourceUnreadable, match="no phrases"):
         read_phrases(tmp_path)
-
-
-TEXT = "one two three four five six seven eight"
-HIT = Hit("a", 0, 0, "", 1, 1, "best_span", 1, {})
-
-
-def right(first: int, last: int, gold: tuple[int, int], document_id: str = "a") -> bool:
-    """Whether the units ``first..last`` are right where the units ``gold`` are wanted, both ends included."""
-    starts = [match.start() for match in re.finditer(r"\w+", TEXT)]
-    ends = [match.end() for match in re.finditer(r"\w+", TEXT)]
-    wanted = GoldSpan("a", CharSpan(starts[gold[0]], ends[gold[1]]))
-    return is_right(replace(HIT, document_id=document_id, start=starts[first], end=ends[last]), wanted, TEXT)
-
-
-def test_a_hit_is_right_when_it_covers_half_with_at_most_twice_as_much() -> None:
-    assert right(2, 3, (2, 3))
-    assert right(2, 2, (2, 3)), "half of the gold"
-    assert not right(2, 2, (2, 4)), "a third of the gold"
-    assert right(2, 3, (2, 4)), "two thirds of the gold"
-    assert right(0, 3, (2, 3)), "twice as long"
-    assert not right(0, 4, (2, 3)), "more than twice as long"
-    assert right(3, 6, (2, 3)), "half of the gold, and twice as long"
-    assert not right(4, 5, (2, 3)), "beside the gold"
-    assert right(1, 2, (2, 2))
-    assert not right(1, 3, (2, 2))
-    assert not right(2, 3, (2, 3), document_id="b")
 
 
 def test_auc_counts_ties_half() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from indexer.segments import layout
-from indexer.segments.columns import canonical, read_table, row_metadata, rows_equal, write_table
+from indexer.segments.columns import canonical, metadata_columns, read_table, row_metadata, rows_equal, write_table
 from indexer.segments.text import TextReader, TextWriter
 from models.ops.quantization import dequantize, quantize
 from tests import reference
@@ -62,7 +62,8 @@ def test_frames_that_are_exactly_full(tmp_path: Path, length: int, sign: str) ->
 def round_trip(rows: list[dict]) -> pa.Table:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.arrow"
-        write_table(path, {"id": pa.array([str(row) for row in range(len(rows))], pa.string())}, rows)
+        ids = pa.array([str(row) for row in range(len(rows))], pa.string())
+        write_table(path, {"id": ids} | metadata_columns(rows))
         return read_table(path)
 
 

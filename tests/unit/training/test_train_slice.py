@@ -7,64 +7,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertModel, BertTokenizerFast
 
 from models.artifacts import load_artifact
 from models.backbones import load_backbone
 from models.encoders.base import encode_queries
 from models.encoders.slice import SliceEncoder
-from models.errors import BackboneMismatch
+from models.errors import BackboneMismatch, InvalidInput
 from models.training import slice as recipe
-from models.training.data import Shape, Texts, draw
-from models.training.loop import Schedule, fit
-from models.training.slice import SliceConfig, alone, first_projection, step_losses, train_slice, trainable
+from models.training.config import SliceConfig
+from models.training.data import Texts
+from models.training.loop import Checkpoints, LoopHooks, Schedule, StepReport, fit
+from models.training.projection import cosines_of, fit_projection
+from models.training.reading import alone
+from models.training.slice import Material, first_projection, step_losses, train_slice, trainable
 from models.training.sources import GradedPair
+from tests.tiny_bert import PROSE
 
-PROSE = "It was late, and nobody saw the cat. The door, which was green, stood open. A dog barked, and rain fell."
 PAIRS = [GradedPair("the cat sat", "a cat was seen", 0.8), GradedPair("rain fell", "the door stood open", 0.1)]
-TEXTS = Texts({"novels": [PROSE]}, {"short": ["the green door", "a dog barked"]}, PAIRS, {})
-
-
-@pytest.fixture(scope="module")
-def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tiny-bert")
-    words = sorted({word.strip(".,") for word in PROSE.lower().split()} | {"sat", "seen", "##s"})
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ",", ".", ":", ";", '"', *words]
-    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
-    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
-    torch.manual_seed(7)
-    config = BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=128,
-        initializer_range=0.5,
-    )
-    BertModel(config).save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture
-def config(backbone: Path, tmp_path: Path) -> SliceConfig:
-    return SliceConfig(
-        data=tmp_path,
-        out=tmp_path / "weights",
-        checkpoints=tmp_path / "checkpoints",
-        backbone=str(backbone),
-        device="cpu",
-        save_every=4,
-        shape=Shape(pairs=3, set_in_context=1, plain=1, alone=1),
-        schedule=Schedule(steps=8, rate=1e-3),
-    )
+MATERIAL = Material(Texts({"novels": [PROSE]}, {"short": ["the green door", "a dog barked"]}, PAIRS, {}))
 
 
 def test_a_gradient_reaches_every_layer_and_nothing_else(config: SliceConfig) -> None:
     student, teacher = load_backbone(config.backbone, device="cpu"), load_backbone(config.backbone, device="cpu")
-    projection = torch.nn.Parameter(first_projection(teacher, TEXTS, config))
+    projection = torch.nn.Parameter(first_projection(teacher, MATERIAL, config))
     parameters = trainable(student) | {"projection": projection}
-    losses = step_losses(student, teacher, projection, draw(TEXTS, config.shape, 1, 0), config, 0)
+    losses = step_losses(student, teacher, projection, MATERIAL, config, 0)
     torch.stack(list(losses.values())).sum().backward()
     # A key's bias shifts all scores of a query alike, so that softmax leaves it without a gradient.
     without = {name for name, p in parameters.items() if p.grad is None or not p.grad.abs().sum() > 0}
@@ -75,14 +42,13 @@ def test_a_gradient_reaches_every_layer_and_nothing_else(config: SliceConfig) ->
 
 def test_it_overfits_one_batch(config: SliceConfig) -> None:
     student, teacher = load_backbone(config.backbone, device="cpu"), load_backbone(config.backbone, device="cpu")
-    batch = draw(TEXTS, config.shape, 1, 0)
     schedule = Schedule(steps=60, rate=3e-3)
-    projection = first_projection(teacher, TEXTS, config)
+    projection = first_projection(teacher, MATERIAL, config)
     fit(
         trainable(student),
-        lambda _: step_losses(student, teacher, projection, batch, config, 0),
+        lambda _: step_losses(student, teacher, projection, MATERIAL, config, 0),
         schedule,
-        config.checkpoints,
+        Checkpoints(config.checkpoints),
     )
     curve = np.genfromtxt(config.checkpoints / "loss.csv", delimiter=",", names=True)
     assert len(curve) == 60
@@ -91,7 +57,7 @@ def test_it_overfits_one_batch(config: SliceConfig) -> None:
 
 
 def test_what_is_saved_is_what_was_learnt(config: SliceConfig) -> None:
-    artifact = train_slice(config, TEXTS)
+    artifact = train_slice(config, MATERIAL)
     assert artifact.config["steps"] == 8
     assert all(tensor.dtype == torch.float16 for tensor in artifact.tensors.values())
     trained = SliceEncoder(load_backbone(config.backbone, device="cpu"), load_artifact(config.out))
@@ -106,7 +72,7 @@ def test_the_projection_that_is_trained_along_makes_an_encoder_of_fewer_dimensio
     config: SliceConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recipe, "NARROW", 8)
-    artifact = train_slice(config, TEXTS)
+    artifact = train_slice(config, MATERIAL)
     whole = SliceEncoder(load_backbone(config.backbone, device="cpu"), artifact)
     narrow = SliceEncoder(load_backbone(config.backbone, device="cpu"), artifact, projected=True)
     assert (whole.dim, narrow.dim) == (16, 8)
@@ -116,6 +82,18 @@ def test_the_projection_that_is_trained_along_makes_an_encoder_of_fewer_dimensio
     np.testing.assert_allclose(few, wide @ artifact.tensors["projection"].float().numpy(), atol=1e-5)
 
 
+def test_the_projection_keeps_spans_as_alike_as_they_are() -> None:
+    """Vectors that extend in a few directions lose nothing, whatever the projection begins with."""
+    generator = torch.Generator().manual_seed(3)
+    vectors = torch.randn(200, 3, generator=generator) @ torch.randn(3, 12, generator=generator)
+    begin = torch.randn(12, 4, generator=generator)
+    fitted = fit_projection(vectors, begin, seed=1)
+    before, after = (cosines_of(vectors @ p) - cosines_of(vectors) for p in (begin, fitted))
+    assert before.abs().max() > 0.2
+    assert after.abs().max() < 0.02
+    assert torch.equal(fitted, fit_projection(vectors, begin, seed=1))
+
+
 def test_weights_without_a_projection_give_no_encoder_of_fewer_dimensions(config: SliceConfig) -> None:
     with pytest.raises(BackboneMismatch, match="no projection"):
         SliceEncoder(load_backbone(config.backbone, device="cpu"), projected=True)
@@ -123,7 +101,7 @@ def test_weights_without_a_projection_give_no_encoder_of_fewer_dimensions(config
 
 def test_the_projection_begins_where_the_teachers_vectors_extend_most(config: SliceConfig) -> None:
     teacher = load_backbone(config.backbone, device="cpu")
-    directions = first_projection(teacher, TEXTS, config).numpy()
+    directions = first_projection(teacher, MATERIAL, config).numpy()
     np.testing.assert_allclose(directions.T @ directions, np.eye(directions.shape[1]), atol=1e-4)
     vectors = alone(teacher, ["the green door", "a dog barked"]).numpy()
     kept = np.linalg.norm(vectors @ directions[:, :4], axis=1)
@@ -132,22 +110,22 @@ def test_the_projection_begins_where_the_teachers_vectors_extend_most(config: Sl
 
 
 def test_a_run_that_was_killed_ends_with_the_same_weights(config: SliceConfig) -> None:
-    def killed(step: int) -> None:
-        if step == 4:
+    def kill(report: StepReport) -> None:
+        if report.step == 6:
             raise KeyboardInterrupt
 
-    whole = train_slice(replace(config, out=config.out / "whole", checkpoints=config.checkpoints / "whole"), TEXTS)
+    whole = train_slice(replace(config, out=config.out / "whole", checkpoints=config.checkpoints / "whole"), MATERIAL)
     with pytest.raises(KeyboardInterrupt):
-        train_slice(config, TEXTS, after_save=killed)
-    resumed = train_slice(config, TEXTS)
+        train_slice(config, MATERIAL, LoopHooks(kill))
+    resumed = train_slice(config, MATERIAL)
     assert whole.sha256 == resumed.sha256
     assert len((config.checkpoints / "loss.csv").read_text().splitlines()) == 9
 
 
 def test_another_seed_gives_other_weights(config: SliceConfig) -> None:
-    first = train_slice(config, TEXTS)
+    first = train_slice(config, MATERIAL)
     shutil.rmtree(config.checkpoints)
-    second = train_slice(replace(config, seed=14), TEXTS)
+    second = train_slice(replace(config, seed=14), MATERIAL)
     assert first.sha256 != second.sha256
 
 
@@ -161,7 +139,34 @@ def test_the_curve_drops_steps_that_are_made_again(tmp_path: Path) -> None:
         return {"square": (weight**2).sum()}
 
     with pytest.raises(KeyboardInterrupt):
-        fit({"weight": weight}, losses, Schedule(steps=5), tmp_path, save_every=2)
-    fit({"weight": weight}, losses, Schedule(steps=5), tmp_path, save_every=2)
+        fit({"weight": weight}, losses, Schedule(steps=5), Checkpoints(tmp_path, every=2))
+    fit({"weight": weight}, losses, Schedule(steps=5), Checkpoints(tmp_path, every=2))
     steps = [line.split(",")[0] for line in (tmp_path / "loss.csv").read_text().splitlines()]
     assert steps == ["step", "0", "1", "2", "3", "4"]
+
+
+def test_a_run_that_is_told_to_stop_saves_and_can_go_on(config: SliceConfig) -> None:
+    seen: list[int] = []
+    stopped = train_slice(config, MATERIAL, LoopHooks(lambda report: seen.append(report.step), lambda: len(seen) == 3))
+    assert seen == [1, 2, 3]
+    assert stopped.config["steps"] == 3
+    resumed = train_slice(config, MATERIAL)
+    whole = train_slice(replace(config, out=config.out / "whole", checkpoints=config.checkpoints / "whole"), MATERIAL)
+    assert resumed.sha256 == whole.sha256
+
+
+def test_a_finished_run_is_not_made_again_whatever_number_of_steps_is_asked_for(config: SliceConfig) -> None:
+    first = train_slice(config, MATERIAL)
+    again = train_slice(replace(config, schedule=replace(config.schedule, steps=5)), MATERIAL)
+    assert again.config["steps"] == 8
+    torch.testing.assert_close(again.tensors, first.tensors, rtol=0, atol=0)
+
+
+def test_the_checkpoint_of_another_run_is_refused(config: SliceConfig) -> None:
+    train_slice(replace(config, schedule=replace(config.schedule, steps=1)), MATERIAL)
+    other = replace(config, seed=14, weights=replace(config.weights, graded=0.5))
+    with pytest.raises(InvalidInput, match="differs in: seed, weights") as error:
+        train_slice(other, MATERIAL)
+    assert error.value.field == "checkpoints"
+    longer = train_slice(replace(config, schedule=replace(config.schedule, steps=2)), MATERIAL)
+    assert longer.config["steps"] == 2

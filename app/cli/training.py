@@ -1,0 +1,168 @@
+"""``spanseek train``: encoders from known data or one's own, and the files they are trained on."""
+
+import hashlib
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from app.cli.console import JsonOption, err, out, print_json, settings_with
+from app.cli.interrupts import stop_on_interrupt
+from models.errors import InvalidInput
+from models.training.builders import PAIRS, TRIPLETS, Kind, build
+from models.training.sources import read_excluded
+
+if TYPE_CHECKING:
+    from models.training.config import SliceConfig, Weights
+
+train_cli = typer.Typer(help="Train encoders, and make what they are trained on.", no_args_is_help=True)
+
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+
+
+def _kinds_help(kinds: Mapping[str, Kind]) -> str:
+    by_default = (name for name, kind in kinds.items() if kind.by_default)
+    return f"What to make: {', '.join(kinds)}; repeat for several. By default: {', '.join(by_default)}."
+
+
+FolderOption = Annotated[Path, typer.Option("--data", help="Folder of the known sets.")]
+RowsOption = Annotated[Path, typer.Option("--out", help="NDJSON file to write.")]
+ExcludeOption = Annotated[Path | None, typer.Option(help="STS-B-Context file whose sentences are not trained on.")]
+
+
+@train_cli.command("slice")
+def train_slice(
+    folder: Annotated[Path, typer.Option("--out", help="Folder for the weights.")],
+    checkpoints: Annotated[Path, typer.Option(help="Folder for checkpoint and loss curve.")],
+    data: Annotated[Path | None, typer.Option(help="Folder of the known sets.")] = None,
+    exclude: ExcludeOption = None,
+    texts: Annotated[
+        Path | None, typer.Option(help="Your own texts: NDJSON or plain text, also .gz, or a folder of them.")
+    ] = None,
+    pairs: Annotated[Path | None, typer.Option(help="Your own graded pairs, NDJSON.")] = None,
+    triplets: Annotated[Path | None, typer.Option(help="Your own triplets, NDJSON.")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Steps to make.")] = 2_000,
+    rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1e-4,
+    seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 13,
+    weight: Annotated[
+        list[str] | None, typer.Option(help="What a loss counts, NAME=NUMBER; repeat for several.")
+    ] = None,
+    save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 50,
+    backbone: Annotated[str | None, typer.Option(help="Backbone to begin with.")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train the SLICE encoder. The same command, given again, goes on from the last checkpoint."""
+    # Imported here, because torch takes seconds that other commands should not wait for.
+    from models.training.config import SliceConfig
+    from models.training.loop import Schedule
+
+    settings = settings_with(backbone=backbone, device=device)
+    config = SliceConfig(
+        out=folder,
+        checkpoints=checkpoints,
+        data=data,
+        exclude=exclude,
+        texts=texts,
+        pairs=pairs,
+        triplets=triplets,
+        backbone=settings.backbone,
+        device=settings.device,
+        seed=seed,
+        save_every=save_every,
+        schedule=Schedule(steps=steps, rate=rate),
+        weights=_weights(weight or ()),
+    )
+    report = _train(config)
+    made = report["steps"]
+    if as_json:
+        print_json(report)
+    else:
+        out.print(f"{made} steps made. To use the weights, set SPANSEEK_WEIGHTS={folder}", soft_wrap=True, markup=False)
+    if made < steps:
+        err.print(f"Stopped after step {made}. Give the same command again to go on from here.")
+        raise typer.Exit(130)
+
+
+def _train(config: "SliceConfig") -> dict[str, Any]:
+    """Train, with its progress on standard error; returns what ``--json`` prints."""
+    from app.cli.training_progress import training_progress
+    from models.training import curve
+    from models.training import slice as recipe
+    from models.training.loop import LoopHooks
+
+    begun = time.perf_counter()
+    material = recipe.read_material(config)
+    with (
+        stop_on_interrupt("Stopping: saving a checkpoint after this step. Press Ctrl-C again to drop it.") as stop,
+        training_progress(config.schedule.steps, config.save_every, err) as show,
+    ):
+        artifact = recipe.train_slice(config, material, LoopHooks(show, stop.is_set))
+    return {
+        "steps": artifact.config["steps"],
+        "seconds": round(time.perf_counter() - begun, 1),
+        "losses": {name: values[-1] for name, values in curve.read_losses(config.checkpoints).items()},
+        "weights_sha256": hashlib.sha256((config.out / "weights.safetensors").read_bytes()).hexdigest(),
+        "folder": str(config.out),
+    }
+
+
+def _weights(pairs: Iterable[str]) -> "Weights":
+    """The recipe's weights of the losses, less what an option overrules."""
+    from models.training.config import Weights
+
+    known = [field.name for field in fields(Weights)]
+    found: dict[str, float] = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        if name not in known or not _NUMBER.fullmatch(value):
+            raise InvalidInput(
+                f"{pair!r} is no weight of a loss.",
+                hint=f"Write NAME=NUMBER, as in graded=0.5. Names are: {', '.join(known)}.",
+                field="weight",
+            )
+        found[name] = float(value)
+    return replace(Weights(), **found)
+
+
+@train_cli.command("build-triplets")
+def build_triplets(
+    data: FolderOption,
+    file: RowsOption,
+    kind: Annotated[list[str] | None, typer.Option(help=_kinds_help(TRIPLETS))] = None,
+    exclude: ExcludeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make triplets of the known sets: a query, a text that holds its meaning, one that does not."""
+    _build(TRIPLETS, kind or [], data, file, exclude, as_json=as_json)
+
+
+@train_cli.command("build-pairs")
+def build_pairs(
+    data: FolderOption,
+    file: RowsOption,
+    kind: Annotated[list[str] | None, typer.Option(help=_kinds_help(PAIRS))] = None,
+    exclude: ExcludeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make graded pairs of the known sets: two texts and how alike they are, from 0 to 1."""
+    _build(PAIRS, kind or [], data, file, exclude, as_json=as_json)
+
+
+def _build(
+    kinds: Mapping[str, Kind], names: Sequence[str], data: Path, file: Path, exclude: Path | None, *, as_json: bool
+) -> None:
+    counts = build(kinds, names, data, file, read_excluded(exclude))
+    if as_json:
+        rows = {name: {"rows": count, "licence": kinds[name].licence} for name, count in counts.items()}
+        print_json({"out": str(file), "rows": sum(counts.values()), "kinds": rows})
+        return
+    table = Table("kind", "rows", "licence", "what")
+    for name, count in counts.items():
+        table.add_row(name, f"{count:,}", kinds[name].licence, kinds[name].what)
+    out.print(table)

@@ -1,0 +1,82 @@
+"""Documents from a request's body: a JSON object, a list of them, or one a line (NDJSON).
+
+What is wrong with one document is said in its place; the others are none the worse for it.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from app.http.faults import BadJson
+from indexer.catalog.names import is_document_id
+from indexer.documents import document_from_json
+from indexer.errors import InvalidDocument
+from models.errors import InvalidInput, SpanseekError
+from models.types import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A document that cannot be taken as it is, its id as far as it has one, and why."""
+
+    id: str | None
+    error: SpanseekError
+
+
+Upload: TypeAlias = Document | Refused
+
+
+def uploads(body: bytes, content_type: str) -> list[Upload]:
+    """What a body holds, in its order.
+
+    Raises ``BadJson`` for a JSON body that cannot be read, and ``InvalidInput`` for other types and for nothing at all.
+
+    >>> uploads(b'[{"id": "a", "text": "x"}]', "application/json")
+    [Document(id='a', parts=(Part(text='x', metadata={}),), metadata={})]
+    """
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type not in _READERS:
+        raise InvalidInput(
+            f"A body of type {media_type or 'unknown'!r} cannot be read.", hint=_TYPES_HINT, field="Content-Type"
+        )
+    found = list(_READERS[media_type](body))
+    if not found:
+        raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
+    return found
+
+
+def _from_json(body: bytes) -> Iterable[Upload]:
+    value = _parsed(body, "The body")
+    return map(_document, value if isinstance(value, list) else [value])
+
+
+def _from_lines(body: bytes) -> Iterable[Upload]:
+    for number, line in enumerate(body.split(b"\n"), 1):
+        if line.strip():
+            try:
+                yield _document(_parsed(line, f"Line {number}"))
+            except BadJson as error:
+                yield Refused(None, error)
+
+
+def _parsed(data: bytes, what: str) -> object:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise BadJson(f"{what} is not JSON in UTF-8: {error}", hint=_TYPES_HINT) from error
+
+
+def _document(value: object) -> Upload:
+    try:
+        return document_from_json(value)
+    except InvalidDocument as error:
+        id = value.get("id") if isinstance(value, dict) else None
+        return Refused(id if isinstance(id, str) and is_document_id(id) else None, error)
+
+
+_READERS: dict[str, Callable[[bytes], Iterable[Upload]]] = {
+    "application/json": _from_json,
+    "application/x-ndjson": _from_lines,
+}
+_TYPES_HINT = "Send application/json (one document, or a list) or application/x-ndjson (a document a line)."

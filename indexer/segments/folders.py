@@ -1,0 +1,23 @@
+"""The names of segments' folders: temporary while they are written, final once they are whole."""
+
+import secrets
+import time
+from pathlib import Path
+
+from indexer.segments.seal import fsync
+
+_TEMPORARY = "tmp-"
+
+
+def new_folder(collection: Path) -> Path:
+    """A name for a segment to be written, in the folder of its collection."""
+    # Names sort by time, which keeps listings readable; the random half keeps writers apart.
+    return collection / f"{_TEMPORARY}{time.time_ns():016x}-{secrets.token_hex(4)}"
+
+
+def settle(folder: Path) -> Path:
+    """Give a segment that is whole its final name, for good."""
+    final = folder.with_name(folder.name.removeprefix(_TEMPORARY))
+    folder.rename(final)
+    fsync(final.parent)
+    return final

@@ -1,0 +1,129 @@
+"""One segment from several: the rows of live documents, copied. Nothing is encoded again.
+
+Vectors, offsets and texts are copied in pieces, so that memory does not grow with them; held at once are the tables
+alone, some dozens of bytes a part. The result is, bit for bit, what ``SegmentWriter`` would have made of the live
+documents; inverse norms are computed anew, because they lie in blocks that run across documents.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Int
+
+from indexer.segments import layout
+from indexer.segments.columns import merged_metadata, stacked, write_table
+from indexer.segments.norms import write_norms
+from indexer.segments.reader import Segment
+from indexer.segments.seal import Counts, seal
+from indexer.segments.text import TextWriter
+from indexer.types import DocumentRow, Recipe, SegmentInfo
+
+_UNITS_A_PIECE = 16_384
+_CODE_POINTS_A_PIECE = 32 * layout.TEXT_BLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A segment, and which of its documents are alive."""
+
+    segment: Segment
+    live: Bool[np.ndarray, " documents"]
+
+    @property
+    def runs(self) -> Int[np.ndarray, "runs 2"]:
+        """The live documents as half-open ranges."""
+        return np.flatnonzero(np.diff(self.live.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
+
+    @property
+    def live_parts(self) -> Bool[np.ndarray, " parts"]:
+        """Which parts belong to live documents."""
+        return self.live[self.segment.part_document]
+
+
+def merge(folder: Path, recipe: Recipe, sources: Sequence[Source]) -> tuple[SegmentInfo, list[DocumentRow]]:
+    """Write the segment ``folder`` of the live documents of all sources, in their order."""
+    folder.mkdir(parents=True)
+    _copy_units(folder, sources)
+    code_points = _copy_texts(folder, sources)
+    part_units = _write_parts(folder, sources)
+    rows = _write_documents(folder, sources)
+    write_norms(folder, recipe, part_units)
+    # Parts do not say how many unknown units they have: those of dead documents are counted on.
+    unknown = min(sum(source.segment.manifest.unknown_units for source in sources), int(part_units[-1]))
+    counts = Counts(len(rows), len(part_units) - 1, int(part_units[-1]), unknown, code_points)
+    return seal(folder, recipe, counts), rows
+
+
+def _copy_units(folder: Path, sources: Sequence[Source]) -> None:
+    with ExitStack() as stack:
+        files = [stack.enter_context((folder / name).open("wb")) for name in _OF_UNITS]
+        for source in sources:
+            segment = source.segment
+            arrays = (segment.vectors, segment.scales, segment.unit_spans)
+            for piece in _pieces(segment.document_units[source.runs], _UNITS_A_PIECE):
+                for file, array in zip(files, arrays, strict=True):
+                    file.write(array[piece].tobytes())
+
+
+def _copy_texts(folder: Path, sources: Sequence[Source]) -> int:
+    with (folder / layout.TEXT).open("wb") as file:
+        writer = TextWriter(file)
+        for source in sources:
+            for piece in _pieces(source.segment.text_starts[source.runs], _CODE_POINTS_A_PIECE):
+                writer.append(source.segment.long_text(piece.start, piece.stop))
+        table = writer.finish()
+    (folder / layout.TEXT_BLOCKS).write_bytes(table.astype("<u8").tobytes())
+    return writer.code_points
+
+
+def _pieces(ranges: Int[np.ndarray, "runs 2"], longest: int) -> Iterator[slice]:
+    """Half-open ranges, cut where they are longer than one piece may be."""
+    for begin, end in ranges.tolist():
+        for start in range(begin, end, longest):
+            yield slice(start, min(start + longest, end))
+
+
+def _write_parts(folder: Path, sources: Sequence[Source]) -> Int[np.ndarray, " parts_and_one"]:
+    """Write the table of parts, and return the first unit of every part and the number of units."""
+    tables = [source.segment.part_table.filter(pa.array(source.live_parts)) for source in sources]
+    sizes = [np.diff(source.segment.part_units)[source.live_parts] for source in sources]
+    part_units = _starts(np.concatenate(sizes))
+    parts_each = np.concatenate([_parts_each(source) for source in sources])
+    columns = {
+        "document": pa.array(np.repeat(np.arange(len(parts_each)), parts_each)),
+        "first_unit": pa.array(part_units[:-1]),
+        "start": stacked(tables, "start"),
+        "end": stacked(tables, "end"),
+    }
+    write_table(folder / layout.PARTS, columns | merged_metadata(tables))
+    return part_units
+
+
+def _write_documents(folder: Path, sources: Sequence[Source]) -> list[DocumentRow]:
+    tables = [source.segment.document_table.filter(pa.array(source.live)) for source in sources]
+    lengths = [np.diff(source.segment.text_starts)[source.live] for source in sources]
+    columns = {
+        "id": stacked(tables, "id"),
+        "content_hash": stacked(tables, "content_hash"),
+        "first_part": pa.array(_starts(np.concatenate([_parts_each(source) for source in sources]))[:-1]),
+        "text_start": pa.array(_starts(np.concatenate(lengths))[:-1]),
+    }
+    write_table(folder / layout.DOCUMENTS, columns | merged_metadata(tables))
+    pairs = zip(columns["id"].to_pylist(), columns["content_hash"].to_pylist(), strict=True)
+    return [DocumentRow(id, ordinal, content_hash) for ordinal, (id, content_hash) in enumerate(pairs)]
+
+
+def _parts_each(source: Source) -> Int[np.ndarray, " live"]:
+    return np.diff(source.segment.document_parts)[source.live]
+
+
+def _starts(sizes: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows_and_one"]:
+    """Where each of several things begins that lie one behind the other, and where the last ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+_OF_UNITS = (layout.VECTORS, layout.SCALES, layout.UNIT_SPANS)

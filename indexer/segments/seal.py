@@ -1,0 +1,41 @@
+"""The last step of writing a segment: everything is forced to the disk and named, with checksums, in the manifest."""
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from indexer.segments.layout import MANIFEST
+from indexer.segments.manifest import Manifest, describe, write_manifest
+from indexer.types import Recipe, SegmentInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much a segment holds."""
+
+    documents: int
+    parts: int
+    units: int
+    unknown_units: int
+    code_points: int
+
+
+def seal(folder: Path, recipe: Recipe, counts: Counts) -> SegmentInfo:
+    """Write the manifest of a folder whose other files are complete, and sync them all."""
+    names = sorted(path.name for path in folder.iterdir())
+    files = {name: describe(folder / name) for name in names}
+    sha256 = write_manifest(folder, Manifest(recipe=recipe, files=files, **asdict(counts)))
+    for name in [*names, MANIFEST]:
+        fsync(folder / name)
+    fsync(folder)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    return SegmentInfo(folder.name, sha256, counts.documents, counts.parts, counts.units, size)
+
+
+def fsync(path: Path) -> None:
+    """Force a file, or the entries of a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,141 @@
+"""What keeps a collection small: merging segments, and removing what nothing names any more.
+
+All of it runs under the collection's lease, so that no other writer changes what is being copied. A crash at any
+moment leaves either the old generation or the new one, and files that the next sweep removes.
+"""
+
+import logging
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from indexer.catalog.leases import Lease
+from indexer.catalog.publish import publish, retire
+from indexer.catalog.retire import forget_retired
+from indexer.engine.snapshot import SegmentView, open_segment
+from indexer.errors import PurgeIncomplete, SegmentCorrupt
+from indexer.segments.folders import new_folder, settle
+from indexer.segments.manifest import damages
+from indexer.segments.merge import Source, merge
+from indexer.store import Store
+from indexer.tiers import Choice, due, everything, with_dead
+from indexer.types import LiveSegment
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Segments whose files are gone. ``waited_s`` is how long those who still read them were given."""
+
+    segments: int
+    bytes: int
+    waited_s: float
+
+
+def sweep(store: Store, held: Lease) -> None:
+    """Remove the files of segments that were retired a grace period ago, and whatever a killed job left."""
+    catalog = store.catalog
+    forget_retired(catalog, held, catalog.clock() - timedelta(seconds=store.grace_s))
+    collection = catalog.collection(held.collection)
+    live = (segment.info for segment in catalog.live(held.collection).segments)
+    named = {info.name for info in (*live, *catalog.retired(collection))}
+    for folder in store.folder(collection).glob("*/"):
+        if folder.name not in named:
+            _remove(folder)
+
+
+def merge_segments(store: Store, held: Lease, choose: Choice, stop: Callable[[], bool] = lambda: False) -> int:
+    """Merge what ``choose`` chooses until it chooses nothing, and return how many segments were replaced.
+
+    Raises ``SegmentCorrupt`` rather than copy from a segment that is damaged.
+    """
+    replaced = 0
+    while not stop() and (groups := choose(store.catalog.live(held.collection).segments)):
+        _merge_group(store, held, groups[0])
+        replaced += len(groups[0])
+    return replaced
+
+
+def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
+    """What every writer does when its work is done: merge what is due, and sweep.
+
+    A damaged segment stays as it is, and is told to the log: the writer's own work is done, and no worse for it.
+    """
+    try:
+        merge_segments(store, held, due, stop)
+    except SegmentCorrupt as error:
+        _log.warning("segments of %s were not merged: %s", held.collection, error)
+    sweep(store, held)
+
+
+def optimize(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Removed:
+    """Merge all that can be merged, and remove the old segments when the grace period is over."""
+    merge_segments(store, held, everything)
+    return _remove_retired(store, held, sleep)
+
+
+def purge(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Removed:
+    """Rewrite every segment that holds anything dead, and remove the old ones when the grace period is over.
+
+    Raises ``PurgeIncomplete`` where something is left on the disk that should be gone.
+    """
+    merge_segments(store, held, with_dead)
+    removed = _remove_retired(store, held, sleep)
+    store.catalog.database.scrub()
+    _prove(store, held)
+    return removed
+
+
+def _remove_retired(store: Store, held: Lease, sleep: Callable[[float], None]) -> Removed:
+    retired = store.catalog.retired(store.catalog.collection(held.collection))
+    waited = store.grace_s if retired else 0.0
+    if waited:
+        sleep(waited)
+    sweep(store, held)
+    return Removed(len(retired), sum(info.bytes for info in retired), waited)
+
+
+def _prove(store: Store, held: Lease) -> None:
+    """Look at the disk: segments hold live documents alone, so there must be live segments alone, without the dead."""
+    live = store.catalog.live(held.collection).segments
+    found = {folder.name for folder in store.folder(store.catalog.collection(held.collection)).glob("*/")}
+    left = sorted(found - {segment.info.name for segment in live})
+    dead = sum(len(segment.tombstones) for segment in live)
+    if left or dead:
+        raise PurgeIncomplete(
+            f"{dead} deleted documents and the folders {left} are still there",
+            hint="Nothing is lost. Run the purge again when no other job writes to the collection.",
+        )
+
+
+def _merge_group(store: Store, held: Lease, group: Sequence[LiveSegment]) -> None:
+    names = [segment.info.name for segment in group]
+    if not any(segment.live_documents for segment in group):
+        retire(store.catalog, held, names)
+        return
+    collection = store.catalog.collection(held.collection)
+    folder = store.folder(collection)
+    temporary = new_folder(folder)
+    info, rows = merge(temporary, collection.recipe, [_source(folder, segment) for segment in group])
+    info = replace(info, name=settle(temporary).name)
+    publish(store.catalog, held, info, rows, retires=names)
+
+
+def _source(folder: Path, live: LiveSegment) -> Source:
+    path, sha256 = folder / live.info.name, live.info.manifest_sha256
+    # Copied unseen, a flipped bit would get a checksum of its own, and nobody could ever find it again.
+    for damage in damages(path, sha256):
+        raise SegmentCorrupt(damage, hint="Restore the segment from a backup, or index its documents again.")
+    view = SegmentView(open_segment(path, sha256), live.tombstones)
+    return Source(view.segment, view.live_documents)
+
+
+def _remove(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        _log.warning("%s is no longer needed and could not be removed: %s", folder, error)

@@ -1,0 +1,38 @@
+"""A BERT small enough to be trained within a test, with random weights and the words of one paragraph."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import BertConfig, BertModel, BertTokenizerFast
+
+from models.training import slice as recipe
+from models.training.projection import fit_projection
+
+PROSE = "It was late, and nobody saw the cat. The door, which was green, stood open. A dog barked, and rain fell."
+
+
+def save_tiny_bert(folder: Path) -> Path:
+    words = sorted({word.strip(".,") for word in PROSE.lower().split()} | {"sat", "seen", "##s"})
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ",", ".", ":", ";", '"', *words]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
+    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
+    torch.manual_seed(7)
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=128,
+        initializer_range=0.5,
+    )
+    BertModel(config).save_pretrained(folder)
+    return folder
+
+
+def fit_briefly(patch: pytest.MonkeyPatch) -> None:
+    """Let a training end with a projection fitted in few steps to few spans: how good it is has a test of its own."""
+    patch.setattr(recipe, "_FIT_DRAWS", 2)
+    patch.setattr(recipe, "fit_projection", partial(fit_projection, steps=20))

@@ -1,0 +1,105 @@
+"""The lane of writes: one at a time, behind the searches, and upkeep that never troubles a caller."""
+
+import asyncio
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from app.documents.concurrent import ConcurrentWriting
+from app.documents.service import Deleted
+from app.search.errors import ShuttingDown
+from indexer.errors import CollectionBusy, SegmentCorrupt
+
+
+class Service:
+    """Notes what is asked of it, and on which thread."""
+
+    def __init__(self, *upkeep: bool | Exception) -> None:
+        self.calls: list[str] = []
+        self.niceness: list[int] = []
+        self._upkeep = iter(upkeep)
+
+    def delete(self, collection, ids):
+        self.calls.append(f"delete {collection}")
+        self.niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return Deleted(1, frozenset(ids))
+
+    def tidy(self, collection, stop):
+        self.calls.append(f"tidy {collection}")
+        result = next(self._upkeep, True)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+
+@pytest.fixture
+def made():
+    writers = []
+
+    def make(*upkeep):
+        service = Service(*upkeep)
+        writers.append(ConcurrentWriting(service))
+        return service, writers[-1]
+
+    yield make
+    for writer in writers:
+        writer.close()
+
+
+def delete(writing: ConcurrentWriting, *collections: str) -> None:
+    """Each is answered before the next is asked; the lane is empty at the end but for upkeep."""
+
+    async def one_by_one():
+        for collection in collections:
+            await writing.delete(collection, ["a"], 30)
+
+    asyncio.run(one_by_one())
+
+
+def test_upkeep_follows_every_write(made) -> None:
+    service, writing = made()
+    delete(writing, "one", "two", "one")
+    writing.close()
+    assert [call for call in service.calls if call.startswith("delete")] == ["delete one", "delete two", "delete one"]
+    assert service.calls[:4] == ["delete one", "tidy one", "delete two", "tidy two"]
+
+
+def test_upkeep_that_has_to_wait_is_done_later(made) -> None:
+    service, writing = made(False, True)
+    delete(writing, "one", "two")
+    writing.tidy()
+    delete(writing, "three")
+    assert service.calls.count("tidy one") == 2
+    writing.tidy()
+    delete(writing, "four")
+    assert service.calls.count("tidy one") == 2
+
+
+@pytest.mark.parametrize(("error", "again"), [(CollectionBusy("busy"), 1), (SegmentCorrupt("damaged"), 2)])
+def test_upkeep_that_fails_is_nobodys_error(made, error, again) -> None:
+    service, writing = made(error)
+    delete(writing, "one", "two")
+    writing.tidy()
+    delete(writing, "three")
+    assert service.calls.count("tidy one") == again
+
+
+def test_closing_leaves_the_upkeep_and_takes_no_more(made) -> None:
+    service, writing = made()
+    writing.close()
+    with pytest.raises(ShuttingDown):
+        delete(writing, "one")
+    assert service.calls == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere priorities belong to processes")
+def test_writes_stand_behind_searches(made) -> None:
+    service, writing = made()
+    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    delete(writing, "one")
+    assert service.niceness == [min(own + 10, 19)]
+    with ThreadPoolExecutor(1) as others:
+        assert others.submit(os.getpriority, os.PRIO_PROCESS, 0).result() == own
