@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from jaxtyping import Float
 
+from app.evaluation.bm25 import bm25_scores
 from app.evaluation.correlation import Correlations, correlations
-from app.evaluation.lexical import bm25_scores
 from app.evaluation.scoring import Scoring, Tell, setup_named, silent
 from app.evaluation.setups import SETUPS
 from app.evaluation.significance import Comparison, compare

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from app.evaluation.bm25 import Bm25
+from app.evaluation.bm25 import Bm25, bm25_scores
 
 TEXTS = ["red car red", "blue car", "red house with a blue door", "snow", "", "the of"]
 
@@ -49,3 +49,17 @@ def test_equals_stay_in_order() -> None:
 @pytest.mark.parametrize("query", ["", "the", "unheard words"])
 def test_a_query_without_a_known_word_finds_nothing(query: str) -> None:
     assert Bm25(TEXTS).best(query, 3) == []
+
+
+def test_each_query_is_scored_for_its_own_passage() -> None:
+    passages = ["red car parked outside", "red red house", "blue sky today", "green tree grows tall"]
+    queries = ["red car", "red house", "green sky", "green tree"]
+    split = [passage.split() for passage in passages]
+    expected = [by_formula(query.split(), split)[row] for row, query in enumerate(queries)]
+    np.testing.assert_allclose(bm25_scores(queries, passages), expected, rtol=1e-5)
+    assert 0 < expected[2] < expected[0]
+
+
+@pytest.mark.parametrize("query", ["", "the", "unheard words"])
+def test_a_query_without_a_word_of_the_passages_scores_nothing(query: str) -> None:
+    assert bm25_scores([query] * 2, ["red car", "blue sky"]).tolist() == [0, 0]
