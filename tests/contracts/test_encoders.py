@@ -17,7 +17,7 @@ from models.artifacts import load_artifact, save_artifact
 from models.backbones import load_backbone
 from models.encoders.base import Encoder, check_query, encode_queries, tokenize_units
 from models.encoders.registry import ENCODERS, EncoderOptions, load_encoder
-from models.encoders.slice import SliceEncoder
+from models.encoders.slice import PROJECTION, SliceEncoder
 from models.errors import BackboneMismatch, BackboneMissing, InvalidInput, SpanseekError, UnknownEncoder
 from models.packages import PACKAGES
 from models.types import Document, Part
@@ -61,7 +61,7 @@ def artifact_for(backbone: Path, folder: Path, seed: int = 3) -> Path:
     tensors = load_file(backbone / "model.safetensors")
     name = "encoder.layer.1.output.dense.weight"
     torch.manual_seed(seed)
-    changed = {name: tensors[name] + torch.randn_like(tensors[name])}
+    changed = {name: tensors[name] + torch.randn_like(tensors[name]), PROJECTION: torch.randn(16, 4)}
     save_artifact(folder, changed, {"backbone_sha256": sha256(backbone / "model.safetensors")})
     return folder
 
