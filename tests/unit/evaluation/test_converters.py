@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import shutil
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -137,9 +138,9 @@ def test_cuad_texts_are_the_published_ones_in_lines(cuad_folder: Path) -> None:
 
 def test_cuad_reads_an_unpacked_folder_alike(cuad_folder: Path, tmp_path: Path) -> None:
     packed = convert("cuad", cuad_folder)
-    with tarfile.open(cuad_folder / f"{cuad.CONTRACTS}.tar.gz") as archive:
-        archive.extractall(cuad_folder, filter="data")
-    (cuad_folder / f"{cuad.CONTRACTS}.tar.gz").unlink()
+    archive = cuad_folder / f"{cuad.CONTRACTS}.tar.gz"
+    shutil.unpack_archive(archive, cuad_folder)
+    archive.unlink()
     assert convert("cuad", cuad_folder) == packed
 
 
