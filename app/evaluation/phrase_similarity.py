@@ -80,8 +80,8 @@ def averages(figures: Mapping[str, SetFigures]) -> Figures:
     {'encoder': 0.75, 'untrained': 0.5}
     """
     return {
-        "encoder": fmean(found.encoder[found.metric] for found in figures.values()),
-        "untrained": fmean(found.untrained[found.metric] for found in figures.values()),
+        "encoder": round(fmean(found.encoder[found.metric] for found in figures.values()), 6),
+        "untrained": round(fmean(found.untrained[found.metric] for found in figures.values()), 6),
     }
 
 
@@ -103,7 +103,10 @@ def _semeval(encoder: Encoder, test: Path, training: Path) -> tuple[int, Figures
     known, asked = read_semeval(training), read_semeval(test)
     threshold = best_threshold(cosines(encoder, known), _same(known))
     scores, same = cosines(encoder, asked), _same(asked)
-    return len(asked), {"accuracy": _share((scores > threshold) == same), "auc": auc(scores[same], scores[~same])}
+    return len(asked), {
+        "accuracy": _share((scores > threshold) == same),
+        "auc": round(auc(scores[same], scores[~same]), 6),
+    }
 
 
 def _turney(encoder: Encoder, path: Path) -> tuple[int, Figures]:
@@ -128,7 +131,7 @@ def _pic(score: Callable[[Encoder, Sequence[PairInText]], Scores], encoder: Enco
     right = np.zeros(len(pairs), bool)
     for part in (half, ~half):
         right[part] = (scores[part] > best_threshold(scores[~part], same[~part])) == same[part]
-    return len(pairs), {"accuracy": _share(right), "auc": auc(scores[same], scores[~same])}
+    return len(pairs), {"accuracy": _share(right), "auc": round(auc(scores[same], scores[~same]), 6)}
 
 
 def cosines(encoder: Encoder, pairs: Sequence[PhrasePair]) -> Scores:
