@@ -1,17 +1,14 @@
 """``spanseek index``."""
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from app.cli.bounds import span_bounds
 from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json, settings_with
+from app.cli.interrupts import stop_on_interrupt
 from app.cli.progress import indexing_progress
 from app.search.encoders import Encoders
 from indexer.errors import CollectionNotFound
@@ -21,6 +18,8 @@ from models.types import SpanBounds
 if TYPE_CHECKING:
     from indexer.sources import BadRecord
     from indexer.store import Store
+
+_STOPPING = "Stopping: publishing what has been read. Press Ctrl-C again to drop it."
 
 
 def index(
@@ -50,7 +49,7 @@ def index(
         name = encoder or (made.encoder if made else settings.encoder)
         loaded = Encoders(settings.encoder_options).load(name)
         target = store.catalog.create_collection(collection, Recipe(name, loaded.fingerprint, loaded.dim, bounds))
-        with indexing_progress(records, err) as show, _stop_on_interrupt() as stop:
+        with indexing_progress(records, err) as show, stop_on_interrupt(_STOPPING) as stop:
             hooks = JobHooks(progress=show, bad_record=_report_bad_record, stop=stop.is_set)
             report = IndexJob(store, loaded, target, hooks, segment_units=settings.segment_units).run(records)
     if as_json:
@@ -76,21 +75,3 @@ def _recipe_of(store: "Store", collection: str) -> Recipe | None:
 
 def _report_bad_record(record: "BadRecord") -> None:
     err.print(f"skipped {record.where}: {record.reason}", markup=False, soft_wrap=True)
-
-
-@contextmanager
-def _stop_on_interrupt() -> Iterator[Event]:
-    """The first Ctrl-C asks the job to publish what it has and stop; the second ends it on the spot."""
-    stop = Event()
-
-    def handle(number: int, frame: object) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-        err.print("Stopping: publishing what has been read. Press Ctrl-C again to drop it.")
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield stop
-    finally:
-        signal.signal(signal.SIGINT, before)
