@@ -3,8 +3,11 @@
 All that SQLite and PostgreSQL do differently while Spanseek runs is in this file.
 """
 
-from collections.abc import Iterator, Mapping
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -40,6 +43,7 @@ _MODES: Mapping[str, Mapping[str, Mode]] = MappingProxyType(
 # WAL lets readers go on while a writer commits; FULL makes each commit survive a power cut.
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 _BUSY_SECONDS = 30.0
+_RETRY_SECONDS = 0.01
 _CONNECT_SECONDS = 5
 
 
@@ -124,8 +128,21 @@ def _make_folder(url: URL) -> None:
 def _set_pragmas(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:
     cursor = connection.cursor()
     for pragma in _PRAGMAS:
-        cursor.execute(f"PRAGMA {pragma}")
+        _patiently(partial(cursor.execute, f"PRAGMA {pragma}"))
     cursor.close()
+
+
+def _patiently(execute: Callable[[], object]) -> None:
+    """SQLite itself does not wait when several processes turn a new file to WAL at once, as each of them reads it."""
+    give_up = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            execute()
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+        time.sleep(_RETRY_SECONDS)
 
 
 def _begin(connection: Connection) -> None:
