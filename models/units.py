@@ -21,22 +21,31 @@ MAX_LENGTH = 64
 
 # UAX #29, rules WB3 to WB13, as one expression. Everything that merely extends a character (WB4) is taken
 # along, by both the word and the grapheme definition, so that a word never ends inside a grapheme.
-_EXTEND = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}\p{GCB=Extend}\p{GCB=SpacingMark}]*"
-_LETTER = rf"[\p{{WB=ALetter}}\p{{WB=Hebrew_Letter}}]{_EXTEND}"
-_DIGIT = rf"\p{{WB=Numeric}}{_EXTEND}"
-_JOINER = rf"\p{{WB=ExtendNumLet}}{_EXTEND}"
-_KATAKANA = rf"\p{{WB=Katakana}}{_EXTEND}"
-_BETWEEN_LETTERS = rf"[\p{{WB=MidLetter}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_EXTEND}"
+_EXTEND = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}\p{GCB=Extend}\p{GCB=SpacingMark}]*+"
+_LATIN = rf"\p{{WB=ALetter}}{_EXTEND}"  # and all other scripts with words, but for Hebrew
 _HEBREW = rf"\p{{WB=Hebrew_Letter}}{_EXTEND}"
-_AFTER_HEBREW = rf"\p{{WB=Single_Quote}}{_EXTEND}|\p{{WB=Double_Quote}}{_EXTEND}(?={_HEBREW})"
-_BETWEEN_DIGITS = rf"[\p{{WB=MidNum}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_EXTEND}"
-_WORD = (
-    rf"(?:{_HEBREW}(?:{_AFTER_HEBREW})"
-    rf"|{_LETTER}(?:{_BETWEEN_LETTERS}(?={_LETTER}))?"
-    rf"|{_DIGIT}(?:{_BETWEEN_DIGITS}(?={_DIGIT}))?"
-    rf"|{_JOINER})+"
+_LETTER = rf"(?:{_LATIN}|{_HEBREW})"
+_DIGIT = rf"\p{{WB=Numeric}}{_EXTEND}"
+_KATAKANA = rf"\p{{WB=Katakana}}{_EXTEND}"
+_JOINER = rf"\p{{WB=ExtendNumLet}}{_EXTEND}"
+_SINGLE_QUOTE = rf"\p{{WB=Single_Quote}}{_EXTEND}"
+_DOUBLE_QUOTE = rf"\p{{WB=Double_Quote}}{_EXTEND}"
+_INSIDE_LETTERS = rf"[\p{{WB=MidLetter}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_EXTEND}(?={_LETTER})"
+_INSIDE_DIGITS = rf"[\p{{WB=MidNum}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_EXTEND}(?={_DIGIT})"
+_LETTERS = (
+    rf"(?:{_LATIN}(?:{_INSIDE_LETTERS})?"
+    rf"|{_DIGIT}(?:{_INSIDE_DIGITS})?"
+    rf"|{_HEBREW}(?:{_INSIDE_LETTERS}|{_DOUBLE_QUOTE}(?={_HEBREW}))?(?!{_SINGLE_QUOTE}))"
 )
-_UNIT = regex.compile(rf"{_WORD}|(?:{_KATAKANA}|{_JOINER})+|(?!\s)\X", regex.V1)
+# A Hebrew word may end in a single quote, and then nothing joins on.
+_LAST_HEBREW = rf"{_HEBREW}{_SINGLE_QUOTE}"
+# Letters and Katakana break where they meet, but for joiners (underscores) between them.
+_RUN = rf"(?:{_LETTERS}++(?:{_LAST_HEBREW})?|{_LAST_HEBREW}|(?:{_KATAKANA})++)"
+_JOINERS = rf"(?:{_JOINER})++"
+_JOINED = rf"(?<!{_SINGLE_QUOTE}){_JOINERS}"
+_WORD = rf"(?:{_JOINERS})?{_RUN}(?:{_JOINED}{_RUN})*+(?:{_JOINED})?|{_JOINERS}"
+# Most words are plain letters before a space; saying so first makes splitting twice as fast.
+_UNIT = regex.compile(rf"[A-Za-z]++(?= )|{_WORD}|(?!\s)\X", regex.V1)
 _GRAPHEME = regex.compile(r"\X", regex.V1)
 _SPAN = methodcaller("span")
 

@@ -1,6 +1,6 @@
 """From scores to the wanted spans: overlap suppression, grouping, order. Shared by all engines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 from indexer.engine.base import ScoredSpan
 from indexer.engine.snapshot import Place, SegmentView
-from indexer.engine.wanted import Grouping, Selection
+from indexer.engine.wanted import Selection
 from models.ops.suppression import non_overlapping
 from models.types import UnitSpan
 
@@ -36,48 +36,26 @@ def _choose_in_segment(spans: ExactSpans, wanted: Selection) -> list[ScoredSpan]
     order = np.lexsort((spans.ends, spans.starts, -spans.cosines))
     if wanted.floor is not None:
         order = order[spans.cosines[order] >= wanted.floor]
-    parts = np.searchsorted(spans.view.segment.part_units, spans.starts[order], side="right") - 1
-    kept = _SURVIVORS[wanted.group_by](spans, order, parts)
-    kept = kept[np.argsort(-spans.cosines[order[kept]], kind="stable")]
-    return [_scored(spans, int(order[row]), int(parts[row])) for row in _with_ties(spans, order, kept, wanted.top_k)]
+    starts, ends = spans.starts[order], spans.ends[order]
+    parts = np.searchsorted(spans.view.segment.part_units, starts, side="right") - 1
+    if wanted.group_by == "span":
+        # Spans never cross parts, so suppression over the whole segment is suppression within each part.
+        survivors = non_overlapping(zip(starts.tolist(), ends.tolist(), strict=True))
+    else:
+        groups = parts if wanted.group_by == "part" else spans.view.segment.part_document[parts]
+        survivors = iter(np.sort(np.unique(groups, return_index=True)[1]).tolist())
+    rows = _first(survivors, spans.cosines[order], wanted.top_k)
+    return [_scored(spans, int(order[row]), int(parts[row])) for row in rows]
 
 
-def _with_ties(
-    spans: ExactSpans, order: Int[np.ndarray, " rows"], kept: Int[np.ndarray, " kept"], top_k: int
-) -> Int[np.ndarray, " first"]:
+def _first(rows: Iterable[int], cosines: Float[np.ndarray, " rows"], top_k: int) -> list[int]:
     """The first ``top_k`` rows, and those that tie with the last: document ids, not rows, decide between them."""
-    if len(kept) <= top_k:
-        return kept
-    last = spans.cosines[order[kept[top_k - 1]]]
-    return kept[spans.cosines[order[kept]] >= last]
-
-
-def _best_apart(
-    spans: ExactSpans, order: Int[np.ndarray, " rows"], parts: Int[np.ndarray, " rows"]
-) -> Int[np.ndarray, " kept"]:
-    # Spans never cross parts, so suppression over the whole segment is suppression within each part.
-    pairs = list(zip(spans.starts[order].tolist(), spans.ends[order].tolist(), strict=True))
-    return np.array(non_overlapping(pairs), np.int64)
-
-
-def _best_of_part(
-    spans: ExactSpans, order: Int[np.ndarray, " rows"], parts: Int[np.ndarray, " rows"]
-) -> Int[np.ndarray, " kept"]:
-    return np.unique(parts, return_index=True)[1]
-
-
-def _best_of_document(
-    spans: ExactSpans, order: Int[np.ndarray, " rows"], parts: Int[np.ndarray, " rows"]
-) -> Int[np.ndarray, " kept"]:
-    return np.unique(spans.view.segment.part_document[parts], return_index=True)[1]
-
-
-_Survivors = Callable[[ExactSpans, Int[np.ndarray, " rows"], Int[np.ndarray, " rows"]], Int[np.ndarray, " kept"]]
-_SURVIVORS: dict[Grouping, _Survivors] = {
-    "span": _best_apart,
-    "part": _best_of_part,
-    "document": _best_of_document,
-}
+    kept: list[int] = []
+    for row in rows:
+        if len(kept) >= top_k and cosines[row] < cosines[kept[-1]]:
+            break
+        kept.append(row)
+    return kept
 
 
 def _scored(spans: ExactSpans, row: int, part: int) -> ScoredSpan:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import punctuation
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from models.types import CharSpan, SpanBounds, UnitSpan
 
 _WORDS_ALONE = range(2, 25)
 _WORD = re.compile(r"[a-z]{4,}")
+_READABLE = re.compile(r"\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class Draw:
     contexts: list[Sample]
     scores: list[float]
     others: list[Sample]
+    short: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class Shape:
     set_in_context: int = 8
     plain: int = 4
     alone: int = 4
+    short: int = 64
 
 
 def read_texts(folder: Path, excluded: Sequence[str]) -> Texts:
@@ -124,6 +128,7 @@ def draw(texts: Texts, shape: Shape, seed: int, step: int) -> Draw:
         contexts=[set_in_context(phrase, _context_for(phrase, texts, rng), rng) for _, phrase in swapped],
         scores=[pair.score for pair in pairs],
         others=others,
+        short=[_few_words(texts, rng) for _ in range(shape.short)],
     )
 
 
@@ -135,8 +140,16 @@ def _phrase(texts: Texts, rng: random.Random) -> str:
     """A short text: mostly from the sets of short texts, if there are any, else a run of words of some prose."""
     if rng.random() < 0.6 and texts.phrases:
         return rng.choice(texts.phrases[rng.choice(sorted(texts.phrases))])
-    words = _context(texts, rng).split()
-    length = rng.randint(2, 14)
+    return _run_of(_context(texts, rng).split(), rng.randint(2, 14), rng)
+
+
+def _few_words(texts: Texts, rng: random.Random) -> str:
+    """One to four words of some prose, as people look up terms and names: without the sentence's punctuation."""
+    words = [word for word in _context(texts, rng).split() if _READABLE.search(word)]
+    return _run_of(words, rng.randint(1, 4), rng).strip(punctuation)
+
+
+def _run_of(words: Sequence[str], length: int, rng: random.Random) -> str:
     begin = rng.randint(0, max(0, len(words) - length))
     return " ".join(words[begin : begin + length])
 

@@ -34,7 +34,8 @@ POSITIVE = 0.7  # graded pairs from here on are matches for the paper's loss
 class ReadDraw:
     """The texts of a draw as vectors: units in context, the spans drawn, and what the frozen backbone makes of these.
 
-    Texts are the queries, their contexts, and others; of a query one span is drawn, of any other text ``per_text``.
+    Texts are the queries, their contexts, others, and short ones. Of queries and short texts the one span is the whole,
+    of any other text ``per_text`` spans are drawn.
     """
 
     units: Float[Tensor, "texts units dim"]
@@ -57,12 +58,13 @@ def read_draw(student: Backbone, teacher: Backbone, drawn: Draw, config: SliceCo
     samples = [
         *((query, CharSpan(0, len(query))) for query in drawn.queries),
         *((sample.text, sample.phrase) for sample in (*drawn.contexts, *drawn.others)),
+        *((text, CharSpan(0, len(text))) for text in drawn.short),
     ]
+    wanted = [1] * count + [config.spans] * (len(drawn.contexts) + len(drawn.others)) + [1] * len(drawn.short)
     joined = first_windows(student, [text for text, _ in samples])
     where, texts = [], []
     for number, ((text, phrase), of_text) in enumerate(zip(samples, joined, strict=True)):
-        wanted = 1 if number < count else config.spans
-        for span in draw_spans(of_text, phrase, wanted, config.bounds, rng):
+        for span in draw_spans(of_text, phrase, wanted[number], config.bounds, rng):
             where.append((number, span.start, span.end))
             texts.append(text[of_text.spans[span.start, 0] : of_text.spans[span.end - 1, 1]])
     vectors, counts = unit_vectors(student, joined)

@@ -36,6 +36,6 @@ def config(backbone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S
         backbone=str(backbone),
         device="cpu",
         save_every=4,
-        shape=Shape(pairs=3, set_in_context=1, plain=1, alone=1),
+        shape=Shape(pairs=3, set_in_context=1, plain=1, alone=1, short=2),
         schedule=Schedule(steps=8, rate=1e-3),
     )

@@ -39,10 +39,18 @@ def test_spans_lie_in_the_text_and_begin_with_the_phrase(seed: int) -> None:
 
 
 def test_a_step_is_drawn_alike_every_time_and_steps_differ() -> None:
-    shape = Shape(pairs=3, set_in_context=2, plain=2, alone=2)
+    shape = Shape(pairs=3, set_in_context=2, plain=2, alone=2, short=3)
     assert draw(TEXTS, shape, 13, 5) == draw(TEXTS, shape, 13, 5)
     assert draw(TEXTS, shape, 13, 5) != draw(TEXTS, shape, 13, 6)
     assert draw(TEXTS, shape, 13, 5) != draw(TEXTS, shape, 14, 5)
+
+
+def test_short_texts_are_one_to_four_words_of_prose_without_its_punctuation() -> None:
+    short = draw(TEXTS, Shape(short=200), 13, 5).short
+    prose = " ".join(text for texts in TEXTS.prose.values() for text in texts)
+    assert len(short) == 200
+    assert {len(text.split()) for text in short} == {1, 2, 3, 4}
+    assert all(text in prose and text == text.strip(".,;: ") for text in short)
 
 
 def test_contexts_of_the_same_topic_are_found_by_word() -> None:
