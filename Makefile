@@ -21,8 +21,9 @@ run: setup
 	$(BIN)/spanseek index --collection sample --source samples/documents --min-span 5
 	$(BIN)/spanseek serve
 
+# Two processes, each of one thread: threads that wait for each other's cores would take longer.
 test: setup
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check
