@@ -11,6 +11,8 @@ from indexer.types import Collection
 
 # Longer than it takes to open a snapshot after reading in the catalog what is live.
 GRACE_S = 10.0
+# Units from which on a collection is too large to scan.
+CANDIDATES_FROM = 8_000_000
 # How old a snapshot may be before the catalog is asked for a newer generation.
 FRESH_S = 0.25
 
@@ -18,7 +20,8 @@ FRESH_S = 0.25
 class Store:
     """Opens snapshots, and opens the next one soon after a new generation is published.
 
-    ``grace_s`` is how long the files of retired segments are kept for those who are about to open them.
+    ``grace_s`` is how long the files of retired segments are kept for those who are about to open them. Of collections
+    of ``candidates_from`` units and more, large segments get windows, which say where to look.
     """
 
     def __init__(
@@ -27,11 +30,13 @@ class Store:
         catalog: Catalog,
         *,
         grace_s: float = GRACE_S,
+        candidates_from: int = CANDIDATES_FROM,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.data_dir = data_dir
         self.catalog = catalog
         self.grace_s = grace_s
+        self.candidates_from = candidates_from
         self._clock = clock
         self._snapshots: dict[str, tuple[Snapshot, float]] = {}
         self._lock = Lock()
