@@ -1,6 +1,6 @@
 """All spans of a corpus with their vectors, as engines need them that know nothing of spans."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
@@ -71,6 +71,32 @@ def drop_overlaps(spans: Int[np.ndarray, "spans 2"], most: int) -> Int[np.ndarra
             if len(kept) == most:
                 break
     return np.array(kept, np.int64).reshape(-1, 2)
+
+
+# Spans asked for at first. Most of the best ones overlap each other.
+_FIRST = 256
+
+
+def best_spans(
+    nearest: Callable[[Float32[np.ndarray, "queries dim"], int], Int[np.ndarray, "queries count"]],
+    spans: Int[np.ndarray, "spans 2"],
+    queries: Float32[np.ndarray, "queries dim"],
+    most: int,
+    count: int = _FIRST,
+) -> list[Int[np.ndarray, "kept 2"]]:
+    """For every query its first ``most`` spans that do not overlap, from an index that knows nothing of overlaps.
+
+    ``nearest`` yields the rows of so many spans, best first, and -1 where it has no more. Where too few are left
+    without overlaps, four times as many are asked for.
+    """
+    count = min(count, len(spans))
+    kept = [drop_overlaps(spans[row[row >= 0]], most) for row in nearest(queries, count)]
+    short = [number for number, of_query in enumerate(kept) if len(of_query) < most]
+    if short and count < len(spans):
+        again = best_spans(nearest, spans, queries[short], most, 4 * count)
+        for number, of_query in zip(short, again, strict=True):
+            kept[number] = of_query
+    return kept
 
 
 def span_cosine(case: Case, query: Float32[np.ndarray, " dim"], start: int, end: int) -> float:

@@ -10,12 +10,9 @@ from jaxtyping import Float32, Int
 
 from benchmarks.case import TOP_K, Case, Queries
 from benchmarks.engines.base import Answers, Refused, folder_size
-from benchmarks.spans import count_spans, drop_overlaps, span_vectors
+from benchmarks.spans import best_spans, count_spans, span_vectors
 
 _INDEX, _SPANS = "spans.faiss", "spans.npy"
-# Spans asked for at first. Most of the best ones overlap each other; four times as many are asked for where too few
-# are left without those.
-_FIRST = 256
 
 
 class _FaissSpans(ABC):
@@ -52,21 +49,14 @@ class _FaissSpans(ABC):
 
     def search(self, queries: Queries) -> list[Answers]:
         """The best spans that do not overlap."""
-        return self._search(queries.vectors, min(_FIRST, self._index.ntotal))
+        return best_spans(self._nearest, self._spans, queries.vectors, TOP_K)
 
     def size(self, folder: Path) -> int:
         """The index and the table of spans."""
         return folder_size(folder)
 
-    def _search(self, queries: Float32[np.ndarray, "queries dim"], count: int) -> list[Answers]:
-        rows = self._index.search(queries, count)[1]
-        kept = [drop_overlaps(self._spans[row[row >= 0]], TOP_K) for row in rows]
-        short = [number for number, spans in enumerate(kept) if len(spans) < TOP_K]
-        if short and count < self._index.ntotal:
-            again = self._search(queries[short], min(4 * count, self._index.ntotal))
-            for number, spans in zip(short, again, strict=True):
-                kept[number] = spans
-        return kept
+    def _nearest(self, queries: Float32[np.ndarray, "queries dim"], count: int) -> Int[np.ndarray, "queries count"]:
+        return self._index.search(queries, count)[1]
 
     def _check_memory(self, case: Case, spans: int) -> None:
         needed = spans * (case.info.dim * self.bytes_per_value + self.bytes_per_span)

@@ -3,17 +3,15 @@
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float32, Int
 from turbovec import TurboQuantIndex
 
 from benchmarks.case import TOP_K, Case, Queries
 from benchmarks.engines.base import Answers, Refused, folder_size
-from benchmarks.spans import count_spans, drop_overlaps, span_vectors
+from benchmarks.spans import best_spans, count_spans, span_vectors
 
 _INDEX, _SPANS = "spans.tv", "spans.npy"
 _BITS = 4
-# Spans asked for: most of the best ones overlap each other.
-_COUNT = 256
 
 
 class Turbo:
@@ -42,10 +40,11 @@ class Turbo:
 
     def search(self, queries: Queries) -> list[Answers]:
         """The best spans that do not overlap."""
-        count = min(_COUNT, len(self._spans))
-        rows = self._index.search(np.ascontiguousarray(queries.vectors), k=count)[1].astype(np.int64)
-        return [drop_overlaps(self._spans[row], TOP_K) for row in rows]
+        return best_spans(self._nearest, self._spans, queries.vectors, TOP_K)
 
     def size(self, folder: Path) -> int:
         """The index and the table of spans."""
         return folder_size(folder)
+
+    def _nearest(self, queries: Float32[np.ndarray, "queries dim"], count: int) -> Int[np.ndarray, "queries count"]:
+        return self._index.search(np.ascontiguousarray(queries), k=count)[1].astype(np.int64)
