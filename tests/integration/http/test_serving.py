@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from app.serving import AddressUnavailable, KeysRequired, refuse_open_doors, serve
+from app.serving import AddressUnavailable, KeysRequired, listen, refuse_open_doors, serve
 from indexer.catalog.repository import Catalog
 from indexer.errors import CatalogNotInitialised, CatalogUnavailable
 from models.errors import BackboneMissing, InvalidInput
@@ -54,3 +54,10 @@ def test_a_port_that_is_taken(settings) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(AddressUnavailable, match=str(port)):
             serve(settings.model_copy(update={"port": port}))
+
+
+def test_an_answer_in_two_packets_does_not_wait_for_the_client_to_acknowledge_the_first() -> None:
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
