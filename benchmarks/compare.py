@@ -136,6 +136,10 @@ def _working_folder(given: str | None) -> Iterator[Path]:
 
 def run(options: Options) -> None:
     """Compare, and show it as asked for."""
+    if options.units and not options.source:
+        raise InvalidInput(
+            "There is nothing to index.", hint="Name a collection or a file with --source.", field="source"
+        )
     earlier = [result for path in options.results for result in read_results(Path(path))]
     results = compare(options) if options.units else []
     if not earlier and not results:

@@ -12,8 +12,8 @@ _STARTS, _QUERIES = 8192, 50
 _PASSAGES = 32
 # Starts that yield one maximum. A span of at most 64 units cannot touch two blocks that are not neighbours.
 _BLOCK = 256
-# More than the rounding errors of a cosine.
-_SLACK = 1e-6
+# More than the rounding errors of a cosine, and so many digits that these do not decide the order of equals.
+_SLACK, _DIGITS = 1e-6, 9
 
 
 class _Best:
@@ -56,7 +56,7 @@ class _Best:
         for row in np.flatnonzero(inverse).tolist():
             length = row + shortest
             cosine = float((sums[start + length] - sums[start]) * inverse[row])
-            self._found[owner].append((-cosine, begin + start, begin + start + length))
+            self._found[owner].append((-round(cosine, _DIGITS), begin + start, begin + start + length))
 
     def _note_peaks(self, best: Float[np.ndarray, "starts queries"]) -> None:
         peaks = np.maximum.reduceat(best, np.arange(0, len(best), _BLOCK))
