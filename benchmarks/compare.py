@@ -22,7 +22,7 @@ from benchmarks.engines.registry import EngineEntry, entries
 from benchmarks.plots import save_plot
 from benchmarks.prepare import Plan, make_cases
 from benchmarks.processes import EngineSkipped, python_of, run_module
-from benchmarks.report import as_markdown, read_results, rich_table
+from benchmarks.report import as_markdown, notes, read_results, rich_table
 from benchmarks.rows import Judge, Row, batch_ms_per_query, percentile
 from benchmarks.worker import Measured
 from models.errors import InvalidInput, SpanseekError
@@ -152,6 +152,8 @@ def run(options: Options) -> None:
         print_json(results)
     elif not options.table:
         out.print(rich_table(earlier + results))
+        for note in notes(earlier + results):
+            out.print(note, markup=False)
 
 
 def _options(line: str) -> Options:

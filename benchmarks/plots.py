@@ -22,7 +22,7 @@ def series(results: Sequence[Result], key: str) -> dict[str, list[tuple[int, flo
 
 
 def save_plot(path: Path, results: Sequence[Result]) -> None:
-    """Both axes are logarithmic: what costs in proportion to the corpus rises at 45 degrees."""
+    """Both axes are logarithmic: a cost in proportion to the corpus rises by a decade a decade."""
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     panels = (("p50_ms", "median ms for one query"), ("bytes_per_unit", "bytes per unit"))
     for place, (key, label) in enumerate(panels, start=1):

@@ -83,15 +83,23 @@ def test_a_row_has_the_promised_keys_and_is_json() -> None:
     assert Row("lancedb", 10, skipped="no").as_json().keys() == row.as_json().keys()
 
 
-def test_tables_have_a_cell_for_every_heading() -> None:
-    done, skipped = Row("scan", 10, recall_at_10=1.0, p50_ms=0.5).as_json(), Row("b", 10, skipped="absent").as_json()
-    assert len(cells(done)) == len(cells(skipped)) == len(headings())
-    assert cells(done)[:3] == ["scan", "10", "1.000"]
-    assert cells(skipped)[-1] == "absent"
-    lines = as_markdown([READ, done, skipped]).splitlines()
-    assert len({line.count("|") for line in lines[:4]}) == 1
-    assert lines[-1] == ("10 units: 2 threads read the vectors in 2.00 ms (40.0 GB/s), one in 3.00 ms (20.0 GB/s).")
-    assert rich_table([READ, done, skipped]).row_count == 2
+@pytest.mark.parametrize("short", [False, True])
+def test_tables_have_a_cell_for_every_heading(short) -> None:
+    found = cells(Row("scan", 10, recall_at_10=1.0, p50_ms=0.5).as_json(), short=short)
+    assert found[:3] == ["scan", "10", "1.000"]
+    assert len(found) == len(headings(short=short))
+
+
+def test_tables_show_engines_and_their_notes_say_what_was_skipped() -> None:
+    results = [READ, Row("scan", 10, p50_ms=0.5).as_json(), Row("lancedb", 10, skipped="absent").as_json()]
+    lines = as_markdown(results).splitlines()
+    assert [line.split("|")[1].strip() for line in lines[:3]] == ["engine", "---", "scan"]
+    assert len({line.count("|") for line in lines[:3]}) == 1
+    assert lines[4:] == [
+        "- 10 units: 2 threads read the vectors in 2.00 ms (40.0 GB/s), one in 3.00 ms (20.0 GB/s).",
+        "- lancedb, 10 units: absent.",
+    ]
+    assert rich_table(results).row_count == 1
 
 
 def test_results_are_the_last_line_of_a_file(tmp_path) -> None:
