@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.case import StoredVectors
 from benchmarks.engines.scan import SEGMENTS, open_segments
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Snapshot
 from indexer.segments import layout
 from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment
@@ -62,11 +62,6 @@ def stored_vectors(segments: Sequence[Segment]) -> tuple[StoredVectors, ...]:
         )
         for segment in segments
     )
-
-
-def snapshot_of(segments: Sequence[Segment]) -> Snapshot:
-    """A snapshot of segments of which every document lives."""
-    return Snapshot(1, segments[0].recipe, [SegmentView(segment, np.zeros(0, np.int64)) for segment in segments])
 
 
 def _with_documents(sources: Sequence[Source]) -> tuple[Source, ...]:

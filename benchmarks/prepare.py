@@ -3,13 +3,13 @@
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from app.composition import open_store
+from app.cli.console import checked_store
 from app.evaluation.scratch import scratch_store
 from app.search.encoders import Encoders
 from app.settings import Settings
@@ -48,8 +48,7 @@ def opened(source: str, settings: Settings, encoders: Encoders) -> Iterator[Snap
             IndexJob(store, encoder, store.catalog.create_collection(_COLLECTION, recipe)).run(Source(Path(source)))
             yield store.snapshot(_COLLECTION)
     else:
-        store = open_store(settings)
-        with closing(store.catalog):
+        with checked_store(settings) as store:
             yield store.snapshot(source)
 
 
@@ -73,6 +72,7 @@ def _made_of(plan: Plan, snapshot: Snapshot, units: int, largest: int) -> dict[s
     return {
         "source": plan.source,
         "segments": ",".join(view.segment.folder.name for view in snapshot.views),
+        "generation": snapshot.generation,
         "fingerprint": snapshot.recipe.fingerprint,
         "units": units,
         "queries_beyond": largest,

@@ -19,7 +19,7 @@ _ROOT = Path(app.__file__).parents[1]
 def bench(
     source: Annotated[str, typer.Option(help="An indexed collection, or a file or folder to index first.")] = "",
     units: Annotated[
-        list[str] | None, typer.Option(help="How many units to search, as 200000 or 2e5; repeat for several sizes.")
+        list[str] | None, typer.Option(help="How many units to search, as 200000 or 2e5; commas between several.")
     ] = None,
     engines: Annotated[str, typer.Option(help="Engines, joined by commas, or all.")] = "all",
     queries: Annotated[int, typer.Option(min=1, help="How many phrases to ask.")] = 500,
@@ -49,7 +49,7 @@ def bench(
         )
     options = {
         "source": source,
-        "units": [_count(given) for given in units or ()],
+        "units": [_count(size) for given in units or () for size in given.split(",")],
         "engines": engines,
         "queries": queries,
         "seed": seed,

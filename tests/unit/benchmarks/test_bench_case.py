@@ -1,22 +1,29 @@
 """The corpus, the queries and the exact answers that engines are measured on."""
 
-import json
-from contextlib import nullcontext
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from app.cli.console import checked_store
+from app.settings import Settings
 from benchmarks import exact, passages
 from benchmarks.case import TOP_K
-from benchmarks.corpus import snapshot_of
 from benchmarks.engines.scan import open_segments
 from benchmarks.exact import exact_spans, maxsim
 from benchmarks.phrases import LONGEST, SHORTEST, one_line, sample_phrases
 from benchmarks.prepare import Plan, make_cases
 from benchmarks.spans import count_spans, span_cosine, span_vectors
-from indexer.segments.merge import Source
+from indexer.catalog.leases import lease
+from indexer.catalog.publish import remove
+from indexer.catalog.schema import upgrade
+from indexer.errors import CollectionNotFound
+from indexer.pipeline import IndexJob
+from indexer.segments.merge import Source as Segments
+from indexer.sources import Source
+from indexer.types import Recipe
 from models import units
+from models.encoders.registry import load_encoder
 from models.errors import InvalidInput
 from models.ops.quantization import dequantize
 from tests.reference import RefPart, greedy, part_hits
@@ -28,8 +35,12 @@ def text_of(case) -> str:
     return "\n".join(segment.long_text(0, segment.manifest.code_points) for segment in segments)
 
 
-def all_live(case) -> list[Source]:
-    return [Source(each, np.ones(each.manifest.documents, bool)) for each in open_segments(case.folder)]
+def ids_of(case) -> list[str]:
+    return [id for segment in open_segments(case.folder) for id in segment.document_table.column("id").to_pylist()]
+
+
+def all_live(case) -> list[Segments]:
+    return [Segments(each, np.ones(each.manifest.documents, bool)) for each in open_segments(case.folder)]
 
 
 def best_by_hand(case, query: np.ndarray) -> list[tuple[float, int, int]]:
@@ -47,15 +58,13 @@ def test_a_corpus_is_the_first_whole_documents(small) -> None:
     assert small.info.units == small.document_units[-1] == 600
     assert len(small.document_units) == 11
     assert len(small.part_units) == 31
-    ids = [id for segment in open_segments(small.folder) for id in segment.document_table.column("id").to_pylist()]
-    assert ids == [f"d{number}" for number in range(10)]
+    assert ids_of(small) == [f"d{number}" for number in range(10)]
 
 
 def test_segments_have_about_the_wanted_size_and_follow_each_other(segmented) -> None:
     segments = open_segments(segmented.folder)
     assert [segment.manifest.units for segment in segments] == [300] * 6
-    ids = [id for segment in segments for id in segment.document_table.column("id").to_pylist()]
-    assert ids == [f"d{number}" for number in range(30)]
+    assert ids_of(segmented) == [f"d{number}" for number in range(30)]
     assert np.diff(segmented.part_units).tolist() == [20] * 90
 
 
@@ -156,18 +165,42 @@ def test_passages_have_the_texts_of_their_units(segmented) -> None:
     assert "".join("".join(texts).split()) == "".join(text_of(segmented).split())
 
 
-def test_a_case_is_used_again(tmp_path, plain_settings, monkeypatch) -> None:
-    source = str(write_source(tmp_path / "source.ndjson", 12))
-    settings = plain_settings.model_copy(update={"data_dir": tmp_path})
-    (kept,) = make_cases(Plan(source, (300,), queries=3), settings, tmp_path / "work")
-    stored = json.loads((kept.folder / "case.json").read_text("utf-8"))
-    snapshot = snapshot_of(open_segments(kept.folder))
-    plan = Plan("calls", (120,), queries=2)
-    monkeypatch.setattr("benchmarks.prepare.opened", lambda *_: nullcontext(snapshot))
-    (first,) = make_cases(plan, settings, tmp_path / "again")
-    changed = first.folder.stat().st_mtime_ns
-    (second,) = make_cases(plan, settings, tmp_path / "again")
-    assert second.folder.stat().st_mtime_ns == changed
-    assert stored["made_of"]["queries"] == 3
-    (third,) = make_cases(Plan("calls", (120,), queries=4), settings, tmp_path / "again")
+@pytest.fixture
+def indexed(tmp_path, plain_settings) -> Settings:
+    """A data folder with the collection ``calls`` of twelve documents, the second of which was deleted."""
+    settings = plain_settings.model_copy(update={"data_dir": tmp_path / "data"})
+    settings.data_dir.mkdir()
+    upgrade(settings.catalog_url)
+    encoder = load_encoder("hashing")
+    with checked_store(settings) as store:
+        collection = store.catalog.create_collection("calls", Recipe("hashing", encoder.fingerprint, encoder.dim))
+        IndexJob(store, encoder, collection).run(Source(write_source(tmp_path / "source.ndjson", 12)))
+        with lease(store.catalog, "calls") as held:
+            remove(store.catalog, held, ["d1"])
+    return settings
+
+
+def test_a_collection_is_a_source_without_what_was_deleted(indexed, tmp_path) -> None:
+    (case,) = make_cases(Plan("calls", (180,), queries=3), indexed, tmp_path / "work")
+    assert ids_of(case) == ["d0", "d2", "d3"]
+    assert case.document_units.tolist() == [0, 60, 120, 180]
+
+
+def test_a_case_is_used_again_if_nothing_has_changed(indexed, tmp_path) -> None:
+    plan = Plan("calls", (180,), queries=3)
+    (first,) = make_cases(plan, indexed, tmp_path / "work")
+    made = (first.folder / "case.json").stat().st_mtime_ns
+    (second,) = make_cases(plan, indexed, tmp_path / "work")
+    assert (second.folder / "case.json").stat().st_mtime_ns == made
+    (third,) = make_cases(Plan("calls", (180,), queries=4), indexed, tmp_path / "work")
+    assert (third.folder / "case.json").stat().st_mtime_ns != made
     assert len(third.queries) == 4
+    with checked_store(indexed) as store, lease(store.catalog, "calls") as held:
+        remove(store.catalog, held, ["d0"])
+    (fourth,) = make_cases(plan, indexed, tmp_path / "work")
+    assert "d0" not in ids_of(fourth)
+
+
+def test_a_collection_that_is_not_there(indexed, tmp_path) -> None:
+    with pytest.raises(CollectionNotFound, match="no collection 'mails'"):
+        list(make_cases(Plan("mails", (180,)), indexed, tmp_path / "work"))

@@ -4,13 +4,17 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from app.cli import cli
+from app.cli.bench import bench
 from benchmarks import compare as comparing
 from benchmarks.bandwidth import read_ms
 from benchmarks.case import Case
@@ -188,6 +192,17 @@ def test_nothing_to_do_is_an_error() -> None:
         run(Options("calls", ()))
     with pytest.raises(InvalidInput, match="nothing to index"):
         run(Options("", (100,)))
+
+
+def test_the_command_hands_all_its_options_on() -> None:
+    assert list(signature(bench).parameters) == [field.name for field in fields(Options)]
+
+
+def test_sizes_are_numbers() -> None:
+    for given in ("many", "0", "-5", "inf", "1e5,"):
+        done = CliRunner().invoke(cli, ["bench", "--source", "calls", "--units", given])
+        assert done.exit_code == 2, given
+        assert "no number of units" in done.stderr
 
 
 def test_the_command_says_what_is_wrong(tmp_path) -> None:
