@@ -73,7 +73,11 @@ class Flat(_FaissSpans):
     bytes_per_value = 4
 
     def _empty(self, case: Case, spans: int) -> faiss.Index:
-        return faiss.IndexFlatIP(case.info.dim)
+        index = faiss.IndexFlatIP(case.info.dim)
+        # Room for all at once: while it grows, FAISS holds everything twice.
+        index.codes.resize(spans * case.info.dim * self.bytes_per_value)
+        index.codes.resize(0)
+        return index
 
 
 class Ivf(_FaissSpans):
