@@ -31,6 +31,9 @@ class EngineEntry:
 _ENTRIES = (
     EngineEntry("scan", "spans", "our exact scan of int8 units", "benchmarks.engines.scan", "Scan"),
     EngineEntry(
+        "candidates", "spans", "our windows in FAISS, then an exact scan", "benchmarks.engines.scan", "Candidates"
+    ),
+    EngineEntry(
         "faiss_flat_spans", "spans", "FAISS IndexFlatIP, every span's vector", "benchmarks.engines.faiss_spans", "Flat"
     ),
     EngineEntry(

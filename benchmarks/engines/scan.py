@@ -1,18 +1,21 @@
-"""Our own engine: the exact scan over segments."""
+"""Our own engines: the exact scan over segments, and the scan of the blocks in which candidates lie."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.case import TOP_K, Case, Queries
 from benchmarks.engines.base import Answers
-from indexer.engine.base import ScoredSpan
+from indexer.ann.candidates import CandidateEngine
+from indexer.ann.windows import write_windows
+from indexer.engine.base import Engine, ScoredSpan
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.engine.wanted import Selection
 from indexer.segments import layout
-from indexer.segments.merge import Source, merge
+from indexer.segments.merge import Derive, Source, merge
 from indexer.segments.reader import Segment
 
 SEGMENTS = "segments.json"
@@ -22,13 +25,15 @@ class Scan:
     """Building writes the segments anew from their stored vectors: only the encoder's work is left out."""
 
     def __init__(self, memory_limit: int) -> None:
-        self._engine = ScanEngine()
+        self._engine: Engine = ScanEngine()
+        self._more: Sequence[Derive] = ()
 
     def build(self, case: Case, folder: Path) -> None:
         """Write segments with their inverse norms."""
         written = {}
         for segment in open_segments(case.folder):
-            info, _ = merge(folder / segment.folder.name, segment.recipe, [Source(segment, _all_documents(segment))])
+            source = Source(segment, _all_documents(segment))
+            info, _ = merge(folder / segment.folder.name, segment.recipe, [source], self._more)
             written[info.name] = info.manifest_sha256
         (folder / SEGMENTS).write_text(json.dumps(written), "utf-8")
 
@@ -54,6 +59,15 @@ class Scan:
         firsts = [self._first[span.document_id] for span in spans]
         ranges = [(first + span.units.start, first + span.units.end) for first, span in zip(firsts, spans, strict=True)]
         return np.array(ranges, np.int64).reshape(-1, 2)
+
+
+class Candidates(Scan):
+    """The same with windows in every segment, however small."""
+
+    def __init__(self, memory_limit: int) -> None:
+        super().__init__(memory_limit)
+        self._engine = CandidateEngine(few_blocks=0)
+        self._more = [write_windows]
 
 
 def open_segments(folder: Path) -> list[Segment]:

@@ -36,7 +36,7 @@ def measured(name: str, case: Case, folder: Path) -> Any:
     return measure(ENGINES[name].make(GIB), case, folder, build=True, limit_s=60)
 
 
-@pytest.mark.parametrize("name", ["scan", "faiss_flat_spans"])
+@pytest.mark.parametrize("name", ["scan", "candidates", "faiss_flat_spans"])
 def test_exact_engines_find_all(name, segmented, tmp_path) -> None:
     found = measured(name, segmented, tmp_path / "index")
     quality = Judge(segmented).quality("spans", found.answers, reads_vectors=True)
