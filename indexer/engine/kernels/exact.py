@@ -4,10 +4,10 @@ import numpy as np
 from jaxtyping import Float32, Float64, Int, Int8
 from numba import njit, prange
 
-from indexer.engine.kernels.common import one_at_a_time
+from indexer.engine.kernels.common import FAST, one_at_a_time
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True, fastmath=FAST, cache=True)
 def _rescore(vectors, scales, starts, ends, queries, owners, cosines):  # type: ignore[no-untyped-def]
     dim = vectors.shape[1]
     for span in prange(len(starts)):
