@@ -7,6 +7,7 @@ from threading import Lock
 
 from indexer.catalog.repository import Catalog
 from indexer.engine.snapshot import Snapshot, open_snapshot
+from indexer.tunings import Tunings
 from indexer.types import Collection
 
 # Longer than it takes to open a snapshot after reading in the catalog what is live.
@@ -18,7 +19,8 @@ FRESH_S = 0.25
 class Store:
     """Opens snapshots, and opens the next one soon after a new generation is published.
 
-    ``grace_s`` is how long the files of retired segments are kept for those who are about to open them.
+    ``tunings`` has the calibrations and thresholds in force. ``grace_s`` is how long the files of retired segments
+    are kept for those who are about to open them.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class Store:
         self.data_dir = data_dir
         self.catalog = catalog
         self.grace_s = grace_s
+        self.tunings = Tunings(catalog, clock=clock)
         self._clock = clock
         self._snapshots: dict[str, tuple[Snapshot, float]] = {}
         self._lock = Lock()
