@@ -7,9 +7,11 @@ import typer
 from rich.text import Text
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
-from app.search.types import Hit, Mode, SearchAnswer, SearchRequest, ThresholdOn, answer_as_json
+from app.search.modes import Mode
+from app.search.types import Hit, SearchAnswer, SearchRequest, UsedThreshold, answer_as_json
 from app.settings import Settings
 from indexer.engine.wanted import Filter, Grouping
+from indexer.tuning import ThresholdOn
 from models.types import JsonValue
 
 
@@ -79,7 +81,16 @@ def _show(answer: SearchAnswer) -> None:
         if hit.explanation:
             units = (f"{one_line(unit.text)} {unit.contribution:+.3f}" for unit in hit.explanation.units)
             out.print(Text("       " + "  ".join(units), style="dim"), soft_wrap=True)
-    out.print(f"{len(answer.hits)} hits in {answer.took_ms:.0f} ms, generation {answer.generation}.", style="dim")
+    told = f"{len(answer.hits)} hits{_told(answer.threshold)} in {answer.took_ms:.0f} ms"
+    out.print(f"{told}, generation {answer.generation}.", style="dim")
+
+
+def _told(used: UsedThreshold) -> str:
+    """The threshold, where somebody set one."""
+    if used.value is None:
+        return ""
+    whose = "the collection's threshold" if used.source == "collection" else "the threshold"
+    return f" above {whose} of {used.value:.3f} on {used.on}"
 
 
 def _highlighted(hit: Hit) -> Text:

@@ -14,6 +14,7 @@ from app.documents.service import DocumentService
 from app.http.guard import internal_error
 from app.search.concurrent import ConcurrentSearch
 from app.search.service import SearchService
+from app.thresholds.service import ThresholdService
 from indexer.catalog import schema
 from indexer.errors import CatalogUnavailable
 from indexer.store import Store
@@ -30,6 +31,7 @@ class Makers:
     open_store: Callable[[], Store]
     make_service: Callable[[Store], SearchService]
     make_documents: Callable[[Store], DocumentService]
+    make_thresholds: Callable[[Store], ThresholdService]
     warm_up_engine: Callable[[], None]
 
 
@@ -48,6 +50,7 @@ class _Opened:
     store: Store
     search: ConcurrentSearch
     writing: ConcurrentWriting
+    thresholds: ThresholdService
 
 
 class Backend:
@@ -73,6 +76,11 @@ class Backend:
     def writing(self) -> ConcurrentWriting:
         """How documents get into them and out of them; does not block once the store is open."""
         return self._open().writing
+
+    @property
+    def thresholds(self) -> ThresholdService:
+        """What an administrator sets for them. It asks the database, so call it in threads."""
+        return self._open().thresholds
 
     def checks(self) -> Mapping[str, SpanseekError | None]:
         """What answering needs, and what is wrong with it."""
@@ -130,6 +138,7 @@ class Backend:
             store,
             ConcurrentSearch(self._makers.make_service(store), queue_limit=self.limits.queue),
             ConcurrentWriting(self._makers.make_documents(store), queue_limit=self.limits.queue),
+            self._makers.make_thresholds(store),
         )
 
 

@@ -1,4 +1,4 @@
-"""What the catalog can be asked. How it changes is in ``publish``, ``leases``, ``keys``, ``thresholds``, ``calibrations``."""
+"""What the catalog can be asked. How it changes is in the modules beside it."""
 
 import uuid
 from collections.abc import Iterable, Iterator
