@@ -15,6 +15,7 @@ CHECKED = [
     "indexer.documents",
     "indexer.encode",
     "indexer.engine.base",
+    "indexer.engine.census",
     "indexer.engine.scan",
     "indexer.engine.selection",
     "indexer.engine.snapshot",

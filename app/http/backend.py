@@ -14,6 +14,7 @@ from app.documents.service import DocumentService
 from app.http.guard import internal_error
 from app.search.concurrent import ConcurrentSearch
 from app.search.service import SearchService
+from app.thresholds.concurrent import ConcurrentThresholds
 from app.thresholds.service import ThresholdService
 from indexer.catalog import schema
 from indexer.errors import CatalogUnavailable
@@ -50,7 +51,7 @@ class _Opened:
     store: Store
     search: ConcurrentSearch
     writing: ConcurrentWriting
-    thresholds: ThresholdService
+    thresholds: ConcurrentThresholds
 
 
 class Backend:
@@ -78,8 +79,8 @@ class Backend:
         return self._open().writing
 
     @property
-    def thresholds(self) -> ThresholdService:
-        """What an administrator sets for them. It asks the database, so call it in threads."""
+    def thresholds(self) -> ConcurrentThresholds:
+        """What an administrator sets for them, and sees before; does not block once the store is open."""
         return self._open().thresholds
 
     def checks(self) -> Mapping[str, SpanseekError | None]:
@@ -120,6 +121,7 @@ class Backend:
             if self._opened is not None:
                 self._opened.search.close()
                 self._opened.writing.close()
+                self._opened.thresholds.close()
                 self._opened.store.catalog.close()
 
     def _open(self) -> _Opened:
@@ -138,7 +140,7 @@ class Backend:
             store,
             ConcurrentSearch(self._makers.make_service(store), queue_limit=self.limits.queue),
             ConcurrentWriting(self._makers.make_documents(store), queue_limit=self.limits.queue),
-            self._makers.make_thresholds(store),
+            ConcurrentThresholds(self._makers.make_thresholds(store), queue_limit=self.limits.queue),
         )
 
 

@@ -1,10 +1,12 @@
-"""What an administrator sets: thresholds. Every change holds for the next search of this process."""
+"""What an administrator sets, and sees before setting it. Every change holds for the next search of this process."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from app.search.modes import AVAILABLE, Mode, check_mode
+from app.search.service import SearchService
+from app.thresholds.preview import Preview, PreviewRequest, preview
 from indexer.catalog.thresholds import set_threshold, threshold_history, undo_threshold
 from indexer.catalog.tunings import read_tuning
 from indexer.store import Store
@@ -24,8 +26,9 @@ class TunedMode:
 class ThresholdService:
     """The thresholds of one store's collections. Raises ``CollectionNotFound`` and ``ModeUnavailable``."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, search: SearchService) -> None:
         self._store = store
+        self._search = search
 
     def thresholds(self, collection: str) -> list[TunedMode]:
         """The tuning of every mode that the collection can be searched in."""
@@ -48,6 +51,10 @@ class ThresholdService:
         """All changes of the threshold, the newest first."""
         check_mode(collection, mode)
         return threshold_history(self._store.catalog, collection, mode)
+
+    def preview(self, request: PreviewRequest) -> Preview:
+        """What a threshold would find."""
+        return preview(self._search, request)
 
     def _change(self, change: Callable[[], Result]) -> Result:
         result = change()

@@ -139,7 +139,7 @@ def test_thresholds_filters_and_groups(calls: Outcome, run: Run) -> None:
     assert run(*search, "--where", 'week="7"').json["hits"] == []
     assert len(run(*search, "--where-part", "speaker=agent").json["hits"]) == 1
     raw = run(*search, "--threshold", "0.9", "--threshold-on", "raw").json
-    assert raw["threshold"] == {"value": 0.9, "on": "raw"}
+    assert raw["threshold"] == {"value": 0.9, "on": "raw", "source": "request", "calibration": None}
     assert run(*search, "--where", "lang").code == 2
 
 
@@ -215,6 +215,27 @@ def test_optimize_and_stats(calls: Outcome, run: Run, tmp_path: Path, monkeypatc
     assert (after["bytes_live"], after["bytes_reclaimable"]) == (done["bytes_left"], 0)
     assert "0 old segments were removed" in run("optimize", "-c", "calls").out
     assert "bytes_per_unit" in run("stats", "-c", "calls").out
+
+
+def test_preview(calls: Outcome, run: Run, tmp_path: Path) -> None:
+    phrase = ("preview", "cancel my subscription", "-c", "calls")
+    plot = tmp_path / "plots" / "preview.svg"
+    found = run(*phrase, "parcel", "--threshold", "0.9", "--floor", "0.2", "--plot", str(plot), "--json").json
+    first, second = found["phrases"]
+    assert (first["documents"], first["spans"], first["with_spans"]) == (1, 1, 2)
+    assert (second["phrase"], second["documents"]) == ("parcel", 1)
+    assert "best score of a document" in plot.read_text("utf-8")
+    shown = run(*phrase, "--threshold", "0.9").out
+    assert "cancel my subscription: 2 documents" in shown
+    assert "1 of them reach 0.900 on score, in 1 spans." in shown
+    assert "1.000  just above  cancel my subscription  b [/red]" in shown
+    assert "just below" in shown
+    assert "\u2028" not in shown
+    narrowed = run(*phrase, "--where", "lang=en", "--where-part", "speaker=agent", "--json").json
+    assert narrowed["phrases"][0]["with_spans"] == 0
+    assert run(*phrase, "--plot", "preview.exe").code == 1
+    assert run(*phrase, "--floor", "2").code == 2
+    assert run(*phrase, "--floor", "nan").code == 2
 
 
 def test_init_db(run: Run) -> None:

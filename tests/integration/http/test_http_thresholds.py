@@ -2,6 +2,8 @@
 
 import pytest
 
+from app.http.previews import PreviewAnswerBody
+
 ROOT = "/admin/collections/sample/thresholds"
 PHRASE = "cancel my subscription"
 
@@ -86,3 +88,40 @@ def test_only_administrators_may(admin, make_key, problem) -> None:
             problem(response, 403, "forbidden")
     admin.headers = {"Authorization": f"Bearer {keys['admin']}"}
     assert admin.put({"value": 0.5}).status_code == 200
+
+
+def test_a_preview_counts_what_searches_find(client, problem) -> None:
+    asked = {"phrases": [PHRASE, "router 7"], "threshold": 0.9, "floor": 0.5, "examples": 1}
+    found = client.post(f"{ROOT}/preview", asked)
+    assert found.status_code == 200
+    answer = PreviewAnswerBody.model_validate(found.json(), strict=True)
+    assert answer.model_dump() == found.json()
+    first = answer.phrases[0]
+    hits = client.search(text=PHRASE, threshold=0.9, top_k=1000)["hits"]
+    assert first.spans == len(hits) == first.spans_above[90]
+    assert first.documents == len({hit["document_id"] for hit in hits}) == 2
+    assert (first.with_spans, len(first.above), len(first.below)) == (43, 1, 1)
+    assert first.above[0].document_id in ("call-1", "call-2")
+    assert len(answer.scores) == len(first.documents_above) == len(first.histogram) + 1 == 101
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "phrases"),
+        ({"phrases": []}, "phrases"),
+        ({"phrases": ["a"] * 101}, "phrases"),
+        ({"phrases": [" "]}, "phrases[0]"),
+        ({"phrases": ["a"], "floor": 2}, "floor"),
+        ({"phrases": ["a"], "threshold": -1}, "threshold"),
+        ({"phrases": ["a"], "examples": 51}, "examples"),
+    ],
+)
+def test_what_cannot_be_previewed_is_refused(client, problem, body, field) -> None:
+    found = problem(client.post(f"{ROOT}/preview", body), 422, "invalid_input")
+    assert found["errors"][0]["field"] == field
+
+
+def test_previews_are_for_administrators(admin, make_key, problem) -> None:
+    admin.headers = {"Authorization": f"Bearer {make_key('search')}"}
+    problem(admin.post(f"{ROOT}/preview", {"phrases": ["a"]}), 403, "forbidden")
