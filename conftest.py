@@ -16,6 +16,7 @@ CHECKED = [
     "indexer.encode",
     "indexer.engine.base",
     "indexer.engine.census",
+    "indexer.engine.lookup",
     "indexer.engine.scan",
     "indexer.engine.selection",
     "indexer.engine.snapshot",

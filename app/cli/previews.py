@@ -38,11 +38,9 @@ def preview(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a threshold would find: exact counts over the whole collection, and examples at the border."""
-    from app.composition import make_search
+    from app.composition import make_thresholds
     from app.evaluation.plots import check_format
-    from app.thresholds.plots import save_preview
     from app.thresholds.preview import PreviewRequest, preview_as_json
-    from app.thresholds.preview import preview as count
 
     if plot is not None:
         check_format(plot)
@@ -52,8 +50,10 @@ def preview(
     )
     settings = Settings()
     with checked_store(settings) as store:
-        found = count(make_search(settings, store), request)
+        found = make_thresholds(settings, store).preview(request)
     if plot is not None:
+        from app.thresholds.plots import save_preview
+
         save_preview(plot, found)
     if as_json:
         print_json(preview_as_json(found))

@@ -238,6 +238,49 @@ def test_preview(calls: Outcome, run: Run, tmp_path: Path) -> None:
     assert run(*phrase, "--floor", "nan").code == 2
 
 
+@pytest.fixture
+def labels(data: Path) -> Path:
+    """Labels of a phrase, the first half of which are matches."""
+    words = "abcdefghijkl"
+    lines = [{"phrase": "cancel my plan", "text": f"cancel my plan {word}", "match": True} for word in words]
+    lines += [{"phrase": "cancel my plan", "text": f"my {word} and {word}", "degree": 1} for word in words]
+    path = data.parent / "labels.ndjson"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_calibrate(calls: Outcome, labels: Path, run: Run, tmp_path: Path) -> None:
+    plot = tmp_path / "plots" / "calibration.svg"
+    command = ("calibrate", "-c", "calls", "--labels", str(labels), "--precision", "0.8")
+    made = run(*command, "--activate", "--plot", str(plot), "--note", "by hand", "--json").json
+    assert made["calibration"]["active"] is True
+    assert (made["report"]["labels"], made["report"]["matches"]) == (24, 12)
+    assert "reliability" in plot.read_text("utf-8")
+    answer = run("search", "my parcel", "-c", "calls", "--json").json
+    assert answer["threshold"]["calibration"] == made["calibration"]["id"]
+    assert answer["hits"][-1]["score"] != answer["hits"][-1]["raw"]
+    shown = run(*command)
+    assert "24 labels, 12 of them matches." in shown.out
+    assert "precision 0.8" in shown.out
+    assert "is kept, and not active." in shown.out
+    assert "There are only 12 matches" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ('{"phrase": "a", "text": "b", "match": true}\n{broken\n', "labels.ndjson:2 cannot be learned from"),
+        ('{"phrase": "a", "text": "b", "match": true}\n', "1 different labels are too few"),
+    ],
+)
+def test_labels_that_are_refused(calls: Outcome, labels: Path, run: Run, lines: str, told: str) -> None:
+    labels.write_text(lines)
+    outcome = run("calibrate", "-c", "calls", "--labels", str(labels), "--activate")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert told in outcome.err
+    assert run("search", "my parcel", "-c", "calls", "--json").json["threshold"]["calibration"] is None
+
+
 def test_init_db(run: Run) -> None:
     missing = run("collections")
     assert missing.code == 1

@@ -36,7 +36,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
 
 @pytest.fixture
 def thresholds(workspace: Workspace) -> ThresholdService:
-    return ThresholdService(workspace.store, workspace.service)
+    return workspace.thresholds
 
 
 def draft(workspace: Workspace, *inner: tuple[float, float]) -> CalibrationDraft:
@@ -107,7 +107,7 @@ def test_every_answer_fits_to_one_setting(workspace) -> None:
     """Settings change while others search; threshold, scores and calibration always belong together."""
     made = [add_calibration(workspace.catalog, "c", draft(workspace, (0.7, score))) for score in (0.2, 0.5, 0.9)]
     meant = {made[number].id: score for number, score in enumerate((0.2, 0.5, 0.9))} | {None: 0.7}
-    ThresholdService(workspace.store, workspace.service).set("c", MODE, 0.7, "raw", "")
+    workspace.thresholds.set("c", MODE, 0.7, "raw", "")
 
     def search(_: int) -> SearchAnswer:
         return ask(workspace, explain=False)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from app.search.types import Hit, SearchRequest
 from app.thresholds.preview import STEPS, PreviewRequest, preview
-from app.thresholds.service import ThresholdService
 from indexer.catalog.calibrations import add_calibration, deactivate_calibration
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
@@ -111,7 +110,7 @@ def test_without_a_threshold_documents_are_counted_and_spans_are_not(workspace) 
 def test_the_collections_threshold_is_previewed_and_is_the_floor(tmp_path: Path) -> None:
     with Workspace(tmp_path) as made:
         made.index(documents())
-        ThresholdService(made.store, made.service).set("c", "best_span", 0.8, "raw", "")
+        made.thresholds.set("c", "best_span", 0.8, "raw", "")
         found = preview(made.service, PreviewRequest("c", ("my plan", "late parcel")))
         assert (found.threshold.source, found.threshold.value, found.floor) == ("collection", 0.8, 0.8)
         assert [told.phrase for told in found.phrases] == ["my plan", "late parcel"]
