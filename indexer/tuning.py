@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from models.ops.calibrate import IDENTITY, Knots, raw_from_score, score_from_raw
+from models.ops.calibrate import IDENTITY, Knots, least_raw, score_from_raw
 from models.types import JsonValue, SpanBounds
 
 ThresholdOn = Literal["score", "raw"]
@@ -84,8 +84,8 @@ class Tuning:
         return float(self.scores(np.array([raw]))[0])
 
     def raw(self, value: float, on: ThresholdOn) -> float:
-        """What a value on either scale is on raw."""
-        return value if on == "raw" else float(raw_from_score(np.array([value]), self.knots)[0])
+        """What a threshold on either scale is on raw."""
+        return value if on == "raw" else least_raw(value, self.knots)
 
     @cached_property
     def present_threshold(self) -> Threshold | None:

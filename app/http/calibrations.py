@@ -194,9 +194,9 @@ async def calibrate(collection: Collection, body: CalibrateBody, caller: CallerD
     from app.thresholds.calibration import report_as_json
 
     caller.require("admin", collection)
-    backend, request = caller.backend, body.request()
+    backend = caller.backend
     made, report = await backend.thresholds.run(
-        lambda service: service.calibrate(collection, request), backend.limits.write_deadline_s
+        lambda service: service.calibrate(collection, body.request()), backend.limits.write_deadline_s
     )
     calibration = CalibrationBody.of(made).model_dump(mode="json")
     return json_response({"calibration": calibration, "report": report_as_json(report)})

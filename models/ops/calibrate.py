@@ -66,6 +66,25 @@ def raw_floor(score: float, knots: Knots) -> float:
     return float(raw_from_score(np.array([max(score - _ROUNDING, 0.0)]), knots)[0]) - _ROUNDING
 
 
+def least_raw(score: float, knots: Knots) -> float:
+    """The least raw whose score reaches this one, to the last bit: what a threshold on score is on raw.
+
+    >>> least_raw(0.25, np.array([[0.0, 0.0], [0.5, 0.25], [1.0, 1.0]]))
+    0.5
+    """
+    low, high = max(raw_floor(score, knots), 0.0), 1.0
+    if _reaches(low, score, knots):
+        return low
+    # Bisection, until no number lies between one that does not reach the score and one that does.
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if _reaches(middle, score, knots) else (middle, high)
+    return high
+
+
+def _reaches(raw: float, score: float, knots: Knots) -> bool:
+    return bool(score_from_raw(np.array([raw]), knots)[0] >= score)
+
+
 def _along(x: Values, xs: Float[np.ndarray, " knots"], ys: Float[np.ndarray, " knots"]) -> Values:
     segment = np.clip(np.searchsorted(xs, x, side="right") - 1, 0, len(xs) - 2)
     low, high = ys[segment], ys[segment + 1]

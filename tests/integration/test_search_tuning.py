@@ -103,6 +103,19 @@ def test_a_threshold_means_the_same_hits_under_every_calibration(workspace, thre
     assert [hit.score for hit in under_high.hits] != [hit.score for hit in under_low.hits]
 
 
+def test_the_hit_at_the_very_border_stays_a_hit(workspace, thresholds) -> None:
+    low = add_calibration(workspace.catalog, "c", draft(workspace, (0.61, 0.13), (0.83, 0.37)), activate=True)
+    everything = ask(workspace)
+    for number in range(0, len(everything.hits), 3):
+        thresholds.set("c", MODE, everything.hits[number].score, "score", "")
+        kept = [hit.raw for hit in ask(workspace).hits]
+        high = add_calibration(workspace.catalog, "c", draft(workspace, (0.7, 0.91)), activate=True)
+        assert [hit.raw for hit in ask(workspace).hits] == kept
+        assert kept[number] == everything.hits[number].raw
+        activate_calibration(workspace.catalog, "c", low.id)
+        assert ask(workspace).threshold.calibration != high.id
+
+
 def test_every_answer_fits_to_one_setting(workspace) -> None:
     """Settings change while others search; threshold, scores and calibration always belong together."""
     made = [add_calibration(workspace.catalog, "c", draft(workspace, (0.7, score))) for score in (0.2, 0.5, 0.9)]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.ops.calibrate import IDENTITY, LEAST_RISE, check_knots, raw_floor, raw_from_score, score_from_raw
+from models.ops.calibrate import IDENTITY, LEAST_RISE, check_knots, least_raw, raw_floor, raw_from_score, score_from_raw
 from tests.strategies import knots
 
 shares = st.floats(0, 1)
@@ -55,6 +55,15 @@ def test_nothing_of_a_score_lies_under_its_floor(drawn, score, raws) -> None:
     reaching = raws[score_from_raw(raws, drawn) >= score]
     assert (reaching >= raw_floor(score, drawn)).all()
     assert raw_floor(score, drawn) >= at_the_border - 1e-5
+
+
+@given(knots, shares, some)
+def test_a_threshold_is_the_same_on_raw(drawn, score, raws) -> None:
+    """To the last bit: hits at the very border stay hits when the threshold is told on the other scale."""
+    for value in (score, float(score_from_raw(raws, drawn)[0])):
+        border = least_raw(value, drawn)
+        raws = np.concatenate([raws, [border, np.nextafter(border, 0), np.nextafter(border, 1)]]).clip(0, 1)
+        assert (score_from_raw(raws, drawn) >= value).tolist() == (raws >= border).tolist()
 
 
 def test_a_score_is_that_of_its_raw_alone() -> None:
