@@ -23,6 +23,7 @@ CHECKED = [
     "indexer.engine.wanted",
     "indexer.engine.warm",
     "indexer.segments",
+    "indexer.tuning",
     "indexer.types",
     "indexer.windows",
 ]

@@ -1,7 +1,7 @@
 """``/admin/collections/{collection}/calibrations``: teach the scores of a collection what they mean."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
@@ -12,15 +12,18 @@ from app.http.answers import json_response
 from app.http.collections import SpanUnits
 from app.http.dependencies import CallerDependency
 from app.http.openapi import problems
-from app.http.schemas import Body, DocumentId, Note, QueryText
+from app.http.schemas import MAX_NAME, Body, DocumentId, Note, QueryText
 from app.http.thresholds import Collection
 from app.search.modes import Mode
 from app.thresholds.labels import label_from_json
 from app.thresholds.service import CalibrationRequest
 from app.thresholds.wishes import Wishes
-from indexer.tuning import Calibration
+from indexer.tuning import Calibration, CalibrationDraft
+from models.errors import InvalidInput
+from models.types import SpanBounds
 
 router = APIRouter(prefix="/admin/collections/{collection}/calibrations", tags=["admin"])
+MAX_KNOTS = 20_000
 CalibrationId = Annotated[str, Path(description="The calibration's id.", max_length=200)]
 
 _LABELS: list[JsonValue] = [
@@ -67,6 +70,54 @@ class CalibrateBody(Body):
         """The body as the service understands it; raises ``LabelsRefused`` for what is no label."""
         labels = [label_from_json(label.model_dump(), f"labels[{n}]") for n, label in enumerate(self.labels)]
         return CalibrationRequest(labels, self.mode, self.note, self.activate, Wishes(self.precision, self.recall))
+
+
+class SpanUnitsBody(Body):
+    """How many units a span may hold, both included."""
+
+    shortest: int = Field(ge=1)
+    longest: int = Field(le=64)
+
+
+Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
+
+
+class ImportBody(Body):
+    """A calibration of another collection, as its list shows it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "fingerprint": "slice.v1-5c2b...",
+                    "span_units": {"shortest": 1, "longest": 20},
+                    "knots": [[0, 0], [0.71, 0.02], [0.93, 0.98], [1, 1]],
+                    "method": "logistic",
+                    "labels": 200,
+                }
+            ]
+        }
+    )
+
+    fingerprint: str = Field(max_length=MAX_NAME, description="The encoder it was made for.")
+    span_units: SpanUnitsBody = Field(description="The span bounds it was made for.")
+    mode: Mode = Field("best_span", description="The mode it was made for.")
+    knots: list[Annotated[list[Share], Field(min_length=2, max_length=2)]] = Field(
+        min_length=2, max_length=MAX_KNOTS, description="Raw and score, both rising from 0 to 1."
+    )
+    method: Literal["isotonic", "logistic"] = Field(description="How it was learned.")
+    labels: int = Field(ge=0, le=2**53, description="Of how many labels.")
+    note: Note = Field("", description="Where it comes from; kept with the calibration.")
+    activate: bool = Field(False, description="Whether to make it the active calibration in the same step.")
+
+    def draft(self) -> CalibrationDraft:
+        """The body as the catalog understands it; raises ``InvalidInput`` for bounds that no spans have."""
+        try:
+            bounds = SpanBounds(self.span_units.shortest, self.span_units.longest)
+        except ValueError as error:
+            raise InvalidInput(str(error), hint="shortest cannot be more than longest.", field="span_units") from error
+        knots = tuple((raw, score) for raw, score in self.knots)
+        return CalibrationDraft(self.mode, self.fingerprint, bounds, knots, self.method, self.labels, self.note)
 
 
 class CalibrationBody(BaseModel):
@@ -200,6 +251,18 @@ async def calibrate(collection: Collection, body: CalibrateBody, caller: CallerD
     )
     calibration = CalibrationBody.of(made).model_dump(mode="json")
     return json_response({"calibration": calibration, "report": report_as_json(report)})
+
+
+@router.post(
+    "/import",
+    summary="Take a calibration over from another collection",
+    responses=problems(400, 401, 403, 404, 409, 413, 422, 503),
+)
+def import_calibration(collection: Collection, body: ImportBody, caller: CallerDependency) -> CalibrationBody:
+    """Keep a calibration that was made for the same encoder, mode and span bounds; any other is refused."""
+    caller.require("admin", collection)
+    service = caller.backend.thresholds.service
+    return CalibrationBody.of(service.adopt(collection, body.draft(), activate=body.activate))
 
 
 @router.post("/{id}/activate", summary="Activate a calibration", responses=problems(401, 403, 404, 422, 503))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from app.search.encoders import Encoders
 from app.search.modes import AVAILABLE, Mode, check_mode
@@ -22,7 +22,7 @@ from indexer.catalog.names import checked_note
 from indexer.catalog.thresholds import set_threshold, threshold_history, undo_threshold
 from indexer.catalog.tunings import read_tuning
 from indexer.store import Store
-from indexer.tuning import Calibration, ThresholdChange, ThresholdOn, Tuning
+from indexer.tuning import Calibration, CalibrationDraft, ThresholdChange, ThresholdOn, Tuning
 
 if TYPE_CHECKING:
     from app.thresholds.calibration import Report
@@ -97,6 +97,14 @@ class ThresholdService:
         draft, report = learn(labels, raw, asked.mode, snapshot.recipe, asked.note, asked.wishes)
         catalog = self._store.catalog
         return self._change(lambda: add_calibration(catalog, collection, draft, activate=asked.activate)), report
+
+    def adopt(self, collection: str, draft: CalibrationDraft, *, activate: bool) -> Calibration:
+        """Keep a calibration that was made elsewhere.
+
+        Raises ``CalibrationMismatch`` where it is one of another encoder or of other span bounds.
+        """
+        check_mode(collection, cast("Mode", draft.mode))
+        return self._change(lambda: add_calibration(self._store.catalog, collection, draft, activate=activate))
 
     def calibrations(self, collection: str) -> tuple[Calibration, ...]:
         """The collection's calibrations, the newest first."""

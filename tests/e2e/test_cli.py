@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from rich.console import Console
 
 from app.cli import main
 from app.cli.console import out
+from indexer.catalog.repository import Catalog
+from indexer.catalog.thresholds import set_threshold
 
 CALLS = [
     {"id": "a", "text": "Where is my parcel?\r\nIt was due on Monday.", "metadata": {"lang": "en", "week": 7}},
@@ -236,6 +239,18 @@ def test_preview(calls: Outcome, run: Run, tmp_path: Path) -> None:
     assert run(*phrase, "--plot", "preview.exe").code == 1
     assert run(*phrase, "--floor", "2").code == 2
     assert run(*phrase, "--floor", "nan").code == 2
+
+
+def test_search_tells_whose_threshold_it_keeps_to(calls: Outcome, run: Run, data: Path) -> None:
+    with closing(Catalog(f"sqlite:///{data / 'catalog.sqlite3'}")) as catalog:
+        set_threshold(catalog, "calls", "best_span", 0.9)
+    search = ("search", "my parcel", "-c", "calls")
+    assert "1 hits above the collection's threshold of 0.900 on score in" in run(*search).out
+    assert (
+        "1 hits above the threshold of 0.950 on raw in"
+        in run(*search, "--threshold", "0.95", "--threshold-on", "raw").out
+    )
+    assert "10 hits above the threshold of 0.000" in run(*search, "--threshold", "0").out
 
 
 @pytest.fixture

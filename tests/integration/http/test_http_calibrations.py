@@ -88,14 +88,57 @@ def test_unknown_collections_and_calibrations(admin, problem) -> None:
     problem(admin.delete(f"{ROOT}/%F0%9F%98%80"), 404, "calibration_not_found")
 
 
+def exported_by_hand() -> dict[str, object]:
+    units, knots = {"shortest": 1, "longest": 8}, [[0, 0], [1, 1]]
+    return {"fingerprint": "f", "span_units": units, "knots": knots, "method": "isotonic", "labels": 20}
+
+
 def test_only_administrators_may(admin, make_key, problem) -> None:
     for token in (make_key("search"), make_key("index"), make_key("admin", collections=["other"])):
         admin.headers = {"Authorization": f"Bearer {token}"}
         for response in (
             admin.get(ROOT),
             admin.post(ROOT, {"labels": labels()}),
+            admin.post(f"{ROOT}/import", exported_by_hand()),
             admin.post(f"{ROOT}/a/activate", {}),
             admin.post(f"{ROOT}/a/deactivate", {}),
             admin.delete(f"{ROOT}/a"),
         ):
             problem(response, 403, "forbidden")
+
+
+def exported(admin) -> dict[str, object]:
+    """A calibration as it can be taken over."""
+    made = admin.post(ROOT, {"labels": labels()}).json()["calibration"]
+    kept = ("fingerprint", "span_units", "mode", "knots", "method", "labels", "note")
+    return {name: made[name] for name in kept}
+
+
+def test_a_calibration_is_taken_over(admin) -> None:
+    taken = admin.post(f"{ROOT}/import", exported(admin) | {"activate": True, "note": "from staging"})
+    assert taken.status_code == 200, taken.text
+    newest, oldest = admin.get(ROOT).json()["calibrations"]
+    assert newest == taken.json()
+    assert (newest["knots"], newest["labels"], newest["active"]) == (oldest["knots"], 25, True)
+    assert (newest["note"], oldest["active"]) == ("from staging", False)
+    assert admin.search(text=PHRASE)["threshold"]["calibration"] == newest["id"]
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "code", "told"),
+    [
+        ({"fingerprint": "slice.v1"}, 409, "calibration_mismatch", "made for slice.v1"),
+        ({"span_units": {"shortest": 1, "longest": 9}}, 409, "calibration_mismatch", "spans of 1 to 9 units"),
+        ({"span_units": {"shortest": 9, "longest": 8}}, 422, "invalid_input", "1 <= shortest <= longest"),
+        ({"mode": "maxsim"}, 422, "mode_unavailable", "maxsim"),
+        ({"knots": [[0, 0], [0.6, 0.7], [0.7, 0.6], [1, 1]]}, 422, "invalid_input", "knot 3 does not rise"),
+        ({"knots": [[0, 0], [1, 0.9]]}, 422, "invalid_input", "last one (1, 1)"),
+        ({"knots": [[0, 0], [1, 1, 1]]}, 422, "invalid_input", "knots[1]"),
+        ({"knots": [[0, 0], [2, 2]]}, 422, "invalid_input", "knots[1][0]"),
+        ({"method": "guessed"}, 422, "invalid_input", "method"),
+    ],
+)
+def test_another_ones_calibration_is_refused(admin, problem, change, status, code, told) -> None:
+    body = exported(admin) | {"activate": True} | change
+    assert told in problem(admin.post(f"{ROOT}/import", body), status, code)["detail"]
+    assert [one["active"] for one in admin.get(ROOT).json()["calibrations"]] == [False]
