@@ -16,7 +16,7 @@ from app.http.schemas import MAX_NAME, Body, DocumentId, Note, QueryText
 from app.http.thresholds import Collection
 from app.search.modes import Mode
 from app.thresholds.labels import label_from_json
-from app.thresholds.service import CalibrationRequest
+from app.thresholds.service import CalibrationRequest, ThresholdService
 from app.thresholds.wishes import Wishes
 from indexer.tuning import Calibration, CalibrationDraft
 from models.errors import InvalidInput
@@ -242,15 +242,12 @@ def list_calibrations(collection: Collection, caller: CallerDependency) -> Calib
 )
 async def calibrate(collection: Collection, body: CalibrateBody, caller: CallerDependency) -> Response:
     """Learn a rising map from raw to score and keep it; of labels that are refused nothing is kept."""
-    from app.thresholds.calibration import report_as_json
-
     caller.require("admin", collection)
     backend = caller.backend
-    made, report = await backend.thresholds.run(
-        lambda service: service.calibrate(collection, body.request()), backend.limits.write_deadline_s
+    made = await backend.thresholds.run(
+        lambda service: _calibrated(service, collection, body), backend.limits.write_deadline_s
     )
-    calibration = CalibrationBody.of(made).model_dump(mode="json")
-    return json_response({"calibration": calibration, "report": report_as_json(report)})
+    return json_response(made)
 
 
 @router.post(
@@ -285,3 +282,11 @@ def delete_calibration(collection: Collection, id: CalibrationId, caller: Caller
     caller.require("admin", collection)
     caller.backend.thresholds.service.delete(collection, id)
     return RemovedBody(id=id, status="deleted")
+
+
+def _calibrated(service: ThresholdService, collection: str, body: CalibrateBody) -> dict[str, object]:
+    # Imported here, in the lane, because scikit-learn takes long and the event loop must not wait for it.
+    from app.thresholds.calibration import report_as_json
+
+    made, report = service.calibrate(collection, body.request())
+    return {"calibration": CalibrationBody.of(made).model_dump(mode="json"), "report": report_as_json(report)}

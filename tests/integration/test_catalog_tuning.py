@@ -228,9 +228,11 @@ def test_a_reader_never_sees_half_a_change(catalog) -> None:
 
     with ThreadPoolExecutor(2) as pool:
         readers = [pool.submit(read) for _ in range(2)]
-        for id in [low.id, high.id] * 8:
-            activate_calibration(catalog, "calls", id)
-        done.set()
+        try:
+            for id in [low.id, high.id] * 8:
+                activate_calibration(catalog, "calls", id)
+        finally:
+            done.set()
         seen = set.union(*(reader.result() for reader in readers))
     assert seen <= {(None, 0.4), (low.id, 0.2), (high.id, 0.6)}
 

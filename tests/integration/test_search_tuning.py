@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import pytest
@@ -116,24 +117,35 @@ def test_the_hit_at_the_very_border_stays_a_hit(workspace, thresholds) -> None:
         assert ask(workspace).threshold.calibration != high.id
 
 
-def test_every_answer_fits_to_one_setting(workspace) -> None:
-    """Settings change while others search; threshold, scores and calibration always belong together."""
+def test_every_answer_fits_to_one_setting(workspace, thresholds) -> None:
+    """Fifty changes under eight who search; threshold, scores and calibration of an answer always belong together."""
+    everything = ask(workspace)
     made = [add_calibration(workspace.catalog, "c", draft(workspace, (0.7, score))) for score in (0.2, 0.5, 0.9)]
-    meant = {made[number].id: score for number, score in enumerate((0.2, 0.5, 0.9))} | {None: 0.7}
-    workspace.thresholds.set("c", MODE, 0.7, "raw", "")
+    at_raw_7 = {made[number].id: score for number, score in enumerate((0.2, 0.5, 0.9))} | {None: 0.7}
+    thresholds.set("c", MODE, 0.71, "raw", "")
+    done = Event()
 
-    def search(_: int) -> SearchAnswer:
-        return ask(workspace, explain=False)
+    def search() -> list[SearchAnswer]:
+        answers = [ask(workspace)]
+        while not done.is_set():
+            answers.append(ask(workspace))
+        return answers
 
-    with ThreadPoolExecutor(4) as pool:
-        answers = [pool.submit(search, number) for number in range(40)]
-        for calibration in made * 5:
-            activate_calibration(workspace.catalog, "c", calibration.id)
-        for answer in (future.result() for future in answers):
-            at_raw_7 = meant[answer.threshold.calibration]
-            for hit in answer.hits:
-                share = (hit.raw - 0.7) / 0.3
-                assert hit.score == pytest.approx(at_raw_7 + share * (1 - at_raw_7))
+    with ThreadPoolExecutor(8) as pool:
+        searching = [pool.submit(search) for _ in range(8)]
+        try:
+            for number in range(25):
+                thresholds.activate("c", made[number % 3].id)
+                thresholds.set("c", MODE, (0.71, 0.8, 0.9)[number % 3], "raw", "")
+        finally:
+            done.set()
+        answers = [answer for found in searching for answer in found.result()]
+    for answer in answers:
+        used, bend = answer.threshold, at_raw_7[answer.threshold.calibration]
+        assert (used.value in (0.71, 0.8, 0.9), used.on, used.source) == (True, "raw", "collection")
+        assert [hit.raw for hit in answer.hits] == [hit.raw for hit in everything.hits if hit.raw >= used.value]
+        for hit in answer.hits:
+            assert hit.score == pytest.approx(bend + (hit.raw - 0.7) / 0.3 * (1 - bend))
 
 
 def test_modes_that_are_not_there(thresholds) -> None:
