@@ -33,6 +33,7 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks.indexing --source samples/documents
+	$(BIN)/spanseek bench --source samples/documents --units 1e4 --queries 100 --engines scan,faiss_flat_spans,bm25s
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,6 +10,12 @@ import tests.checking  # noqa: F401  the hook looks its checker up, but does not
 
 # ``indexer.engine.kernels`` is left out: numba compiles it, and its wrappers' shapes are the callers' as well.
 CHECKED = [
+    "benchmarks.case",
+    "benchmarks.corpus",
+    "benchmarks.exact",
+    "benchmarks.passages",
+    "benchmarks.phrases",
+    "benchmarks.spans",
     "models",
     "indexer.ann",
     "indexer.documents",
@@ -27,6 +33,8 @@ CHECKED = [
     "indexer.types",
     "indexer.windows",
 ]
+# Their packages are in environments of their own.
+collect_ignore_glob = ["benchmarks/engines/*"]
 install_import_hook(CHECKED, "tests.checking.checked")
 
 for name in [name for name in os.environ if name.startswith("SPANSEEK_")]:

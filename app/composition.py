@@ -15,20 +15,25 @@ if TYPE_CHECKING:
 
 def open_store(settings: Settings) -> Store:
     """The collections of the data folder, with the catalog that lists them. The caller closes the catalog."""
-    return Store(settings.data_dir, Catalog(settings.catalog_url), grace_s=settings.grace_s)
+    catalog = Catalog(settings.catalog_url)
+    return Store(settings.data_dir, catalog, grace_s=settings.grace_s, candidates_from=settings.candidates_from)
 
 
 def make_engine(settings: Settings) -> Engine:
     """The engine the settings name."""
     if settings.engine == "materialized":
-        # Imported here because the scan needs no FAISS.
+        # Imported here because the others need no FAISS, or only for large collections.
         from indexer.ann.materialized import MaterializedEngine
 
         return MaterializedEngine(settings.materialized_limit_mb * 2**20)
     # And here because only searching needs numba.
-    from indexer.engine.scan import ScanEngine
+    if settings.engine == "scan":
+        from indexer.engine.scan import ScanEngine
 
-    return ScanEngine()
+        return ScanEngine()
+    from indexer.ann.candidates import CandidateEngine
+
+    return CandidateEngine()
 
 
 def make_search(settings: Settings, store: Store) -> "SearchService":

@@ -46,7 +46,7 @@ def serve(settings: Settings) -> None:
     encoders = Encoders(settings.encoder_options)
     encoders.load(settings.encoder)
     _check_threads()
-    with _listen(settings.host, settings.port) as listening:
+    with listen(settings.host, settings.port) as listening:
         _log.info("Spanseek serves on %s", _url(listening))
         _server(settings, encoders).run(sockets=[listening])
 
@@ -75,15 +75,19 @@ def _check_threads() -> None:
         _log.info("numba runs on its %s layer", layer)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; raises ``AddressUnavailable`` where it cannot."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        listening = socket.create_server((host, port), family=family)
     except OSError as error:
         raise AddressUnavailable(
             f"Cannot listen on {host}, port {port}: {error.strerror or error}",
             hint="Choose another with --host and --port, or stop the server that has it.",
         ) from error
+    # Connections inherit it. Without, an answer's body waits for the client to acknowledge its head: 40 ms on Linux.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def _url(listening: socket.socket) -> str:

@@ -23,7 +23,16 @@ class Settings(BaseSettings):
     backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
     weights: Path | None = Field(None, description="Folder of trained SLICE weights, instead of those shipped.")
     device: str = Field("auto", description="Where encoders run: auto, cpu or cuda.")
-    engine: Literal["scan", "materialized"] = Field("scan", description="Search engine: scan or materialized.")
+    engine: Literal["auto", "scan", "materialized"] = Field(
+        "auto",
+        description="Search engine: auto looks where candidates are, if a collection has any; scan reads everything; "
+        "materialized holds every span's vector in memory.",
+    )
+    candidates_from: int = Field(
+        8_000_000,
+        gt=0,
+        description="Units from which on a collection gets files that say where to look, instead of scanning it all.",
+    )
     materialized_limit_mb: int = Field(
         4096, gt=0, description="Memory the materialized engine may use for span vectors, in MiB."
     )

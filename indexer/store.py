@@ -12,6 +12,8 @@ from indexer.types import Collection
 
 # Longer than it takes to open a snapshot after reading in the catalog what is live.
 GRACE_S = 10.0
+# Units from which on a collection is too large to scan.
+CANDIDATES_FROM = 8_000_000
 # How old a snapshot may be before the catalog is asked for a newer generation.
 FRESH_S = 0.25
 
@@ -20,7 +22,8 @@ class Store:
     """Opens snapshots, and opens the next one soon after a new generation is published.
 
     ``tunings`` has the calibrations and thresholds in force. ``grace_s`` is how long the files of retired segments
-    are kept for those who are about to open them.
+    are kept for those who are about to open them. Of collections of ``candidates_from`` units and more, large segments
+    get windows, which say where to look.
     """
 
     def __init__(
@@ -29,11 +32,13 @@ class Store:
         catalog: Catalog,
         *,
         grace_s: float = GRACE_S,
+        candidates_from: int = CANDIDATES_FROM,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.data_dir = data_dir
         self.catalog = catalog
         self.grace_s = grace_s
+        self.candidates_from = candidates_from
         self.tunings = Tunings(catalog, clock=clock)
         self._clock = clock
         self._snapshots: dict[str, tuple[Snapshot, float]] = {}

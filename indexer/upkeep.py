@@ -18,11 +18,15 @@ from indexer.catalog.retire import forget_retired
 from indexer.engine.snapshot import SegmentView, open_segment
 from indexer.errors import PurgeIncomplete, SegmentCorrupt
 from indexer.segments.folders import new_folder, settle
+from indexer.segments.layout import WINDOWS
 from indexer.segments.manifest import damages
-from indexer.segments.merge import Source, merge
+from indexer.segments.merge import Derive, Source, merge
 from indexer.store import Store
 from indexer.tiers import Choice, due, everything, with_dead
 from indexer.types import LiveSegment
+
+# Segments with fewer live units are scanned in no time.
+WORTH_WINDOWS = 100_000
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +64,20 @@ def merge_segments(store: Store, held: Lease, choose: Choice, stop: Callable[[],
     return replaced
 
 
+def add_windows(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
+    """Rewrite the large segments of a collection that has become too large to scan, with windows."""
+    collection = store.catalog.collection(held.collection)
+    if collection.units < store.candidates_from:
+        return
+    for live in store.catalog.live(held.collection).segments:
+        if stop():
+            return
+        path = store.folder(collection) / live.info.name
+        files = open_segment(path, live.info.manifest_sha256).manifest.files
+        if live.live_units >= WORTH_WINDOWS and WINDOWS not in files:
+            _merge_group(store, held, [live])
+
+
 def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
     """What every writer does when its work is done: merge what is due, and sweep.
 
@@ -67,6 +85,7 @@ def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) ->
     """
     try:
         merge_segments(store, held, due, stop)
+        add_windows(store, held, stop)
     except SegmentCorrupt as error:
         _log.warning("segments of %s were not merged: %s", held.collection, error)
     sweep(store, held)
@@ -75,6 +94,7 @@ def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) ->
 def optimize(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Removed:
     """Merge all that can be merged, and remove the old segments when the grace period is over."""
     merge_segments(store, held, everything)
+    add_windows(store, held)
     return _remove_retired(store, held, sleep)
 
 
@@ -120,9 +140,20 @@ def _merge_group(store: Store, held: Lease, group: Sequence[LiveSegment]) -> Non
     collection = store.catalog.collection(held.collection)
     folder = store.folder(collection)
     temporary = new_folder(folder)
-    info, rows = merge(temporary, collection.recipe, [_source(folder, segment) for segment in group])
+    sources = [_source(folder, segment) for segment in group]
+    large = collection.units >= store.candidates_from and sum(live.live_units for live in group) >= WORTH_WINDOWS
+    info, rows = merge(temporary, collection.recipe, sources, _more(windows=large))
     info = replace(info, name=settle(temporary).name)
     publish(store.catalog, held, info, rows, retires=names)
+
+
+def _more(*, windows: bool) -> Sequence[Derive]:
+    if not windows:
+        return ()
+    # Imported here because few collections need FAISS.
+    from indexer.ann.windows import write_windows
+
+    return (write_windows,)
 
 
 def _source(folder: Path, live: LiveSegment) -> Source:

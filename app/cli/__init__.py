@@ -9,6 +9,7 @@ import typer
 from pydantic import ValidationError
 from rich.text import Text
 
+from app.cli.bench import bench
 from app.cli.calibrations import calibrate
 from app.cli.catalog import collections, init_db, verify
 from app.cli.console import err
@@ -29,7 +30,20 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (index, search, preview, calibrate, serve, collections, delete, optimize, stats, verify, init_db):
+for command in (
+    index,
+    search,
+    preview,
+    calibrate,
+    serve,
+    collections,
+    delete,
+    optimize,
+    stats,
+    verify,
+    init_db,
+    bench,
+):
     cli.command()(command)
 cli.add_typer(keys_cli, name="keys")
 cli.add_typer(train_cli, name="train")

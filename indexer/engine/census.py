@@ -56,8 +56,8 @@ def take_census(
 ) -> Census:
     """Count for a unit-length query, in live documents and parts that pass a filter.
 
-    What is over the floor is what a search with this floor would find, were its ``top_k`` large enough. Raises
-    ``InvalidInput`` where more spans lie over it than memory should hold.
+    What is over the floor is what a scan with this floor would find, were its ``top_k`` large enough; windows and
+    other engines play no part. Raises ``InvalidInput`` where more spans lie over it than memory should hold.
     """
     passing = wanted or Filter()
     coded = code_queries(query[None])

@@ -4,6 +4,7 @@ Three steps. The kernels give the best approximate cosine of every run of starts
 these a floor follows that the wanted spans cannot lie under. Only spans that may lie above it are scored exactly.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -63,12 +64,19 @@ class ScanEngine:
 
     def search(self, snapshot: Snapshot, queries: QueryVectors, wanted: Selection) -> list[list[ScoredSpan]]:
         """For every unit-length query its wanted spans, best first. One pass over memory serves all queries."""
-        fine = code_queries(queries, _FINE)
-        coarse = code_queries(queries, _COARSE) if len(queries) >= _TOGETHER else fine
-        scans = [_scan(view, coarse, wanted) for view in snapshot.views]
-        floors = np.maximum(_floors(scans, wanted, len(queries)), -np.inf if wanted.floor is None else wanted.floor)
-        found = [_exact(scan, queries, fine, floors) for scan in scans]
-        return [choose([of_segment[number] for of_segment in found], wanted) for number in range(len(queries))]
+        return scan([(view, view.allowed(wanted.filter)) for view in snapshot.views], queries, wanted)
+
+
+def scan(
+    places: Sequence[tuple[SegmentView, Allowed]], queries: QueryVectors, wanted: Selection
+) -> list[list[ScoredSpan]]:
+    """For every unit-length query its wanted spans of those that start where they may, best first."""
+    fine = code_queries(queries, _FINE)
+    coarse = code_queries(queries, _COARSE) if len(queries) >= _TOGETHER else fine
+    scans = [_scan(view, allowed, coarse) for view, allowed in places]
+    floors = np.maximum(_floors(scans, wanted, len(queries)), -np.inf if wanted.floor is None else wanted.floor)
+    found = [_exact(scanned, queries, fine, floors) for scanned in scans]
+    return [choose([of_segment[number] for of_segment in found], wanted) for number in range(len(queries))]
 
 
 def code_queries(queries: QueryVectors, most: int = _FINE) -> CodedQueries:
@@ -81,8 +89,8 @@ def code_queries(queries: QueryVectors, most: int = _FINE) -> CodedQueries:
     return CodedQueries(codes, steps, slack)
 
 
-def _scan(view: SegmentView, coded: CodedQueries, wanted: Selection) -> SegmentScan:
-    segment, allowed = view.segment, view.allowed(wanted.filter)
+def _scan(view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentScan:
+    segment = view.segment
     stored = segment.vectors, segment.scales, segment.norm_codes, segment.norm_affine, segment.recipe.bounds.shortest
     if coded.codes.dtype == np.int8:
         best, peak = kernels.scan_many(*stored, coded.codes, coded.steps, allowed.blocks, allowed.mask)

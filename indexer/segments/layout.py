@@ -14,6 +14,7 @@ came; units of a part, and parts of a document, are contiguous. Character offset
 ``parts.arrow``           Arrow IPC, a row a part: ``document``, ``first_unit``, ``start``, ``end``, metadata columns
 ``documents.arrow``       Arrow IPC, a row a text: ``id``, ``content_hash``, ``first_part``, ``text_start``, metadata
 ``text.zst``              the concatenated texts of all documents in Zstandard frames of TEXT_BLOCK code points
+``windows.faiss``         FAISS index of windows (``indexer.ann.windows``); large collections alone have it
 ``text_blocks.u64``       uint64 [frames + 1, 3]: where a frame begins in ``text.zst``, in UTF-8 bytes, in UTF-16 units
 ========================  ============================================================================================
 
@@ -40,5 +41,6 @@ PARTS = "parts.arrow"
 DOCUMENTS = "documents.arrow"
 TEXT = "text.zst"
 TEXT_BLOCKS = "text_blocks.u64"
+WINDOWS = "windows.faiss"
 
 METADATA_PREFIX = "meta:"

@@ -5,10 +5,11 @@ alone, some dozens of bytes a part. The result is, bit for bit, what ``SegmentWr
 documents; inverse norms are computed anew, because they lie in blocks that run across documents.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -44,14 +45,22 @@ class Source:
         return self.live[self.segment.part_document]
 
 
-def merge(folder: Path, recipe: Recipe, sources: Sequence[Source]) -> tuple[SegmentInfo, list[DocumentRow]]:
-    """Write the segment ``folder`` of the live documents of all sources, in their order."""
+# Writes a file that follows from a segment's vectors, given its folder and the first units of its parts.
+Derive: TypeAlias = Callable[[Path, Recipe, Int[np.ndarray, " parts_and_one"]], None]
+
+
+def merge(
+    folder: Path, recipe: Recipe, sources: Sequence[Source], more: Sequence[Derive] = ()
+) -> tuple[SegmentInfo, list[DocumentRow]]:
+    """Write the segment ``folder`` of the live documents of all sources, in their order; ``more`` adds files to it."""
     folder.mkdir(parents=True)
     _copy_units(folder, sources)
     code_points = _copy_texts(folder, sources)
     part_units = _write_parts(folder, sources)
     rows = _write_documents(folder, sources)
     write_norms(folder, recipe, part_units)
+    for derive in more:
+        derive(folder, recipe, part_units)
     # Parts do not say how many unknown units they have: those of dead documents are counted on.
     unknown = min(sum(source.segment.manifest.unknown_units for source in sources), int(part_units[-1]))
     counts = Counts(len(rows), len(part_units) - 1, int(part_units[-1]), unknown, code_points)

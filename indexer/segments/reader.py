@@ -9,7 +9,7 @@ from jaxtyping import Float32, Int, Int8, UInt8, UInt32
 
 from indexer.segments import layout
 from indexer.segments.columns import read_table, row_metadata
-from indexer.segments.manifest import check_sizes, read_manifest
+from indexer.segments.manifest import Manifest, check_sizes, read_manifest
 from indexer.segments.mapping import mapped
 from indexer.segments.text import OffsetUnit, TextReader
 from models.types import CharSpan, JsonValue, UnitSpan
@@ -39,6 +39,7 @@ class Segment:
         )
         self.norm_errors: Float32[np.ndarray, " blocks"] = mapped(folder / layout.NORM_ERRORS, "<f4", (blocks,))
         self.unit_spans: UInt32[np.ndarray, "units 2"] = mapped(folder / layout.UNIT_SPANS, "<u4", (units, 2))
+        self.windows: UInt8[np.ndarray, " bytes"] = _optional(folder / layout.WINDOWS, manifest)
         self._parts = read_table(folder / layout.PARTS)
         self._documents = read_table(folder / layout.DOCUMENTS)
         # Mapped now, as all the rest is: whoever has opened a segment can go on reading after its files are removed.
@@ -121,3 +122,9 @@ class Segment:
 
 def _numbers(table: pa.Table, column: str) -> Int[np.ndarray, " rows"]:
     return table.column(column).combine_chunks().to_numpy(zero_copy_only=False)
+
+
+def _optional(path: Path, manifest: Manifest) -> UInt8[np.ndarray, " bytes"]:
+    """The bytes of a file that not every segment has; none where it has none."""
+    entry = manifest.files.get(path.name)
+    return mapped(path, np.uint8, (entry.bytes,)) if entry else np.zeros(0, np.uint8)

@@ -145,8 +145,10 @@ def _phrase(texts: Texts, rng: random.Random) -> str:
 
 def _few_words(texts: Texts, rng: random.Random) -> str:
     """One to four words of some prose, as people look up terms and names: without the sentence's punctuation."""
-    words = [word for word in _context(texts, rng).split() if _READABLE.search(word)]
-    return _run_of(words, rng.randint(1, 4), rng).strip(punctuation)
+    while True:
+        words = [word for word in _context(texts, rng).split() if _READABLE.search(word)]
+        if found := _run_of(words, rng.randint(1, 4), rng).strip(punctuation):
+            return found
 
 
 def _run_of(words: Sequence[str], length: int, rng: random.Random) -> str:

@@ -273,3 +273,35 @@ def test_a_crash_while_merging_loses_nothing(stage: str, workspace: Workspace, m
     assert answers(workspace) == before
     assert len(workspace.live()) == 1
     assert workspace.folders() == workspace.live()
+
+
+def test_large_segments_of_a_collection_too_large_to_scan_get_windows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("indexer.upkeep.WORTH_WINDOWS", 300)
+    texts = [document(f"d{number}", f"needle{number} lies in some hay here " * 20) for number in range(30)]
+    with Workspace(tmp_path) as workspace:
+        workspace.store.candidates_from = 3_000
+        workspace.index(texts[:10])
+        assert not windows(workspace)
+        workspace.index(texts[10:])
+        workspace.index([document("small", "needle99 in hay")])
+        before = answers(workspace)
+        assert [bool(size) for size in windows(workspace).values()] == [True, True]
+        live = workspace.live()
+        with lease(workspace.catalog, "c") as held:
+            tidy(workspace.store, held)
+            assert workspace.live() == live  # nothing is written twice
+            remove(workspace.catalog, held, ["d3"])
+            optimize(workspace.store, held)
+        assert [bool(size) for size in windows(workspace).values()] == [True]
+        assert len(workspace.live()) == 1
+        assert workspace.found("needle3") == set()
+        assert len(answers(workspace)) >= len(before) - 60
+
+
+def windows(workspace: Workspace) -> dict[str, int]:
+    """How large the windows are, of the live segments that have any."""
+    folder = workspace.store.folder(workspace.catalog.collection("c"))
+    files = {name: folder / name / layout.WINDOWS for name in workspace.live()}
+    return {name: path.stat().st_size for name, path in files.items() if path.exists()}

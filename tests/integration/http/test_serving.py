@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from app.serving import AddressUnavailable, KeysRequired, refuse_open_doors, serve
+from app.serving import AddressUnavailable, KeysRequired, listen, refuse_open_doors, serve
 from indexer.catalog.repository import Catalog
 from indexer.errors import CatalogNotInitialised, CatalogUnavailable
 from models.errors import BackboneMissing, InvalidInput
@@ -54,3 +54,11 @@ def test_a_port_that_is_taken(settings) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(AddressUnavailable, match=str(port)):
             serve(settings.model_copy(update={"port": port}))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_answers_do_not_wait_for_the_client_to_acknowledge_them(host) -> None:
+    with listen(host, 0) as listening, socket.create_connection(listening.getsockname()[:2]):
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -156,9 +156,8 @@ def test_any_flipped_bit_is_found(copied: tuple[Path, str]) -> None:
     assert list(damages(folder, sha256)) == []
 
 
-NAMES = sorted(
-    value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str) and "." in value
-)
+FILES = {value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str) and "." in value}
+NAMES = sorted(FILES - {layout.WINDOWS})  # which few segments have: test_windows.py
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -207,4 +206,4 @@ def test_a_format_from_the_future(copied: tuple[Path, str]) -> None:
 def test_the_layout_names_every_file(written: tuple[Path, SegmentInfo, np.ndarray]) -> None:
     assert set(NAMES) == {path.name for path in written[0].iterdir()}
     assert layout.__doc__
-    assert all(f"``{name}``" in layout.__doc__ for name in NAMES)
+    assert all(f"``{name}``" in layout.__doc__ for name in FILES)

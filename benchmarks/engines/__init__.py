@@ -1,0 +1,1 @@
+"""The engines that can be set beside each other."""

@@ -1,0 +1,147 @@
+"""Windows: runs of units of a few lengths, in a FAISS index that says where in a large segment to look.
+
+A span that means what a query means covers, or is covered by, windows that come near it: so the neighbourhoods of the
+windows nearest to a query hold its best spans, nearly always. What is found there is scored exactly like everything
+else. ADR 8 has what was tried instead, and the figures.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import faiss
+import numpy as np
+from jaxtyping import Float32, Int, Int8
+
+from indexer.errors import SegmentCorrupt
+from indexer.segments import layout
+from indexer.segments.mapping import mapped
+from indexer.segments.reader import Segment
+from indexer.types import Recipe
+from models.ops.quantization import dequantize
+from models.ops.similarity import normalize
+from models.types import QueryVectors, SpanBounds
+
+# Lists are visited whole, and the nearest windows of them taken.
+PROBES = 32
+# A list holds some hundred windows, and is trained on this many.
+_TRAINED_ON = 40
+_FEWEST_LISTS = 4
+# Dimensions that share one code of four bits.
+_DIM_A_CODE = 4
+_WINDOWS_AT_ONCE = 65_536
+_SEED = 13
+
+
+class WindowIndex:
+    """The windows of one segment, by direction."""
+
+    def __init__(self, index: faiss.Index) -> None:
+        self._index = index
+
+    @property
+    def windows(self) -> int:
+        """How many there are."""
+        return int(self._index.ntotal)
+
+    def nearest(self, queries: QueryVectors, count: int) -> Int[np.ndarray, "queries count"]:
+        """The units at which the windows nearest to every query start; -1 where there are fewer."""
+        return self._index.search(np.ascontiguousarray(queries, np.float32), count)[1]
+
+
+def open_windows(segment: Segment) -> WindowIndex:
+    """Read a segment's windows. A flipped bit could make FAISS answer anything, so that the file is checked first."""
+    content = np.array(segment.windows)
+    if hashlib.sha256(content.data).hexdigest() != segment.manifest.files[layout.WINDOWS].sha256:
+        raise SegmentCorrupt(
+            f"{segment.folder.name}: {layout.WINDOWS} is not the file that was published.",
+            hint="Restore the segment from a backup, or index its documents again.",
+        )
+    return WindowIndex(faiss.deserialize_index(content))
+
+
+def write_windows(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " parts_and_one"]) -> None:
+    """Write the windows of a segment whose vectors are complete; an empty file where these are too few."""
+    units = int(part_units[-1])
+    vectors = mapped(folder / layout.VECTORS, np.int8, (units, recipe.dim))
+    scales = mapped(folder / layout.SCALES, "<f4", (units,))
+    spans = window_spans(part_units, recipe.bounds)
+    if recipe.dim % _DIM_A_CODE:
+        spans = spans[:0]
+    index = _empty(recipe.dim - recipe.dim % _DIM_A_CODE, _lists(len(spans)))
+    sample = np.random.default_rng(_SEED).permutation(len(spans))[: _TRAINED_ON * index.nlist]
+    learnt = np.concatenate([directions for _, directions in _directions(vectors, scales, spans[sample])])
+    if len(learnt) < _TRAINED_ON * _FEWEST_LISTS:
+        (folder / layout.WINDOWS).touch()
+        return
+    index.train(learnt)
+    for starts, directions in _directions(vectors, scales, spans):
+        index.add_with_ids(directions, starts)
+    (folder / layout.WINDOWS).write_bytes(faiss.serialize_index(index).data)
+
+
+def window_spans(part_units: Int[np.ndarray, " parts_and_one"], bounds: SpanBounds) -> Int[np.ndarray, "windows 2"]:
+    """The windows of all parts, in the order of their starts: every length's stride is a third of it.
+
+    No window leaves its part. A part that is shorter than a window is one by itself; the last one ends with its part.
+
+    >>> window_spans(np.array([0, 2, 9]), SpanBounds(1, 20)).tolist()
+    [[0, 2], [2, 5], [2, 9], [3, 6], [4, 7], [5, 8], [6, 9]]
+    """
+    firsts, sizes = part_units[:-1], np.diff(part_units)
+    found = [_windows_of(firsts, sizes, length) for length in window_lengths(bounds)]
+    return np.unique(np.concatenate(found), axis=0)
+
+
+def window_lengths(bounds: SpanBounds) -> list[int]:
+    """Lengths a third and two thirds of the way, by ratio, from the shortest span to the longest.
+
+    >>> window_lengths(SpanBounds(1, 20)), window_lengths(SpanBounds(5, 40)), window_lengths(SpanBounds(4, 4))
+    ([3, 7], [10, 20], [4])
+    """
+    ratio = bounds.longest / bounds.shortest
+    return sorted({round(bounds.shortest * ratio**share) for share in (1 / 3, 2 / 3)})
+
+
+def _windows_of(
+    firsts: Int[np.ndarray, " parts"], sizes: Int[np.ndarray, " parts"], length: int
+) -> Int[np.ndarray, "windows 2"]:
+    stride = max(1, length // 3)
+    counts = np.where(sizes > 0, 1 + np.maximum(-(-(sizes - length) // stride), 0), 0)
+    owners = np.repeat(np.arange(len(sizes)), counts)
+    numbers = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = firsts[owners] + np.minimum(numbers * stride, np.maximum(sizes[owners] - length, 0))
+    return np.stack([starts, np.minimum(starts + length, firsts[owners] + sizes[owners])], axis=1)
+
+
+def _lists(windows: int) -> int:
+    """About the square root of the number of windows, as a power of two."""
+    return max(_FEWEST_LISTS, 1 << round(np.log2(max(windows, 1)) / 2))
+
+
+def _directions(
+    vectors: Int8[np.ndarray, "units dim"],
+    scales: Float32[np.ndarray, " units"],
+    spans: Int[np.ndarray, "windows 2"],
+) -> Iterator[tuple[Int[np.ndarray, " some"], Float32[np.ndarray, "some dim"]]]:
+    """Where windows start, and their unit-length vectors; some at a time, less those whose vectors cancel out."""
+    yield np.zeros(0, np.int64), np.zeros((0, vectors.shape[1]), np.float32)
+    for begin in range(0, len(spans), _WINDOWS_AT_ONCE):
+        starts, ends = spans[begin : begin + _WINDOWS_AT_ONCE].T
+        sums = np.zeros((len(starts), vectors.shape[1]), np.float32)
+        for offset in range(int((ends - starts).max())):
+            inside = np.flatnonzero(starts + offset < ends)
+            rows = starts[inside] + offset
+            sums[inside] += dequantize(vectors[rows], scales[rows])
+        real = np.linalg.norm(sums, axis=1) > 0
+        yield starts[real], normalize(sums[real]).astype(np.float32)
+
+
+def _empty(dim: int, lists: int) -> faiss.IndexIVFPQFastScan:
+    centres = faiss.IndexFlatIP(dim)
+    index = faiss.IndexIVFPQFastScan(centres, dim, lists, dim // _DIM_A_CODE, 4, faiss.METRIC_INNER_PRODUCT)
+    index.cp.seed = index.pq.cp.seed = _SEED
+    index.nprobe = PROBES
+    if faiss.get_num_gpus():  # finding the centres is most of the work
+        index.clustering_index = faiss.index_cpu_to_all_gpus(faiss.IndexFlatIP(dim))
+    return index

@@ -1,0 +1,110 @@
+"""The engine that looks where candidates are: what it returns is exact, and nearly always the best there is."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from indexer.ann.candidates import CandidateEngine
+from indexer.ann.windows import write_windows
+from indexer.engine.base import ScoredSpan
+from indexer.engine.scan import ScanEngine
+from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.wanted import Filter, Selection
+from indexer.segments.merge import Source, merge
+from indexer.segments.reader import Segment
+from indexer.segments.writer import PartUnits, SegmentWriter
+from indexer.types import Recipe
+from models.types import Document, Part
+from tests.unit.indexer.test_windows import segment, vectors_of
+
+DIM = 16
+UNITS = 12_000
+# Few windows, and no segment so small that it is scanned: the approximate way, as far as it goes.
+FEW = CandidateEngine(windows=100, few_blocks=0)
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    """A segment with windows, and one without."""
+    large = segment(tmp_path_factory.mktemp("large"), vectors_of(UNITS), [30] * (UNITS // 30))
+    small = segment(tmp_path_factory.mktemp("small"), vectors_of(60, seed=1), [60])
+    assert len(large.windows)
+    assert not len(small.windows)
+    return Snapshot(1, Recipe("none", "none", DIM), [view(large), view(small)])
+
+
+def view(made: Segment, *dead: int) -> SegmentView:
+    return SegmentView(made, np.array(dead, np.int64))
+
+
+def queries(count: int) -> np.ndarray:
+    """Like spans of the texts, but for some noise."""
+    rng, vectors = np.random.default_rng(7), vectors_of(UNITS)
+    starts = rng.integers(0, UNITS - 8, count)
+    spans = np.stack([vectors[start : start + 8].mean(axis=0) for start in starts])
+    spans += 0.2 * rng.normal(size=spans.shape)
+    return (spans / np.linalg.norm(spans, axis=1, keepdims=True)).astype(np.float32)
+
+
+def figures(hits: list[ScoredSpan]) -> dict[tuple[str, int, int], float]:
+    return {(hit.document_id, hit.span.start, hit.span.end): hit.cosine for hit in hits}
+
+
+def test_nearly_all_of_the_best_spans_are_found_with_the_scans_figures(snapshot: Snapshot) -> None:
+    asked = queries(40)
+    exact = ScanEngine().search(snapshot, asked, Selection())
+    found = FEW.search(snapshot, asked, Selection())
+    same = [figures(a).items() & figures(b).items() for a, b in zip(exact, found, strict=True)]
+    assert sum(map(len, same)) / sum(map(len, exact)) > 0.95
+    for hits in found:
+        assert hits == sorted(hits, key=lambda hit: hit.order)
+        taken = {(hit.document_id, unit) for hit in hits for unit in range(hit.units.start, hit.units.end)}
+        assert len(taken) == sum(hit.units.end - hit.units.start for hit in hits)
+
+
+def test_not_everything_is_read(snapshot: Snapshot) -> None:
+    """Else the test above would say nothing."""
+    asked = queries(40)
+    everything = Selection(top_k=UNITS)
+    exact = ScanEngine().search(snapshot, asked[:1], everything)[0]
+    assert len(CandidateEngine(windows=100, few_blocks=0).search(snapshot, asked[:1], Selection(top_k=1))[0]) == 1
+    near = FEW._near(snapshot.views[0], asked, Selection(top_k=1))
+    assert all(0 < len(allowed.blocks) < UNITS // 256 for allowed in near)
+    # More spans than there are windows: everything is read, and nothing is missed.
+    assert FEW.search(snapshot, asked[:1], everything)[0] == exact
+
+
+def test_small_segments_and_narrow_filters_are_scanned(snapshot: Snapshot) -> None:
+    asked = queries(5)
+    careful = CandidateEngine(windows=1)
+    assert careful.search(snapshot, asked, Selection()) == ScanEngine().search(snapshot, asked, Selection())
+
+
+def test_the_dead_and_the_filtered_are_never_found(tmp_path: Path) -> None:
+    recipe, documents = Recipe("none", "none", DIM), 200
+    vectors = vectors_of(documents * 30)
+    large = large_of_documents(tmp_path, recipe, documents, vectors)
+    snapshot = Snapshot(1, recipe, [view(large, *range(0, documents, 4))])
+    wanted = Selection(top_k=5, filter=Filter({"odd": True}))
+    query = vectors[60:68].sum(axis=0)  # of document 2, which is even
+    (found,) = FEW.search(snapshot, (query / np.linalg.norm(query))[None], wanted)
+    assert len(found) == 5
+    assert all(int(hit.document_id) % 2 for hit in found)
+    (alive,) = FEW.search(snapshot, (query / np.linalg.norm(query))[None], Selection(top_k=5))
+    assert alive[0].document_id == "002"
+    assert all(int(hit.document_id) % 4 for hit in alive)
+
+
+def large_of_documents(folder: Path, recipe: Recipe, documents: int, vectors: np.ndarray) -> Segment:
+
+    units = np.stack([np.arange(30) * 2, np.arange(30) * 2 + 1], axis=1)
+    with SegmentWriter(folder / "plain", recipe) as writer:
+        for number in range(documents):
+            document = Document(f"{number:03d}", (Part(" ".join("x" * 30)),), {"odd": bool(number % 2)})
+            writer.add_document(document, "", [PartUnits(units, 0)])
+            writer.add_vectors(vectors[number * 30 : number * 30 + 30])
+        plain = Segment(folder / "plain", writer.finish().manifest_sha256)
+    source = Source(plain, np.ones(documents, bool))
+    info, _ = merge(folder / "large", recipe, [source], [write_windows])
+    return Segment(folder / "large", info.manifest_sha256)
