@@ -10,6 +10,7 @@ from indexer.store import Store
 
 if TYPE_CHECKING:
     from app.search.service import SearchService
+    from app.thresholds.service import ThresholdService
 
 
 def open_store(settings: Settings) -> Store:
@@ -40,3 +41,12 @@ def make_search(settings: Settings, store: Store) -> "SearchService":
     from app.search.service import SearchService
 
     return SearchService(store, Encoders(settings.encoder_options), make_engine(settings))
+
+
+def make_thresholds(settings: Settings, store: Store) -> "ThresholdService":
+    """What tunes a store's collections."""
+    from app.search.service import SearchService
+    from app.thresholds.service import ThresholdService
+
+    encoders = Encoders(settings.encoder_options)
+    return ThresholdService(store, SearchService(store, encoders, make_engine(settings)), encoders)

@@ -49,7 +49,7 @@ class Settings(BaseSettings):
     queue_limit: int = Field(256, gt=0, description="Searches that may wait; one more is answered 429.")
     deadline_s: float = Field(10.0, gt=0, description="Seconds after which a request is answered 504.")
     write_deadline_s: float = Field(
-        60.0, gt=0, description="Seconds after which adding or deleting documents is answered 504."
+        60.0, gt=0, description="Seconds after which writing documents, a preview or a calibration is answered 504."
     )
     body_limit_bytes: int = Field(8 * 2**20, gt=0, description="Largest request body; a larger one is answered 413.")
     batch_limit: int = Field(100, gt=0, description="Most queries in one POST /search/batch.")

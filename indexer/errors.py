@@ -27,6 +27,30 @@ class LeaseLost(SpanseekError):
     code = "lease_lost"
 
 
+class CalibrationNotFound(SpanseekError):
+    """The collection has no calibration of this id."""
+
+    code = "calibration_not_found"
+
+
+class CalibrationMismatch(SpanseekError):
+    """The calibration was made for another encoder, or for other span bounds."""
+
+    code = "calibration_mismatch"
+
+
+class CalibrationActive(SpanseekError):
+    """The calibration is in use."""
+
+    code = "calibration_active"
+
+
+class NothingToUndo(SpanseekError):
+    """No change is left that could be taken back."""
+
+    code = "nothing_to_undo"
+
+
 class CatalogUnavailable(SpanseekError):
     """The database does not answer."""
 

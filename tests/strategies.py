@@ -1,7 +1,8 @@
-"""What hypothesis draws: awkward texts, tokens over them, metadata."""
+"""What hypothesis draws: awkward texts, tokens over them, metadata, calibrations."""
 
 from itertools import pairwise
 
+import numpy as np
 from hypothesis import strategies as st
 
 # Each of these has broken a splitter, a tokenizer or an offset somewhere.
@@ -48,3 +49,13 @@ def tokens_over(draw, length):
     spans = list(pairwise(marks))
     keep = draw(st.lists(st.booleans(), min_size=len(spans), max_size=len(spans)))
     return [span for span, kept in zip(spans, keep, strict=True) if kept]
+
+
+def _rising(steps):
+    """Knots that rise by these steps, the least of which are just allowed."""
+    inner = np.cumsum(np.array(steps), axis=0) / np.sum(steps, axis=0)
+    return np.concatenate([[[0.0, 0.0]], inner[:-1], [[1.0, 1.0]]])
+
+
+_steps = st.sampled_from([1e-4, 0.01, 0.3, 1.0]) | st.floats(0.001, 1)
+knots = st.lists(st.tuples(_steps, _steps), min_size=1, max_size=8).map(_rising)

@@ -10,6 +10,7 @@ from typing import Any
 from app.search.encoders import Encoders
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
+from app.thresholds.service import ThresholdService
 from indexer.catalog.repository import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.engine.base import Engine
@@ -43,7 +44,9 @@ class Workspace(AbstractContextManager["Workspace"]):
         self.catalog = Catalog(url)
         # A clock that leaps makes every look at the store a fresh one.
         self.store = Store(folder, self.catalog, grace_s=grace_s, clock=count().__next__)
-        self.service = SearchService(self.store, Encoders.of({"hashing": self.encoder}), engine or ScanEngine())
+        encoders = Encoders.of({"hashing": self.encoder})
+        self.service = SearchService(self.store, encoders, engine or ScanEngine())
+        self.thresholds = ThresholdService(self.store, self.service, encoders)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

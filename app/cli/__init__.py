@@ -10,12 +10,14 @@ from pydantic import ValidationError
 from rich.text import Text
 
 from app.cli.bench import bench
+from app.cli.calibrations import calibrate
 from app.cli.catalog import collections, init_db, verify
 from app.cli.console import err
 from app.cli.documents import delete, optimize, stats
 from app.cli.evaluation import eval_cli
 from app.cli.indexing import index
 from app.cli.keys import keys_cli
+from app.cli.previews import preview
 from app.cli.searching import search
 from app.cli.serving import serve
 from app.cli.training import train_cli
@@ -28,7 +30,20 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (index, search, serve, collections, delete, optimize, stats, verify, init_db, bench):
+for command in (
+    index,
+    search,
+    preview,
+    calibrate,
+    serve,
+    collections,
+    delete,
+    optimize,
+    stats,
+    verify,
+    init_db,
+    bench,
+):
     cli.command()(command)
 cli.add_typer(keys_cli, name="keys")
 cli.add_typer(train_cli, name="train")

@@ -1,16 +1,17 @@
 """``spanseek search``: hits highlighted in their context, or the HTTP answer as JSON."""
 
-import json
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
-from app.search.types import Hit, Mode, SearchAnswer, SearchRequest, ThresholdOn, answer_as_json
+from app.cli.filters import WhereOption, WherePartOption, filter_of
+from app.search.modes import Mode
+from app.search.types import Hit, SearchAnswer, SearchRequest, UsedThreshold, answer_as_json
 from app.settings import Settings
-from indexer.engine.wanted import Filter, Grouping
-from models.types import JsonValue
+from indexer.engine.wanted import Grouping
+from indexer.tuning import ThresholdOn
 
 
 def search(
@@ -21,10 +22,8 @@ def search(
     threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
     mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
     group_by: Annotated[Grouping, typer.Option(help="Keep the best span of every part or document.")] = "span",
-    where: Annotated[
-        list[str] | None, typer.Option(help="Document metadata, KEY=VALUE; VALUE is JSON, or else a string.")
-    ] = None,
-    where_part: Annotated[list[str] | None, typer.Option(help="Part metadata, KEY=VALUE.")] = None,
+    where: WhereOption = None,
+    where_part: WherePartOption = None,
     context: Annotated[
         int | None,
         typer.Option(min=0, max=1000, help="Characters of context on either side: 80, or with --json none."),
@@ -44,7 +43,7 @@ def search(
         group_by=group_by,
         threshold=threshold,
         threshold_on=threshold_on,
-        filter=Filter(_key_values(where), _key_values(where_part)),
+        filter=filter_of(where, where_part),
         context=context if context is not None else 0 if as_json else 80,
         explain=explain,
     )
@@ -54,19 +53,6 @@ def search(
         print_json(answer_as_json(answer))
     else:
         _show(answer)
-
-
-def _key_values(pairs: list[str] | None) -> dict[str, JsonValue]:
-    found: dict[str, JsonValue] = {}
-    for pair in pairs or []:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"{pair!r} is not KEY=VALUE")
-        try:
-            found[key] = json.loads(value)
-        except ValueError:
-            found[key] = value
-    return found
 
 
 def _show(answer: SearchAnswer) -> None:
@@ -79,7 +65,16 @@ def _show(answer: SearchAnswer) -> None:
         if hit.explanation:
             units = (f"{one_line(unit.text)} {unit.contribution:+.3f}" for unit in hit.explanation.units)
             out.print(Text("       " + "  ".join(units), style="dim"), soft_wrap=True)
-    out.print(f"{len(answer.hits)} hits in {answer.took_ms:.0f} ms, generation {answer.generation}.", style="dim")
+    told = f"{len(answer.hits)} hits{_told(answer.threshold)} in {answer.took_ms:.0f} ms"
+    out.print(f"{told}, generation {answer.generation}.", style="dim")
+
+
+def _told(used: UsedThreshold) -> str:
+    """The threshold, where somebody set one."""
+    if used.value is None:
+        return ""
+    whose = "the collection's threshold" if used.source == "collection" else "the threshold"
+    return f" above {whose} of {used.value:.3f} on {used.on}"
 
 
 def _highlighted(hit: Hit) -> Text:

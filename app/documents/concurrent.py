@@ -5,8 +5,6 @@ Merging is done in the same lane after the writes have been answered, one collec
 
 import asyncio
 import logging
-import os
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,7 +12,7 @@ from typing import Any, TypeVar
 
 from app.documents.service import Deleted, DocumentService, Written
 from app.search.errors import DeadlineExceeded, QueueFull, ShuttingDown
-from app.search.lanes import Lane
+from app.search.lanes import Lane, step_back
 from indexer.errors import CollectionBusy
 from models.errors import SpanseekError
 from models.types import Document
@@ -23,8 +21,6 @@ Result = TypeVar("Result")
 Job = Callable[[], Any]
 
 _log = logging.getLogger(__name__)
-# How far the writing thread, and the threads that its encoder starts, stand behind those of searches.
-_NICENESS = 10
 
 
 class ConcurrentWriting:
@@ -34,7 +30,7 @@ class ConcurrentWriting:
         self._service = service
         self._closing = threading.Event()
         self._untidy: set[str] = set()
-        self._lane: Lane[Job, Any] = Lane("write", _run, limit=queue_limit, batch=1, begin=_step_back)
+        self._lane: Lane[Job, Any] = Lane("write", _run, limit=queue_limit, batch=1, begin=step_back)
 
     def close(self) -> None:
         """Finish what was asked for, leave the merging to the next writer, then stop."""
@@ -88,8 +84,3 @@ class ConcurrentWriting:
 
 def _run(jobs: Sequence[Job]) -> list[Any]:
     return [job() for job in jobs]
-
-
-def _step_back() -> None:
-    if sys.platform == "linux":  # elsewhere it would be the whole process that steps back
-        os.nice(_NICENESS)

@@ -10,7 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from app.search.types import Mode, SearchAnswer, ThresholdOn, answer_as_json
+from app.search.modes import Mode
+from app.search.types import SearchAnswer, ThresholdSource, answer_as_json
+from indexer.tuning import ThresholdOn
 
 
 class ContextBody(BaseModel):
@@ -59,6 +61,8 @@ class ThresholdBody(BaseModel):
 
     value: float | None
     on: ThresholdOn
+    source: ThresholdSource = Field(description="Whether the request gave it, or it is the collection's.")
+    calibration: str | None = Field(description="The calibration that scores were made with; null: score is raw.")
 
 
 class AnswerBody(BaseModel):
@@ -83,7 +87,7 @@ class AnswerBody(BaseModel):
                         }
                     ],
                     "generation": 3,
-                    "threshold": {"value": 0.8, "on": "score"},
+                    "threshold": {"value": 0.8, "on": "score", "source": "request", "calibration": "7f3a..."},
                     "took_ms": 11.4,
                 }
             ]

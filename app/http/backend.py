@@ -14,6 +14,8 @@ from app.documents.service import DocumentService
 from app.http.guard import internal_error
 from app.search.concurrent import ConcurrentSearch
 from app.search.service import SearchService
+from app.thresholds.concurrent import ConcurrentThresholds
+from app.thresholds.service import ThresholdService
 from indexer.catalog import schema
 from indexer.errors import CatalogUnavailable
 from indexer.store import Store
@@ -30,6 +32,7 @@ class Makers:
     open_store: Callable[[], Store]
     make_service: Callable[[Store], SearchService]
     make_documents: Callable[[Store], DocumentService]
+    make_thresholds: Callable[[Store], ThresholdService]
     warm_up_engine: Callable[[], None]
 
 
@@ -48,6 +51,7 @@ class _Opened:
     store: Store
     search: ConcurrentSearch
     writing: ConcurrentWriting
+    thresholds: ConcurrentThresholds
 
 
 class Backend:
@@ -73,6 +77,11 @@ class Backend:
     def writing(self) -> ConcurrentWriting:
         """How documents get into them and out of them; does not block once the store is open."""
         return self._open().writing
+
+    @property
+    def thresholds(self) -> ConcurrentThresholds:
+        """What an administrator sets for them, and sees before; does not block once the store is open."""
+        return self._open().thresholds
 
     def checks(self) -> Mapping[str, SpanseekError | None]:
         """What answering needs, and what is wrong with it."""
@@ -112,6 +121,7 @@ class Backend:
             if self._opened is not None:
                 self._opened.search.close()
                 self._opened.writing.close()
+                self._opened.thresholds.close()
                 self._opened.store.catalog.close()
 
     def _open(self) -> _Opened:
@@ -130,6 +140,7 @@ class Backend:
             store,
             ConcurrentSearch(self._makers.make_service(store), queue_limit=self.limits.queue),
             ConcurrentWriting(self._makers.make_documents(store), queue_limit=self.limits.queue),
+            ConcurrentThresholds(self._makers.make_thresholds(store), queue_limit=self.limits.queue),
         )
 
 

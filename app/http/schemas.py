@@ -4,10 +4,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, PlainValidator
 
-from app.search.types import MAX_CONTEXT, MAX_TOP_K, Mode, SearchRequest, ThresholdOn
+from app.search.modes import Mode
+from app.search.types import MAX_CONTEXT, MAX_TOP_K, SearchRequest
 from indexer.documents import MAX_ID_LENGTH
 from indexer.engine.wanted import Filter, Grouping
 from indexer.segments.text import OffsetUnit
+from indexer.tuning import ThresholdOn
 
 MAX_TEXT = 10_000
 MAX_DIM = 8192
@@ -48,6 +50,7 @@ QueryText = Annotated[
     AfterValidator(_carriable),
     AfterValidator(_not_blank),
 ]
+Note = Annotated[str, Field(max_length=512), AfterValidator(_carriable)]
 Scalar = Annotated[
     str | int | float | bool | None,
     PlainValidator(_scalar, json_schema_input_type=str | int | float | bool | None),
@@ -105,7 +108,9 @@ class SearchBody(Body):
     group_by: Grouping = Field(
         "span", description="Keep all spans that do not overlap, or the best of each part or document."
     )
-    threshold: FiniteFloat | None = Field(None, ge=0, le=1, description="No hit lies under this.")
+    threshold: FiniteFloat | None = Field(
+        None, ge=0, le=1, description="No hit lies under this; without it, under the collection's threshold."
+    )
     threshold_on: ThresholdOn = Field("score", description="Which scale the threshold is on.")
     filter: FilterBody = Field(FilterBody(), description="Where to search.")
     offset_unit: OffsetUnit = Field(

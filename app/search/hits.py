@@ -1,28 +1,46 @@
 """Scored spans made presentable."""
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float, Float32
 
 from app.search.types import Context, Explanation, Hit, SearchRequest, UnitContribution
 from indexer.engine.base import ScoredSpan
+from indexer.tuning import Tuning
 from models.ops.similarity import raw_from_cosine
 from models.types import CharSpan
 
 
-def present(request: SearchRequest, query: Float32[np.ndarray, " dim"], spans: list[ScoredSpan]) -> tuple[Hit, ...]:
+def raws(cosines: Float[np.ndarray, " spans"]) -> Float[np.ndarray, " spans"]:
+    """What hits show of cosines, rounding errors beyond both ends of the scale cut off.
+
+    >>> raws(np.array([-1.0000001, 0.5])).tolist()
+    [0.0, 0.75]
+    """
+    return np.clip(raw_from_cosine(cosines), 0.0, 1.0)
+
+
+def present(
+    request: SearchRequest, query: Float32[np.ndarray, " dim"], spans: list[ScoredSpan], tuning: Tuning
+) -> tuple[Hit, ...]:
     """Hits with texts and metadata, numbered from 1, offsets in the unit the caller asked for."""
-    return tuple(_hit(request, query, scored, rank) for rank, scored in enumerate(spans, 1))
+    raw = raws(np.array([scored.cosine for scored in spans], np.float64))
+    scales = zip(raw.tolist(), tuning.scores(raw).tolist(), strict=True)
+    return tuple(
+        _hit(request, query, scored, rank, *scale)
+        for rank, (scored, scale) in enumerate(zip(spans, scales, strict=True), 1)
+    )
 
 
-def _hit(request: SearchRequest, query: Float32[np.ndarray, " dim"], scored: ScoredSpan, rank: int) -> Hit:
+def _hit(
+    request: SearchRequest, query: Float32[np.ndarray, " dim"], scored: ScoredSpan, rank: int, raw: float, score: float
+) -> Hit:
     place, span = scored.place, scored.span
-    raw = min(max(float(raw_from_cosine(scored.cosine)), 0.0), 1.0)
     return Hit(
         document_id=scored.document_id,
         start=place.offset(span.start, request.offset_unit),
         end=place.offset(span.end, request.offset_unit),
         text=place.text(span),
-        score=raw,  # A collection without a calibration has the identity for one.
+        score=score,
         raw=raw,
         mode=request.mode,
         rank=rank,

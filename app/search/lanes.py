@@ -1,11 +1,14 @@
 """Lanes: one thread that serves many callers in batches, behind a bounded queue.
 
-A server has one lane to encode, one to scan, and one that writes documents behind these. They share the cores without
-fighting over them, callers that come together are served together, and when too many wait the next is told so at once.
+A server has one lane to encode and one to scan; behind these, one that writes documents and one that tunes thresholds.
+They share the cores without fighting over them, callers that come together are served together, and when too many wait
+the next is told so at once.
 """
 
 import logging
+import os
 import queue
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -17,6 +20,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
+# How far a lane of low priority, and the threads that are started in it, stand behind those of searches.
+_NICENESS = 10
 
 
 class Lane(Generic[Item, Result]):
@@ -122,3 +127,9 @@ class Lane(Generic[Item, Result]):
             return
         for (_, future), result in zip(wanted, results, strict=True):
             future.set_result(result)
+
+
+def step_back() -> None:
+    """What a lane of low priority begins with."""
+    if sys.platform == "linux":  # elsewhere it would be the whole process that steps back
+        os.nice(_NICENESS)

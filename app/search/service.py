@@ -14,29 +14,30 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32
 
+from app.search.cut import check_threshold, cosine_floor, used_threshold
 from app.search.encoders import Encoders
-from app.search.errors import ModeUnavailable
 from app.search.hits import present
+from app.search.modes import check_mode
 from app.search.types import SearchAnswer, SearchRequest, UsedThreshold
 from indexer.engine.base import Engine, ScoredSpan
 from indexer.engine.snapshot import Snapshot
 from indexer.engine.wanted import Selection
 from indexer.store import Store
+from indexer.tuning import Tuning
 from indexer.types import Recipe
 from models.encoders.base import check_query, encode_queries
 from models.errors import InvalidInput
-from models.ops.similarity import cosine_from_raw, normalize
-
-# More than the way from a cosine to raw and back may be off by.
-_ROUNDING = 1e-12
+from models.ops.similarity import normalize
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request that can be answered, and the snapshot that will answer it."""
+    """A request that can be answered, and what will answer it: one snapshot, one tuning."""
 
     request: SearchRequest
     snapshot: Snapshot
+    tuning: Tuning
+    threshold: UsedThreshold
     wanted: Selection
     started: float
 
@@ -69,21 +70,20 @@ class SearchService:
         """Open the collection's present snapshot and refuse what could not be answered from it."""
         started = time.perf_counter()
         snapshot = self._store.snapshot(request.collection)
-        if request.mode != "best_span":
-            raise ModeUnavailable(
-                f"The collection {request.collection} cannot be searched in mode {request.mode}.",
-                hint="Use mode best_span.",
-                field="mode",
-            )
+        check_mode(request.collection, request.mode)
         if (request.text is None) == (request.vector is None):
             raise InvalidInput("Give either text or vector.", field="text")
         _refuse_surrogates(request)
+        check_threshold(request.threshold)
         if request.text is not None:
             check_query(self._encoders.matching(snapshot.recipe), request.text)
         else:
             _query_vector(request, snapshot.recipe)
-        wanted = Selection(request.top_k, _floor(request), request.group_by, request.filter)
-        return Prepared(request, snapshot, wanted, started)
+        tuning = self._store.tunings.present(request.collection, request.mode)
+        used = used_threshold(request, tuning)
+        floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
+        wanted = Selection(request.top_k, floor, request.group_by, request.filter)
+        return Prepared(request, snapshot, tuning, used, wanted, started)
 
     def encode(self, prepared: Sequence[Prepared]) -> list[Encoded]:
         """Query vectors; all texts that one encoder reads share a forward pass."""
@@ -114,10 +114,10 @@ class SearchService:
 
     def finish(self, encoded: Encoded, spans: list[ScoredSpan]) -> SearchAnswer:
         """Fetch texts and metadata."""
-        request, prepared = encoded.prepared.request, encoded.prepared
-        found = present(request, encoded.query, spans)
-        hits = tuple(hit for hit in found if request.threshold is None or hit.raw >= request.threshold)
-        used = UsedThreshold(request.threshold, request.threshold_on)
+        prepared = encoded.prepared
+        found = present(prepared.request, encoded.query, spans, prepared.tuning)
+        used = prepared.threshold
+        hits = tuple(hit for hit in found if used.value is None or getattr(hit, used.on) >= used.value)
         took_ms = round((time.perf_counter() - prepared.started) * 1000, 3)
         return SearchAnswer(hits, prepared.snapshot.generation, used, took_ms)
 
@@ -130,11 +130,6 @@ def _refuse_surrogates(request: SearchRequest) -> None:
             value.encode()
         except UnicodeEncodeError as error:
             raise InvalidInput(f"The {field} holds a lone surrogate.", hint="Send UTF-8.", field=field) from error
-
-
-def _floor(request: SearchRequest) -> float | None:
-    # A little lower than asked, because raw is a rounded cosine: ``finish`` decides by what the hits show.
-    return None if request.threshold is None else float(cosine_from_raw(request.threshold)) - _ROUNDING
 
 
 def _query_vector(request: SearchRequest, recipe: Recipe) -> Float32[np.ndarray, " dim"]:

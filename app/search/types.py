@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
+from app.search.modes import Mode
 from indexer.engine.wanted import Filter, Grouping
 from indexer.segments.text import OffsetUnit
+from indexer.tuning import ThresholdOn
 from models.types import JsonValue
 
-Mode = Literal["best_span", "maxsim", "facets"]
-ThresholdOn = Literal["score", "raw"]
+ThresholdSource = Literal["request", "collection", "none"]
 
 MAX_TOP_K = 1000
 MAX_CONTEXT = 1000
@@ -17,7 +18,10 @@ MAX_CONTEXT = 1000
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One query: a text or a vector, and which hits are wanted of it."""
+    """One query: a text or a vector, and which hits are wanted of it.
+
+    Without a threshold the collection's applies, on its own scale; 0 asks for everything.
+    """
 
     collection: str
     text: str | None = None
@@ -80,10 +84,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class UsedThreshold:
-    """The threshold that was applied, and on which scale; no value means that none was."""
+    """The threshold that was applied, on which scale, who set it, and the calibration that scores were made with.
+
+    No value means that none was applied, no calibration that score is raw.
+    """
 
     value: float | None
     on: ThresholdOn
+    source: ThresholdSource
+    calibration: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,17 @@ def possible_ids(candidates: Iterable[str]) -> Iterator[str]:
     return filter(is_document_id, candidates)
 
 
+def checked_note(note: str) -> str:
+    """The note itself, when it can be kept: up to 512 characters, or none.
+
+    >>> checked_note("after the audit")
+    'after the audit'
+    """
+    if note and _STORABLE.fullmatch(note) is None:
+        raise InvalidInput("The note cannot be kept.", hint="A note has up to 512 characters and no NUL.", field="note")
+    return note
+
+
 def checked_key_name(name: str) -> str:
     """The name itself, when a key may have it.
 

@@ -1,8 +1,8 @@
-"""What the catalog can be asked. How it changes is in ``publish``, ``leases`` and ``keys``."""
+"""What the catalog can be asked. How it changes is in the modules beside it."""
 
 import uuid
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select
@@ -100,6 +100,14 @@ class Catalog:
         if collection_id is None:
             raise self._not_found(name)
         return hashes
+
+    @contextmanager
+    def changing(self, name: str) -> Iterator[tuple[Connection, str]]:
+        """A transaction that no other change of this collection runs beside, and the collection's id."""
+        found = self.collection(name)
+        with self.database.write() as connection:
+            connection.execute(select(collections.c.id).where(collections.c.id == found.id).with_for_update())
+            yield connection, found.id
 
     def _find(self, name: str) -> Collection | None:
         with self.database.glance() as connection:

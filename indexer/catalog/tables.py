@@ -4,7 +4,20 @@ Text that is compared or ordered is compared by its bytes, on PostgreSQL too (co
 databases and Python's ``sorted`` agree.
 """
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
 from sqlalchemy.types import TypeEngine
 
 from indexer.catalog.timestamps import UtcDateTime
@@ -109,4 +122,52 @@ keys = Table(
     Column("collections", JSON(none_as_null=True)),  # null: all of them
     Column("created_at", UtcDateTime, nullable=False),
     Column("revoked_at", UtcDateTime),
+)
+
+# Maps from raw to score, each for one encoder, mode and span bounds.
+calibrations = Table(
+    "calibrations",
+    metadata,
+    Column("id", _id(), primary_key=True),
+    Column("collection_id", _id(), ForeignKey(collections.c.id), nullable=False),
+    Column("mode", _by_bytes(32), nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("shortest", Integer, nullable=False),
+    Column("longest", Integer, nullable=False),
+    Column("knots", JSON, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("labels", BigInteger, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("figures", JSON, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Index(None, "collection_id"),
+)
+
+# The key says it: at most one calibration of a collection and mode is active.
+active_calibrations = Table(
+    "active_calibrations",
+    metadata,
+    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("mode", _by_bytes(32), primary_key=True),
+    Column("calibration_id", _id(), ForeignKey(calibrations.c.id), nullable=False),
+    Column("activated_at", UtcDateTime, nullable=False),
+)
+
+# One row per change of a threshold; the one with the highest number is in force. Rows are never changed.
+thresholds = Table(
+    "thresholds",
+    metadata,
+    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("mode", _by_bytes(32), primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("value", Double),  # null: the threshold was taken away
+    Column("scale", Text, nullable=False),
+    # What the value was on raw when it was set. No key: the calibration it was set under may be deleted.
+    Column("raw", Double),
+    Column("calibration_id", _id()),
+    # The number of the state that undoing leads to, 0 for none at all; null where nothing is left to undo.
+    Column("goes_back_to", BigInteger),
+    Column("undo", Boolean, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("set_at", UtcDateTime, nullable=False),
 )

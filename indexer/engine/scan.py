@@ -99,15 +99,15 @@ def _scan(view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentSc
         peak = np.empty(best.shape, np.int64)
         for number, (code, step) in enumerate(zip(coded.codes, coded.steps, strict=True)):
             best[number], peak[number] = kernels.scan(*stored, code, step, allowed.blocks, allowed.mask)
-    return SegmentScan(view, allowed, best, peak, _errors(view, allowed.blocks, coded.slack[:, None]))
+    return SegmentScan(view, allowed, best, peak, errors(view, allowed.blocks, coded.slack[:, None]))
 
 
-def _errors(
+def errors(
     view: SegmentView, blocks: Int[np.ndarray, " chosen"], slack: Float[np.ndarray, "*queries"]
 ) -> Float[np.ndarray, "*errors"]:
     """How far an approximate cosine in a block may be off, for queries with such a slack."""
-    errors = view.segment.norm_errors[blocks].astype(np.float64) + _ROUNDING
-    return errors * (1 + slack) + slack
+    of_norms = view.segment.norm_errors[blocks].astype(np.float64) + _ROUNDING
+    return of_norms * (1 + slack) + slack
 
 
 def _floors(scans: list[SegmentScan], wanted: Selection, queries: int) -> Float[np.ndarray, " queries"]:
@@ -167,7 +167,7 @@ def _exact(
     """For every query the spans of a segment that may reach its floor, with their exact cosines."""
     segment = scan.view.segment
     owners, positions, runs = np.nonzero(_may_reach(scan, floors))
-    errors = _errors(scan.view, scan.allowed.blocks[positions], fine.slack[owners])
+    slack = errors(scan.view, scan.allowed.blocks[positions], fine.slack[owners])
     wanted_by, spans = kernels.spans_above(
         segment.vectors,
         segment.scales,
@@ -178,7 +178,7 @@ def _exact(
         fine.steps,
         owners,
         scan.allowed.blocks[positions] * kernels.RUNS + runs,
-        floors[owners] - errors,
+        floors[owners] - slack,
         scan.allowed.mask,
     )
     starts, ends = spans.T.astype(np.int64)

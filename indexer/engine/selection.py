@@ -33,32 +33,37 @@ def choose(found: Sequence[ExactSpans], wanted: Selection) -> list[ScoredSpan]:
 
 
 def _choose_in_segment(spans: ExactSpans, wanted: Selection) -> list[ScoredSpan]:
+    return [scored(spans, row) for row in chosen_rows(spans, wanted).tolist()]
+
+
+def chosen_rows(spans: ExactSpans, wanted: Selection) -> Int[np.ndarray, " rows"]:
+    """The rows of the wanted spans of a segment, best first; more than ``top_k`` where some tie with the last."""
     order = np.lexsort((spans.ends, spans.starts, -spans.cosines))
     if wanted.floor is not None:
         order = order[spans.cosines[order] >= wanted.floor]
     starts, ends = spans.starts[order], spans.ends[order]
-    parts = np.searchsorted(spans.view.segment.part_units, starts, side="right") - 1
     if wanted.group_by == "span":
         # Spans never cross parts, so suppression over the whole segment is suppression within each part.
         survivors = non_overlapping(zip(starts.tolist(), ends.tolist(), strict=True))
     else:
+        parts = np.searchsorted(spans.view.segment.part_units, starts, side="right") - 1
         groups = parts if wanted.group_by == "part" else spans.view.segment.part_document[parts]
         survivors = iter(np.sort(np.unique(groups, return_index=True)[1]).tolist())
-    rows = _first(survivors, spans.cosines[order], wanted.top_k)
-    return [_scored(spans, int(order[row]), int(parts[row])) for row in rows]
+    return order[_first(survivors, spans.cosines[order], wanted.top_k)]
 
 
-def _first(rows: Iterable[int], cosines: Float[np.ndarray, " rows"], top_k: int) -> list[int]:
+def _first(rows: Iterable[int], cosines: Float[np.ndarray, " rows"], top_k: int) -> Int[np.ndarray, " kept"]:
     """The first ``top_k`` rows, and those that tie with the last: document ids, not rows, decide between them."""
     kept: list[int] = []
     for row in rows:
         if len(kept) >= top_k and cosines[row] < cosines[kept[-1]]:
             break
         kept.append(row)
-    return kept
+    return np.array(kept, np.int64)
 
 
-def _scored(spans: ExactSpans, row: int, part: int) -> ScoredSpan:
+def scored(spans: ExactSpans, row: int) -> ScoredSpan:
+    """The span in a row."""
     units = UnitSpan(int(spans.starts[row]), int(spans.ends[row]))
-    place = Place(spans.view.segment, part, units)
+    place = Place(spans.view.segment, spans.view.segment.part_of(units.start), units)
     return ScoredSpan(place.document_id, place.span, place.units, float(spans.cosines[row]), place)

@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from indexer.engine.base import Engine
+from indexer.engine.census import take_census
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.engine.wanted import Selection
 from indexer.segments.reader import Segment
@@ -17,11 +18,12 @@ _RECIPE = Recipe("none", "none", dim=2)
 
 
 def warm_up(engine: Engine) -> None:
-    """Search a segment of two units: what numba has not compiled yet on this machine takes it many seconds once."""
+    """Search and count in a segment of two units: what numba has not compiled yet here takes it many seconds once."""
     with TemporaryDirectory(prefix="spanseek-") as folder:
         snapshot = Snapshot(1, _RECIPE, [SegmentView(_tiny_segment(Path(folder) / "tiny"), np.zeros(0, np.int64))])
         for queries in (1, 16):
             engine.search(snapshot, np.ones((queries, 2), np.float32), Selection(top_k=1))
+        take_census(snapshot, np.ones(2, np.float32), 0.0)
 
 
 def _tiny_segment(folder: Path) -> Segment:

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from rich.console import Console
 
 from app.cli import main
 from app.cli.console import out
+from indexer.catalog.repository import Catalog
+from indexer.catalog.thresholds import set_threshold
 
 CALLS = [
     {"id": "a", "text": "Where is my parcel?\r\nIt was due on Monday.", "metadata": {"lang": "en", "week": 7}},
@@ -98,7 +101,7 @@ def test_index_says_what_it_did(run: Run) -> None:
 def test_search_prints_what_the_http_answer_holds(calls: Outcome, run: Run) -> None:
     answer = run("search", "cancel my subscription", "--collection", "calls", "--top-k", "2", "--json").json
     assert list(answer) == ["hits", "generation", "threshold", "took_ms"]
-    assert answer["threshold"] == {"value": None, "on": "score"}
+    assert answer["threshold"] == {"value": None, "on": "score", "source": "none", "calibration": None}
     assert len(answer["hits"]) == 2
     hit = answer["hits"][0]
     assert {"document_id", "start", "end", "text", "score", "raw", "mode", "rank", "metadata"} <= hit.keys()
@@ -139,7 +142,7 @@ def test_thresholds_filters_and_groups(calls: Outcome, run: Run) -> None:
     assert run(*search, "--where", 'week="7"').json["hits"] == []
     assert len(run(*search, "--where-part", "speaker=agent").json["hits"]) == 1
     raw = run(*search, "--threshold", "0.9", "--threshold-on", "raw").json
-    assert raw["threshold"] == {"value": 0.9, "on": "raw"}
+    assert raw["threshold"] == {"value": 0.9, "on": "raw", "source": "request", "calibration": None}
     assert run(*search, "--where", "lang").code == 2
 
 
@@ -215,6 +218,82 @@ def test_optimize_and_stats(calls: Outcome, run: Run, tmp_path: Path, monkeypatc
     assert (after["bytes_live"], after["bytes_reclaimable"]) == (done["bytes_left"], 0)
     assert "0 old segments were removed" in run("optimize", "-c", "calls").out
     assert "bytes_per_unit" in run("stats", "-c", "calls").out
+
+
+def test_preview(calls: Outcome, run: Run, tmp_path: Path) -> None:
+    phrase = ("preview", "cancel my subscription", "-c", "calls")
+    plot = tmp_path / "plots" / "preview.svg"
+    found = run(*phrase, "parcel", "--threshold", "0.9", "--floor", "0.2", "--plot", str(plot), "--json").json
+    first, second = found["phrases"]
+    assert (first["documents"], first["spans"], first["with_spans"]) == (1, 1, 2)
+    assert (second["phrase"], second["documents"]) == ("parcel", 1)
+    assert "best score of a document" in plot.read_text("utf-8")
+    shown = run(*phrase, "--threshold", "0.9").out
+    assert "cancel my subscription: 2 documents" in shown
+    assert "1 of them reach 0.900 on score, in 1 spans." in shown
+    assert "1.000  just above  cancel my subscription  b [/red]" in shown
+    assert "just below" in shown
+    assert "\u2028" not in shown
+    narrowed = run(*phrase, "--where", "lang=en", "--where-part", "speaker=agent", "--json").json
+    assert narrowed["phrases"][0]["with_spans"] == 0
+    assert run(*phrase, "--plot", "preview.exe").code == 1
+    assert run(*phrase, "--floor", "2").code == 2
+    assert run(*phrase, "--floor", "nan").code == 2
+
+
+def test_search_tells_whose_threshold_it_keeps_to(calls: Outcome, run: Run, data: Path) -> None:
+    with closing(Catalog(f"sqlite:///{data / 'catalog.sqlite3'}")) as catalog:
+        set_threshold(catalog, "calls", "best_span", 0.9)
+    search = ("search", "my parcel", "-c", "calls")
+    assert "1 hits above the collection's threshold of 0.900 on score in" in run(*search).out
+    assert (
+        "1 hits above the threshold of 0.950 on raw in"
+        in run(*search, "--threshold", "0.95", "--threshold-on", "raw").out
+    )
+    assert "10 hits above the threshold of 0.000" in run(*search, "--threshold", "0").out
+
+
+@pytest.fixture
+def labels(data: Path) -> Path:
+    """Labels of a phrase, the first half of which are matches."""
+    words = "abcdefghijkl"
+    lines = [{"phrase": "cancel my plan", "text": f"cancel my plan {word}", "match": True} for word in words]
+    lines += [{"phrase": "cancel my plan", "text": f"my {word} and {word}", "degree": 1} for word in words]
+    path = data.parent / "labels.ndjson"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_calibrate(calls: Outcome, labels: Path, run: Run, tmp_path: Path) -> None:
+    plot = tmp_path / "plots" / "calibration.svg"
+    command = ("calibrate", "-c", "calls", "--labels", str(labels), "--precision", "0.8")
+    made = run(*command, "--activate", "--plot", str(plot), "--note", "by hand", "--json").json
+    assert made["calibration"]["active"] is True
+    assert (made["report"]["labels"], made["report"]["matches"]) == (24, 12)
+    assert "reliability" in plot.read_text("utf-8")
+    answer = run("search", "my parcel", "-c", "calls", "--json").json
+    assert answer["threshold"]["calibration"] == made["calibration"]["id"]
+    assert answer["hits"][-1]["score"] != answer["hits"][-1]["raw"]
+    shown = run(*command)
+    assert "24 labels, 12 of them matches." in shown.out
+    assert "precision 0.8" in shown.out
+    assert "is kept, and not active." in shown.out
+    assert "There are only 12 matches" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ('{"phrase": "a", "text": "b", "match": true}\n{broken\n', "labels.ndjson:2 cannot be learned from"),
+        ('{"phrase": "a", "text": "b", "match": true}\n', "1 different labels are too few"),
+    ],
+)
+def test_labels_that_are_refused(calls: Outcome, labels: Path, run: Run, lines: str, told: str) -> None:
+    labels.write_text(lines)
+    outcome = run("calibrate", "-c", "calls", "--labels", str(labels), "--activate")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert told in outcome.err
+    assert run("search", "my parcel", "-c", "calls", "--json").json["threshold"]["calibration"] is None
 
 
 def test_init_db(run: Run) -> None:

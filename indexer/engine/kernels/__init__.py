@@ -9,16 +9,20 @@ from indexer.engine.kernels.exact import rescore
 from indexer.engine.kernels.norms import inverse_norms
 from indexer.engine.kernels.single import scan
 from indexer.engine.kernels.spans import run_cosines, spans_above
+from indexer.engine.kernels.starts import NOT_WANTED, best_of_starts, spans_reaching
 
 __all__ = [
+    "NOT_WANTED",
     "NO_SPAN",
     "RUN",
     "RUNS",
+    "best_of_starts",
     "inverse_norms",
     "rescore",
     "run_cosines",
     "scan",
     "scan_many",
     "spans_above",
+    "spans_reaching",
     "threading_layer",
 ]

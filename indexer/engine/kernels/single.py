@@ -48,7 +48,7 @@ def numerators(
 
 
 @njit(fastmath=FAST, cache=True)
-def _block_scores(
+def block_scores(
     prefix: Float32[np.ndarray, " bounds"],
     codes: UInt8[np.ndarray, "lengths block"],
     affine: Float32[np.ndarray, "lengths 2"],
@@ -91,7 +91,7 @@ def _scan(vectors, scales, codes, affine, shortest, query, step, blocks, masked,
         prefix = np.empty(BLOCK + ahead + 1, np.float32)
         top = np.empty(BLOCK, np.float32)
         numerators(vectors[begin:end], scales[begin:end], query, step, prefix)
-        _block_scores(prefix, codes[block], affine[block], shortest, top)
+        block_scores(prefix, codes[block], affine[block], shortest, top)
         if masked:
             for i in range(min(BLOCK, units - begin)):
                 if not mask[begin + i]:

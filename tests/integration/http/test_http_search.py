@@ -19,7 +19,7 @@ def test_text_finds_the_phrase_in_two_documents(client) -> None:
     answer = client.search(text=PHRASE, top_k=2)
     assert set(answer) == {"hits", "generation", "threshold", "took_ms"}
     assert answer["generation"] == 1
-    assert answer["threshold"] == {"value": None, "on": "score"}
+    assert answer["threshold"] == {"value": None, "on": "score", "source": "none", "calibration": None}
     assert answer["took_ms"] > 0
     assert [(hit["document_id"], hit["text"], hit["rank"]) for hit in answer["hits"]] == [
         ("call-1", PHRASE, 1),
@@ -107,7 +107,7 @@ def test_group_by_keeps_the_best_of_each(client) -> None:
 @pytest.mark.parametrize("on", ["score", "raw"])
 def test_nothing_lies_under_the_threshold(client, on) -> None:
     answer = client.search(text=PHRASE, threshold=0.99, threshold_on=on)
-    assert answer["threshold"] == {"value": 0.99, "on": on}
+    assert answer["threshold"] == {"value": 0.99, "on": on, "source": "request", "calibration": None}
     assert [hit["text"] for hit in answer["hits"]] == [PHRASE, PHRASE]
 
 

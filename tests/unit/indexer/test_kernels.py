@@ -194,6 +194,48 @@ def test_scan_yields_the_best_of_every_run(
                     assert top[run, at] == pytest.approx(top[run].max(), rel=1e-4, abs=2 * atol)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_best_of_every_start(kind: str, masked: bool) -> None:
+    rng = np.random.default_rng(4)
+    codes, scales = quantize(vectors_of(kind, 700, 13, 3))
+    norm_codes, affine, errors = kernels.inverse_norms(codes, scales, room_of([300, 1, 0, 399]), 2, 9)
+    coded = code_queries(unit_length(rng.normal(size=(1, 13))))
+    mask = rng.random(700) < 0.3 if masked else None
+    stored = codes, scales, norm_codes, affine, 2
+    best = kernels.best_of_starts(*stored, coded.codes[0], coded.steps[0], np.array([0, 2]), mask)
+    assert (best[BLOCK : 2 * BLOCK] == kernels.NO_SPAN).all()
+    for block in (0, 2):
+        units = slice(block * BLOCK, min(700, (block + 1) * BLOCK))
+        expected = block_cosines(*stored, coded.codes[0], coded.steps[0], block).max(axis=0)[: units.stop - units.start]
+        if mask is not None:
+            expected[~mask[units]] = kernels.NO_SPAN
+        assert ((best[units] == kernels.NO_SPAN) == (expected == kernels.NO_SPAN)).all()
+        np.testing.assert_allclose(best[units], expected, rtol=1e-4, atol=2 * float(errors[block]) + 1e-5)
+
+
+def test_spans_reaching_the_floors_of_their_starts() -> None:
+    codes, scales = quantize(vectors_of("random", 700, 8, 3))
+    norm_codes, affine, _ = kernels.inverse_norms(codes, scales, room_of([300, 400]), 2, 9)
+    rng = np.random.default_rng(5)
+    coded = code_queries(unit_length(rng.normal(size=(1, 8))))
+    stored = codes, scales, norm_codes, affine, 2, coded.codes[0], coded.steps[0]
+    floors = np.where(rng.random(700) < 0.1, rng.uniform(-1, 1, 700), kernels.NOT_WANTED)
+    expected = []
+    for run in range(-(-700 // kernels.RUN)):
+        scores = kernels.run_cosines(*stored, run)
+        for start in range(run * kernels.RUN, min(700, (run + 1) * kernels.RUN)):
+            column = scores[:, start - run * kernels.RUN]
+            expected += [
+                (start, start + row + 2)
+                for row in np.flatnonzero((column > kernels.NO_SPAN) & (column >= floors[start]))
+            ]
+    assert list(map(tuple, kernels.spans_reaching(*stored, floors).tolist())) == expected
+    assert len(expected) > 50
+    nothing = np.full(700, kernels.NOT_WANTED)
+    assert kernels.spans_reaching(*stored, nothing).shape == (0, 2)
+
+
 @settings(max_examples=30)
 @given(st.integers(1, 60), st.sampled_from(KINDS), st.integers(1, 40), st.integers(0, 2**32 - 1))
 def test_rescoring_is_exact(units: int, kind: str, dim: int, seed: int) -> None:

@@ -1,0 +1,88 @@
+"""``spanseek preview``: what a threshold would find."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
+from app.cli.filters import WhereOption, WherePartOption, filter_of
+from app.search.modes import Mode
+from app.settings import Settings
+from indexer.tuning import ThresholdOn
+
+if TYPE_CHECKING:
+    from app.thresholds.preview import Example, PhrasePreview, Preview
+
+# Every how manieth score is printed.
+_PRINTED = 5
+
+
+def preview(
+    phrases: Annotated[list[str], typer.Argument(help="One or more origin phrases.")],
+    collection: CollectionOption,
+    threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, help="The threshold to look at; else the collection's.")
+    ] = None,
+    floor: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Count spans from here up; else from the threshold up.")
+    ] = None,
+    threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold and the floor.")] = "score",
+    mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
+    where: WhereOption = None,
+    where_part: WherePartOption = None,
+    examples: Annotated[int, typer.Option(min=0, max=50, help="Most examples on either side.")] = 5,
+    plot: Annotated[Path | None, typer.Option(help="Draw the counts to this file; its ending says the format.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a threshold would find: exact counts over the whole collection, and examples at the border."""
+    from app.composition import make_thresholds
+    from app.evaluation.plots import check_format
+    from app.thresholds.preview import PreviewRequest, preview_as_json
+
+    if plot is not None:
+        check_format(plot)
+    wanted = filter_of(where, where_part)
+    request = PreviewRequest(
+        collection, tuple(phrases), mode, threshold, threshold_on, floor, wanted, examples=examples
+    )
+    settings = Settings()
+    with checked_store(settings) as store:
+        found = make_thresholds(settings, store).preview(request)
+    if plot is not None:
+        from app.thresholds.plots import save_preview
+
+        save_preview(plot, found)
+    if as_json:
+        print_json(preview_as_json(found))
+    else:
+        _show(found)
+
+
+def _show(found: "Preview") -> None:
+    used = found.threshold
+    for told in found.phrases:
+        out.print(Text(f"{one_line(told.phrase)}: {told.with_spans:,} documents", style="bold"), soft_wrap=True)
+        if used.value is not None:
+            spans = "" if told.spans is None else f", in {told.spans:,} spans"
+            out.print(f"{told.documents:,} of them reach {used.value:.3f} on {used.on}{spans}.", soft_wrap=True)
+        out.print(_table(found, told))
+        _show_examples("just above", told.above)
+        _show_examples("just below", told.below)
+
+
+def _table(found: "Preview", told: "PhrasePreview") -> Table:
+    table = Table("score", "documents above", "spans above")
+    for number in range(0, len(found.scores), _PRINTED):
+        spans = told.spans_above[number]
+        cells = f"{told.documents_above[number]:,}", "" if spans is None else f"{spans:,}"
+        table.add_row(f"{found.scores[number]:.2f}", *cells)
+    return table
+
+
+def _show_examples(where: str, examples: tuple["Example", ...]) -> None:
+    for example in examples:
+        told = f"  {where}  {one_line(example.text)}  {one_line(example.document_id)}"
+        out.print(Text.assemble((f"{example.score:.3f}", "bold green"), told), soft_wrap=True)

@@ -1,0 +1,217 @@
+"""What a threshold would find, before anybody sets it: exact counts over all documents, and examples at the border."""
+
+import time
+from dataclasses import asdict, dataclass, field, replace
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from app.search.cut import check_threshold, cosine_floor
+from app.search.hits import raws
+from app.search.modes import Mode
+from app.search.service import Encoded, SearchService
+from app.search.types import SearchRequest, UsedThreshold
+from indexer.engine.census import Census, take_census
+from indexer.engine.wanted import Filter
+from indexer.tuning import ThresholdOn, Tuning
+from models.errors import InvalidInput
+from models.types import JsonValue
+
+MAX_PHRASES = 100
+MAX_EXAMPLES = 50
+# The scores at which everything is counted; between neighbours lies a bar of the histogram.
+STEPS = np.arange(101) / 100
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRequest:
+    """Phrases to count for. The threshold is as in a search; spans are counted over ``floor``, on the same scale.
+
+    Without a floor they are counted over the threshold, and without either not at all.
+    """
+
+    collection: str
+    phrases: tuple[str, ...]
+    mode: Mode = "best_span"
+    threshold: float | None = None
+    threshold_on: ThresholdOn = "score"
+    floor: float | None = None
+    filter: Filter = field(default_factory=Filter)
+    examples: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The best span of a document near the threshold."""
+
+    document_id: str
+    start: int
+    end: int
+    text: str
+    score: float
+    raw: float
+
+
+@dataclass(frozen=True, slots=True)
+class PhrasePreview:
+    """What one phrase finds.
+
+    ``documents_above`` and ``spans_above`` say how many documents, and how many spans that do not overlap, reach each
+    of the preview's ``scores``; spans under the floor are not counted (None). ``histogram`` has the number of documents
+    whose best score lies from one of ``scores`` up to the next. ``documents`` and ``spans`` are those that reach the
+    threshold; ``above`` and ``below`` are the documents nearest to it.
+    """
+
+    phrase: str
+    with_spans: int
+    documents: int | None
+    spans: int | None
+    documents_above: tuple[int, ...]
+    spans_above: tuple[int | None, ...]
+    histogram: tuple[int, ...]
+    above: tuple[Example, ...]
+    below: tuple[Example, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Counts for every phrase, all from one generation and under one tuning. ``floor`` is on the threshold's scale."""
+
+    collection: str
+    mode: Mode
+    generation: int
+    threshold: UsedThreshold
+    floor: float | None
+    scores: tuple[float, ...]
+    phrases: tuple[PhrasePreview, ...]
+    took_ms: float
+
+
+def preview(service: SearchService, request: PreviewRequest) -> Preview:
+    """Count for every phrase in one pass over the collection; no top k comes into it."""
+    started = time.perf_counter()
+    _check(request)
+    encoded = _encoded(service, request)
+    used = encoded[0].prepared.threshold
+    floor = used.value if request.floor is None else request.floor
+    return Preview(
+        collection=request.collection,
+        mode=request.mode,
+        generation=encoded[0].prepared.snapshot.generation,
+        threshold=used,
+        floor=floor,
+        scores=tuple(STEPS.tolist()),
+        phrases=tuple(_of_phrase(item, floor, request) for item in encoded),
+        took_ms=round((time.perf_counter() - started) * 1000, 3),
+    )
+
+
+def preview_as_json(found: Preview) -> dict[str, JsonValue]:
+    """The preview as every interface shows it."""
+    return asdict(found)
+
+
+def _check(request: PreviewRequest) -> None:
+    if not 1 <= len(request.phrases) <= MAX_PHRASES:
+        raise InvalidInput(f"Give 1 to {MAX_PHRASES} phrases.", field="phrases")
+    if request.floor is not None:
+        try:
+            check_threshold(request.floor)
+        except InvalidInput as error:
+            raise InvalidInput(f"A floor cannot be {request.floor}.", hint=error.hint, field="floor") from error
+
+
+def _encoded(service: SearchService, request: PreviewRequest) -> list[Encoded]:
+    """The phrases as searches would be prepared, all for one snapshot and one tuning."""
+    searches = [
+        SearchRequest(
+            request.collection,
+            text=phrase,
+            mode=request.mode,
+            threshold=request.threshold,
+            threshold_on=request.threshold_on,
+            filter=request.filter,
+        )
+        for phrase in request.phrases
+    ]
+    first, *others = [service.prepare(search) for search in searches]
+    alike = [
+        replace(other, snapshot=first.snapshot, tuning=first.tuning, threshold=first.threshold) for other in others
+    ]
+    return service.encode([first, *alike])
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Cosines as hits would show them."""
+
+    raw: Float[np.ndarray, " rows"]
+    score: Float[np.ndarray, " rows"]
+
+    @classmethod
+    def of(cls, cosines: Float[np.ndarray, " rows"], tuning: Tuning) -> "_Counted":
+        raw = raws(cosines)
+        return cls(raw, tuning.scores(raw))
+
+    def on(self, scale: ThresholdOn) -> Float[np.ndarray, " rows"]:
+        return self.raw if scale == "raw" else self.score
+
+    def reaching(self, value: float, on: ThresholdOn) -> "_Counted":
+        kept = self.on(on) >= value
+        return _Counted(self.raw[kept], self.score[kept])
+
+    def above(self, scores: Float[np.ndarray, " steps"]) -> Int[np.ndarray, " steps"]:
+        return len(self.score) - np.searchsorted(np.sort(self.score), scores, side="left")
+
+
+def _of_phrase(encoded: Encoded, floor: float | None, request: PreviewRequest) -> PhrasePreview:
+    tuning, used = encoded.prepared.tuning, encoded.prepared.threshold
+    lowest = None if floor is None else cosine_floor(floor, used.on, tuning)
+    census = take_census(encoded.prepared.snapshot, encoded.query, lowest, request.filter)
+    documents = _Counted.of(census.documents, tuning)
+    above = documents.above(STEPS)
+    spans, spans_above = _spans(census, floor, used, tuning)
+    over, under = _nearest(documents, used, request.examples)
+    return PhrasePreview(
+        phrase=encoded.prepared.request.text or "",
+        with_spans=len(documents.raw),
+        documents=None if used.value is None else len(documents.reaching(used.value, used.on).raw),
+        spans=spans,
+        documents_above=tuple(above.tolist()),
+        spans_above=spans_above,
+        # The last bar holds its right end, too.
+        histogram=tuple((above[:-1] - np.append(above[1:-1], 0)).tolist()),
+        above=tuple(_example(census, documents, row) for row in over),
+        below=tuple(_example(census, documents, row) for row in under),
+    )
+
+
+def _spans(
+    census: Census, floor: float | None, used: UsedThreshold, tuning: Tuning
+) -> tuple[int | None, tuple[int | None, ...]]:
+    """How many spans reach the threshold, and every step; None for what lies under the floor."""
+    if census.spans is None or floor is None:
+        return None, (None,) * len(STEPS)
+    spans = _Counted.of(census.spans, tuning).reaching(floor, used.on)
+    lowest = floor if used.on == "score" else tuning.score(floor)
+    above = zip(STEPS.tolist(), spans.above(STEPS).tolist(), strict=True)
+    known = used.value is not None and used.value >= floor
+    reaching = len(spans.reaching(used.value or 0.0, used.on).raw) if known else None
+    return reaching, tuple(count if step >= lowest else None for step, count in above)
+
+
+def _nearest(documents: _Counted, used: UsedThreshold, most: int) -> tuple[list[int], list[int]]:
+    """Rows of the documents just above the threshold, and of those just below, the nearest first."""
+    if used.value is None:
+        return [], []
+    values = documents.on(used.on)
+    order = np.argsort(values, kind="stable")
+    border = int(np.searchsorted(values[order], used.value, side="left"))
+    return order[border : border + most].tolist(), order[max(border - most, 0) : border][::-1].tolist()
+
+
+def _example(census: Census, documents: _Counted, row: int) -> Example:
+    found = census.document(row)
+    text = found.place.text(found.span)
+    scales = float(documents.score[row]), float(documents.raw[row])
+    return Example(found.document_id, found.span.start, found.span.end, text, *scales)

@@ -1,0 +1,155 @@
+"""The calibrations of collections: at most one of a mode is active, and each change is one commit."""
+
+import uuid
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Row, Select, delete, insert, select
+
+from indexer.catalog.names import checked_note
+from indexer.catalog.repository import Catalog
+from indexer.catalog.tables import active_calibrations, calibrations
+from indexer.errors import CalibrationActive, CalibrationMismatch, CalibrationNotFound
+from indexer.tuning import Calibration, CalibrationDraft
+from indexer.types import Recipe
+from models.errors import InvalidInput
+from models.ops.calibrate import check_knots
+from models.types import SpanBounds
+
+
+def add_calibration(catalog: Catalog, name: str, draft: CalibrationDraft, *, activate: bool = False) -> Calibration:
+    """Keep a calibration with a collection, and make it the active one of its mode in the same step if asked to.
+
+    Raises ``CalibrationMismatch`` where it was made for another encoder or other span bounds than the collection.
+    """
+    _check(draft, name, catalog.collection(name).recipe)
+    made = Calibration(**_fields(draft), id=uuid.uuid4().hex, created_at=catalog.clock(), active=activate)
+    with catalog.changing(name) as (connection, collection_id):
+        connection.execute(
+            insert(calibrations).values(
+                id=made.id,
+                collection_id=collection_id,
+                mode=made.mode,
+                fingerprint=made.fingerprint,
+                shortest=made.bounds.shortest,
+                longest=made.bounds.longest,
+                knots=[list(knot) for knot in made.knots],
+                method=made.method,
+                labels=made.labels,
+                note=made.note,
+                figures=dict(made.figures),
+                created_at=made.created_at,
+            )
+        )
+        if activate:
+            _activate(connection, catalog, collection_id, made)
+    return made
+
+
+def list_calibrations(catalog: Catalog, name: str) -> tuple[Calibration, ...]:
+    """All calibrations of a collection, the newest first."""
+    collection = catalog.collection(name)
+    with catalog.database.glance() as connection:
+        rows = connection.execute(
+            _selected(collection.id).order_by(calibrations.c.created_at.desc(), calibrations.c.id)
+        ).all()
+    return tuple(map(_calibration, rows))
+
+
+def activate_calibration(catalog: Catalog, name: str, id: str) -> Calibration:
+    """Make a calibration the active one of its mode, instead of the one that is. Once more changes nothing."""
+    with catalog.changing(name) as (connection, collection_id):
+        found = _find(connection, collection_id, name, id)
+        _activate(connection, catalog, collection_id, found)
+    return replace(found, active=True)
+
+
+def deactivate_calibration(catalog: Catalog, name: str, id: str) -> Calibration:
+    """Let score be raw again, if this calibration is the active one."""
+    with catalog.changing(name) as (connection, collection_id):
+        found = _find(connection, collection_id, name, id)
+        connection.execute(delete(active_calibrations).where(active_calibrations.c.calibration_id == found.id))
+    return replace(found, active=False)
+
+
+def delete_calibration(catalog: Catalog, name: str, id: str) -> None:
+    """Delete a calibration; raises ``CalibrationActive`` for the active one. Thresholds set under it keep their raw."""
+    with catalog.changing(name) as (connection, collection_id):
+        found = _find(connection, collection_id, name, id)
+        if found.active:
+            raise CalibrationActive(
+                f"The calibration {id} of {name} is the active one.", hint="Deactivate it first, or activate another."
+            )
+        connection.execute(delete(calibrations).where(calibrations.c.id == found.id))
+
+
+def _check(draft: CalibrationDraft, name: str, recipe: Recipe) -> None:
+    checked_note(draft.note)
+    try:
+        check_knots(np.array(draft.knots, np.float64).reshape(-1, 2))
+    except ValueError as error:
+        raise InvalidInput(f"These knots are no calibration: {error}.", field="knots") from error
+    if (draft.fingerprint, draft.bounds) != (recipe.fingerprint, recipe.bounds):
+        raise CalibrationMismatch(
+            f"The calibration was made for {_in_words(draft.fingerprint, draft.bounds)}; "
+            f"the collection {name} has {_in_words(recipe.fingerprint, recipe.bounds)}.",
+            hint="Calibrate this collection with labels of its own.",
+            field="collection",
+        )
+
+
+def _in_words(fingerprint: str, bounds: SpanBounds) -> str:
+    return f"{fingerprint} and spans of {bounds.shortest} to {bounds.longest} units"
+
+
+def _fields(draft: CalibrationDraft) -> dict[str, Any]:
+    return {field.name: getattr(draft, field.name) for field in fields(CalibrationDraft)}
+
+
+def _activate(connection: Connection, catalog: Catalog, collection_id: str, chosen: Calibration) -> None:
+    of_mode = (active_calibrations.c.collection_id == collection_id) & (active_calibrations.c.mode == chosen.mode)
+    connection.execute(delete(active_calibrations).where(of_mode))
+    connection.execute(
+        insert(active_calibrations).values(
+            collection_id=collection_id, mode=chosen.mode, calibration_id=chosen.id, activated_at=catalog.clock()
+        )
+    )
+
+
+def _find(connection: Connection, collection_id: str, name: str, id: str) -> Calibration:
+    # What cannot be an id is not even asked for: not every text is one that a database can be asked about.
+    row = None
+    if id.isascii() and id.isalnum():
+        row = connection.execute(_selected(collection_id).where(calibrations.c.id == id)).first()
+    if row is None:
+        raise CalibrationNotFound(
+            f"The collection {name} has no calibration {id!r}.",
+            hint=f"GET /admin/collections/{name}/calibrations lists them.",
+            field="calibration",
+        )
+    return _calibration(row)
+
+
+def _selected(collection_id: str) -> Select[*tuple[object, ...]]:
+    return (
+        select(calibrations, active_calibrations.c.calibration_id.is_not(None).label("active"))
+        .outerjoin_from(calibrations, active_calibrations)
+        .where(calibrations.c.collection_id == collection_id)
+    )
+
+
+def _calibration(row: Row[*tuple[object, ...]]) -> Calibration:
+    return Calibration(
+        mode=row.mode,
+        fingerprint=row.fingerprint,
+        bounds=SpanBounds(row.shortest, row.longest),
+        knots=tuple((raw, score) for raw, score in row.knots),
+        method=row.method,
+        labels=row.labels,
+        note=row.note,
+        figures=row.figures,
+        id=row.id,
+        created_at=row.created_at,
+        active=bool(row.active),
+    )

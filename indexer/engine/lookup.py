@@ -1,0 +1,84 @@
+"""Spans that somebody names, instead of spans that are searched for: where they lie, and how similar they are."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from jaxtyping import Float
+
+from indexer.engine import kernels
+from indexer.engine.snapshot import SegmentView, Snapshot
+from models.errors import InvalidInput
+from models.types import CharSpan, QueryVectors, UnitSpan
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A live document of a snapshot."""
+
+    view: SegmentView
+    document: int
+
+    def units(self, span: CharSpan) -> UnitSpan:
+        """The units, counted through the segment, that the characters touch.
+
+        Raises ``InvalidInput`` for offsets outside the text, for characters that touch no unit or more than one part,
+        and for more or fewer units than the collection's spans have.
+        """
+        segment = self.view.segment
+        length = int(segment.text_starts[self.document + 1] - segment.text_starts[self.document])
+        if not 0 <= span.start < span.end <= length:
+            raise InvalidInput(f"[{span.start}, {span.end}) is no span of a text of {length} characters", field="span")
+        first, last = segment.document_units[self.document : self.document + 2].tolist()
+        starts, ends = segment.unit_spans[first:last].T
+        found = UnitSpan(
+            first + int(np.searchsorted(ends, span.start, side="right")),
+            first + int(np.searchsorted(starts, span.end, side="left")),
+        )
+        bounds = segment.recipe.bounds
+        if len(found) not in bounds.lengths:
+            raise InvalidInput(
+                f"[{span.start}, {span.end}) touches {len(found)} units; the collection's spans have "
+                f"{bounds.shortest} to {bounds.longest}",
+                field="span",
+            )
+        if segment.part_of(found.start) != segment.part_of(found.end - 1):
+            raise InvalidInput(f"[{span.start}, {span.end}) lies in more than one part", field="span")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSpan:
+    """Units of a document's segment, and which query they are compared with."""
+
+    located: Located
+    units: UnitSpan
+    query: int
+
+
+def find_documents(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Located]:
+    """Where the documents of these ids are; those that are not there, or deleted, are left out."""
+    wanted = pa.array(sorted(set(ids)), pa.string())
+    found: dict[str, Located] = {}
+    for view in snapshot.views:
+        column = view.segment.document_table.column("id")
+        there = pc.is_in(column, value_set=wanted).to_numpy(zero_copy_only=False) & view.live_documents
+        found |= {view.segment.document_id(row): Located(view, row) for row in np.flatnonzero(there).tolist()}
+    return found
+
+
+def named_cosines(spans: Sequence[NamedSpan], queries: QueryVectors) -> Float[np.ndarray, " spans"]:
+    """The exact cosine of every span with its unit-length query: to the last bit what a search would find."""
+    cosines = np.empty(len(spans), np.float64)
+    by_view: defaultdict[int, list[int]] = defaultdict(list)
+    for number, span in enumerate(spans):
+        by_view[id(span.located.view)].append(number)
+    for numbers in by_view.values():
+        segment = spans[numbers[0]].located.view.segment
+        rows = np.array([(spans[n].units.start, spans[n].units.end, spans[n].query) for n in numbers], np.int64)
+        starts, ends, owners = (column.copy() for column in rows.T)
+        cosines[numbers] = kernels.rescore(segment.vectors, segment.scales, starts, ends, queries, owners)
+    return cosines

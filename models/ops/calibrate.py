@@ -1,0 +1,93 @@
+"""Calibrations: rising, piecewise linear maps from raw to score, and back.
+
+A map is given by its knots, pairs of raw and score from (0, 0) to (1, 1) that rise in both. So it never changes an
+order, and every threshold on either scale has exactly one on the other.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Float
+
+Knots: TypeAlias = Float[np.ndarray, "knots 2"]
+Values: TypeAlias = Float[np.ndarray, " values"]
+
+# Neighbouring knots rise by so much at least, on both axes: then rounding errors stay small both ways.
+LEAST_RISE = 1e-6
+# More than rounding may move a score by.
+_ROUNDING = 1e-12
+
+# The map of a collection without a calibration: score is raw.
+IDENTITY: Knots = np.array([[0.0, 0.0], [1.0, 1.0]])
+IDENTITY.setflags(write=False)
+
+
+def check_knots(knots: Knots) -> None:
+    """Raise ``ValueError``, with the reason, for knots that are no rising map of [0, 1] onto itself.
+
+    >>> check_knots(np.array([[0.0, 0.0], [0.7, 0.7], [0.8, 0.7], [1.0, 1.0]]))
+    Traceback (most recent call last):
+    ValueError: knot 3 does not rise by 1e-06 over the one before
+    """
+    if len(knots) < 2 or not np.isfinite(knots).all() or not np.array_equal(knots[[0, -1]], IDENTITY):
+        raise ValueError("the first knot must be (0, 0), the last one (1, 1)")
+    # As LEAST_RISE itself is rounded, a knot exactly that far away may seem a little nearer.
+    too_flat = np.diff(knots, axis=0).min(axis=1) < LEAST_RISE * (1 - 1e-6)
+    if too_flat.any():
+        raise ValueError(f"knot {int(too_flat.argmax()) + 2} does not rise by {LEAST_RISE:g} over the one before")
+
+
+def score_from_raw(raw: Values, knots: Knots) -> Values:
+    """The scores of raws from 0 to 1. It never falls where raw rises, rounding included.
+
+    >>> knots = np.array([[0.0, 0.0], [0.5, 0.25], [1.0, 1.0]])
+    >>> score_from_raw(np.array([0.25, 0.5, 0.75]), knots).tolist()
+    [0.125, 0.25, 0.625]
+    """
+    return _along(raw, knots[:, 0], knots[:, 1])
+
+
+def raw_from_score(score: Values, knots: Knots) -> Values:
+    """The inverse of :func:`score_from_raw`, up to rounding.
+
+    >>> knots = np.array([[0.0, 0.0], [0.5, 0.25], [1.0, 1.0]])
+    >>> raw_from_score(np.array([0.125, 0.25, 0.625]), knots).tolist()
+    [0.25, 0.5, 0.75]
+    """
+    return _along(score, knots[:, 1], knots[:, 0])
+
+
+def raw_floor(score: float, knots: Knots) -> float:
+    """A raw that nothing of this score, or a higher one, lies under: the inverse, less what rounding may do.
+
+    >>> 0.5 - 1e-11 < raw_floor(0.25, np.array([[0.0, 0.0], [0.5, 0.25], [1.0, 1.0]])) < 0.5
+    True
+    """
+    return float(raw_from_score(np.array([max(score - _ROUNDING, 0.0)]), knots)[0]) - _ROUNDING
+
+
+def least_raw(score: float, knots: Knots) -> float:
+    """The least raw whose score reaches this one, to the last bit: what a threshold on score is on raw.
+
+    >>> least_raw(0.25, np.array([[0.0, 0.0], [0.5, 0.25], [1.0, 1.0]]))
+    0.5
+    """
+    low, high = max(raw_floor(score, knots), 0.0), 1.0
+    if _reaches(low, score, knots):
+        return low
+    # Bisection, until no number lies between one that does not reach the score and one that does.
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if _reaches(middle, score, knots) else (middle, high)
+    return high
+
+
+def _reaches(raw: float, score: float, knots: Knots) -> bool:
+    return bool(score_from_raw(np.array([raw]), knots)[0] >= score)
+
+
+def _along(x: Values, xs: Float[np.ndarray, " knots"], ys: Float[np.ndarray, " knots"]) -> Values:
+    segment = np.clip(np.searchsorted(xs, x, side="right") - 1, 0, len(xs) - 2)
+    low, high = ys[segment], ys[segment + 1]
+    share = (x - xs[segment]) / (xs[segment + 1] - xs[segment])
+    # Clipped, so that no rounding error lets a value pass the next knot, where the next segment goes on.
+    return np.clip(low + share * (high - low), low, high)
