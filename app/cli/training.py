@@ -19,10 +19,11 @@ from models.training.sources import read_excluded
 
 if TYPE_CHECKING:
     from models.training.config import SliceConfig, Weights
+    from models.training.data import Shape
 
 train_cli = typer.Typer(help="Train encoders, and make what they are trained on.", no_args_is_help=True)
 
-_NUMBER = re.compile(r"\d+(\.\d+)?")
+_NUMBER, _COUNT = re.compile(r"\d+(\.\d+)?"), re.compile(r"\d{1,4}")
 
 
 def _kinds_help(kinds: Mapping[str, Kind]) -> str:
@@ -52,6 +53,9 @@ def train_slice(
     weight: Annotated[
         list[str] | None, typer.Option(help="What a loss counts, NAME=NUMBER; repeat for several.")
     ] = None,
+    draw: Annotated[
+        list[str] | None, typer.Option(help="Texts of a kind a step, NAME=NUMBER; repeat for several.")
+    ] = None,
     save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 50,
     backbone: Annotated[str | None, typer.Option(help="Backbone to begin with.")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
@@ -76,6 +80,7 @@ def train_slice(
         seed=seed,
         save_every=save_every,
         schedule=Schedule(steps=steps, rate=rate),
+        shape=_shape(draw or ()),
         weights=_weights(weight or ()),
     )
     report = _train(config)
@@ -117,17 +122,34 @@ def _weights(pairs: Iterable[str]) -> "Weights":
     from models.training.config import Weights
 
     known = [field.name for field in fields(Weights)]
+    found = _numbers(pairs, known, _NUMBER, "weight of a loss", "weight", "graded=0.5")
+    return replace(Weights(), **found)
+
+
+def _shape(pairs: Iterable[str]) -> "Shape":
+    """How many texts of which kind the recipe draws for a step, less what an option overrules."""
+    from models.training.data import Shape
+
+    known = [field.name for field in fields(Shape)]
+    found = _numbers(pairs, known, _COUNT, "number of texts", "draw", "short=16")
+    return replace(Shape(), **{name: int(value) for name, value in found.items()})
+
+
+def _numbers(
+    pairs: Iterable[str], known: Sequence[str], form: re.Pattern[str], what: str, field: str, example: str
+) -> dict[str, float]:
+    """``NAME=NUMBER`` taken apart. Raises ``InvalidInput`` for another name or form."""
     found: dict[str, float] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
-        if name not in known or not _NUMBER.fullmatch(value):
+        if name not in known or not form.fullmatch(value):
             raise InvalidInput(
-                f"{pair!r} is no weight of a loss.",
-                hint=f"Write NAME=NUMBER, as in graded=0.5. Names are: {', '.join(known)}.",
-                field="weight",
+                f"{pair!r} is no {what}.",
+                hint=f"Write NAME=NUMBER, as in {example}. Names are: {', '.join(known)}.",
+                field=field,
             )
         found[name] = float(value)
-    return replace(Weights(), **found)
+    return found
 
 
 @train_cli.command("build-triplets")

@@ -61,7 +61,7 @@ class Shape:
     set_in_context: int = 8
     plain: int = 4
     alone: int = 4
-    short: int = 64
+    short: int = 0
 
 
 def read_texts(folder: Path, excluded: Sequence[str]) -> Texts:

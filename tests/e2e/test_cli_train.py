@@ -91,6 +91,15 @@ def test_weights_of_losses_are_set_by_name(folder: Path) -> None:
             run(f"{TRAIN} --weight {wrong}")
 
 
+def test_what_a_step_sees_is_set_by_name(folder: Path) -> None:
+    run(f"{TRAIN} --steps 1 --draw short=3 --draw plain=1")
+    shape = load_artifact(folder / "weights").config["shape"]
+    assert (shape["short"], shape["plain"], shape["alone"]) == (3, 1, 4)
+    for wrong in ("short", "long=1", "short=-1", "short=0.5"):
+        with pytest.raises(InvalidInput, match="is no number of texts"):
+            run(f"{TRAIN} --draw {wrong}")
+
+
 def test_triplets_and_pairs_are_built_with_their_licences(folder: Path) -> None:
     (folder / "data/snli").mkdir(parents=True)
     rows = [("entailment", "A cat was seen."), ("contradiction", "Rain fell.")]
