@@ -42,7 +42,7 @@ def check(case: Case, query: np.ndarray, floor: float | None, wanted: Filter) ->
     return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     collections,
     st.sampled_from(BOUNDS),
