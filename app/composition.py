@@ -27,6 +27,11 @@ def make_engine(settings: Settings) -> Engine:
 
         return MaterializedEngine(settings.materialized_limit_mb * 2**20)
     # And here because only searching needs numba.
+    if settings.engine == "device":
+        from indexer.engine.device import DeviceEngine
+        from models.backbones import resolve_device
+
+        return DeviceEngine(resolve_device(settings.device))
     if settings.engine == "scan":
         from indexer.engine.scan import ScanEngine
 

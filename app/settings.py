@@ -22,10 +22,11 @@ class Settings(BaseSettings):
     encoder: str = Field("slice", description="Encoder of new collections: slice, slice128, untrained or hashing.")
     backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
     weights: Path | None = Field(None, description="Folder of trained SLICE weights, instead of those shipped.")
-    device: str = Field("auto", description="Where encoders run: auto, cpu or cuda.")
-    engine: Literal["auto", "scan", "materialized"] = Field(
+    device: str = Field("auto", description="Where encoders run, and the engine device: auto, cpu or cuda.")
+    engine: Literal["auto", "scan", "device", "materialized"] = Field(
         "auto",
         description="Search engine: auto looks where candidates are, if a collection has any; scan reads everything; "
+        "device reads everything on SPANSEEK_DEVICE, as on a GPU, in whose memory it keeps the segments; "
         "materialized holds every span's vector in memory.",
     )
     candidates_from: int = Field(

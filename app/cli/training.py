@@ -58,6 +58,8 @@ def train_slice(
     ] = None,
     save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 50,
     backbone: Annotated[str | None, typer.Option(help="Backbone to begin with.")] = None,
+    start: Annotated[Path | None, typer.Option(help="Weights to begin with, else the backbone's own.")] = None,
+    frozen_layers: Annotated[int, typer.Option(min=0, help="How many of the lowest layers do not learn.")] = 0,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -76,6 +78,8 @@ def train_slice(
         pairs=pairs,
         triplets=triplets,
         backbone=settings.backbone,
+        start=start,
+        frozen_layers=frozen_layers,
         device=settings.device,
         seed=seed,
         save_every=save_every,

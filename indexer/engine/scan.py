@@ -4,7 +4,7 @@ Three steps. The kernels give the best approximate cosine of every run of starts
 these a floor follows that the wanted spans cannot lie under. Only spans that may lie above it are scored exactly.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,6 +24,8 @@ _FINE, _COARSE = 8191, 127
 _TOGETHER = 3
 # What is left of rounding errors beside those that ``norm_errors`` bounds.
 _ROUNDING = 1e-5
+# More than any segment has runs, parts or documents.
+_SEGMENT = 2**40
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,18 @@ class SegmentScan:
     best: Float32[np.ndarray, "queries chosen runs"]
     peak: Int[np.ndarray, "queries chosen runs"]
     error: Float[np.ndarray, "queries chosen"]
+
+    @classmethod
+    def of(
+        cls,
+        view: SegmentView,
+        allowed: Allowed,
+        best: Float32[np.ndarray, "queries chosen runs"],
+        peak: Int[np.ndarray, "queries chosen runs"],
+        coded: CodedQueries,
+    ) -> "SegmentScan":
+        """What was read for coded queries, with the error that the codes put into it."""
+        return cls(view, allowed, best, peak, errors(view, allowed.blocks, coded.slack[:, None]))
 
     @property
     def lower(self) -> Float[np.ndarray, "queries all_runs"]:
@@ -67,15 +81,39 @@ class ScanEngine:
         return scan([(view, view.allowed(wanted.filter)) for view in snapshot.views], queries, wanted)
 
 
+def read_segment(view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentScan:
+    """Read the allowed blocks of a segment: once for all queries of int8, or once for each of int16."""
+    segment = view.segment
+    stored = segment.vectors, segment.scales, segment.norm_codes, segment.norm_affine, segment.recipe.bounds.shortest
+    if coded.codes.dtype == np.int8:
+        best, peak = kernels.scan_many(*stored, coded.codes, coded.steps, allowed.blocks, allowed.mask)
+    else:
+        best = np.empty((len(coded.codes), len(allowed.blocks), kernels.RUNS), np.float32)
+        peak = np.empty(best.shape, np.int64)
+        for number, (code, step) in enumerate(zip(coded.codes, coded.steps, strict=True)):
+            best[number], peak[number] = kernels.scan(*stored, code, step, allowed.blocks, allowed.mask)
+    return SegmentScan.of(view, allowed, best, peak, coded)
+
+
 def scan(
-    places: Sequence[tuple[SegmentView, Allowed]], queries: QueryVectors, wanted: Selection
+    places: Sequence[tuple[SegmentView, Allowed]],
+    queries: QueryVectors,
+    wanted: Selection,
+    read: Callable[[SegmentView, Allowed, CodedQueries], SegmentScan] = read_segment,
+    together: int = _TOGETHER,
 ) -> list[list[ScoredSpan]]:
-    """For every unit-length query its wanted spans of those that start where they may, best first."""
+    """For every unit-length query its wanted spans of those that start where they may, best first.
+
+    From so many queries on (``together``) a segment is read for queries of int8.
+    """
     fine = code_queries(queries, _FINE)
-    coarse = code_queries(queries, _COARSE) if len(queries) >= _TOGETHER else fine
-    scans = [_scan(view, allowed, coarse) for view, allowed in places]
-    floors = np.maximum(_floors(scans, wanted, len(queries)), -np.inf if wanted.floor is None else wanted.floor)
-    found = [_exact(scanned, queries, fine, floors) for scanned in scans]
+    coarse = code_queries(queries, _COARSE) if len(queries) >= together else fine
+    scans = [read(view, allowed, coarse) for view, allowed in places]
+    floors, runs = _floors(scans, wanted, len(queries))
+    if scans and coarse is not fine:
+        floors = _sharpened(scans, queries, fine, floors, runs, wanted)
+    floors = np.maximum(floors, -np.inf if wanted.floor is None else wanted.floor)
+    found = [_exact(scanned, queries, fine, floors, _may_reach(scanned, floors)) for scanned in scans]
     return [choose([of_segment[number] for of_segment in found], wanted) for number in range(len(queries))]
 
 
@@ -89,19 +127,6 @@ def code_queries(queries: QueryVectors, most: int = _FINE) -> CodedQueries:
     return CodedQueries(codes, steps, slack)
 
 
-def _scan(view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentScan:
-    segment = view.segment
-    stored = segment.vectors, segment.scales, segment.norm_codes, segment.norm_affine, segment.recipe.bounds.shortest
-    if coded.codes.dtype == np.int8:
-        best, peak = kernels.scan_many(*stored, coded.codes, coded.steps, allowed.blocks, allowed.mask)
-    else:
-        best = np.empty((len(coded.codes), len(allowed.blocks), kernels.RUNS), np.float32)
-        peak = np.empty(best.shape, np.int64)
-        for number, (code, step) in enumerate(zip(coded.codes, coded.steps, strict=True)):
-            best[number], peak[number] = kernels.scan(*stored, code, step, allowed.blocks, allowed.mask)
-    return SegmentScan(view, allowed, best, peak, errors(view, allowed.blocks, coded.slack[:, None]))
-
-
 def errors(
     view: SegmentView, blocks: Int[np.ndarray, " chosen"], slack: Float[np.ndarray, "*queries"]
 ) -> Float[np.ndarray, "*errors"]:
@@ -110,47 +135,74 @@ def errors(
     return of_norms * (1 + slack) + slack
 
 
-def _floors(scans: list[SegmentScan], wanted: Selection, queries: int) -> Float[np.ndarray, " queries"]:
-    """For every query a cosine that its last wanted span reaches for certain; -inf where there may be too few."""
-    if not scans:
-        return np.full(queries, -np.inf)
-    if wanted.group_by == "span":
-        return _floors_of_spans(scans, wanted.top_k)
-    lower = np.concatenate([scan.lower for scan in scans], axis=1)
-    return np.array(
-        [_kth_group(row, _groups(scans, wanted, number), wanted.top_k) for number, row in enumerate(lower)], np.float64
-    )
+def _floors(
+    scans: list[SegmentScan], wanted: Selection, queries: int
+) -> tuple[Float[np.ndarray, " queries"], list[Bool[np.ndarray, "queries _ runs"]]]:
+    """For every query a cosine that its last wanted span reaches for certain, and the runs that show it.
 
-
-def _groups(scans: list[SegmentScan], wanted: Selection, query: int) -> Int[np.ndarray, "2 runs"]:
-    """Segment, and document or part, of the best span of every run."""
-    groups = []
-    for number, scan in enumerate(scans):
-        segment = scan.view.segment
-        part = np.searchsorted(segment.part_units, scan.peak[query].reshape(-1), side="right") - 1
-        group = segment.part_document[part] if wanted.group_by == "document" else part
-        groups.append(np.stack([np.full_like(group, number), group]))
-    return np.concatenate(groups, axis=1)
-
-
-def _kth_group(lower: Float[np.ndarray, " runs"], groups: Int[np.ndarray, "2 runs"], k: int) -> float:
-    """The k-th largest of the groups' best lower bounds."""
-    order = np.argsort(-lower, kind="stable")
-    firsts = np.unique(groups[:, order], axis=1, return_index=True)[1]
-    return float(_kth_largest(lower[order[firsts]], k))
-
-
-def _floors_of_spans(scans: list[SegmentScan], k: int) -> Float[np.ndarray, " queries"]:
-    """As :func:`_floors` for non-overlapping spans.
-
-    Take every ``stride``-th run only. The best spans of any two of these lie so far apart that no span overlaps both;
-    so each is a survivor of the suppression, or has been displaced by a survivor of its own that scores higher.
+    It is -inf where there may be too few. Of spans, take every ``stride``-th run only: the best spans of any two of
+    these lie so far apart that no span overlaps both. So each is a survivor of the suppression, or has been displaced
+    by a survivor of its own that scores higher.
     """
-    longest = scans[0].view.segment.recipe.bounds.longest
-    stride = 1 + -(-(2 * longest - 2) // kernels.RUN)
+    if not scans:
+        return np.full(queries, -np.inf), []
     lower = np.concatenate([scan.lower for scan in scans], axis=1)
-    turn = np.concatenate([scan.run_numbers for scan in scans]) % stride
-    return np.max([_kth_largest(lower[:, turn == offset], k) for offset in range(stride)], axis=0)
+    if wanted.group_by == "span":
+        stride = 1 + -(-(2 * scans[0].view.segment.recipe.bounds.longest - 2) // kernels.RUN)
+        turn = np.concatenate([scan.run_numbers for scan in scans]) % stride
+        of_turns = np.stack([_kth_largest(lower[:, turn == offset], wanted.top_k) for offset in range(stride)])
+        floors, apart = of_turns.max(axis=0), turn == of_turns.argmax(axis=0)[:, None]
+    else:
+        groups = (_groups(scans, wanted, query) for query in range(queries))
+        floors = np.array([_kth_group(row, of_runs, wanted.top_k) for row, of_runs in zip(lower, groups, strict=True)])
+        apart = np.ones_like(lower, np.bool_)
+    ends = np.cumsum([len(scan.run_numbers) for scan in scans])[:-1]
+    shown = np.split((lower >= floors[:, None]) & (lower > -np.inf) & apart, ends, axis=1)
+    return floors, [runs.reshape(scan.best.shape) for runs, scan in zip(shown, scans, strict=True)]
+
+
+def _sharpened(
+    scans: list[SegmentScan],
+    queries: QueryVectors,
+    fine: CodedQueries,
+    floors: Float[np.ndarray, " queries"],
+    runs: list[Bool[np.ndarray, "queries _ runs"]],
+    wanted: Selection,
+) -> Float[np.ndarray, " queries"]:
+    """The floors that follow from exact cosines of the same runs, which are higher by the error of the scan."""
+    exact = [_exact(scan, queries, fine, floors, of_scan) for scan, of_scan in zip(scans, runs, strict=True)]
+    sharper = floors.copy()
+    for query, floor in enumerate(floors):
+        found = [of_scan[query] for of_scan in exact]
+        cosines = np.concatenate([spans.cosines for spans in found])
+        groups = np.concatenate([_groups_of(number, spans, wanted) for number, spans in enumerate(found)])
+        sharper[query] = max(floor, _kth_group(cosines, groups, wanted.top_k))
+    return sharper
+
+
+def _groups_of(number: int, spans: ExactSpans, wanted: Selection) -> Int[np.ndarray, " spans"]:
+    """Numbers that tell apart the runs, documents or parts of spans, through all segments."""
+    group = spans.starts // kernels.RUN if wanted.group_by == "span" else _owners(spans.view, spans.starts, wanted)
+    return group + number * _SEGMENT
+
+
+def _groups(scans: list[SegmentScan], wanted: Selection, query: int) -> Int[np.ndarray, " runs"]:
+    """Numbers that tell apart the documents or parts of the best spans of all runs."""
+    groups = [_owners(scan.view, scan.peak[query].reshape(-1), wanted) for scan in scans]
+    return np.concatenate([group + number * _SEGMENT for number, group in enumerate(groups)])
+
+
+def _owners(view: SegmentView, units: Int[np.ndarray, " units"], wanted: Selection) -> Int[np.ndarray, " units"]:
+    """Of units, which part they belong to, or which document."""
+    parts = np.searchsorted(view.segment.part_units, units, side="right") - 1
+    return view.segment.part_document[parts] if wanted.group_by == "document" else parts
+
+
+def _kth_group(cosines: Float[np.ndarray, " rows"], groups: Int[np.ndarray, " rows"], k: int) -> float:
+    """The k-th largest of the groups' best cosines."""
+    order = np.argsort(-cosines, kind="stable")
+    firsts = np.unique(groups[order], return_index=True)[1]
+    return float(_kth_largest(cosines[order[firsts]], k))
 
 
 def _kth_largest(values: Float[np.ndarray, "*rows values"], k: int) -> Float[np.ndarray, "*rows"]:
@@ -162,11 +214,15 @@ def _kth_largest(values: Float[np.ndarray, "*rows values"], k: int) -> Float[np.
 
 
 def _exact(
-    scan: SegmentScan, queries: QueryVectors, fine: CodedQueries, floors: Float[np.ndarray, " queries"]
+    scan: SegmentScan,
+    queries: QueryVectors,
+    fine: CodedQueries,
+    floors: Float[np.ndarray, " queries"],
+    wanted: Bool[np.ndarray, "queries chosen runs"],
 ) -> list[ExactSpans]:
-    """For every query the spans of a segment that may reach its floor, with their exact cosines."""
+    """For every query the spans of some runs of a segment that may reach its floor, with their exact cosines."""
     segment = scan.view.segment
-    owners, positions, runs = np.nonzero(_may_reach(scan, floors))
+    owners, positions, runs = np.nonzero(wanted)
     slack = errors(scan.view, scan.allowed.blocks[positions], fine.slack[owners])
     wanted_by, spans = kernels.spans_above(
         segment.vectors,

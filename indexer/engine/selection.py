@@ -28,12 +28,16 @@ def choose(found: Sequence[ExactSpans], wanted: Selection) -> list[ScoredSpan]:
 
     What was left out of ``found`` must score lower than everything that is returned.
     """
-    chosen = [span for spans in found for span in _choose_in_segment(spans, wanted)]
-    return sorted(chosen, key=lambda span: span.order)[: wanted.top_k]
-
-
-def _choose_in_segment(spans: ExactSpans, wanted: Selection) -> list[ScoredSpan]:
-    return [scored(spans, row) for row in chosen_rows(spans, wanted).tolist()]
+    rows = [chosen_rows(spans, wanted) for spans in found]
+    cosines = np.concatenate([np.empty(0), *(spans.cosines[chosen] for spans, chosen in zip(found, rows, strict=True))])
+    # Looking a span's document up takes longer than all else here: only what may be among the first is looked up.
+    last = -np.sort(-cosines)[wanted.top_k - 1] if len(cosines) > wanted.top_k else -np.inf
+    best = [
+        scored(spans, row)
+        for spans, chosen in zip(found, rows, strict=True)
+        for row in chosen[spans.cosines[chosen] >= last].tolist()
+    ]
+    return sorted(best, key=lambda span: span.order)[: wanted.top_k]
 
 
 def chosen_rows(spans: ExactSpans, wanted: Selection) -> Int[np.ndarray, " rows"]:

@@ -121,7 +121,8 @@ class Segment:
 
 
 def _numbers(table: pa.Table, column: str) -> Int[np.ndarray, " rows"]:
-    return table.column(column).combine_chunks().to_numpy(zero_copy_only=False)
+    # Of numpy's own kind: to look a number up among those of another kind copies them all.
+    return table.column(column).combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _optional(path: Path, manifest: Manifest) -> UInt8[np.ndarray, " bytes"]:

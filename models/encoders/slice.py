@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int32
+from jaxtyping import Float, Float32, Int32
+from torch import Tensor
 
 from models.artifacts import Artifact
 from models.backbones import Backbone
@@ -29,9 +30,9 @@ class SliceEncoder:
         self.batch_tokens = backbone.batch_tokens()
         self.fingerprint = f"slice.v1-{backbone.fingerprint}"
         if artifact:
-            _put_in_place(backbone, artifact)
+            put_in_place(backbone, artifact)
             self.fingerprint += f"-{artifact.sha256[:24]}"
-        self._projection = _projection(artifact) if projected else None
+        self._projection = projection_of(artifact).numpy() if projected else None
         if self._projection is not None:
             self.dim = self._projection.shape[1]
             self.fingerprint += f"-{self.dim}d"
@@ -48,16 +49,18 @@ class SliceEncoder:
             yield found if self._projection is None else [vectors @ self._projection for vectors in found]
 
 
-def _projection(artifact: Artifact | None) -> Float32[np.ndarray, "dim fewer"]:
+def projection_of(artifact: Artifact | None) -> Float[Tensor, "dim fewer"]:
+    """The projection that was trained along. Raises ``BackboneMismatch`` where there is none."""
     if artifact is None or PROJECTION not in artifact.tensors:
         raise BackboneMismatch(
             "These weights hold no projection to fewer dimensions.",
             hint="Use the encoder slice, or weights that spanseek train slice made.",
         )
-    return artifact.tensors[PROJECTION].float().numpy()
+    return artifact.tensors[PROJECTION].float()
 
 
-def _put_in_place(backbone: Backbone, artifact: Artifact) -> None:
+def put_in_place(backbone: Backbone, artifact: Artifact) -> None:
+    """Give a backbone the layers that SLICE training changed. Raises ``BackboneMismatch`` for another backbone's."""
     trained_on = artifact.config.get("backbone_sha256")
     if trained_on != backbone.weights_sha256:
         raise BackboneMismatch(

@@ -138,6 +138,13 @@ def _labelled(data: Path) -> Iterator[GradedPair]:
                 yield from (GradedPair(caption, text, grades[label]) for text in texts)
 
 
+def _mined(data: Path) -> Iterator[GradedPair]:
+    # Imported here, because torch takes seconds that the other kinds should not wait for.
+    from models.training.mining import mined_pairs
+
+    return mined_pairs(data)
+
+
 class Distractors:
     """Texts that share a word with a query, and do not mean the same."""
 
@@ -171,6 +178,12 @@ PAIRS = {
         "a caption and a sentence: 1 if it follows, 0.5 if it may be so, 0 if not (SNLI)",
         "CC BY-SA 4.0",
         _labelled,
+        by_default=False,
+    ),
+    "mined": Kind(
+        "short texts near one another, graded by the frozen backbone",
+        "CC BY-SA 4.0 and freer",
+        _mined,
         by_default=False,
     ),
 }

@@ -18,6 +18,7 @@ class Weights:
     isolated: float = 0.3
     paper: float = 0.05
     borders: float = 5.0
+    twins: float = 0.0
     narrow: float = 0.5
     triplets: float = 1.0
 
@@ -35,6 +36,8 @@ class SliceConfig:
     triplets: Path | None = None
     triplets_per_step: int = 16
     backbone: str = DEFAULT
+    start: Path | None = None
+    frozen_layers: int = 0
     device: str = "auto"
     seed: int = 13
     spans: int = 5

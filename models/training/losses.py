@@ -165,3 +165,14 @@ def border_loss(student: Float[Tensor, "queries spans"], teacher: Float[Tensor, 
     0.01
     """
     return functional.mse_loss(student[:, 1:] - student[:, :1], teacher[:, 1:] - teacher[:, :1])
+
+
+def twin_loss(best: Float[Tensor, " queries"], alone: Float[Tensor, " queries"]) -> Float[Tensor, ""]:
+    """A search in context is to find what the match scores when both sides are read alone.
+
+    Takes cosines of the encoder being trained. What it makes of texts alone is to be learnt from: it has no gradient.
+
+    >>> round(twin_loss(torch.tensor([0.7]), torch.tensor([0.5])).item(), 4)
+    0.04
+    """
+    return functional.mse_loss(best, alone.detach())

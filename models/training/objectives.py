@@ -22,6 +22,7 @@ from models.training.losses import (
     paper_loss_in_batch,
     similarity_loss,
     span_sums,
+    twin_loss,
 )
 from models.training.reading import alone, first_windows, unit_vectors
 from models.training.triplets import Triplet
@@ -34,8 +35,9 @@ POSITIVE = 0.7  # graded pairs from here on are matches for the paper's loss
 class ReadDraw:
     """The texts of a draw as vectors: units in context, the spans drawn, and what the frozen backbone makes of these.
 
-    Texts are the queries, their contexts, others, and short ones. Of queries and short texts the one span is the whole,
-    of any other text ``per_text`` spans are drawn.
+    Texts are the queries, their contexts, others, short ones, and twins if they are asked for: the phrases of the
+    contexts, alone. Of queries, short texts and twins the one span is the whole, of any other text ``per_text`` spans
+    are drawn.
     """
 
     units: Float[Tensor, "texts units dim"]
@@ -44,6 +46,11 @@ class ReadDraw:
     taught: Float[Tensor, "spans dim"]
     queries: int
     per_text: int
+
+    @property
+    def of_twins(self) -> slice:
+        """The spans of the twins."""
+        return slice(len(self.spans) - self.queries, len(self.spans))
 
     @property
     def of_contexts(self) -> slice:
@@ -55,12 +62,14 @@ def read_draw(student: Backbone, teacher: Backbone, drawn: Draw, config: SliceCo
     """Read every text once with the student, and spans of all of them with the teacher."""
     rng = random.Random(f"spans/{config.seed}/{step}")  # noqa: S311  sampling, not secrets
     count = len(drawn.queries)
+    twins = [sample.phrase.of(sample.text) for sample in drawn.contexts] if config.weights.twins else []
     samples = [
         *((query, CharSpan(0, len(query))) for query in drawn.queries),
         *((sample.text, sample.phrase) for sample in (*drawn.contexts, *drawn.others)),
-        *((text, CharSpan(0, len(text))) for text in drawn.short),
+        *((text, CharSpan(0, len(text))) for text in (*drawn.short, *twins)),
     ]
-    wanted = [1] * count + [config.spans] * (len(drawn.contexts) + len(drawn.others)) + [1] * len(drawn.short)
+    whole = len(drawn.short) + len(twins)
+    wanted = [1] * count + [config.spans] * (len(drawn.contexts) + len(drawn.others)) + [1] * whole
     joined = first_windows(student, [text for text, _ in samples])
     where, texts = [], []
     for number, ((text, phrase), of_text) in enumerate(zip(samples, joined, strict=True)):
@@ -119,6 +128,9 @@ def draw_losses(
         losses["isolated"] = weights.isolated * correlation_loss(found.inside[:, 0], gold)
         losses["paper"] = weights.paper * paper_loss_in_batch(found.negatives, weights=(gold >= POSITIVE).float())
         losses["borders"] = weights.borders * border_loss(found.inside, found.inside_taught)
+        if weights.twins:
+            alone_too = functional.cosine_similarity(read.spans[: read.queries], read.spans[read.of_twins])
+            losses["twins"] = weights.twins * twin_loss(found.best.diagonal(), alone_too)
     losses["narrow"] = weights.narrow * config.distillation.similarities * narrow
     if found:
         losses["narrow_graded"] = weights.narrow * weights.graded * correlation_loss(found.narrow_best.diagonal(), gold)

@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.artifacts import Artifact, save_artifact
+from models.artifacts import Artifact, load_artifact, save_artifact
 from models.backbones import Backbone, load_backbone
-from models.encoders.slice import PROJECTION
+from models.encoders.slice import PROJECTION, projection_of, put_in_place
 from models.errors import InvalidInput
 from models.training.config import SliceConfig
 from models.training.data import NO_TEXTS, Texts, add_own, draw, read_texts
@@ -78,14 +78,17 @@ def train_slice(config: SliceConfig, material: Material | None = None, hooks: Lo
     material = material or read_material(config)
     student = load_backbone(config.backbone, device=config.device)
     teacher = load_backbone(config.backbone, device=config.device)
-    projection = torch.nn.Parameter(first_projection(teacher, material, config))
-    parameters = trainable(student) | {PROJECTION: projection}
+    start = _load_start(config, student)
+    first = first_projection(teacher, material, config) if start is None else projection_of(start).to(teacher.device)
+    projection = torch.nn.Parameter(first)
+    parameters = trainable(student, config.frozen_layers) | {PROJECTION: projection}
 
     def losses(step: int) -> Losses:
         return step_losses(student, teacher, projection, material, config, step)
 
     def save(step: int) -> Artifact:
-        tensors = {name: parameter.detach().to("cpu", torch.float16) for name, parameter in parameters.items()}
+        kept = layers(student) | parameters
+        tensors = {name: parameter.detach().to("cpu", torch.float16) for name, parameter in kept.items()}
         return save_artifact(config.out, tensors, _facts(config, student, step))
 
     checkpoints = Checkpoints(config.checkpoints, config.save_every, save, _run(config, student))
@@ -96,12 +99,27 @@ def train_slice(config: SliceConfig, material: Material | None = None, hooks: Lo
     return save(steps)
 
 
-def trainable(backbone: Backbone) -> dict[str, torch.nn.Parameter]:
-    """The layers that learn: all but the embeddings, which are half of the size, and the pooler, which is not used."""
-    parameters = {n: p for n, p in backbone.model.named_parameters() if n.startswith("encoder.")}
+def layers(backbone: Backbone) -> dict[str, torch.nn.Parameter]:
+    """What weights hold: all but the embeddings, which are half of the size, and the pooler, which is not used."""
+    return {name: parameter for name, parameter in backbone.model.named_parameters() if name.startswith("encoder.")}
+
+
+def trainable(backbone: Backbone, frozen_layers: int = 0) -> dict[str, torch.nn.Parameter]:
+    """The layers that learn: all, or all but the lowest few."""
+    frozen = tuple(f"encoder.layer.{number}." for number in range(frozen_layers))
+    parameters = {name: parameter for name, parameter in layers(backbone).items() if not name.startswith(frozen)}
     for parameter in parameters.values():
         parameter.requires_grad_(True)
     return parameters
+
+
+def _load_start(config: SliceConfig, student: Backbone) -> Artifact | None:
+    """Put the weights a run begins with in place, if it does not begin with the backbone's own."""
+    if config.start is None:
+        return None
+    start = load_artifact(config.start)
+    put_in_place(student, start)
+    return start
 
 
 def first_projection(teacher: Backbone, material: Material, config: SliceConfig) -> Float[Tensor, "dim narrow"]:
@@ -167,11 +185,17 @@ def _facts(config: SliceConfig, backbone: Backbone, step: int) -> dict[str, Json
     }
     for name in ("shape", "schedule", "distillation", "bounds"):
         facts[name] = asdict(getattr(config, name))
-    return facts | {"weights": _weights_used(config)} | _own_facts(config)
+    return facts | {"weights": _weights_used(config)} | _start_facts(config) | _own_facts(config)
 
 
 def _weights_used(config: SliceConfig) -> dict[str, float]:
     return {name: value for name, value in asdict(config.weights).items() if name != "triplets" or config.triplets}
+
+
+def _start_facts(config: SliceConfig) -> dict[str, JsonValue]:
+    """With which weights the run began, if not with the backbone's own, and how many of its layers did not learn."""
+    facts: dict[str, JsonValue] = {"frozen_layers": config.frozen_layers} if config.frozen_layers else {}
+    return facts | ({"start": load_artifact(config.start).sha256} if config.start else {})
 
 
 def _own_facts(config: SliceConfig) -> dict[str, JsonValue]:

@@ -133,10 +133,15 @@ def _customers(folder: Path) -> Iterator[str]:
 
 
 def _captions(folder: Path) -> Iterator[str]:
+    for pair in snli_pairs(folder):
+        yield from pair
+
+
+def snli_pairs(folder: Path) -> Iterator[tuple[str, str]]:
+    """Captions of SNLI, each with a sentence that people wrote to it."""
     for line in lines(folder / "snli/snli_1.0_dev.jsonl.gz"):
         row = json.loads(line)
-        yield row["sentence1"]
-        yield row["sentence2"]
+        yield row["sentence1"], row["sentence2"]
 
 
 def split_sentences(folder: Path) -> Iterator[tuple[str, list[str]]]:

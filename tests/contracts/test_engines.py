@@ -18,6 +18,7 @@ from indexer.ann.candidates import CandidateEngine
 from indexer.ann.materialized import MaterializedEngine
 from indexer.engine import kernels
 from indexer.engine.base import Engine, ScoredSpan
+from indexer.engine.device import DeviceEngine
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.engine.wanted import Filter, Selection
@@ -32,7 +33,7 @@ from tests.reference import RefDocument, RefPart
 
 DIM = 8
 # Without windows, as here, candidates are everything; tests/contracts/test_candidates.py has them with windows.
-ENGINES = [ScanEngine(), MaterializedEngine(), CandidateEngine()]
+ENGINES = [ScanEngine(), MaterializedEngine(), CandidateEngine(), DeviceEngine("cpu")]
 BOUNDS = [(1, 20), (2, 5), (5, 5), (1, 64), (1, 1), (33, 64)]
 KINDS = ["random", "ties", "cancel", "zero", "drift", "sizes", "negative"]
 _number = count()

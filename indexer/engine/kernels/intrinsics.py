@@ -18,10 +18,14 @@ from indexer.segments.layout import BLOCK
 LANES = 16
 # Units that are multiplied at once: enough for the products of one not to wait for each other.
 ROWS = 8
-# What turns int8 into uint8, which the instruction wants of one side.
+# Bytes of a register: the components of one vector that are multiplied at once.
+LINE = 4 * LANES
+# What turns int8 into uint8, which the instruction wants of one side; and the same for the four bytes of a lane.
 FLIP = 128
+_FLIPS = -0x7F7F7F80
 
 _BYTE, _INT32, _INT64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+_FLOAT, _FEW_FLOATS = ir.FloatType(), ir.VectorType(ir.FloatType(), ROWS)
 _INTS, _FLOATS = ir.VectorType(ir.IntType(32), LANES), ir.VectorType(ir.FloatType(), LANES)
 
 
@@ -32,11 +36,7 @@ def prefetch(typing_context, array, position):  # type: ignore[no-untyped-def]
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, position = arguments
         data = context.make_array(signature.args[0])(context, builder, array).data
-        address = builder.bitcast(builder.gep(data, [position]), _BYTE.as_pointer())
-        kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), _INT32, _INT32, _INT32])
-        instruction = builder.module.declare_intrinsic("llvm.prefetch", [_BYTE.as_pointer()], kind)
-        to_read, keep, data_cache = (ir.Constant(_INT32, value) for value in (0, 3, 1))
-        builder.call(instruction, [address, to_read, keep, data_cache])
+        _prefetch(builder)(builder.gep(data, [position]))
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate
@@ -67,12 +67,56 @@ def grow_prefix(typing_context, flipped, scales, queries, first, prefix):  # typ
         dots = _loop(builder, words, [_load(builder, begin, _whole(0), _INTS)] * ROWS, add_word)
         total = _load(builder, sums, _whole(0), _FLOATS)
         for row, dot in enumerate(dots):
-            size = _splat(builder, _load(builder, scale, _whole(row), ir.FloatType()))
+            size = _splat(builder, _load(builder, scale, _whole(row), _FLOAT))
             total = builder.fadd(total, builder.fmul(builder.sitofp(dot, _FLOATS), size))
             _store(builder, total, sums, _whole((row + 1) * LANES))
         return context.get_dummy_value()
 
     return types.void(flipped, scales, queries, first, prefix), generate
+
+
+@intrinsic
+def grow_prefix_of_one(typing_context, vectors, scales, high, low, first, step, prefix):  # type: ignore[no-untyped-def]
+    """As :func:`grow_prefix`, for one query whose codes are ``128 * high + low``: a lane is a component.
+
+    ``vectors`` is int8 [ROWS, dim] with ``dim`` a multiple of ``LINE``, ``scales`` float32 [ROWS], ``high`` and ``low``
+    int8 [dim], ``first`` int32 as ``batch.pack`` makes it, ``step`` float32, ``prefix`` float32 [ROWS + 1].
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        units, scale, upper, lower, _, _, sums = _data(context, builder, signature, arguments)
+        begin, size = arguments[4], arguments[5]
+        words = builder.sdiv(_length(context, builder, signature, arguments, 2), _whole(4))
+        multiply, ask = _multiply_bytes(builder), _prefetch(builder)
+
+        def add_line(line: Any, totals: Sequence[Any]) -> list[Any]:
+            at = builder.mul(line, _whole(LANES))
+            halves = [_load(builder, half, at, _INTS) for half in (upper, lower)]
+            grown = []
+            for row in range(ROWS):
+                place = builder.add(builder.mul(words, _whole(row)), at)
+                ahead = builder.add(place, builder.mul(words, _whole(ROWS)))
+                ask(builder.gep(builder.bitcast(units, _INT32.as_pointer()), [ahead]))
+                of_unit = _load(builder, units, place, _INTS)
+                flipped = builder.xor(of_unit, _constant(_INTS, _FLIPS))
+                grown += [multiply(totals[2 * row + part], flipped, half) for part, half in enumerate(halves)]
+            return grown
+
+        totals = _loop(builder, builder.sdiv(words, _whole(LANES)), [_constant(_INTS, 0)] * 2 * ROWS, add_line)
+        joined = [
+            builder.add(builder.shl(totals[2 * row], _constant(_INTS, 7)), totals[2 * row + 1]) for row in range(ROWS)
+        ]
+        dots = builder.add(_sums_of_lanes(builder, joined), _splat(builder, begin, ROWS))
+        of_scales = builder.fmul(_load(builder, scale, _whole(0), _FEW_FLOATS), _splat(builder, size, ROWS))
+        products = builder.fmul(builder.sitofp(dots, _FEW_FLOATS), of_scales)
+        # One after the other: ``norm_errors`` bounds what as many additions as a span has units may be off by.
+        total = _load(builder, sums, _whole(0), _FLOAT)
+        for row in range(ROWS):
+            total = builder.fadd(total, builder.extract_element(products, ir.Constant(_INT32, row)))
+            _store(builder, total, sums, _whole(row + 1))
+        return context.get_dummy_value()
+
+    return types.void(vectors, scales, high, low, first, step, prefix), generate
 
 
 @intrinsic
@@ -96,7 +140,7 @@ def best_of_run(typing_context, prefix, inverse, begin, shortest, best, peak):  
                 end = builder.add(builder.add(start, least), length)
                 after = _load(builder, sums, builder.mul(end, _whole(LANES)), _FLOATS)
                 code = builder.add(builder.mul(length, _whole(BLOCK)), start)
-                norm = _splat(builder, _load(builder, inverses, code, ir.FloatType()))
+                norm = _splat(builder, _load(builder, inverses, code, _FLOAT))
                 score = builder.fmul(builder.fsub(after, before), norm)
                 return [builder.select(builder.fcmp_ordered(">", score, top[0]), score, top[0])]
 
@@ -113,6 +157,27 @@ def best_of_run(typing_context, prefix, inverse, begin, shortest, best, peak):  
         return context.get_dummy_value()
 
     return types.void(prefix, inverse, types.intp, types.intp, best, peak), generate
+
+
+def _sums_of_lanes(builder: Any, rows: Sequence[Any]) -> Any:
+    """The sum of all lanes of every row, as lanes of one vector: half as many vectors, or lanes, at every turn."""
+    width = LANES
+    while len(rows) > 1 or width > 1:
+        width //= 2
+        held = LANES // width // 2  # rows whose lanes stand in one vector
+        left = [lane for row in range(held) for lane in range(2 * width * row, 2 * width * row + width)]
+        right = [lane + width for lane in left]
+        if len(rows) == 1:
+            rows = [builder.add(_shuffle(builder, rows[0], rows[0], left), _shuffle(builder, rows[0], rows[0], right))]
+            continue
+        both = [[*half, *(LANES + lane for lane in half)] for half in (left, right)]
+        pairs = zip(rows[::2], rows[1::2], strict=True)
+        rows = [builder.add(*(_shuffle(builder, one, other, half) for half in both)) for one, other in pairs]
+    return rows[0]
+
+
+def _shuffle(builder: Any, one: Any, other: Any, lanes: Sequence[int]) -> Any:
+    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(_INT32, len(lanes)), list(lanes)))
 
 
 def has_byte_products() -> bool:
@@ -137,6 +202,17 @@ def _multiply_bytes(builder: Any) -> Callable[[Any, Any, Any], Any]:
         return total
 
     return one_by_one
+
+
+def _prefetch(builder: Any) -> Callable[[Any], None]:
+    """Ask for the cache line at an address."""
+    kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), _INT32, _INT32, _INT32])
+    instruction = builder.module.declare_intrinsic("llvm.prefetch", [_BYTE.as_pointer()], kind)
+    to_read, keep, data_cache = (ir.Constant(_INT32, value) for value in (0, 3, 1))
+
+    return lambda address: builder.call(
+        instruction, [builder.bitcast(address, _BYTE.as_pointer()), to_read, keep, data_cache]
+    )
 
 
 def _loop(
@@ -181,11 +257,11 @@ def _store(builder: Any, value: Any, base: Any, position: Any) -> None:
     builder.store(value, builder.bitcast(words, value.type.as_pointer()), align=4)
 
 
-def _splat(builder: Any, value: Any) -> Any:
+def _splat(builder: Any, value: Any, lanes: int = LANES) -> Any:
     """The same value in all lanes."""
-    kind = ir.VectorType(value.type, LANES)
+    kind = ir.VectorType(value.type, lanes)
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(_INT32, 0))
-    return builder.shuffle_vector(one, one, _constant(_INTS, 0))
+    return _shuffle(builder, one, one, [0] * lanes)
 
 
 def _constant(kind: Any, value: float) -> Any:

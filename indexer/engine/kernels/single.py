@@ -5,12 +5,13 @@ from jaxtyping import Bool, Float32, Int, Int8, Int16, Int32, UInt8
 from numba import njit, prange
 
 from indexer.engine.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
-from indexer.engine.kernels.intrinsics import prefetch
+from indexer.engine.kernels.intrinsics import FLIP, LINE, ROWS, grow_prefix_of_one, has_byte_products, prefetch
 from indexer.segments.layout import BLOCK
 
 _CACHE_LINE = 64
 # How many units ahead memory is asked for what comes next. Left to itself it takes nearly twice as long.
 _AHEAD = 8
+_BYTES = has_byte_products()
 
 
 @njit(fastmath=FAST, cache=True)
@@ -37,14 +38,33 @@ def numerators(
     prefix: Float32[np.ndarray, " bounds"],
 ) -> None:
     """Prefix sums of the dot products; ``prefix`` may be longer than the units and repeats the last sum."""
-    dots = np.empty(len(vectors), np.int32)
-    _dots(vectors, query, dots)
-    total = np.float32(0)
-    prefix[0] = total
-    for unit in range(len(vectors)):
-        total += np.float32(dots[unit]) * (scales[unit] * step)
+    units, dim = vectors.shape
+    whole = units // ROWS * ROWS if _BYTES and dim % LINE == 0 else 0
+    prefix[0] = 0
+    if whole:
+        high, low, first = halves(query)
+        for unit in range(0, whole, ROWS):
+            grow_prefix_of_one(vectors[unit:], scales[unit:], high, low, first, step, prefix[unit:])
+    dots = np.empty(units - whole, np.int32)
+    _dots(vectors[whole:], query, dots)
+    total = prefix[whole]
+    for unit in range(whole, units):
+        total += np.float32(dots[unit - whole]) * (scales[unit] * step)
         prefix[unit + 1] = total
-    prefix[len(vectors) + 1 :] = total
+    prefix[units + 1 :] = total
+
+
+@njit(cache=True)
+def halves(query: Int16[np.ndarray, " dim"]) -> tuple[Int8[np.ndarray, " dim"], Int8[np.ndarray, " dim"], np.int32]:
+    """A query as ``128 * high + low``, and what takes back the ``FLIP`` that is added to the units."""
+    high = np.empty(len(query), np.int8)
+    low = np.empty(len(query), np.int8)
+    total = np.int32(0)
+    for k in range(len(query)):
+        high[k] = (query[k] + 64) >> 7
+        low[k] = query[k] - 128 * np.int32(high[k])
+        total += np.int32(query[k])
+    return high, low, np.int32(-FLIP * total)
 
 
 @njit(fastmath=FAST, cache=True)

@@ -31,12 +31,13 @@ def run_cosines(
         return scores
     prefix = np.empty(RUN + lengths + shortest - 1, np.float32)
     numerators(vectors[begin:end], scales[begin:end], query, step, prefix)
+    starts = prefix[:RUN]
     for row in range(lengths):
+        low, size = affine[block, row, 0], affine[block, row, 1]
+        ends, code = prefix[row + shortest : row + shortest + RUN], codes[block, row, offset : offset + RUN]
         for i in range(RUN):
-            code = codes[block, row, offset + i]
-            if code > 0:
-                inverse = affine[block, row, 0] + affine[block, row, 1] * np.float32(code)
-                scores[row, i] = (prefix[i + row + shortest] - prefix[i]) * inverse
+            score = (ends[i] - starts[i]) * (low + size * np.float32(code[i]))
+            scores[row, i] = score if code[i] > 0 else NO_SPAN
     return scores
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from indexer.engine import kernels
-from indexer.engine.kernels import intrinsics
+from indexer.engine.kernels import intrinsics, single
 from indexer.engine.kernels.batch import pack
 from indexer.engine.scan import code_queries
 from indexer.segments.layout import BLOCK
@@ -61,7 +61,7 @@ def rescore(
     st.lists(st.integers(0, 200), max_size=4),
     st.sampled_from([(1, 20), (3, 3), (1, 64), (5, 9)]),
     st.sampled_from(KINDS),
-    st.integers(1, 12),
+    st.one_of(st.integers(1, 12), st.sampled_from([64, 128])),
     st.integers(0, 2**32 - 1),
 )
 def test_codes_and_bounds(parts: list[int], bounds: tuple[int, int], kind: str, dim: int, seed: int) -> None:
@@ -126,6 +126,34 @@ def test_bytes_are_multiplied_alike_with_and_without_an_instruction(
     assert (prefix[:, 5:] == 1).all()
 
 
+@pytest.mark.parametrize("instructions", [True, False])
+@pytest.mark.parametrize("extreme", [8191, -8191, None])
+def test_one_query_is_multiplied_by_halves(
+    instructions: bool, extreme: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if instructions and not intrinsics.has_byte_products():
+        pytest.skip("this processor has no instruction for it")
+    monkeypatch.setattr(intrinsics, "has_byte_products", lambda: instructions)
+
+    @njit
+    def grow(vectors, scales, high, low, first, step, prefix):
+        intrinsics.grow_prefix_of_one(vectors, scales, high, low, first, step, prefix)
+
+    rng = np.random.default_rng(2)
+    dim = 2 * intrinsics.LINE
+    vectors = rng.integers(-127, 128, (intrinsics.ROWS, dim)).astype(np.int8)
+    vectors[0], vectors[1] = 127, -127
+    query = rng.integers(-8191, 8192, dim).astype(np.int16) if extreme is None else np.full(dim, extreme, np.int16)
+    high, low, first = single.halves(query)
+    assert (128 * high.astype(int) + low == query).all()
+    scales = rng.random(intrinsics.ROWS).astype(np.float32)
+    prefix = np.full(intrinsics.ROWS + 1, 3, np.float32)
+    grow(vectors, scales, high, low, np.int32(first), np.float32(0.5), prefix)
+    dots = vectors.astype(np.int64) @ query.astype(np.int64)
+    expected = 3 + np.cumsum(0.5 * dots * scales.astype(np.float64))
+    np.testing.assert_allclose(prefix[1:], expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
 def test_spans_above_a_floor_are_those_that_reach_it() -> None:
     codes, scales = quantize(vectors_of("random", 700, 8, 3))
     norm_codes, affine, _ = kernels.inverse_norms(codes, scales, room_of([300, 400]), 2, 9)
@@ -157,7 +185,7 @@ def test_the_error_is_small_where_vectors_are_alike() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bounds", [(1, 20), (4, 4), (2, 64)])
 @pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("dim", [8, 13])
+@pytest.mark.parametrize("dim", [13, 64])
 @pytest.mark.parametrize("together", [False, True])
 def test_scan_yields_the_best_of_every_run(
     kind: str, bounds: tuple[int, int], masked: bool, dim: int, together: bool

@@ -97,7 +97,7 @@ def test_what_is_made_can_be_trained_on(data: Path, tmp_path: Path) -> None:
     triplets, pairs = tmp_path / "t.ndjson", tmp_path / "p.ndjson"
     counts = build(TRIPLETS, list(TRIPLETS), data, triplets)
     assert len(TripletFile(triplets)) == sum(counts.values())
-    assert build(PAIRS, list(PAIRS), data, pairs) == {"stsb": 3, "entailments": 3}
+    assert build(PAIRS, ["stsb", "entailments"], data, pairs) == {"stsb": 3, "entailments": 3}
     assert read_own_pairs(pairs)[2] == GradedPair("No cat.", "Not a cat.", 1.0)
     assert [pair.score for pair in read_own_pairs(pairs)[3:]] == [1.0, 0.5, 0.0]
 

@@ -15,8 +15,9 @@ from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch, InvalidInput
 from models.training import slice as recipe
 from models.training.config import SliceConfig
-from models.training.data import Texts
+from models.training.data import Texts, draw
 from models.training.loop import Checkpoints, LoopHooks, Schedule, StepReport, fit
+from models.training.objectives import read_draw
 from models.training.projection import cosines_of, fit_projection
 from models.training.reading import alone
 from models.training.slice import Material, first_projection, step_losses, train_slice, trainable
@@ -38,6 +39,20 @@ def test_a_gradient_reaches_every_layer_and_nothing_else(config: SliceConfig) ->
     assert all(name.endswith("attention.self.key.bias") for name in without)
     assert all(p.grad is None for name, p in student.model.named_parameters() if name not in parameters)
     assert all(p.grad is None for p in teacher.model.parameters())
+
+
+def test_twins_are_the_phrases_of_the_contexts_alone(config: SliceConfig) -> None:
+    student, teacher = load_backbone(config.backbone, device="cpu"), load_backbone(config.backbone, device="cpu")
+    projection = first_projection(teacher, MATERIAL, config)
+    without = step_losses(student, teacher, projection, MATERIAL, config, 0)
+    config = replace(config, weights=replace(config.weights, twins=20.0))
+    assert step_losses(student, teacher, projection, MATERIAL, config, 0).keys() - without.keys() == {"twins"}
+    drawn = draw(MATERIAL.texts, config.shape, config.seed, 0)
+    read = read_draw(student, teacher, drawn, config, 0)
+    phrases = [sample.phrase.of(sample.text) for sample in drawn.contexts]
+    # The student has not learnt yet: it is the teacher.
+    twins = torch.nn.functional.normalize(read.spans[read.of_twins], dim=-1)
+    torch.testing.assert_close(twins, alone(teacher, phrases), atol=1e-5, rtol=0)
 
 
 def test_it_overfits_one_batch(config: SliceConfig) -> None:
@@ -66,6 +81,19 @@ def test_what_is_saved_is_what_was_learnt(config: SliceConfig) -> None:
     assert not np.allclose(encode_queries(trained, ["the cat"]), encode_queries(untrained, ["the cat"]), atol=1e-3)
     again = SliceEncoder(load_backbone(config.backbone, device="cpu"), artifact)
     np.testing.assert_array_equal(encode_queries(trained, ["the cat"]), encode_queries(again, ["the cat"]))
+
+
+def test_a_run_begins_with_other_weights_and_leaves_the_lowest_layers_as_they_are(
+    config: SliceConfig, tmp_path: Path
+) -> None:
+    start = train_slice(config, MATERIAL)
+    again = replace(config, out=tmp_path / "on", checkpoints=tmp_path / "cp", start=config.out, frozen_layers=1)
+    went_on = train_slice(again, MATERIAL)
+    assert went_on.tensors.keys() == start.tensors.keys()
+    same = {name for name, tensor in went_on.tensors.items() if torch.equal(tensor, start.tensors[name])}
+    assert {name for name in start.tensors if name.startswith("encoder.layer.0.")} <= same
+    assert "encoder.layer.1.output.dense.weight" not in same
+    assert (went_on.config["start"], went_on.config["frozen_layers"]) == (start.sha256, 1)
 
 
 def test_the_projection_that_is_trained_along_makes_an_encoder_of_fewer_dimensions(

@@ -1,0 +1,119 @@
+"""The scan on a GPU, through torch: segments lie in its memory, every query reads them all."""
+
+from threading import Lock
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32, Float64, Int, Int8, UInt8
+from torch import Tensor
+from torch.nn import functional
+
+from indexer.engine import kernels
+from indexer.engine.base import ScoredSpan
+from indexer.engine.scan import CodedQueries, SegmentScan, scan
+from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
+from indexer.engine.wanted import Selection
+from indexer.segments.layout import BLOCK
+from indexer.segments.reader import Segment
+from models.types import QueryVectors
+
+# Up to here float32 holds every whole number.
+_WHOLE = 2**24
+# Numbers of eight bytes that the prefix sums of one turn may take.
+_AT_ONCE = 2**25
+
+
+class DeviceEngine:
+    """Exact search by a full scan on a device of torch's. Only what may be wanted is scored again, by the processor.
+
+    A segment is copied to the device when it is first searched, and stays there as long as it is open: as many bytes
+    as on the disk.
+    """
+
+    name = "device"
+
+    def __init__(self, device: str | torch.device) -> None:
+        self._device = torch.device(device)
+        self._copied: WeakKeyDictionary[Segment, _Copy] = WeakKeyDictionary()
+        self._lock = Lock()
+
+    def search(self, snapshot: Snapshot, queries: QueryVectors, wanted: Selection) -> list[list[ScoredSpan]]:
+        """For every unit-length query its wanted spans, best first. One pass over memory serves all queries."""
+        places = [(view, view.allowed(wanted.filter)) for view in snapshot.views]
+        # Always as int8: so dot products are whole numbers, which do not depend on the order of the sums.
+        return scan(places, queries, wanted, self._read, together=1)
+
+    @torch.inference_mode()
+    def _read(self, view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentScan:
+        copy = self._copy(view.segment)
+        exact = np.float32 if 127 * 127 * coded.codes.shape[1] <= _WHOLE else np.float64
+        queries = torch.from_numpy(coded.codes.T.astype(exact)).to(self._device)
+        steps = torch.from_numpy(coded.steps).to(self._device)
+        blocks = torch.from_numpy(allowed.blocks).to(self._device)
+        mask = None if allowed.mask is None else _padded(torch.from_numpy(allowed.mask), len(copy.codes) * BLOCK)
+        best = np.empty((len(steps), len(blocks), kernels.RUNS), np.float32)
+        peak = np.empty(best.shape, np.int64)
+        turn = max(1, _AT_ONCE // (copy.reach * max(1, len(steps))))
+        for begin in range(0, len(blocks), turn):
+            part = slice(begin, begin + turn)
+            top = copy.best_of_starts(blocks[part], queries, steps)
+            if mask is not None:
+                there = mask.to(self._device).view(-1, BLOCK)[blocks[part]]
+                top = top.masked_fill(~there[..., None], float(kernels.NO_SPAN))
+            found, at = top.view(len(top), kernels.RUNS, kernels.RUN, len(steps)).max(dim=2)
+            firsts = blocks[part, None] * BLOCK + torch.arange(kernels.RUNS, device=self._device) * kernels.RUN
+            best[:, part] = found.permute(2, 0, 1).cpu().numpy()
+            peak[:, part] = (at + firsts[..., None]).permute(2, 0, 1).cpu().numpy()
+        return SegmentScan.of(view, allowed, best, np.minimum(peak, view.segment.manifest.units - 1), coded)
+
+    def _copy(self, segment: Segment) -> "_Copy":
+        with self._lock:
+            if segment not in self._copied:
+                self._copied[segment] = _Copy(segment, self._device)
+            return self._copied[segment]
+
+
+class _Copy:
+    """What a scan reads of a segment, on the device, padded to whole blocks and the spans that reach beyond."""
+
+    vectors: Int8[Tensor, "padded dim"]
+    scales: Float32[Tensor, " padded"]
+    codes: UInt8[Tensor, "blocks lengths {BLOCK}"]
+    affine: Float32[Tensor, "blocks lengths 2"]
+
+    def __init__(self, segment: Segment, device: torch.device) -> None:
+        self.shortest = segment.recipe.bounds.shortest
+        self.codes = torch.from_numpy(np.array(segment.norm_codes)).to(device)
+        self.affine = torch.from_numpy(np.array(segment.norm_affine)).to(device)
+        self.reach = BLOCK + self.codes.shape[1] + self.shortest - 2  # units that the spans of a block touch
+        units = len(self.codes) * BLOCK + self.reach - BLOCK
+        self.vectors = _padded(torch.from_numpy(np.array(segment.vectors)), units).to(device)
+        self.scales = _padded(torch.from_numpy(np.array(segment.scales)), units).to(device)
+
+    def best_of_starts(
+        self, blocks: Int[Tensor, " chosen"], queries: Float[Tensor, "dim queries"], steps: Float32[Tensor, " queries"]
+    ) -> Float32[Tensor, "chosen {BLOCK} queries"]:
+        """For every start in some blocks, the best approximate cosine over all lengths."""
+        prefix = self._prefix(blocks, queries)
+        best = torch.full((len(blocks), BLOCK, len(steps)), float(kernels.NO_SPAN), device=steps.device)
+        for row in range(self.codes.shape[1]):
+            codes, affine = self.codes[blocks, row], self.affine[blocks, row]
+            inverse = affine[:, :1] + affine[:, 1:] * codes
+            begin = row + self.shortest
+            sums = (prefix[:, begin : begin + BLOCK] - prefix[:, :BLOCK]).float() * steps
+            best = torch.where(codes[..., None] > 0, torch.maximum(best, sums * inverse[..., None]), best)
+        return best
+
+    def _prefix(
+        self, blocks: Int[Tensor, " chosen"], queries: Float[Tensor, "dim queries"]
+    ) -> Float64[Tensor, "chosen bounds queries"]:
+        units = blocks[:, None] * BLOCK + torch.arange(self.reach, device=blocks.device)
+        dots: Float[Tensor, "chosen reach queries"] = self.vectors[units].to(queries.dtype) @ queries
+        # In float64, because a device adds in an order of its own, which no bound on float32 sums foresees.
+        sums = (dots.double() * self.scales[units][..., None]).cumsum(dim=1)
+        return functional.pad(sums, (0, 0, 1, 0))
+
+
+def _padded(values: Tensor, length: int) -> Tensor:
+    return functional.pad(values, (0, 0) * (values.dim() - 1) + (0, length - len(values)))
