@@ -1,7 +1,7 @@
 """What a threshold would find, before anybody sets it: exact counts over all documents, and examples at the border."""
 
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -11,6 +11,7 @@ from app.search.hits import raws
 from app.search.modes import Mode
 from app.search.service import Encoded, SearchService
 from app.search.types import SearchRequest, UsedThreshold
+from app.thresholds.together import encode_together
 from indexer.engine.census import Census, take_census
 from indexer.engine.wanted import Filter
 from indexer.tuning import ThresholdOn, Tuning
@@ -134,11 +135,7 @@ def _encoded(service: SearchService, request: PreviewRequest) -> list[Encoded]:
         )
         for phrase in request.phrases
     ]
-    first, *others = [service.prepare(search) for search in searches]
-    alike = [
-        replace(other, snapshot=first.snapshot, tuning=first.tuning, threshold=first.threshold) for other in others
-    ]
-    return service.encode([first, *alike])
+    return encode_together(service, searches)
 
 
 @dataclass(frozen=True, slots=True)
