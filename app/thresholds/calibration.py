@@ -1,6 +1,6 @@
 """From labels to a calibration that can be kept, and what is known of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from app.search.modes import Mode
 from app.thresholds.figures import (
     AtThreshold,
     Bar,
+    Sampled,
     at_thresholds,
     calibration_error,
     for_best_f1,
@@ -27,6 +28,8 @@ from models.types import JsonValue
 
 # An interval wider than this claims little.
 _WIDE = 0.15
+# Matches that may have been overlooked, as a share of those known, from which on one is told.
+_UNSEEN = 0.1
 # Of fewer labels over a threshold, or of fewer matches, intervals are not to be trusted.
 _FEW = 30
 
@@ -41,11 +44,16 @@ class Suggested:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the labels say. Errors and reliability after are of labels that the map had not seen."""
+    """What the labels say. Errors and reliability after are of labels that the map had not seen.
+
+    Precision, recall and F1 are ``weighted`` by the labels' probabilities where these are known: they are then those
+    of all that the labels were drawn from. The map is not: drawing by raw does not move what people say at a raw.
+    """
 
     method: str
     labels: int
     matches: int
+    weighted: bool
     squared_errors: Mapping[str, float]
     error_before: float
     error_after: float
@@ -58,7 +66,7 @@ class Report:
     @property
     def summary(self) -> dict[str, JsonValue]:
         """What is kept of it with the calibration."""
-        kept = ("matches", "squared_errors", "error_before", "error_after", "suggested", "warnings")
+        kept = ("matches", "weighted", "squared_errors", "error_before", "error_after", "suggested", "warnings")
         whole = asdict(self)
         return {name: _plain(whole[name]) for name in kept}
 
@@ -74,7 +82,7 @@ def learn(
     """A calibration for a recipe from checked labels and their raws. Raises ``LabelsRefused`` where they do not fit."""
     degree = np.array([label.degree / MOST_DEGREE for label in labels])
     found = fit(raw, degree, [label.phrase for label in labels])
-    report = _report(found, raw, degree, np.array([label.is_match for label in labels]), wishes)
+    report = _report(found, raw, degree, labels, wishes)
     knots = tuple((float(x), float(y)) for x, y in found.knots)
     return (
         CalibrationDraft(
@@ -93,10 +101,12 @@ def _report(
     found: Fit,
     raw: Float[np.ndarray, " labels"],
     degree: Float[np.ndarray, " labels"],
-    match: Bool[np.ndarray, " labels"],
+    labels: Sequence[Label],
     wishes: Wishes,
 ) -> Report:
-    thresholds = at_thresholds(raw, match, lambda values: score_from_raw(values, found.knots))
+    match = np.array([label.is_match for label in labels])
+    sampled = _sampled(labels)
+    thresholds = at_thresholds(raw, match, lambda values: score_from_raw(values, found.knots), sampled)
     suggested = (
         Suggested(f"precision {wishes.precision:g}", for_precision(thresholds, wishes.precision)),
         Suggested(f"recall {wishes.recall:g}", for_recall(thresholds, wishes.recall)),
@@ -107,6 +117,7 @@ def _report(
         method=found.method,
         labels=len(raw),
         matches=int(match.sum()),
+        weighted=sampled is not None,
         squared_errors={str(name): error for name, error in found.errors.items()},
         error_before=calibration_error(before),
         error_after=calibration_error(after),
@@ -114,8 +125,38 @@ def _report(
         reliability_after=after,
         suggested=suggested,
         thresholds=thresholds,
-        warnings=tuple(_warnings(suggested, int(match.sum()), len(raw))),
+        warnings=(
+            *_warnings(suggested, int(match.sum()), len(raw)),
+            *(unseen_matches(sampled, match) if sampled else ()),
+        ),
     )
+
+
+def _sampled(labels: Sequence[Label]) -> Sampled | None:
+    """How the labels were drawn, where that is known."""
+    chances = [label.probability for label in labels if label.probability is not None]
+    if not chances:
+        return None
+    return Sampled(1 / np.array(chances), np.array([label.stratum for label in labels]))
+
+
+def unseen_matches(sampled: Sampled, match: Bool[np.ndarray, " labels"]) -> Iterator[str]:
+    """What recall takes for granted: strata in which no label matched, and yet many pairs might.
+
+    >>> sampled = Sampled(np.array([2.0, 2.0, 500.0, 500.0]), np.array([1, 1, 2, 2]))
+    >>> print(*unseen_matches(sampled, np.array([True, True, False, False])))
+    Recall counts on no match among the 1,000 pairs of stratum 2, where 2 were labelled: there may be many.
+    """
+    matches = float(sampled.weights @ match)
+    for stratum in np.unique(sampled.strata):
+        here = sampled.strata == stratum
+        pairs, labels = float(sampled.weights[here].sum()), int(here.sum())
+        # The rule of three: of n labels without a match, up to 3 / n may be.
+        if not match[here].any() and (sampled.weights[here] > 1).any() and 3 / labels * pairs > _UNSEEN * matches:
+            yield (
+                f"Recall counts on no match among the {pairs:,.0f} pairs of stratum {stratum}, "
+                f"where {labels} were labelled: there may be many."
+            )
 
 
 def _warnings(suggested: Sequence[Suggested], matches: int, labels: int) -> list[str]:
