@@ -125,10 +125,7 @@ def _report(
         reliability_after=after,
         suggested=suggested,
         thresholds=thresholds,
-        warnings=(
-            *_warnings(suggested, int(match.sum()), len(raw)),
-            *(unseen_matches(sampled, match) if sampled else ()),
-        ),
+        warnings=tuple(_warnings(suggested, match, sampled)),
     )
 
 
@@ -159,14 +156,16 @@ def unseen_matches(sampled: Sampled, match: Bool[np.ndarray, " labels"]) -> Iter
             )
 
 
-def _warnings(suggested: Sequence[Suggested], matches: int, labels: int) -> list[str]:
-    found = []
-    for name, count in (("matches", matches), ("labels that do not match", labels - matches)):
+def _warnings(
+    suggested: Sequence[Suggested], match: Bool[np.ndarray, " labels"], sampled: Sampled | None
+) -> Iterator[str]:
+    for name, count in (("matches", int(match.sum())), ("labels that do not match", int((~match).sum()))):
         if count < _FEW:
-            found.append(f"There are only {count} {name}; {_FEW} or more make the figures trustworthy.")
+            yield f"There are only {count} {name}; {_FEW} or more make the figures trustworthy."
     for one in suggested:
-        found += _doubts(one)
-    return found
+        yield from _doubts(one)
+    if sampled is not None:
+        yield from unseen_matches(sampled, match)
 
 
 def _doubts(suggested: Suggested) -> list[str]:

@@ -22,8 +22,8 @@ Shares = Float[np.ndarray, " shares"]
 def resample_strata(strata: Int[np.ndarray, " labels"], resamples: int) -> Iterator[Float[np.ndarray, "_some labels"]]:
     """How often every label counts in each resample; in blocks, with a fixed seed.
 
-    Of the n labels of a stratum n - 1 are drawn, and count n / (n - 1) times: with n the spread would be too small where
-    strata are (Rao and Wu, 1988). The only label of a stratum is always there.
+    Of the n labels of a stratum n - 1 are drawn, and count n / (n - 1) times: with n the spread would be too small
+    where strata are (Rao and Wu, 1988). The only label of a stratum is always there.
 
     >>> (block,) = resample_strata(np.array([1, 1, 1, 2]), 200)
     >>> set(block[:, :3].sum(axis=1).round(9).tolist()), set(block[:, 3].tolist())

@@ -78,7 +78,9 @@ def read_labels(path: Path) -> list[Label]:
     """The labels of a file: CSV with a first line that names the columns, else a JSON object a line.
 
     The columns of CSV are ``phrase``, ``text`` or ``document_id``, ``start`` and ``end``, ``match`` or ``degree``, and
-    ``probability`` and ``stratum`` where they are known; an empty field is none. Raises ``LabelsRefused``, naming the line, for one that is no label.
+    ``probability`` and ``stratum`` where they are known; an empty field is none.
+
+    Raises ``LabelsRefused``, naming the line, for one that is no label.
     """
     try:
         text = path.read_text("utf-8-sig")
@@ -107,7 +109,7 @@ def checked_labels(labels: Iterable[Label]) -> list[Label]:
     if len({label.probability is None for label in first.values()}) > 1:
         raise LabelsRefused(
             "Some labels have a probability, and others none.",
-            hint="Learn from proposed candidates alone, or leave the probabilities out: precision is of the labels then.",
+            hint="Learn from proposed candidates alone, or leave all probabilities out.",
             field="labels",
         )
     if len({label.is_match for label in first.values()}) == 1:
