@@ -17,6 +17,7 @@ from app.thresholds.figures import (
     for_precision,
     for_recall,
     reliability,
+    unseen_matches,
 )
 from app.thresholds.fitting import Fit, fit
 from app.thresholds.labels import MOST_DEGREE, Label
@@ -137,25 +138,6 @@ def _sampled(labels: Sequence[Label]) -> Sampled | None:
     return Sampled(1 / np.array(chances), np.array([label.stratum for label in labels]))
 
 
-def unseen_matches(sampled: Sampled, match: Bool[np.ndarray, " labels"]) -> Iterator[str]:
-    """What recall takes for granted: strata in which no label matched, and yet many pairs might.
-
-    >>> sampled = Sampled(np.array([2.0, 2.0, 500.0, 500.0]), np.array([1, 1, 2, 2]))
-    >>> print(*unseen_matches(sampled, np.array([True, True, False, False])))
-    Recall counts on no match among the 1,000 pairs of stratum 2, where 2 were labelled: there may be many.
-    """
-    matches = float(sampled.weights @ match)
-    for stratum in np.unique(sampled.strata):
-        here = sampled.strata == stratum
-        pairs, labels = float(sampled.weights[here].sum()), int(here.sum())
-        # The rule of three: of n labels without a match, up to 3 / n may be.
-        if not match[here].any() and (sampled.weights[here] > 1).any() and 3 / labels * pairs > _UNSEEN * matches:
-            yield (
-                f"Recall counts on no match among the {pairs:,.0f} pairs of stratum {stratum}, "
-                f"where {labels} were labelled: there may be many."
-            )
-
-
 def _warnings(
     suggested: Sequence[Suggested], match: Bool[np.ndarray, " labels"], sampled: Sampled | None
 ) -> Iterator[str]:
@@ -165,7 +147,12 @@ def _warnings(
     for one in suggested:
         yield from _doubts(one)
     if sampled is not None:
-        yield from unseen_matches(sampled, match)
+        unseen = unseen_matches(sampled.weights, sampled.strata, match)
+        if unseen > _UNSEEN * (known := float(sampled.weights @ match)):
+            yield (
+                f"About {known:,.0f} matches are known of, and up to {unseen:,.0f} more may lie where no label is one: "
+                "recall is uncertain until more is labelled far below the threshold."
+            )
 
 
 def _doubts(suggested: Suggested) -> list[str]:

@@ -113,19 +113,14 @@ def propose(service: SearchService, request: CandidatesRequest) -> Candidates:
 
 def candidates_as_json(found: Candidates) -> dict[str, JsonValue]:
     """The candidates as every interface shows them."""
-    return {name: _rows(value) for name, value in asdict(found).items()}
+    return asdict(found) | {"candidates": [candidate_as_json(candidate) for candidate in found.candidates]}
 
 
-def _rows(value: JsonValue) -> JsonValue:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def label_row(candidate: Candidate) -> dict[str, JsonValue]:
-    """A candidate as a line of a labels file, which lacks nothing but ``match`` or ``degree``."""
-    row = asdict(candidate)
-    place = {name: row.pop(name) for name in ("document_id", "start", "end")}
-    row["says"] = row.pop("text")
-    return {"phrase": row.pop("phrase"), "span": place, **row}
+def candidate_as_json(candidate: Candidate) -> dict[str, JsonValue]:
+    """A candidate in the form of a label, which lacks nothing but ``match`` or ``degree``."""
+    shown = asdict(candidate)
+    span = {name: shown.pop(name) for name in ("document_id", "start", "end")}
+    return {"phrase": shown.pop("phrase"), "span": span, "says": shown.pop("text"), **shown}
 
 
 def _check(request: CandidatesRequest) -> None:

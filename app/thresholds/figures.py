@@ -113,6 +113,25 @@ def at_thresholds(
     return tuple(AtThreshold(*place, *(Share(*share) for share in of_place)) for *place, of_place in rising)
 
 
+def unseen_matches(
+    weights: Float[np.ndarray, " labels"], strata: Int[np.ndarray, " labels"], match: Bool[np.ndarray, " labels"]
+) -> float:
+    """How many matches there may be in strata of which no label is one: of n labels, 3 / n may have been overlooked.
+
+    This is the rule of three (Hanley and Lippman-Hand, 1983), for what stands behind each label beside itself.
+
+    >>> strata, match = np.array([1, 1, 2, 2, 2, 2]), np.array([True, True, False, False, False, False])
+    >>> unseen_matches(np.array([2.0, 2.0, 501.0, 501.0, 501.0, 501.0]), strata, match)
+    1500.0
+    """
+    found = 0.0
+    for stratum in np.unique(strata):
+        here = strata == stratum
+        if not match[here].any():
+            found += min(3 / int(here.sum()), 1.0) * float((weights[here] - 1).sum())
+    return found
+
+
 def for_precision(found: Sequence[AtThreshold], wanted: float) -> AtThreshold | None:
     """The lowest threshold with this precision, or None: of all that keep the promise it finds the most."""
     return next((one for one in found if one.precision.value >= wanted), None)
@@ -142,7 +161,11 @@ def _with_ends(
     labels = _counted(np.ones(len(weights)), match, lasts)
     equal = _counted(weights, match, lasts) ** 2 / _counted(weights**2, match, lasts)
     enough = effective_labels(*(figures.ravel() for figures in (values, spread, labels, equal)))
-    return np.concatenate([values.reshape(-1, 1), wilson(values.ravel(), enough)], axis=1).reshape(*values.shape, 3)
+    ends = wilson(values.ravel(), enough).reshape(*values.shape, 2)
+    # Matches that nobody has seen can only lower recall and F1; precision knows all that it is a share of.
+    known = _counted(weights, match, lasts)
+    ends[:, 1:, 0] *= (known / (known + unseen_matches(weights, strata, match)))[:, 1:]
+    return np.concatenate([values[:, :, None], ends], axis=2)
 
 
 def _shares(
