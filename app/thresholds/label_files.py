@@ -49,5 +49,7 @@ def _csv(rows: list[dict[str, JsonValue]]) -> str:
     file = StringIO(newline="")
     writer = csv.DictWriter(file, _COLUMNS, extrasaction="ignore")
     writer.writeheader()
-    writer.writerows(row | dict(row["span"]) for row in rows)
+    for row in rows:
+        span = row["span"]
+        writer.writerow(row | (span if isinstance(span, dict) else {}))
     return file.getvalue()

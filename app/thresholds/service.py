@@ -82,7 +82,9 @@ class ThresholdService:
 
     def preview(self, request: PreviewRequest) -> Preview:
         """What a threshold would find."""
-        return preview(self._search, request)
+        recipe = self._store.catalog.collection(request.collection).recipe
+        default = self._encoders.default_calibration(recipe.encoder)
+        return preview(self._search, request, default.no_match if default else None)
 
     def candidates(self, request: CandidatesRequest) -> Candidates:
         """What to label, drawn with known probabilities."""
