@@ -12,9 +12,9 @@ from app.search.hits import raws
 from app.search.modes import Mode
 from app.search.service import Encoded, SearchService
 from app.search.types import SearchRequest, UsedThreshold
+from app.thresholds.drawing import Drawn, draw_strata, rows_of
 from app.thresholds.labels import FEWEST, MATCH_DEGREE, MOST_DEGREE
-from app.thresholds.sampling import draw, probabilities
-from app.thresholds.strata import BINS, PhraseBins, Stratum, bins_of, plan_strata
+from app.thresholds.strata import BINS, Stratum, bins_of
 from app.thresholds.together import encode_together
 from indexer.engine.base import ScoredSpan
 from indexer.engine.census import take_census
@@ -93,9 +93,8 @@ def propose(service: SearchService, request: CandidatesRequest) -> Candidates:
     near = _near(prepared.threshold, prepared.tuning)
     pools = [_Pool(item, request) for item in encoded]
     counts = np.stack([pool.counts() for pool in pools])
-    strata = plan_strata(counts.sum(axis=0), near, request.count)
     rng = np.random.default_rng(request.seed)
-    drawn = [_drawn(stratum, counts, rng) for stratum in strata]
+    drawn = draw_strata(counts, near, request.count, rng)
     found = [candidate for number, pool in enumerate(pools) for candidate in pool.fetch(number, drawn)]
     return Candidates(
         collection=request.collection,
@@ -104,7 +103,7 @@ def propose(service: SearchService, request: CandidatesRequest) -> Candidates:
         seed=request.seed,
         threshold=prepared.threshold,
         near=near,
-        strata=tuple(strata),
+        strata=tuple(one.stratum for one in drawn),
         # So that whoever stops half-way has labelled some of every kind.
         candidates=tuple(found[place] for place in rng.permutation(len(found))),
         took_ms=round((time.perf_counter() - started) * 1000, 3),
@@ -157,22 +156,6 @@ def _near(used: UsedThreshold, tuning: Tuning) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
-    """The places of what is drawn of every phrase, within its pairs of a stratum from the highest raw on."""
-
-    stratum: Stratum
-    places: Sequence[Int[np.ndarray, " _drawn"]]
-    chances: Float[np.ndarray, " phrases"]
-
-
-def _drawn(stratum: Stratum, counts: PhraseBins, rng: np.random.Generator) -> _Drawn:
-    low, high = round(stratum.low * BINS), round(stratum.high * BINS)
-    populations = counts[:, low:high].sum(axis=1)
-    chances = probabilities(populations, stratum.drawn)
-    return _Drawn(stratum, draw(populations, chances, rng), chances)
-
-
-@dataclass(frozen=True, slots=True)
 class _Pairs:
     """The pairs of one phrase that may be drawn: their raws, and what each is."""
 
@@ -191,15 +174,12 @@ class _Pool:
         """How many pairs have which raw."""
         return np.bincount(bins_of(self._pairs().raw), minlength=BINS)
 
-    def fetch(self, number: int, drawn: Sequence[_Drawn]) -> Iterator[Candidate]:
+    def fetch(self, number: int, drawn: Sequence[Drawn]) -> Iterator[Candidate]:
         """What was drawn of the phrase, which has this number."""
         pairs = self._pairs()
-        order = np.argsort(-pairs.raw, kind="stable")
-        bins = bins_of(pairs.raw[order])
+        bins = bins_of(pairs.raw)
         for one in drawn:
-            low, high = one.stratum.low * BINS - 0.5, one.stratum.high * BINS - 0.5
-            rows = order[(bins > low) & (bins < high)]
-            for row in rows[one.places[number]].tolist():
+            for row in rows_of(pairs.raw, bins, one.stratum)[one.places[number]].tolist():
                 yield self._candidate(pairs.span(row), float(pairs.raw[row]), one, float(one.chances[number]))
 
     def _pairs(self) -> _Pairs:
@@ -213,7 +193,7 @@ class _Pool:
         rows = np.flatnonzero((raw if on == "raw" else prepared.tuning.scores(raw)) >= floor)
         return _Pairs(raw[rows], lambda row: census.span(int(rows[row])))
 
-    def _candidate(self, scored: ScoredSpan, raw: float, drawn: _Drawn, chance: float) -> Candidate:
+    def _candidate(self, scored: ScoredSpan, raw: float, drawn: Drawn, chance: float) -> Candidate:
         place, span = scored.place, scored.span
         part = place.part_span
         around = CharSpan(max(part.start, span.start - _CONTEXT), min(part.end, span.end + _CONTEXT))

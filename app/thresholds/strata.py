@@ -32,6 +32,11 @@ class Stratum:
     drawn: int
 
 
+def edges(stratum: Stratum) -> tuple[int, int]:
+    """The first bin of a stratum, and the first one above it."""
+    return round(stratum.low * BINS), round(stratum.high * BINS)
+
+
 def bins_of(raw: Float[np.ndarray, " pairs"]) -> Int[np.ndarray, " pairs"]:
     """The bin of every raw; the last one holds its upper end, too.
 
