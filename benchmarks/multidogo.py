@@ -68,10 +68,6 @@ def read_turns(folder: Path) -> Iterator[Turn]:
 
 
 def _rows(path: Path) -> Iterator[dict[str, str | None]]:
-    opened = (
-        gzip.open(path, "rt", encoding="utf-8", errors="replace")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8", errors="replace")
-    )
-    with opened as file:
-        yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8", "replace")
+    yield from csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
