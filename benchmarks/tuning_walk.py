@@ -5,7 +5,8 @@
 ``--data`` is the folder with a folder a domain in it. The turns are indexed into the collection ``multidogo`` of
 ``SPANSEEK_DATA_DIR``, if it is not there. Twenty phrases are previewed, pairs are proposed, their turns' intents label
 them, a calibration is learned, and the threshold for a precision of 90 % is taken from it. All pairs that were not
-labelled judge it. The draw is then repeated with other seeds, and with labels from anywhere, to see how often promises are kept.
+labelled judge it. The draw is then repeated with other seeds, and with labels from anywhere, to see how often promises
+are kept.
 """
 
 import argparse

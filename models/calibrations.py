@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class NoMatch:
         return float(np.clip(median, 0, 1)), float(np.clip(high, 0, 1))
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
+    def from_json(cls, value: Mapping[str, Any]) -> "NoMatch":
         """From what the file holds."""
         columns = {name: tuple(value[name]) for name in ("units", "median", "high")}
         return cls(SpanBounds(**value["bounds"]), **columns, phrases=value["phrases"], data=value["data"])
@@ -75,7 +75,7 @@ class DefaultCalibration:
         return np.array(self.knots, np.float64)
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
+    def from_json(cls, value: Mapping[str, Any]) -> "DefaultCalibration":
         """From what the file holds. Raises ``ValueError``, ``KeyError`` or ``TypeError`` for what is no calibration."""
         given = dict(value)
         knots = tuple((float(raw), float(score)) for raw, score in given.pop("knots"))
