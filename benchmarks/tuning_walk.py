@@ -28,14 +28,14 @@ from app.search.types import SearchRequest
 from app.settings import Settings
 from app.thresholds.calibration import report_as_json
 from app.thresholds.candidates import Candidates, CandidatesRequest
-from app.thresholds.drawing import draw_strata, rows_of
+from app.thresholds.drawing import Ranked, draw_strata
 from app.thresholds.figures import AtThreshold, Sampled, at_thresholds, for_precision
 from app.thresholds.label_files import write_candidates
 from app.thresholds.labels import Label, StoredSpan
 from app.thresholds.preview import PreviewRequest
 from app.thresholds.service import CalibrationRequest, ThresholdService
 from app.thresholds.start import starting_calibration
-from app.thresholds.strata import BINS, bins_of
+from app.thresholds.strata import BINS
 from app.thresholds.together import encode_together
 from app.thresholds.wishes import Wishes
 from benchmarks.multidogo import PHRASES, Turn, read_turns
@@ -267,15 +267,15 @@ class _Proposing:
 
     def __init__(self, truth: Truth, near: float) -> None:
         self._near = near
-        self._bins = [bins_of(raw) for raw in truth.raw]
-        self._counts = np.stack([np.bincount(bins, minlength=BINS) for bins in self._bins])
+        self._ranked = [Ranked.of(raw) for raw in truth.raw]
+        self._counts = np.stack([np.bincount(ranked.bins, minlength=BINS) for ranked in self._ranked])
 
     def __call__(self, truth: Truth, labels: int, seed: int) -> tuple[Labelled, Sampled]:
         found = []
         for one in draw_strata(self._counts, self._near, labels, np.random.default_rng(seed)):
             for phrase, places in enumerate(one.places):
                 if len(places):
-                    rows = rows_of(truth.raw[phrase], self._bins[phrase], one.stratum)[places]
+                    rows = self._ranked[phrase].rows(one.stratum)[places]
                     found += [(phrase, row, 1 / one.chances[phrase], one.stratum.number) for row in rows]
         phrases, rows, weights, strata = (np.array(column) for column in zip(*found, strict=True))
         return (phrases, rows), Sampled(weights, strata)

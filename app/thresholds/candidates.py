@@ -12,7 +12,7 @@ from app.search.hits import raws
 from app.search.modes import Mode
 from app.search.service import Encoded, SearchService
 from app.search.types import SearchRequest, UsedThreshold
-from app.thresholds.drawing import Drawn, draw_strata, rows_of
+from app.thresholds.drawing import Drawn, Ranked, draw_strata
 from app.thresholds.labels import FEWEST, MATCH_DEGREE, MOST_DEGREE
 from app.thresholds.strata import BINS, Stratum, bins_of
 from app.thresholds.together import encode_together
@@ -177,9 +177,9 @@ class _Pool:
     def fetch(self, number: int, drawn: Sequence[Drawn]) -> Iterator[Candidate]:
         """What was drawn of the phrase, which has this number."""
         pairs = self._pairs()
-        bins = bins_of(pairs.raw)
+        ranked = Ranked.of(pairs.raw)
         for one in drawn:
-            for row in rows_of(pairs.raw, bins, one.stratum)[one.places[number]].tolist():
+            for row in ranked.rows(one.stratum)[one.places[number]].tolist():
                 yield self._candidate(pairs.span(row), float(pairs.raw[row]), one, float(one.chances[number]))
 
     def _pairs(self) -> _Pairs:

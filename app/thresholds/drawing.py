@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from app.thresholds.sampling import draw, probabilities
-from app.thresholds.strata import PhraseBins, Stratum, edges, plan_strata
+from app.thresholds.strata import PhraseBins, Stratum, bins_of, edges, plan_strata
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,26 @@ def draw_strata(counts: PhraseBins, near: float, wanted: int, rng: np.random.Gen
     return found
 
 
-def rows_of(
-    raw: Float[np.ndarray, " pairs"], bins: Int[np.ndarray, " pairs"], stratum: Stratum
-) -> Int[np.ndarray, " _rows"]:
-    """A phrase's pairs of a stratum, from the highest raw on: what places count through."""
-    low, high = edges(stratum)
-    rows = np.flatnonzero((bins >= low) & (bins < high))
-    return rows[np.argsort(-raw[rows], kind="stable")]
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A phrase's pairs from the highest raw on: what places count through.
+
+    >>> ranked = Ranked.of(np.array([0.2, 0.9, 0.5, 0.55]))
+    >>> ranked.rows(Stratum(2, low=0.5, high=0.6, population=2, drawn=1)).tolist()
+    [3, 2]
+    """
+
+    order: Int[np.ndarray, " pairs"]
+    bins: Int[np.ndarray, " pairs"]
+
+    @classmethod
+    def of(cls, raw: Float[np.ndarray, " pairs"]) -> "Ranked":
+        """Rank pairs by their raws; equal ones stay in order."""
+        order = np.argsort(-raw, kind="stable")
+        return cls(order, bins_of(raw[order]))
+
+    def rows(self, stratum: Stratum) -> Int[np.ndarray, " _rows"]:
+        """The pairs of a stratum."""
+        low, high = edges(stratum)
+        first, last = np.searchsorted(-self.bins, [-high, -low], side="right")
+        return self.order[first:last]
