@@ -106,7 +106,8 @@ def write_default(folder: Path, fingerprint: str, made: DefaultCalibration) -> P
     path = folder / FILE
     entries = _entries(folder) | {fingerprint: asdict(made)}
     partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n", "utf-8")
+    lines = [f"{json.dumps(name)}: {json.dumps(entry, sort_keys=True)}" for name, entry in sorted(entries.items())]
+    partial.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
     return partial.replace(path)
 
 
