@@ -226,6 +226,8 @@ def _repeated(truth: Truth, near: float | None, labels: int) -> dict[str, object
         labelled, sampled = draw(truth, labels, seed)
         match = truth.match[labelled]
         matches.append(int(match.sum()))
+        if match.all() or not match.any():
+            continue  # labels of one class are refused
         at = for_precision(at_thresholds(truth.raw[labelled], match, lambda raw: raw, sampled), PRECISION)
         if at is not None:
             mask = np.zeros(truth.raw.shape, bool)
