@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from app.composition import make_engine, open_store
 from app.documents.service import DocumentService
-from app.http import calibrations, collections, documents, health, metrics, previews, search, thresholds
+from app.http import calibrations, candidates, collections, documents, health, metrics, previews, search, thresholds
 from app.http.backend import Backend, Limits, Makers
 from app.http.errors import add_error_handlers
 from app.http.guard import Guard
@@ -45,7 +45,7 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.backend, app.state.metrics = backend, figures
-    for resource in (search, collections, documents, thresholds, previews, calibrations, health, metrics):
+    for resource in (search, collections, documents, thresholds, previews, calibrations, candidates, health, metrics):
         app.include_router(resource.router)
     add_error_handlers(app)
     describe_problems(app)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from app.cli.bench import bench
 from app.cli.calibrations import calibrate
+from app.cli.candidates import candidates
 from app.cli.catalog import collections, init_db, verify
 from app.cli.console import err
 from app.cli.documents import delete, optimize, stats
@@ -34,6 +35,7 @@ for command in (
     index,
     search,
     preview,
+    candidates,
     calibrate,
     serve,
     collections,

@@ -64,6 +64,8 @@ def _show(report: "Report") -> None:
             shares = map(_told, (at.precision, at.recall, at.f1))
             table.add_row(one.wish, f"{at.score:.3f}", f"{at.raw:.3f}", *shares)
     out.print(table)
+    if report.weighted:
+        out.print("Precision and recall are those of everything that the labels were drawn from.")
     for warning in report.warnings:
         err.print(warning, style="yellow", soft_wrap=True)
 

@@ -59,7 +59,9 @@ def eval_sts_b_context(
     with _progress() as tell:
         table1 = Table1(rows, encoders.load, bounds, scores, tell)
         swept = swept_entries(name, entries if setups else [], against) if sweep or plot else []
-        report = make_report(table1, entries, table=table, baseline=against, swept=swept)
+        default = encoders.default_calibration(name)
+        known = default.map if default else None
+        report = make_report(table1, entries, table=table, baseline=against, swept=swept, default=known)
     if plot and report.sweep:
         _draw_sweep(plot, report.sweep)
     if as_json:
@@ -115,6 +117,9 @@ def _show(report: "Report", encoder: str) -> None:
     for name, found in {**(report.baselines or {}), **entries}.items():
         figures.add_row(name, f"{found.pearson:.4f}", f"{found.spearman:.4f}")
     out.print(figures)
+    for setup, error in (report.degree_errors or {}).items():
+        after = "" if error.score is None else f", {error.score:.3f} with the default calibration"
+        out.print(f"{setup}: 5 x raw is {error.raw:.3f} from the grades on average{after}.", soft_wrap=True)
     if report.comparison:
         out.print(_comparison_table(report.comparison))
     if report.sweep:

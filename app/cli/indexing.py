@@ -11,6 +11,7 @@ from app.cli.console import CollectionOption, JsonOption, checked_store, err, ou
 from app.cli.interrupts import stop_on_interrupt
 from app.cli.progress import indexing_progress
 from app.search.encoders import Encoders
+from app.thresholds.start import starting_calibration
 from indexer.errors import CollectionNotFound
 from indexer.types import Recipe
 from models.types import SpanBounds
@@ -47,8 +48,11 @@ def index(
             usual.shortest if min_span is None else min_span, usual.longest if max_span is None else max_span
         )
         name = encoder or (made.encoder if made else settings.encoder)
-        loaded = Encoders(settings.encoder_options).load(name)
-        target = store.catalog.create_collection(collection, Recipe(name, loaded.fingerprint, loaded.dim, bounds))
+        encoders = Encoders(settings.encoder_options)
+        loaded = encoders.load(name)
+        recipe = Recipe(name, loaded.fingerprint, loaded.dim, bounds)
+        start = None if made else starting_calibration(encoders, recipe)
+        target = store.catalog.create_collection(collection, recipe, start)
         with indexing_progress(records, err) as show, stop_on_interrupt(_STOPPING) as stop:
             hooks = JobHooks(progress=show, bad_record=_report_bad_record, stop=stop.is_set)
             report = IndexJob(store, loaded, target, hooks, segment_units=settings.segment_units).run(records)

@@ -62,7 +62,13 @@ def preview(
 
 
 def _show(found: "Preview") -> None:
-    used = found.threshold
+    used, none = found.threshold, found.no_match
+    if none is not None:
+        out.print(
+            f"In {none.units:,} units, the best span of a phrase without a match scores up to {none.median:.3f} "
+            f"one time of two, up to {none.high:.3f} nineteen times of twenty.",
+            soft_wrap=True,
+        )
     for told in found.phrases:
         out.print(Text(f"{one_line(told.phrase)}: {told.with_spans:,} documents", style="bold"), soft_wrap=True)
         if used.value is not None:

@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, err, out, print_json, settings_with
+from app.cli.default_calibrations import train_calibration, train_no_match
 from app.cli.interrupts import stop_on_interrupt
 from models.errors import InvalidInput
 from models.training.builders import PAIRS, TRIPLETS, Kind, build
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from models.training.data import Shape
 
 train_cli = typer.Typer(help="Train encoders, and make what they are trained on.", no_args_is_help=True)
+train_cli.command("calibration")(train_calibration)
+train_cli.command("no-match")(train_no_match)
 
 _NUMBER, _COUNT = re.compile(r"\d+(\.\d+)?"), re.compile(r"\d{1,4}")
 

@@ -14,8 +14,10 @@ from app.evaluation.scoring import Scoring, Tell, setup_named, silent
 from app.evaluation.setups import SETUPS
 from app.evaluation.significance import Comparison, compare
 from app.evaluation.sts_b_context import Row
+from app.search.hits import raws
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
+from models.ops.calibrate import Knots, score_from_raw
 from models.types import SpanBounds
 
 # The longest spans that the paper tries (section 5), in units.
@@ -47,6 +49,14 @@ class Entry:
 
     def __str__(self) -> str:
         return f"{self.encoder}:{self.setup}"
+
+
+@dataclass(frozen=True, slots=True)
+class DegreeError:
+    """The mean absolute error, in degrees from 0 to 5, of raw and of score; no score without a default calibration."""
+
+    raw: float
+    score: float | None
 
 
 class Table1:
@@ -82,6 +92,15 @@ class Table1:
     def correlations(self, entry: Entry) -> Correlations:
         """Correlations of an entry's scores with the gold."""
         return correlations(self._scores(entry, self._bounds), self._gold)
+
+    def degree_error(self, entry: Entry, default: Knots | None) -> DegreeError:
+        """How far an entry's scores, five times as large, are from the grades: as raw, and through a calibration."""
+        raw = raws(self._scores(entry, self._bounds).astype(np.float64))
+        score = None if default is None else score_from_raw(raw, default)
+        return DegreeError(self._error(raw), None if score is None else self._error(score))
+
+    def _error(self, values: Float[np.ndarray, " rows"]) -> float:
+        return round(float(np.abs(5 * values - self._gold).mean()), 4)
 
     def gold_pair(self, encoder: str) -> Correlations:
         """Those of query and paraphrase without any context: what a search that never errs would reach."""
@@ -128,6 +147,7 @@ class Report:
     baselines: dict[str, Correlations] | None = None
     comparison: Compared | None = None
     sweep: dict[str, dict[int, Correlations]] | None = None
+    degree_errors: dict[str, DegreeError] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The report without what was not asked for.
@@ -139,9 +159,18 @@ class Report:
 
 
 def make_report(
-    table1: Table1, entries: Sequence[Entry], *, table: bool, baseline: Entry | None, swept: Sequence[Entry]
+    table1: Table1,
+    entries: Sequence[Entry],
+    *,
+    table: bool,
+    baseline: Entry | None,
+    swept: Sequence[Entry],
+    default: Knots | None = None,
 ) -> Report:
-    """Evaluate the entries, which are of one encoder; the baselines, too, and compare, and sweep, as asked."""
+    """Evaluate the entries, which are of one encoder; the baselines, too, and compare, and sweep, as asked.
+
+    ``default`` is the encoder's default calibration, which its degree errors are measured with.
+    """
     # The sweep first: its scores hold those of the other figures.
     by_longest = {str(entry): table1.sweep(entry) for entry in swept}
     return Report(
@@ -150,6 +179,7 @@ def make_report(
         baselines=_baselines(table1, entries) if table else None,
         comparison=_compared(table1, entries, baseline) if baseline else None,
         sweep=by_longest or None,
+        degree_errors={entry.setup: table1.degree_error(entry, default) for entry in entries},
     )
 
 

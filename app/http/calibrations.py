@@ -52,6 +52,8 @@ class LabelBody(Body):
     span: StoredSpanBody | None = Field(None, description="Or a span of the collection.")
     match: bool | None = Field(None, description="Whether both mean the same.")
     degree: FiniteFloat | None = Field(None, ge=0, le=5, description="Or how much, from 0 to 5; 4 or more is a match.")
+    probability: FiniteFloat | None = Field(None, gt=0, le=1, description="With which it was proposed, if it was.")
+    stratum: int = Field(0, ge=0, lt=2**31, description="From which it was proposed.")
 
 
 class CalibrateBody(Body):
@@ -163,7 +165,7 @@ class CalibrationsBody(BaseModel):
 
 
 class ShareBody(BaseModel):
-    """A share, and where it lies in 95 % of seeded resamples of the labels."""
+    """A share, and its 95 % interval."""
 
     value: float
     low: float
@@ -202,6 +204,7 @@ class ReportBody(BaseModel):
     method: str
     labels: int
     matches: int
+    weighted: bool = Field(description="Whether precision, recall and F1 are those of what the labels were drawn from.")
     squared_errors: dict[str, float] = Field(description="Of both methods, on labels they had not seen.")
     error_before: float = Field(description="How far raw is from what people said, on average.")
     error_after: float = Field(description="The same of score.")

@@ -80,6 +80,16 @@ class PhrasePreviewBody(BaseModel):
     below: list[ExampleBody] = Field(description="Documents just below it, the nearest first.")
 
 
+class NoMatchBody(BaseModel):
+    """What no match looks like in a collection of this size."""
+
+    units: int = Field(description="How much text the collection holds.")
+    median: float = Field(description="Half of all phrases without a match have a best score up to here,")
+    high: float = Field(description="and nineteen of twenty up to here.")
+    median_raw: float
+    high_raw: float
+
+
 class PreviewAnswerBody(BaseModel):
     """Exact counts, all from one generation and under one calibration."""
 
@@ -89,6 +99,7 @@ class PreviewAnswerBody(BaseModel):
     threshold: ThresholdBody
     floor: float | None = Field(description="On the threshold's scale.")
     scores: list[float] = Field(description="Where everything is counted: 0, 0.01, ... 1.")
+    no_match: NoMatchBody | None = Field(description="Null where nothing is known of the collection's encoder.")
     phrases: list[PhrasePreviewBody]
     took_ms: float
 

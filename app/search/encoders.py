@@ -6,8 +6,9 @@ from typing import Self
 
 from indexer.errors import RecipeMismatch
 from indexer.types import Recipe
+from models.calibrations import DefaultCalibration, read_default
 from models.encoders.base import Encoder
-from models.encoders.registry import EncoderOptions, load_encoder
+from models.encoders.registry import EncoderOptions, load_encoder, weights_folder
 
 
 class Encoders:
@@ -16,6 +17,7 @@ class Encoders:
     def __init__(self, options: EncoderOptions) -> None:
         self._options = options
         self._loaded: dict[str, Encoder] = {}
+        self._defaults: dict[str, DefaultCalibration | None] = {}
         self._lock = Lock()
 
     @classmethod
@@ -31,6 +33,17 @@ class Encoders:
             if name not in self._loaded:
                 self._loaded[name] = load_encoder(name, self._options)
             return self._loaded[name]
+
+    def default_calibration(self, name: str) -> DefaultCalibration | None:
+        """The map from raw to score that the encoder of this name comes with, if it does."""
+        folder = weights_folder(name, self._options)
+        if folder is None:
+            return None
+        fingerprint = self.load(name).fingerprint
+        with self._lock:
+            if name not in self._defaults:
+                self._defaults[name] = read_default(folder, fingerprint)
+            return self._defaults[name]
 
     def matching(self, recipe: Recipe) -> Encoder:
         """The encoder that made a collection; raises ``RecipeMismatch`` where its weights have changed since."""

@@ -1,6 +1,6 @@
 """From labels to a calibration that can be kept, and what is known of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -10,12 +10,14 @@ from app.search.modes import Mode
 from app.thresholds.figures import (
     AtThreshold,
     Bar,
+    Sampled,
     at_thresholds,
     calibration_error,
     for_best_f1,
     for_precision,
     for_recall,
     reliability,
+    unseen_matches,
 )
 from app.thresholds.fitting import Fit, fit
 from app.thresholds.labels import MOST_DEGREE, Label
@@ -27,6 +29,8 @@ from models.types import JsonValue
 
 # An interval wider than this claims little.
 _WIDE = 0.15
+# Matches that may have been overlooked, as a share of those known, from which on one is told.
+_UNSEEN = 0.1
 # Of fewer labels over a threshold, or of fewer matches, intervals are not to be trusted.
 _FEW = 30
 
@@ -41,11 +45,16 @@ class Suggested:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the labels say. Errors and reliability after are of labels that the map had not seen."""
+    """What the labels say. Errors and reliability after are of labels that the map had not seen.
+
+    Precision, recall and F1 are ``weighted`` by the labels' probabilities where these are known: they are then those
+    of all that the labels were drawn from. The map is not: drawing by raw does not move what people say at a raw.
+    """
 
     method: str
     labels: int
     matches: int
+    weighted: bool
     squared_errors: Mapping[str, float]
     error_before: float
     error_after: float
@@ -58,7 +67,7 @@ class Report:
     @property
     def summary(self) -> dict[str, JsonValue]:
         """What is kept of it with the calibration."""
-        kept = ("matches", "squared_errors", "error_before", "error_after", "suggested", "warnings")
+        kept = ("matches", "weighted", "squared_errors", "error_before", "error_after", "suggested", "warnings")
         whole = asdict(self)
         return {name: _plain(whole[name]) for name in kept}
 
@@ -74,7 +83,7 @@ def learn(
     """A calibration for a recipe from checked labels and their raws. Raises ``LabelsRefused`` where they do not fit."""
     degree = np.array([label.degree / MOST_DEGREE for label in labels])
     found = fit(raw, degree, [label.phrase for label in labels])
-    report = _report(found, raw, degree, np.array([label.is_match for label in labels]), wishes)
+    report = _report(found, raw, degree, labels, wishes)
     knots = tuple((float(x), float(y)) for x, y in found.knots)
     return (
         CalibrationDraft(
@@ -93,10 +102,12 @@ def _report(
     found: Fit,
     raw: Float[np.ndarray, " labels"],
     degree: Float[np.ndarray, " labels"],
-    match: Bool[np.ndarray, " labels"],
+    labels: Sequence[Label],
     wishes: Wishes,
 ) -> Report:
-    thresholds = at_thresholds(raw, match, lambda values: score_from_raw(values, found.knots))
+    match = np.array([label.is_match for label in labels])
+    sampled = _sampled(labels)
+    thresholds = at_thresholds(raw, match, lambda values: score_from_raw(values, found.knots), sampled)
     suggested = (
         Suggested(f"precision {wishes.precision:g}", for_precision(thresholds, wishes.precision)),
         Suggested(f"recall {wishes.recall:g}", for_recall(thresholds, wishes.recall)),
@@ -107,6 +118,7 @@ def _report(
         method=found.method,
         labels=len(raw),
         matches=int(match.sum()),
+        weighted=sampled is not None,
         squared_errors={str(name): error for name, error in found.errors.items()},
         error_before=calibration_error(before),
         error_after=calibration_error(after),
@@ -114,18 +126,33 @@ def _report(
         reliability_after=after,
         suggested=suggested,
         thresholds=thresholds,
-        warnings=tuple(_warnings(suggested, int(match.sum()), len(raw))),
+        warnings=tuple(_warnings(suggested, match, sampled)),
     )
 
 
-def _warnings(suggested: Sequence[Suggested], matches: int, labels: int) -> list[str]:
-    found = []
-    for name, count in (("matches", matches), ("labels that do not match", labels - matches)):
+def _sampled(labels: Sequence[Label]) -> Sampled | None:
+    """How the labels were drawn, where that is known."""
+    chances = [label.probability for label in labels if label.probability is not None]
+    if not chances:
+        return None
+    return Sampled(1 / np.array(chances), np.array([label.stratum for label in labels]))
+
+
+def _warnings(
+    suggested: Sequence[Suggested], match: Bool[np.ndarray, " labels"], sampled: Sampled | None
+) -> Iterator[str]:
+    for name, count in (("matches", int(match.sum())), ("labels that do not match", int((~match).sum()))):
         if count < _FEW:
-            found.append(f"There are only {count} {name}; {_FEW} or more make the figures trustworthy.")
+            yield f"There are only {count} {name}; {_FEW} or more make the figures trustworthy."
     for one in suggested:
-        found += _doubts(one)
-    return found
+        yield from _doubts(one)
+    if sampled is not None:
+        unseen = unseen_matches(sampled.weights, sampled.strata, match)
+        if unseen > _UNSEEN * (known := float(sampled.weights @ match)):
+            yield (
+                f"About {known:,.0f} matches are known of, and up to {unseen:,.0f} more may lie where no label is one: "
+                "recall is uncertain until more is labelled far below the threshold."
+            )
 
 
 def _doubts(suggested: Suggested) -> list[str]:

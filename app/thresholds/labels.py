@@ -38,12 +38,17 @@ class StoredSpan:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A degree from 0 to 5 of how much a text, or a stored span, means the same as a phrase. ``where`` names it."""
+    """A degree from 0 to 5 of how much a text, or a stored span, means the same as a phrase. ``where`` names it.
+
+    One that was proposed knows with which ``probability`` it was, and from which ``stratum``.
+    """
 
     where: str
     phrase: str
     target: str | StoredSpan
     degree: float
+    probability: float | None = None
+    stratum: int = 0
 
     @property
     def is_match(self) -> bool:
@@ -66,14 +71,16 @@ def label_from_json(value: object, where: str) -> Label:
     phrase = _text(given.get("phrase"), "phrase", where)
     target = _text(given["text"], "text", where) if "text" in given else _stored(given["span"], where)
     degree = _match(given["match"], where) if "match" in given else _degree(given["degree"], where)
-    return Label(where, phrase, target, degree)
+    return Label(where, phrase, target, degree, _probability(given, where), _stratum(given, where))
 
 
 def read_labels(path: Path) -> list[Label]:
     """The labels of a file: CSV with a first line that names the columns, else a JSON object a line.
 
-    The columns of CSV are ``phrase``, ``text`` or ``document_id``, ``start`` and ``end``, and ``match`` or ``degree``;
-    an empty field is none. Raises ``LabelsRefused``, naming the line, for one that is no label.
+    The columns of CSV are ``phrase``, ``text`` or ``document_id``, ``start`` and ``end``, ``match`` or ``degree``, and
+    ``probability`` and ``stratum`` where they are known; an empty field is none.
+
+    Raises ``LabelsRefused``, naming the line, for one that is no label.
     """
     try:
         text = path.read_text("utf-8-sig")
@@ -85,7 +92,11 @@ def read_labels(path: Path) -> list[Label]:
 
 
 def checked_labels(labels: Iterable[Label]) -> list[Label]:
-    """Each label once. Raises ``LabelsRefused`` for contradictions, for fewer than 20, and for one class only."""
+    """Each label once.
+
+    Raises ``LabelsRefused`` for contradictions, for fewer than 20, for one class only, and where some labels have a
+    probability and others none.
+    """
     first: dict[tuple[str, str | StoredSpan], Label] = {}
     for label in labels:
         known = first.setdefault((label.phrase, label.target), label)
@@ -94,6 +105,12 @@ def checked_labels(labels: Iterable[Label]) -> list[Label]:
     if len(first) < FEWEST:
         raise LabelsRefused(
             f"{len(first)} different labels are too few.", hint=f"Give at least {FEWEST}.", field="labels"
+        )
+    if len({label.probability is None for label in first.values()}) > 1:
+        raise LabelsRefused(
+            "Some labels have a probability, and others none.",
+            hint="Learn from proposed candidates alone, or leave all probabilities out.",
+            field="labels",
         )
     if len({label.is_match for label in first.values()}) == 1:
         raise LabelsRefused(
@@ -138,13 +155,15 @@ def _row(row: Mapping[str | None, Any], where: str) -> dict[str, Any]:
     if "document_id" in found:
         offsets = {name: _whole(found.get(name), name, where) for name in ("start", "end")}
         found["span"] = {"document_id": found["document_id"]} | offsets
+    if "stratum" in found:
+        found["stratum"] = _whole(found["stratum"], "stratum", where)
     if "match" in found:
         found["match"] = _YES_NO.get(found["match"].strip().lower(), found["match"])
-    if "degree" in found:
+    for name in {"degree", "probability"} & found.keys():
         try:
-            found["degree"] = float(found["degree"])
+            found[name] = float(found[name])
         except ValueError:
-            raise refused(where, f"degree is {found['degree']!r}, no number") from None
+            raise refused(where, f"{name} is {found[name]!r}, no number") from None
     return found
 
 
@@ -180,3 +199,17 @@ def _degree(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_DEGREE:
         raise refused(where, f"degree is not a number from 0 to {MOST_DEGREE:g}")
     return float(value)
+
+
+def _probability(given: Mapping[str, Any], where: str) -> float | None:
+    value = given.get("probability")
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1):
+        raise refused(where, "probability is not a number over 0, up to 1")
+    return None if value is None else float(value)
+
+
+def _stratum(given: Mapping[str, Any], where: str) -> int:
+    value = given.get("stratum", 0)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+        raise refused(where, "stratum is no whole number from 0 on")
+    return value

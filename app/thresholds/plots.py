@@ -23,6 +23,9 @@ def save_preview(path: Path, found: Preview) -> None:
         if found.threshold.value is not None and found.threshold.on == "score":
             for axes in (left, right):
                 axes.axvline(found.threshold.value, color="tab:red", linestyle="--", label="threshold")
+        if found.no_match is not None:
+            for axes in (left, right):
+                axes.axvspan(0, found.no_match.high, color="grey", alpha=0.15, label="no match looks like this")
         right.legend()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)

@@ -1,7 +1,7 @@
 """What a threshold would find, before anybody sets it: exact counts over all documents, and examples at the border."""
 
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -9,11 +9,13 @@ from jaxtyping import Float, Int
 from app.search.cut import check_threshold, cosine_floor
 from app.search.hits import raws
 from app.search.modes import Mode
-from app.search.service import Encoded, SearchService
+from app.search.service import Encoded, Prepared, SearchService
 from app.search.types import SearchRequest, UsedThreshold
+from app.thresholds.together import encode_together
 from indexer.engine.census import Census, take_census
 from indexer.engine.wanted import Filter
 from indexer.tuning import ThresholdOn, Tuning
+from models.calibrations import NoMatch
 from models.errors import InvalidInput
 from models.types import JsonValue
 
@@ -74,6 +76,21 @@ class PhrasePreview:
 
 
 @dataclass(frozen=True, slots=True)
+class NoMatchHere:
+    """What no match looks like in a collection of so many ``units``, as far as its encoder knows.
+
+    The best span of all of them, for a phrase that has nothing to do with any, scores up to ``median`` one time of two,
+    and up to ``high`` nineteen times of twenty.
+    """
+
+    units: int
+    median: float
+    high: float
+    median_raw: float
+    high_raw: float
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     """Counts for every phrase, all from one generation and under one tuning. ``floor`` is on the threshold's scale."""
 
@@ -83,12 +100,16 @@ class Preview:
     threshold: UsedThreshold
     floor: float | None
     scores: tuple[float, ...]
+    no_match: NoMatchHere | None
     phrases: tuple[PhrasePreview, ...]
     took_ms: float
 
 
-def preview(service: SearchService, request: PreviewRequest) -> Preview:
-    """Count for every phrase in one pass over the collection; no top k comes into it."""
+def preview(service: SearchService, request: PreviewRequest, known: NoMatch | None = None) -> Preview:
+    """Count for every phrase in one pass over the collection; no top k comes into it.
+
+    ``known`` is what the encoder knows of unrelated text.
+    """
     started = time.perf_counter()
     _check(request)
     encoded = _encoded(service, request)
@@ -101,9 +122,19 @@ def preview(service: SearchService, request: PreviewRequest) -> Preview:
         threshold=used,
         floor=floor,
         scores=tuple(STEPS.tolist()),
+        no_match=None if known is None else _no_match(encoded[0].prepared, known),
         phrases=tuple(_of_phrase(item, floor, request) for item in encoded),
         took_ms=round((time.perf_counter() - started) * 1000, 3),
     )
+
+
+def _no_match(prepared: Prepared, known: NoMatch) -> NoMatchHere | None:
+    """What is known, for the size of a snapshot; nothing where it was measured for other spans."""
+    snapshot, units = prepared.snapshot, prepared.snapshot.units
+    if known.bounds != snapshot.recipe.bounds or not units:
+        return None
+    median, high = known.at(units)
+    return NoMatchHere(units, prepared.tuning.score(median), prepared.tuning.score(high), median, high)
 
 
 def preview_as_json(found: Preview) -> dict[str, JsonValue]:
@@ -134,11 +165,7 @@ def _encoded(service: SearchService, request: PreviewRequest) -> list[Encoded]:
         )
         for phrase in request.phrases
     ]
-    first, *others = [service.prepare(search) for search in searches]
-    alike = [
-        replace(other, snapshot=first.snapshot, tuning=first.tuning, threshold=first.threshold) for other in others
-    ]
-    return service.encode([first, *alike])
+    return encode_together(service, searches)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from app.search.encoders import Encoders
 from app.search.modes import AVAILABLE, Mode, check_mode
 from app.search.service import SearchService
+from app.thresholds.candidates import Candidates, CandidatesRequest, propose
 from app.thresholds.label_raws import label_raws
 from app.thresholds.labels import Label, checked_labels
 from app.thresholds.preview import Preview, PreviewRequest, preview
@@ -81,7 +82,13 @@ class ThresholdService:
 
     def preview(self, request: PreviewRequest) -> Preview:
         """What a threshold would find."""
-        return preview(self._search, request)
+        recipe = self._store.catalog.collection(request.collection).recipe
+        default = self._encoders.default_calibration(recipe.encoder)
+        return preview(self._search, request, default.no_match if default else None)
+
+    def candidates(self, request: CandidatesRequest) -> Candidates:
+        """What to label, drawn with known probabilities."""
+        return propose(self._search, request)
 
     def calibrate(self, collection: str, asked: CalibrationRequest) -> tuple[Calibration, "Report"]:
         """Learn a calibration from labels and keep it; of labels that are refused (``LabelsRefused``) nothing is."""

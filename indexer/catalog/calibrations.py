@@ -1,12 +1,11 @@
 """The calibrations of collections: at most one of a mode is active, and each change is one commit."""
 
-import uuid
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from sqlalchemy import Connection, Row, Select, delete, insert, select
+from sqlalchemy import Connection, Row, Select, delete, select
 
+from indexer.catalog.calibration_rows import insert_calibration, make_active
 from indexer.catalog.names import checked_note
 from indexer.catalog.repository import Catalog
 from indexer.catalog.tables import active_calibrations, calibrations
@@ -24,27 +23,8 @@ def add_calibration(catalog: Catalog, name: str, draft: CalibrationDraft, *, act
     Raises ``CalibrationMismatch`` where it was made for another encoder or other span bounds than the collection.
     """
     _check(draft, name, catalog.collection(name).recipe)
-    made = Calibration(**_fields(draft), id=uuid.uuid4().hex, created_at=catalog.clock(), active=activate)
     with catalog.changing(name) as (connection, collection_id):
-        connection.execute(
-            insert(calibrations).values(
-                id=made.id,
-                collection_id=collection_id,
-                mode=made.mode,
-                fingerprint=made.fingerprint,
-                shortest=made.bounds.shortest,
-                longest=made.bounds.longest,
-                knots=[list(knot) for knot in made.knots],
-                method=made.method,
-                labels=made.labels,
-                note=made.note,
-                figures=dict(made.figures),
-                created_at=made.created_at,
-            )
-        )
-        if activate:
-            _activate(connection, catalog, collection_id, made)
-    return made
+        return insert_calibration(connection, collection_id, draft, catalog.clock(), activate=activate)
 
 
 def list_calibrations(catalog: Catalog, name: str) -> tuple[Calibration, ...]:
@@ -61,7 +41,7 @@ def activate_calibration(catalog: Catalog, name: str, id: str) -> Calibration:
     """Make a calibration the active one of its mode, instead of the one that is. Once more changes nothing."""
     with catalog.changing(name) as (connection, collection_id):
         found = _find(connection, collection_id, name, id)
-        _activate(connection, catalog, collection_id, found)
+        make_active(connection, collection_id, found, catalog.clock())
     return replace(found, active=True)
 
 
@@ -101,20 +81,6 @@ def _check(draft: CalibrationDraft, name: str, recipe: Recipe) -> None:
 
 def _in_words(fingerprint: str, bounds: SpanBounds) -> str:
     return f"{fingerprint} and spans of {bounds.shortest} to {bounds.longest} units"
-
-
-def _fields(draft: CalibrationDraft) -> dict[str, Any]:
-    return {field.name: getattr(draft, field.name) for field in fields(CalibrationDraft)}
-
-
-def _activate(connection: Connection, catalog: Catalog, collection_id: str, chosen: Calibration) -> None:
-    of_mode = (active_calibrations.c.collection_id == collection_id) & (active_calibrations.c.mode == chosen.mode)
-    connection.execute(delete(active_calibrations).where(of_mode))
-    connection.execute(
-        insert(active_calibrations).values(
-            collection_id=collection_id, mode=chosen.mode, calibration_id=chosen.id, activated_at=catalog.clock()
-        )
-    )
 
 
 def _find(connection: Connection, collection_id: str, name: str, id: str) -> Calibration:

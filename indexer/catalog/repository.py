@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
+from indexer.catalog.calibration_rows import insert_calibration
 from indexer.catalog.database import Database
 from indexer.catalog.lists import listed
 from indexer.catalog.live import named, read_generation, read_retired
@@ -15,6 +16,7 @@ from indexer.catalog.names import checked_collection_name, possible_ids
 from indexer.catalog.tables import collections, documents, segments, tombstones
 from indexer.catalog.timestamps import Clock, utc_now
 from indexer.errors import CollectionNotFound, RecipeMismatch
+from indexer.tuning import CalibrationDraft
 from indexer.types import Collection, Generation, Recipe, SegmentInfo
 from models.types import SpanBounds
 
@@ -44,15 +46,15 @@ class Catalog:
         """Closes all connections."""
         self.database.close()
 
-    def create_collection(self, name: str, recipe: Recipe) -> Collection:
-        """The collection of this name, made if need be.
+    def create_collection(self, name: str, recipe: Recipe, start: CalibrationDraft | None = None) -> Collection:
+        """The collection of this name, made if need be; then ``start`` is its calibration from the first search on.
 
         Raises ``RecipeMismatch`` if it exists and was made with another recipe.
         """
         checked_collection_name(name)
         found = self._find(name)
         if found is None:
-            self._insert(name, recipe)
+            self._insert(name, recipe, start)
             found = self.collection(name)
         if found.recipe != recipe:
             raise _mismatch(found, recipe)
@@ -114,12 +116,13 @@ class Catalog:
             row = connection.execute(_summaries(named(name))).first()
         return None if row is None else _collection(row)
 
-    def _insert(self, name: str, recipe: Recipe) -> None:
+    def _insert(self, name: str, recipe: Recipe, start: CalibrationDraft | None) -> None:
         # Another process may have been faster: then its collection is the one to read back.
         with suppress(IntegrityError), self.database.write() as connection:
+            made = uuid.uuid4().hex
             connection.execute(
                 insert(collections).values(
-                    id=uuid.uuid4().hex,
+                    id=made,
                     name=name,
                     encoder=recipe.encoder,
                     fingerprint=recipe.fingerprint,
@@ -131,6 +134,8 @@ class Catalog:
                     created_at=self.clock(),
                 )
             )
+            if start is not None:
+                insert_calibration(connection, made, start, self.clock(), activate=True)
 
     def _not_found(self, name: str) -> CollectionNotFound:
         with self.database.glance() as connection:

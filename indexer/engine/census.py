@@ -44,11 +44,11 @@ class Census:
 
     def document(self, row: int) -> ScoredSpan:
         """The best span of the document in a row of :attr:`documents`."""
-        for spans in self.best:
-            if row < len(spans.cosines):
-                return scored(spans, row)
-            row -= len(spans.cosines)
-        raise IndexError(row)
+        return _scored(self.best, row)
+
+    def span(self, row: int) -> ScoredSpan:
+        """The span in a row of :attr:`spans`."""
+        return _scored(self.above or (), row)
 
 
 def take_census(
@@ -118,6 +118,14 @@ def _refuse_too_many(starts: Bool[np.ndarray, " units"]) -> None:
 
 def _rows(spans: ExactSpans, rows: Int[np.ndarray, " rows"]) -> ExactSpans:
     return ExactSpans(spans.view, spans.starts[rows], spans.ends[rows], spans.cosines[rows])
+
+
+def _scored(found: Sequence[ExactSpans], row: int) -> ScoredSpan:
+    for spans in found:
+        if row < len(spans.cosines):
+            return scored(spans, row)
+        row -= len(spans.cosines)
+    raise IndexError(row)
 
 
 def _cosines(found: Sequence[ExactSpans]) -> Float[np.ndarray, " rows"]:

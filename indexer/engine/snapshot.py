@@ -77,6 +77,11 @@ class Snapshot:
         self.recipe = recipe
         self.views = tuple(views)
 
+    @property
+    def units(self) -> int:
+        """How many units its segments hold, those of deleted documents included."""
+        return sum(view.segment.manifest.units for view in self.views)
+
 
 def open_snapshot(folder: Path, recipe: Recipe, generation: Generation) -> Snapshot:
     """Open every segment of a generation from a collection's folder; segments opened before are shared."""

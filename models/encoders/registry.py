@@ -47,6 +47,21 @@ def _slice128(options: EncoderOptions) -> Encoder:
     return _slice(options, projected=True)
 
 
+# The encoders that have trained weights, and the folder of those that are shipped.
+_WEIGHTS = {"slice": "slice", "slice128": "slice"}
+
+
+def weights_folder(name: str, options: EncoderOptions) -> Path | None:
+    """Where the trained weights of an encoder lie; none for one that has no weights.
+
+    >>> weights_folder("slice", EncoderOptions(weights=Path("mine"))), weights_folder("hashing", EncoderOptions())
+    (PosixPath('mine'), None)
+    """
+    if name not in _WEIGHTS:
+        return None
+    return options.weights or Path(__file__).parents[1] / "weights" / _WEIGHTS[name]
+
+
 ENCODERS: dict[str, Callable[[EncoderOptions], Encoder]] = {
     "hashing": _hashing,
     "slice": _slice,

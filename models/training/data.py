@@ -125,11 +125,16 @@ def draw(texts: Texts, shape: Shape, seed: int, step: int) -> Draw:
     others += [_whole(_phrase(texts, rng)) for _ in range(shape.alone)]
     return Draw(
         queries=[query for query, _ in swapped],
-        contexts=[set_in_context(phrase, _context_for(phrase, texts, rng), rng) for _, phrase in swapped],
+        contexts=[in_context(phrase, texts, rng) for _, phrase in swapped],
         scores=[pair.score for pair in pairs],
         others=others,
         short=[_few_words(texts, rng) for _ in range(shape.short)],
     )
+
+
+def in_context(phrase: str, texts: Texts, rng: random.Random) -> Sample:
+    """A phrase set into some of the prose; half of the time both have a word in common."""
+    return set_in_context(phrase, _context_for(phrase, texts, rng), rng)
 
 
 def _whole(text: str) -> Sample:

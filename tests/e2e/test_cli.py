@@ -281,6 +281,20 @@ def test_calibrate(calls: Outcome, labels: Path, run: Run, tmp_path: Path) -> No
     assert "There are only 12 matches" in shown.err
 
 
+def test_candidates(calls: Outcome, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "labels.ndjson"
+    command = ("candidates", "my parcel", "call", "-c", "calls", "--out", str(path), "--count", "20", "--seed", "5")
+    told = run(*command, "--json").json
+    assert (told["seed"], told["near"]) == (5, 0.8)
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert len(rows) == sum(stratum["drawn"] for stratum in told["strata"]) > 0
+    assert all(row["match"] is None and 0 < row["probability"] <= 1 for row in rows)
+    shown = run(*command)
+    assert f"{len(rows)} candidates are in" in shown.out.replace("\n", " ")
+    assert run("candidates", "my parcel", "-c", "calls", "--out", "labels.txt").code == 1
+    assert run("candidates", "my parcel", "-c", "calls", "--out", str(path), "--count", "3").code == 1
+
+
 @pytest.mark.parametrize(
     ("lines", "told"),
     [

@@ -49,7 +49,7 @@ def refusal(*arguments: str) -> SpanseekError:
 
 def test_a_plain_run_prints_the_three_setups() -> None:
     found = run_json(*COMMAND)
-    assert found.keys() == {"rows", "setups"}
+    assert found.keys() == {"rows", "setups", "degree_errors"}
     assert found["rows"] == 16
     assert found["setups"].keys() == {"full_context", "ngram_forward", "single_pass"}
     assert all(figures.keys() == {"pearson", "spearman"} for figures in found["setups"].values())
@@ -72,7 +72,7 @@ def test_setups_bounds_and_halves_are_chosen() -> None:
 def test_everything_that_can_be_asked_for(folder: Path) -> None:
     asked = ["--setups", "single_pass", "--table", "--baseline", "hashing:full_context", "--plot", "out/sweep.png"]
     found = run_json(*COMMAND, *asked, "--scores", "kept")
-    assert found.keys() == {"rows", "setups", "baselines", "comparison", "sweep"}
+    assert found.keys() == {"rows", "setups", "baselines", "comparison", "sweep", "degree_errors"}
     untrained = ["untrained:single_pass", "untrained:start_end", "untrained:gold_pair"]
     assert list(found["baselines"]) == ["bm25", *untrained, "hashing:gold_pair"]
     assert found["comparison"]["baseline"] == "hashing:full_context"

@@ -3,10 +3,12 @@
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from app.evaluation.scoring import Scoring
 from app.evaluation.sts_b_context import Row, evaluate
-from app.evaluation.table1 import SWEEP, Entry, Table1, make_report
+from app.evaluation.table1 import SWEEP, DegreeError, Entry, Table1, make_report
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import SpanBounds
@@ -40,11 +42,25 @@ BASELINE = Entry("untrained", "single_pass")
 
 def test_a_plain_report_holds_the_encoder_alone() -> None:
     report = make_report(table1(), ENTRIES, table=False, baseline=None, swept=[]).as_json()
-    assert report.keys() == {"rows", "setups"}
+    assert report.keys() == {"rows", "setups", "degree_errors"}
     assert report["rows"] == len(ROWS)
     expected = evaluate(load("hashing"), ROWS, ["full_context", "single_pass"])
     for setup, figures in expected.items():
         assert report["setups"][setup] == {"pearson": figures.pearson, "spearman": figures.spearman}
+
+
+def test_errors_of_degrees_are_those_of_raw_and_of_score() -> None:
+    steep = np.array([[0.0, 0.0], [0.5, 0.1], [1.0, 1.0]])
+    report = make_report(table1(), ENTRIES, table=False, baseline=None, swept=[], default=steep)
+    scores = Scoring([row.query for row in ROWS], [row.passage for row in ROWS])
+    raw = (1 + scores.scores(load("hashing"), "single_pass", SpanBounds()).astype(np.float64)) / 2
+    gold = np.array([row.gold for row in ROWS])
+    score = np.where(raw < 0.5, raw / 5, 0.1 + 1.8 * (raw - 0.5))
+    found = report.degree_errors["single_pass"]
+    assert found.raw == pytest.approx(np.abs(5 * raw - gold).mean(), abs=1e-4)
+    assert found.score == pytest.approx(np.abs(5 * score - gold).mean(), abs=1e-4)
+    plain = make_report(table1(), ENTRIES, table=False, baseline=None, swept=[])
+    assert plain.degree_errors["single_pass"] == DegreeError(found.raw, None)
 
 
 def test_the_table_has_the_baselines_and_the_gold_pair_alone() -> None:

@@ -1,0 +1,56 @@
+"""``spanseek candidates``: what to label."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from app.cli.console import CollectionOption, JsonOption, checked_store, out, print_json
+from app.search.modes import Mode
+from app.settings import Settings
+from indexer.tuning import ThresholdOn
+
+if TYPE_CHECKING:
+    from app.thresholds.candidates import Candidates
+
+
+def candidates(
+    phrases: Annotated[list[str], typer.Argument(help="One or more origin phrases.")],
+    collection: CollectionOption,
+    file: Annotated[Path, typer.Option("--out", help="File for the candidates, .csv or .ndjson.")],
+    count: Annotated[int, typer.Option(help="How many to propose.")] = 200,
+    seed: Annotated[int, typer.Option(help="Decides what is drawn.")] = 13,
+    threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Where most are drawn; else the collection's, or a score of 0.8.")
+    ] = None,
+    threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold and the floor.")] = "score",
+    floor: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Draw from all spans that reach it, not the best of documents.")
+    ] = None,
+    mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
+    as_json: JsonOption = False,
+) -> None:
+    """Propose what to label: a file that lacks nothing but your answers, for spanseek calibrate."""
+    from app.composition import make_thresholds
+    from app.thresholds.candidates import CandidatesRequest, candidates_as_json
+    from app.thresholds.label_files import check_ending, write_candidates
+
+    check_ending(file)
+    request = CandidatesRequest(collection, tuple(phrases), count, seed, mode, threshold, threshold_on, floor)
+    settings = Settings()
+    with checked_store(settings) as store:
+        found = make_thresholds(settings, store).candidates(request)
+    write_candidates(file, found)
+    if as_json:
+        print_json({name: value for name, value in candidates_as_json(found).items() if name != "candidates"})
+    else:
+        _show(found)
+        out.print(f"{len(found.candidates):,} candidates are in {file}: say of each whether it is a match.")
+
+
+def _show(found: "Candidates") -> None:
+    table = Table("stratum", "raw", "pairs", "drawn")
+    for one in found.strata:
+        table.add_row(str(one.number), f"{one.low:.4f} to {one.high:.4f}", f"{one.population:,}", str(one.drawn))
+    out.print(table)

@@ -1,0 +1,72 @@
+"""Candidates over HTTP: proposed, labelled, learned from."""
+
+import pytest
+
+from app.http.candidates import CandidatesBody
+
+ROOT = "/admin/collections/sample/calibrations"
+ASK = f"{ROOT}/candidates?phrase=cancel+my+subscription&phrase=broken&count=40&seed=7&threshold=0.8"
+
+
+@pytest.fixture
+def admin(start, settings):
+    """A client that may change the collection at will."""
+    return start(settings)
+
+
+def test_candidates_are_labels_that_lack_an_answer(admin) -> None:
+    answer = admin.get(ASK)
+    assert answer.status_code == 200, answer.text
+    read = CandidatesBody.model_validate_json(answer.text)
+    assert read.model_dump(mode="json") == answer.json()
+    assert (read.seed, read.near, read.threshold.source) == (7, 0.8, "request")
+    assert sum(stratum.drawn for stratum in read.strata) == len(read.candidates) > 0
+    assert admin.get(ASK).json()["candidates"] == answer.json()["candidates"]
+    kept = ("phrase", "span", "stratum", "probability")
+    labels = [{name: row[name] for name in kept} | {"match": row["raw"] > 0.7} for row in answer.json()["candidates"]]
+    said = [(f"a {n}" if n > 9 else f"b {n}", n > 9) for n in range(20)]
+    texts = [{"phrase": "a", "text": text, "match": match, "probability": 0.5, "stratum": 9} for text, match in said]
+    body = {"labels": labels + texts}
+    made = admin.post(ROOT, body)
+    assert made.status_code == 200, made.text
+    report = made.json()["report"]
+    assert report["weighted"] is True
+    assert report["labels"] == len(body["labels"])
+
+
+def test_labels_some_of_which_have_no_probability_are_refused(admin, problem) -> None:
+    texts = [{"phrase": "a", "text": f"b {n}", "match": n > 9, "probability": 0.5} for n in range(20)]
+    del texts[3]["probability"]
+    problem(admin.post(ROOT, {"labels": texts}), 422, "labels_refused")
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("", "phrase"),
+        ("phrase=%20", "phrase"),
+        ("phrase=a&phrase=a", "phrase"),
+        ("phrase=a&count=1", "count"),
+        ("phrase=a&count=x", "count"),
+        ("phrase=a&seed=-1", "seed"),
+        ("phrase=a&threshold=1.1", "threshold"),
+        ("phrase=a&threshold=nan", "threshold"),
+        ("phrase=a&floor=-1", "floor"),
+        ("phrase=a&mode=best", "mode"),
+        ("phrase=a&colour=red", "colour"),
+    ],
+)
+def test_bad_queries_name_the_field(admin, problem, query, field) -> None:
+    found = problem(admin.get(f"{ROOT}/candidates?{query}"), 422, "invalid_input")
+    assert field in str(found)
+
+
+def test_only_administrators_may(admin, make_key, problem) -> None:
+    for token in (make_key("search"), make_key("index"), make_key("admin", collections=["other"])):
+        admin.headers = {"Authorization": f"Bearer {token}"}
+        problem(admin.get(ASK), 403, "forbidden")
+
+
+def test_unknown_collections(admin, problem) -> None:
+    found = admin.get("/admin/collections/no-such/calibrations/candidates?phrase=a")
+    problem(found, 404, "collection_not_found")
