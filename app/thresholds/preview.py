@@ -7,7 +7,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from app.search.cut import check_threshold, cosine_floor
-from app.search.hits import raws
 from app.search.modes import Mode
 from app.search.service import Encoded, SearchService
 from app.search.types import SearchRequest, UsedThreshold
@@ -15,6 +14,7 @@ from indexer.engine.census import Census, take_census
 from indexer.engine.wanted import Filter
 from indexer.tuning import ThresholdOn, Tuning
 from models.errors import InvalidInput
+from models.ops.similarity import raws
 from models.types import JsonValue
 
 MAX_PHRASES = 100
