@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
 
 from app.search.encoders import Encoders
 from app.thresholds.cursors import cursor_at, position_of
+from app.thresholds.phrase_lines import Line, RefusedLine
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.matches import read_events
 from indexer.catalog.phrase_thresholds import phrase_threshold_history, set_phrase_threshold, undo_phrase_threshold
@@ -27,7 +29,7 @@ from indexer.tuning import ThresholdChange, ThresholdOn
 from indexer.types import Collection
 from models.encoders.base import Encoder, check_query, encode_queries
 from models.errors import InvalidInput, SpanseekError
-from models.types import QueryVectors
+from models.types import JsonValue, QueryVectors
 
 MAX_EVENTS = 1000
 MAX_LISTED = 1000
@@ -177,6 +179,42 @@ class PhraseService:
 
     def _encode(self, target: Collection, texts: Sequence[str]) -> QueryVectors:
         return encode_all(self._encoders.matching(target.recipe), texts)
+
+
+def imported_as_json(lines: Sequence[Line], imported: Imported) -> dict[str, JsonValue]:
+    """What became of every line, as every interface shows it."""
+    rematched = None if imported.rematched is None else asdict(imported.rematched)
+    return {"results": [_result_as_json(line, imported) for line in lines], "rematched": rematched}
+
+
+def _result_as_json(line: Line, imported: Imported) -> dict[str, JsonValue]:
+    result = line.error if isinstance(line, RefusedLine) else imported.results[line.name]
+    if isinstance(result, SpanseekError):
+        return {"name": line.name, "status": "failed", "error": {"code": result.code, "detail": str(result)}}
+    return {"name": line.name, "status": result}
+
+
+def events_as_json(page: EventPage) -> dict[str, Any]:
+    """Events as every interface shows them."""
+    return {"events": list(map(_event_as_json, page.events)), "cursor": page.cursor, "more": page.more}
+
+
+def _event_as_json(event: MatchEvent) -> dict[str, JsonValue]:
+    return {
+        "event": event.kind,
+        "match": event.id,
+        "at": event.at.isoformat().replace("+00:00", "Z"),
+        "phrase": event.phrase,
+        "document_id": event.document_id,
+        "start": event.span.start,
+        "end": event.span.end,
+        "text": event.text,
+        "score": event.score,
+        "raw": event.raw,
+        "calibration": event.calibration,
+        "generation": event.generation,
+        "reason": event.reason,
+    }
 
 
 def encode_all(encoder: Encoder, texts: Sequence[str]) -> QueryVectors:
