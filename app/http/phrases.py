@@ -1,7 +1,6 @@
 """``/collections/{collection}/phrases``: save phrases that are matched against everything that arrives."""
 
 import asyncio
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 

@@ -181,7 +181,7 @@ class PhraseService:
         return encode_all(self._encoders.matching(target.recipe), texts)
 
 
-def imported_as_json(lines: Sequence[Line], imported: Imported) -> dict[str, JsonValue]:
+def imported_as_json(lines: Sequence[Line], imported: Imported) -> dict[str, Any]:
     """What became of every line, as every interface shows it."""
     rematched = None if imported.rematched is None else asdict(imported.rematched)
     return {"results": [_result_as_json(line, imported) for line in lines], "rematched": rematched}
