@@ -32,6 +32,7 @@ from indexer.sources import Source
 from indexer.store import Store
 from indexer.types import Recipe
 from models.encoders.base import Encoder
+from models.encoders.registry import load_encoder
 from models.types import Document, Part
 from models.units import split as split_units
 
@@ -80,15 +81,10 @@ def timed(work: Callable[[], object], clock: Callable[[], float] = time.perf_cou
 
 
 def measure(
-    store: Store,
-    encoder: Encoder,
-    name: str,
-    phrases: list[str],
-    documents: list[Document],
-    threshold: float,
-    clock: Clock,
+    store: Store, name: str, phrases: list[str], documents: list[Document], threshold: float, clock: Clock
 ) -> dict[str, float]:
     """The figures: the first document warms everything up and is not counted."""
+    encoder = load_encoder(name)
     recipe = Recipe(name, encoder.fingerprint, encoder.dim)
     plain, saved = (store.catalog.create_collection(each, recipe) for each in ("plain", "saved"))
     service = PhraseService(store, Encoders.of({name: encoder}))
