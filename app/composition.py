@@ -10,6 +10,7 @@ from indexer.store import Store
 
 if TYPE_CHECKING:
     from app.search.service import SearchService
+    from app.thresholds.phrases import PhraseService
     from app.thresholds.service import ThresholdService
 
 
@@ -55,3 +56,10 @@ def make_thresholds(settings: Settings, store: Store) -> "ThresholdService":
 
     encoders = Encoders(settings.encoder_options)
     return ThresholdService(store, SearchService(store, encoders, make_engine(settings)), encoders)
+
+
+def make_phrases(settings: Settings, store: Store) -> "PhraseService":
+    """The saved phrases of a store's collections."""
+    from app.thresholds.phrases import PhraseService
+
+    return PhraseService(store, Encoders(settings.encoder_options))

@@ -9,7 +9,19 @@ from fastapi import FastAPI
 
 from app.composition import make_engine, open_store
 from app.documents.service import DocumentService
-from app.http import calibrations, candidates, collections, documents, health, metrics, previews, search, thresholds
+from app.http import (
+    calibrations,
+    candidates,
+    collections,
+    documents,
+    health,
+    matches,
+    metrics,
+    phrases,
+    previews,
+    search,
+    thresholds,
+)
 from app.http.backend import Backend, Limits, Makers
 from app.http.errors import add_error_handlers
 from app.http.guard import Guard
@@ -19,6 +31,7 @@ from app.http.openapi import DESCRIPTION, TAGS, describe_problems
 from app.search.encoders import Encoders
 from app.search.service import SearchService
 from app.settings import Settings
+from app.thresholds.phrases import PhraseService
 from app.thresholds.service import ThresholdService
 from indexer.engine.base import Engine
 from indexer.engine.warm import warm_up
@@ -45,7 +58,9 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.backend, app.state.metrics = backend, figures
-    for resource in (search, collections, documents, thresholds, previews, calibrations, candidates, health, metrics):
+    matching = phrases, matches
+    tuning = thresholds, previews, calibrations, candidates
+    for resource in (search, collections, documents, *matching, *tuning, health, metrics):
         app.include_router(resource.router)
     add_error_handlers(app)
     describe_problems(app)
@@ -64,6 +79,7 @@ def _backend(settings: Settings, encoders: Encoders, engine: Engine | None) -> B
         make_service=lambda store: SearchService(store, encoders, chosen),
         make_documents=lambda store: DocumentService(store, encoders, segment_units=settings.segment_units),
         make_thresholds=lambda store: ThresholdService(store, SearchService(store, encoders, chosen), encoders),
+        make_phrases=lambda store: PhraseService(store, encoders),
         warm_up_engine=lambda: warm_up(chosen),
     )
     limits = Limits(settings.queue_limit, settings.deadline_s, settings.write_deadline_s, settings.batch_limit)

@@ -22,7 +22,6 @@ from jaxtyping import Bool, Float
 from app.cli.console import print_json
 from app.composition import make_search, open_store
 from app.search.encoders import Encoders
-from app.search.hits import raws
 from app.search.service import SearchService
 from app.search.types import SearchRequest
 from app.settings import Settings
@@ -36,7 +35,7 @@ from app.thresholds.preview import PreviewRequest
 from app.thresholds.service import CalibrationRequest, ThresholdService
 from app.thresholds.start import starting_calibration
 from app.thresholds.strata import BINS
-from app.thresholds.together import encode_together
+from app.thresholds.together import prepare_together
 from app.thresholds.wishes import Wishes
 from benchmarks.multidogo import PHRASES, Turn, read_turns
 from indexer.catalog import schema
@@ -46,6 +45,7 @@ from indexer.errors import CollectionNotFound
 from indexer.pipeline import IndexJob
 from indexer.store import Store
 from indexer.types import Recipe
+from models.ops.similarity import raws
 from models.types import CharSpan
 
 COLLECTION = "multidogo"
@@ -167,7 +167,8 @@ def _keep(folder: Path, proposed: Candidates, labels: Sequence[Label]) -> None:
 def _truth(search: SearchService, turns: Sequence[Turn]) -> Truth:
     columns = {turn.id: number for number, turn in enumerate(turns)}
     raw, match = np.zeros((2, len(PHRASES), len(turns)))
-    encoded = encode_together(search, [SearchRequest(COLLECTION, text=phrase) for phrase in PHRASES.values()])
+    searches = [SearchRequest(COLLECTION, text=phrase) for phrase in PHRASES.values()]
+    encoded = search.encode(prepare_together(search, searches))
     for number, (item, intent) in enumerate(zip(encoded, PHRASES, strict=True)):
         census = take_census(item.prepared.snapshot, item.query, None)
         ids = [id for spans in census.best for id in _document_ids(spans)]

@@ -45,6 +45,18 @@ class CalibrationActive(SpanseekError):
     code = "calibration_active"
 
 
+class PhraseNotFound(SpanseekError):
+    """The collection has no saved phrase of this name."""
+
+    code = "phrase_not_found"
+
+
+class PhraseExists(SpanseekError):
+    """The collection has a saved phrase of this name already."""
+
+    code = "phrase_exists"
+
+
 class NothingToUndo(SpanseekError):
     """No change is left that could be taken back."""
 

@@ -13,9 +13,9 @@ from itertools import chain
 from typing import Literal
 
 from indexer.catalog.leases import Lease, lease
-from indexer.catalog.publish import publish
 from indexer.documents import content_hash
 from indexer.encode import EncodedDocuments, SplitDocument, encode, split
+from indexer.matching import publish_matched
 from indexer.segments.folders import new_folder, settle
 from indexer.segments.writer import SegmentWriter
 from indexer.sources import BadRecord, Record
@@ -69,8 +69,8 @@ class JobHooks:
 class IndexJob:
     """Brings records into one collection: new documents are added, changed ones replaced, equal ones skipped.
 
-    A segment is published after ``segment_units`` units: an interruption loses at most that much work. When all is
-    published, segments that are due are merged, unless ``merge`` is false.
+    A segment is published after ``segment_units`` units, together with what saved phrases find in it: an interruption
+    loses at most that much work. When all is published, segments that are due are merged, unless ``merge`` is false.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class IndexJob:
     def _publish(self, writer: SegmentWriter, held: Lease) -> None:
         info = writer.finish()
         info = replace(info, name=settle(writer.folder).name)
-        self.report.generation = publish(self._store.catalog, held, info, writer.rows)
+        self.report.generation = publish_matched(self._store, held, info, writer.rows)
         self.report.bytes_on_disk += info.bytes
         for row in writer.rows:
             self._arrived(row.document_id, row.content_hash)

@@ -7,6 +7,7 @@ from threading import Lock
 
 from indexer.catalog.repository import Catalog
 from indexer.engine.snapshot import Snapshot, open_snapshot
+from indexer.phrase_sets import PhraseSets
 from indexer.tunings import Tunings
 from indexer.types import Collection
 
@@ -21,9 +22,9 @@ FRESH_S = 0.25
 class Store:
     """Opens snapshots, and opens the next one soon after a new generation is published.
 
-    ``tunings`` has the calibrations and thresholds in force. ``grace_s`` is how long the files of retired segments
-    are kept for those who are about to open them. Of collections of ``candidates_from`` units and more, large segments
-    get windows, which say where to look.
+    ``tunings`` has the calibrations and thresholds in force, ``phrases`` the saved phrases. ``grace_s`` is how long the
+    files of retired segments are kept for those who are about to open them. Of collections of ``candidates_from`` units
+    and more, large segments get windows, which say where to look.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Store:
         self.grace_s = grace_s
         self.candidates_from = candidates_from
         self.tunings = Tunings(catalog, clock=clock)
+        self.phrases = PhraseSets(catalog)
         self._clock = clock
         self._snapshots: dict[str, tuple[Snapshot, float]] = {}
         self._lock = Lock()

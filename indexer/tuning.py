@@ -7,12 +7,16 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
-from models.ops.calibrate import IDENTITY, Knots, least_raw, score_from_raw
+from models.ops.calibrate import IDENTITY, Knots, least_raw, raw_floors, score_from_raw
+from models.ops.similarity import cosine_from_raw
 from models.types import JsonValue, SpanBounds
 
 ThresholdOn = Literal["score", "raw"]
+
+# More than the way from a cosine to raw and back may be off by.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +98,17 @@ class Tuning:
         if kept is None or kept.on == "raw" or kept.calibration == self.calibration_id:
             return kept
         return Threshold(self.score(kept.raw), "score", kept.raw, self.calibration_id)
+
+    def is_that_of(self, other: "Tuning") -> bool:
+        """Whether both say the same. A calibration never changes: its id stands for its knots."""
+        return (self.threshold, self.calibration_id) == (other.threshold, other.calibration_id)
+
+    def cosine_floors(
+        self, values: Float[np.ndarray, " thresholds"], on_raw: Bool[np.ndarray, " thresholds"]
+    ) -> Float[np.ndarray, " thresholds"]:
+        """For every threshold a cosine that nothing lies under which reaches it: a little lower, as all is rounded.
+
+        What is found above it has to be judged by the raw, or the score, that it shows.
+        """
+        raw = np.where(on_raw, values, raw_floors(values, self.knots))
+        return cosine_from_raw(raw) - _ROUNDING

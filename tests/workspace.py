@@ -10,6 +10,7 @@ from typing import Any
 from app.search.encoders import Encoders
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
+from app.thresholds.phrases import PhraseService
 from app.thresholds.service import ThresholdService
 from indexer.catalog.repository import Catalog
 from indexer.catalog.schema import upgrade
@@ -46,6 +47,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         self.store = Store(folder, self.catalog, grace_s=grace_s, clock=count().__next__)
         encoders = Encoders.of({"hashing": self.encoder})
         self.service = SearchService(self.store, encoders, engine or ScanEngine())
+        self.phrases = PhraseService(self.store, encoders)
         self.thresholds = ThresholdService(self.store, self.service, encoders)
 
     def __exit__(

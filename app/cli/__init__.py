@@ -18,6 +18,7 @@ from app.cli.documents import delete, optimize, stats
 from app.cli.evaluation import eval_cli
 from app.cli.indexing import index
 from app.cli.keys import keys_cli
+from app.cli.phrases import phrases_cli
 from app.cli.previews import preview
 from app.cli.searching import search
 from app.cli.serving import serve
@@ -48,6 +49,7 @@ for command in (
 ):
     cli.command()(command)
 cli.add_typer(keys_cli, name="keys")
+cli.add_typer(phrases_cli, name="phrases")
 cli.add_typer(train_cli, name="train")
 cli.add_typer(eval_cli, name="eval")
 

@@ -21,8 +21,10 @@ _PRINTED = 5
 
 
 def preview(
-    phrases: Annotated[list[str], typer.Argument(help="One or more origin phrases.")],
     collection: CollectionOption,
+    phrases: Annotated[list[str] | None, typer.Argument(help="Origin phrases.")] = None,
+    saved: Annotated[list[str] | None, typer.Option(help="Name of a saved phrase; repeat for several.")] = None,
+    all_saved: Annotated[bool, typer.Option("--all-saved", help="All saved phrases.")] = False,
     threshold: Annotated[
         float | None, typer.Option(min=0, max=1, help="The threshold to look at; else the collection's.")
     ] = None,
@@ -46,7 +48,15 @@ def preview(
         check_format(plot)
     wanted = filter_of(where, where_part)
     request = PreviewRequest(
-        collection, tuple(phrases), mode, threshold, threshold_on, floor, wanted, examples=examples
+        collection,
+        tuple(phrases or ()),
+        mode,
+        threshold,
+        threshold_on,
+        floor,
+        wanted,
+        examples=examples,
+        saved="all" if all_saved else tuple(saved or ()),
     )
     settings = Settings()
     with checked_store(settings) as store:
@@ -62,7 +72,7 @@ def preview(
 
 
 def _show(found: "Preview") -> None:
-    used, none = found.threshold, found.no_match
+    none = found.no_match
     if none is not None:
         out.print(
             f"In {none.units:,} units, the best span of a phrase without a match scores up to {none.median:.3f} "
@@ -70,6 +80,7 @@ def _show(found: "Preview") -> None:
             soft_wrap=True,
         )
     for told in found.phrases:
+        used = told.threshold
         out.print(Text(f"{one_line(told.phrase)}: {told.with_spans:,} documents", style="bold"), soft_wrap=True)
         if used.value is not None:
             spans = "" if told.spans is None else f", in {told.spans:,} spans"

@@ -45,12 +45,8 @@ class ConcurrentWriting:
         """Delete documents. Raises ``DeadlineExceeded`` when the time is up; what was begun goes on."""
         return await self._write(collection, partial(self._service.delete, collection, ids), deadline_s)
 
-    def tidy(self) -> None:
-        """Queue the upkeep of every collection that was written to and has something left to do."""
-        for collection in tuple(self._untidy):
-            self._queue_upkeep(collection)
-
-    async def _write(self, collection: str, job: Callable[[], Result], deadline_s: float) -> Result:
+    async def run(self, job: Callable[[], Result], deadline_s: float) -> Result:
+        """Do other work that encodes or writes in the same lane. Raises ``DeadlineExceeded`` in the same way."""
         try:
             async with asyncio.timeout(deadline_s):
                 result: Result = await asyncio.wrap_future(self._lane.submit(job))
@@ -59,6 +55,15 @@ class ConcurrentWriting:
                 f"Not written within {deadline_s:g} s; it may be yet.",
                 hint="Send the same again, or less at once: what has been written is passed over.",
             ) from None
+        return result
+
+    def tidy(self) -> None:
+        """Queue the upkeep of every collection that was written to and has something left to do."""
+        for collection in tuple(self._untidy):
+            self._queue_upkeep(collection)
+
+    async def _write(self, collection: str, job: Callable[[], Result], deadline_s: float) -> Result:
+        result = await self.run(job, deadline_s)
         self._queue_upkeep(collection)
         return result
 

@@ -14,10 +14,10 @@ from app.evaluation.scoring import Scoring, Tell, setup_named, silent
 from app.evaluation.setups import SETUPS
 from app.evaluation.significance import Comparison, compare
 from app.evaluation.sts_b_context import Row
-from app.search.hits import raws
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
 from models.ops.calibrate import Knots, score_from_raw
+from models.ops.similarity import raws
 from models.types import SpanBounds
 
 # The longest spans that the paper tries (section 5), in units.

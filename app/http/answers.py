@@ -61,7 +61,7 @@ class ThresholdBody(BaseModel):
 
     value: float | None
     on: ThresholdOn
-    source: ThresholdSource = Field(description="Whether the request gave it, or it is the collection's.")
+    source: ThresholdSource = Field(description="Whose it is: the request's, a saved phrase's, or the collection's.")
     calibration: str | None = Field(description="The calibration that scores were made with; null: score is raw.")
 
 

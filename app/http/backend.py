@@ -15,6 +15,7 @@ from app.http.guard import internal_error
 from app.search.concurrent import ConcurrentSearch
 from app.search.service import SearchService
 from app.thresholds.concurrent import ConcurrentThresholds
+from app.thresholds.phrases import PhraseService
 from app.thresholds.service import ThresholdService
 from indexer.catalog import schema
 from indexer.errors import CatalogUnavailable
@@ -33,6 +34,7 @@ class Makers:
     make_service: Callable[[Store], SearchService]
     make_documents: Callable[[Store], DocumentService]
     make_thresholds: Callable[[Store], ThresholdService]
+    make_phrases: Callable[[Store], PhraseService]
     warm_up_engine: Callable[[], None]
 
 
@@ -52,6 +54,7 @@ class _Opened:
     search: ConcurrentSearch
     writing: ConcurrentWriting
     thresholds: ConcurrentThresholds
+    phrases: PhraseService
 
 
 class Backend:
@@ -82,6 +85,11 @@ class Backend:
     def thresholds(self) -> ConcurrentThresholds:
         """What an administrator sets for them, and sees before; does not block once the store is open."""
         return self._open().thresholds
+
+    @property
+    def phrases(self) -> PhraseService:
+        """The saved phrases; what encodes or matches is done in the lane of :attr:`writing`."""
+        return self._open().phrases
 
     def checks(self) -> Mapping[str, SpanseekError | None]:
         """What answering needs, and what is wrong with it."""
@@ -141,6 +149,7 @@ class Backend:
             ConcurrentSearch(self._makers.make_service(store), queue_limit=self.limits.queue),
             ConcurrentWriting(self._makers.make_documents(store), queue_limit=self.limits.queue),
             ConcurrentThresholds(self._makers.make_thresholds(store), queue_limit=self.limits.queue),
+            self._makers.make_phrases(store),
         )
 
 

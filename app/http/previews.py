@@ -1,6 +1,6 @@
 """``/admin/collections/{collection}/thresholds/preview``: what a threshold would find."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
@@ -26,7 +26,8 @@ class PreviewBody(Body):
         json_schema_extra={"examples": [{"phrases": ["cancel my subscription"], "threshold": 0.8, "floor": 0.7}]}
     )
 
-    phrases: list[QueryText] = Field(min_length=1, max_length=MAX_PHRASES, description="The origin phrases.")
+    phrases: list[QueryText] = Field([], max_length=MAX_PHRASES, description="Origin phrases.")
+    saved: list[QueryText] | Literal["all"] = Field([], description="Names of saved phrases, or all of them.")
     mode: Mode = Field("best_span", description="How to search.")
     threshold: FiniteFloat | None = Field(
         None, ge=0, le=1, description="The threshold to look at; without it, the collection's."
@@ -49,6 +50,7 @@ class PreviewBody(Body):
             floor=self.floor,
             filter=Filter(self.filter.document, self.filter.part),
             examples=self.examples,
+            saved="all" if self.saved == "all" else tuple(self.saved),
         )
 
 
@@ -70,6 +72,9 @@ class PhrasePreviewBody(BaseModel):
     """What one phrase finds."""
 
     phrase: str
+    saved: str | None = Field(description="Its name, if it is a saved phrase.")
+    threshold: ThresholdBody = Field(description="The threshold it is counted with: a saved phrase may have its own.")
+    floor: float | None = Field(description="On this threshold's scale.")
     with_spans: int = Field(description="All documents that have a span at all.")
     documents: int | None = Field(description="Documents whose best span reaches the threshold; null without one.")
     spans: int | None = Field(description="Spans that reach it and do not overlap; null if it is under the floor.")

@@ -1,4 +1,4 @@
-"""Documents from a request's body: a JSON object, a list of them, or one a line (NDJSON).
+"""Documents, and phrases, from a request's body: a JSON object, a list of them, or one a line (NDJSON).
 
 What is wrong with one document is said in its place; the others are none the worse for it.
 """
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.http.faults import BadJson
+from app.thresholds.phrase_lines import Line, lines_from_json, phrases_from_lines
 from indexer.catalog.names import is_document_id
 from indexer.documents import document_from_json
 from indexer.errors import InvalidDocument
@@ -35,15 +36,36 @@ def uploads(body: bytes, content_type: str) -> list[Upload]:
     >>> uploads(b'[{"id": "a", "text": "x"}]', "application/json")
     [Document(id='a', parts=(Part(text='x', metadata={}),), metadata={})]
     """
+    found = list(_READERS[_media_type(content_type)](body))
+    if not found:
+        raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
+    return found
+
+
+def phrase_uploads(body: bytes, content_type: str) -> list[Line]:
+    """The phrases that a body holds, in its order. Raises as :func:`uploads` does.
+
+    >>> [line.name for line in phrase_uploads(b'{"text": "cancel"}', "application/x-ndjson")]
+    ['cancel']
+    """
+    media_type = _media_type(content_type)
+    if media_type == "application/json":
+        value = _parsed(body, "The body")
+        found = list(lines_from_json(value if isinstance(value, list) else [value]))
+    else:
+        found = list(phrases_from_lines(body))
+    if not found:
+        raise InvalidInput("The body holds no phrase.", hint="Send at least one.", field="body")
+    return found
+
+
+def _media_type(content_type: str) -> str:
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type not in _READERS:
         raise InvalidInput(
             f"A body of type {media_type or 'unknown'!r} cannot be read.", hint=_TYPES_HINT, field="Content-Type"
         )
-    found = list(_READERS[media_type](body))
-    if not found:
-        raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
-    return found
+    return media_type
 
 
 def _from_json(body: bytes) -> Iterable[Upload]:
@@ -79,4 +101,4 @@ _READERS: dict[str, Callable[[bytes], Iterable[Upload]]] = {
     "application/json": _from_json,
     "application/x-ndjson": _from_lines,
 }
-_TYPES_HINT = "Send application/json (one document, or a list) or application/x-ndjson (a document a line)."
+_TYPES_HINT = "Send application/json (one, or a list) or application/x-ndjson (one a line)."

@@ -1,13 +1,10 @@
 """Where hits end: the threshold of a request, or else the collection's, and how it is kept to."""
 
+import numpy as np
+
 from app.search.types import SearchRequest, UsedThreshold
 from indexer.tuning import ThresholdOn, Tuning
 from models.errors import InvalidInput
-from models.ops.calibrate import raw_floor
-from models.ops.similarity import cosine_from_raw
-
-# More than the way from a cosine to raw and back may be off by.
-_ROUNDING = 1e-12
 
 
 def check_threshold(value: float | None) -> None:
@@ -36,5 +33,4 @@ def cosine_floor(value: float, on: ThresholdOn, tuning: Tuning) -> float:
 
     What is found above it has to be judged by what it shows.
     """
-    raw = value if on == "raw" else raw_floor(value, tuning.knots)
-    return cosine_from_raw(raw) - _ROUNDING
+    return float(tuning.cosine_floors(np.array([value]), np.array([on == "raw"]))[0])

@@ -1,22 +1,13 @@
 """Scored spans made presentable."""
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float32
 
 from app.search.types import Context, Explanation, Hit, SearchRequest, UnitContribution
 from indexer.engine.base import ScoredSpan
 from indexer.tuning import Tuning
-from models.ops.similarity import raw_from_cosine
+from models.ops.similarity import raws
 from models.types import CharSpan
-
-
-def raws(cosines: Float[np.ndarray, " spans"]) -> Float[np.ndarray, " spans"]:
-    """What hits show of cosines, rounding errors beyond both ends of the scale cut off.
-
-    >>> raws(np.array([-1.0000001, 0.5])).tolist()
-    [0.0, 0.75]
-    """
-    return np.clip(raw_from_cosine(cosines), 0.0, 1.0)
 
 
 def present(

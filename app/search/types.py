@@ -10,7 +10,7 @@ from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
 from models.types import JsonValue
 
-ThresholdSource = Literal["request", "collection", "none"]
+ThresholdSource = Literal["request", "phrase", "collection", "none"]
 
 MAX_TOP_K = 1000
 MAX_CONTEXT = 1000

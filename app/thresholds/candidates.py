@@ -8,19 +8,19 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from app.search.cut import check_threshold, cosine_floor
-from app.search.hits import raws
 from app.search.modes import Mode
 from app.search.service import Encoded, SearchService
 from app.search.types import SearchRequest, UsedThreshold
 from app.thresholds.drawing import Drawn, Ranked, draw_strata
 from app.thresholds.labels import FEWEST, MATCH_DEGREE, MOST_DEGREE
 from app.thresholds.strata import BINS, Stratum, bins_of
-from app.thresholds.together import encode_together
+from app.thresholds.together import prepare_together
 from indexer.engine.base import ScoredSpan
 from indexer.engine.census import take_census
 from indexer.engine.wanted import Filter
 from indexer.tuning import ThresholdOn, Tuning
 from models.errors import InvalidInput
+from models.ops.similarity import raws
 from models.types import CharSpan, JsonValue
 
 MAX_PHRASES = 100
@@ -88,7 +88,7 @@ def propose(service: SearchService, request: CandidatesRequest) -> Candidates:
     """Two passes over the collection for each phrase: one counts, one fetches what was drawn."""
     started = time.perf_counter()
     _check(request)
-    encoded = encode_together(service, _searches(request))
+    encoded = service.encode(prepare_together(service, _searches(request)))
     prepared = encoded[0].prepared
     near = _near(prepared.threshold, prepared.tuning)
     pools = [_Pool(item, request) for item in encoded]

@@ -14,14 +14,13 @@ from jaxtyping import Float
 
 from app.evaluation.setups import unit_vectors
 from app.evaluation.texts import encode_texts
-from app.search.hits import raws
 from app.thresholds.figures import calibration_error, reliability
 from app.thresholds.fitting import Fit, fit
 from models import units
 from models.calibrations import DefaultCalibration
 from models.encoders.base import Encoder, tokenize_units
 from models.ops.quantization import dequantize, quantize
-from models.ops.similarity import normalize
+from models.ops.similarity import normalize, raws
 from models.training.data import Sample, Texts, in_context
 from models.types import CharSpan, CharSpans, SpanBounds, UnitVectors
 

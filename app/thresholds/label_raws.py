@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float, Float32
 
-from app.search.hits import raws
 from app.thresholds.labels import Label, StoredSpan, refused
 from indexer.engine.lookup import Located, NamedSpan, find_documents, named_cosines
 from indexer.engine.snapshot import Snapshot
 from models.encoders.base import Encoder, check_query, encode_queries
 from models.errors import InvalidInput
+from models.ops.similarity import raws
 
 # Texts that share a forward pass.
 _BATCH = 32

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from app.evaluation.texts import encode_texts
-from app.search.hits import raws
 from indexer.engine.ranges import best_of_ranges
 from indexer.engine.snapshot import Snapshot
 from models.calibrations import NoMatch
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
+from models.ops.similarity import raws
 from models.training.sources import PHRASES
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)

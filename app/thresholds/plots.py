@@ -20,9 +20,9 @@ def save_preview(path: Path, found: Preview) -> None:
     rows = figure.subplots(len(found.phrases), 2, squeeze=False)
     for (left, right), told in zip(rows, found.phrases, strict=True):
         _draw(left, right, found, told)
-        if found.threshold.value is not None and found.threshold.on == "score":
+        if told.threshold.value is not None and told.threshold.on == "score":
             for axes in (left, right):
-                axes.axvline(found.threshold.value, color="tab:red", linestyle="--", label="threshold")
+                axes.axvline(told.threshold.value, color="tab:red", linestyle="--", label="threshold")
         if found.no_match is not None:
             for axes in (left, right):
                 axes.axvspan(0, found.no_match.high, color="grey", alpha=0.15, label="no match looks like this")

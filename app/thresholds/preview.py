@@ -1,22 +1,25 @@
 """What a threshold would find, before anybody sets it: exact counts over all documents, and examples at the border."""
 
 import time
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from app.search.cut import check_threshold, cosine_floor
-from app.search.hits import raws
 from app.search.modes import Mode
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.types import SearchRequest, UsedThreshold
-from app.thresholds.together import encode_together
+from app.thresholds.together import prepare_together
 from indexer.engine.census import Census, take_census
 from indexer.engine.wanted import Filter
+from indexer.phrases import Phrase
 from indexer.tuning import ThresholdOn, Tuning
 from models.calibrations import NoMatch
 from models.errors import InvalidInput
+from models.ops.similarity import raws
 from models.types import JsonValue
 
 MAX_PHRASES = 100
@@ -29,7 +32,8 @@ STEPS = np.arange(101) / 100
 class PreviewRequest:
     """Phrases to count for. The threshold is as in a search; spans are counted over ``floor``, on the same scale.
 
-    Without a floor they are counted over the threshold, and without either not at all.
+    Without a floor they are counted over the threshold, and without either not at all. ``saved`` names saved phrases,
+    which come after the others, each with its own threshold and filter where the request gives none.
     """
 
     collection: str
@@ -40,6 +44,7 @@ class PreviewRequest:
     floor: float | None = None
     filter: Filter = field(default_factory=Filter)
     examples: int = 5
+    saved: tuple[str, ...] | Literal["all"] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +66,14 @@ class PhrasePreview:
     ``documents_above`` and ``spans_above`` say how many documents, and how many spans that do not overlap, reach each
     of the preview's ``scores``; spans under the floor are not counted (None). ``histogram`` has the number of documents
     whose best score lies from one of ``scores`` up to the next. ``documents`` and ``spans`` are those that reach the
-    threshold; ``above`` and ``below`` are the documents nearest to it.
+    threshold; ``above`` and ``below`` are the documents nearest to it. ``saved`` is the name of a saved phrase, which
+    may have a threshold of its own.
     """
 
     phrase: str
+    saved: str | None
+    threshold: UsedThreshold
+    floor: float | None
     with_spans: int
     documents: int | None
     spans: int | None
@@ -105,25 +114,26 @@ class Preview:
     took_ms: float
 
 
-def preview(service: SearchService, request: PreviewRequest, known: NoMatch | None = None) -> Preview:
-    """Count for every phrase in one pass over the collection; no top k comes into it.
+def preview(
+    service: SearchService, request: PreviewRequest, saved: Sequence[Phrase] = (), known: NoMatch | None = None
+) -> Preview:
+    """Count for every phrase, and for the saved ones, in one pass over the collection; no top k comes into it.
 
     ``known`` is what the encoder knows of unrelated text.
     """
     started = time.perf_counter()
-    _check(request)
-    encoded = _encoded(service, request)
-    used = encoded[0].prepared.threshold
-    floor = used.value if request.floor is None else request.floor
+    _check(request, len(request.phrases) + len(saved))
+    encoded, used = _encoded(service, request, saved)
+    names = [None] * len(request.phrases) + [phrase.name for phrase in saved]
     return Preview(
         collection=request.collection,
         mode=request.mode,
         generation=encoded[0].prepared.snapshot.generation,
         threshold=used,
-        floor=floor,
+        floor=used.value if request.floor is None else request.floor,
         scores=tuple(STEPS.tolist()),
         no_match=None if known is None else _no_match(encoded[0].prepared, known),
-        phrases=tuple(_of_phrase(item, floor, request) for item in encoded),
+        phrases=tuple(_of_phrase(item, name, request) for item, name in zip(encoded, names, strict=True)),
         took_ms=round((time.perf_counter() - started) * 1000, 3),
     )
 
@@ -142,9 +152,9 @@ def preview_as_json(found: Preview) -> dict[str, JsonValue]:
     return asdict(found)
 
 
-def _check(request: PreviewRequest) -> None:
-    if not 1 <= len(request.phrases) <= MAX_PHRASES:
-        raise InvalidInput(f"Give 1 to {MAX_PHRASES} phrases.", field="phrases")
+def _check(request: PreviewRequest, phrases: int) -> None:
+    if not 1 <= phrases <= MAX_PHRASES:
+        raise InvalidInput(f"Give 1 to {MAX_PHRASES} phrases, not {phrases:,}.", field="phrases")
     if request.floor is not None:
         try:
             check_threshold(request.floor)
@@ -152,20 +162,37 @@ def _check(request: PreviewRequest) -> None:
             raise InvalidInput(f"A floor cannot be {request.floor}.", hint=error.hint, field="floor") from error
 
 
-def _encoded(service: SearchService, request: PreviewRequest) -> list[Encoded]:
-    """The phrases as searches would be prepared, all for one snapshot and one tuning."""
+def _encoded(
+    service: SearchService, request: PreviewRequest, saved: Sequence[Phrase]
+) -> tuple[list[Encoded], UsedThreshold]:
+    """The phrases as searches would be prepared, all for one snapshot and one tuning, and the threshold of most."""
     searches = [
         SearchRequest(
             request.collection,
-            text=phrase,
+            text=text,
             mode=request.mode,
             threshold=request.threshold,
             threshold_on=request.threshold_on,
-            filter=request.filter,
+            filter=request.filter or own,
         )
-        for phrase in request.phrases
+        for text, own in [
+            *((text, Filter()) for text in request.phrases),
+            *((phrase.text, phrase.filter) for phrase in saved),
+        ]
     ]
-    return encode_together(service, searches)
+    together = prepare_together(service, searches)
+    used = together[0].threshold
+    thresholds = [used] * len(request.phrases) + [_own_threshold(used, together[0].tuning, phrase) for phrase in saved]
+    own = [replace(each, threshold=threshold) for each, threshold in zip(together, thresholds, strict=True)]
+    return service.encode(own), used
+
+
+def _own_threshold(used: UsedThreshold, tuning: Tuning, phrase: Phrase) -> UsedThreshold:
+    """What a saved phrase is counted with: what the request says, else its own threshold, else the collection's."""
+    own = replace(tuning, threshold=phrase.own.threshold).present_threshold
+    if used.source == "request" or own is None:
+        return used
+    return UsedThreshold(own.value, own.on, "phrase", tuning.calibration_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,16 +218,20 @@ class _Counted:
         return len(self.score) - np.searchsorted(np.sort(self.score), scores, side="left")
 
 
-def _of_phrase(encoded: Encoded, floor: float | None, request: PreviewRequest) -> PhrasePreview:
+def _of_phrase(encoded: Encoded, saved: str | None, request: PreviewRequest) -> PhrasePreview:
     tuning, used = encoded.prepared.tuning, encoded.prepared.threshold
+    floor = used.value if request.floor is None else request.floor
     lowest = None if floor is None else cosine_floor(floor, used.on, tuning)
-    census = take_census(encoded.prepared.snapshot, encoded.query, lowest, request.filter)
+    census = take_census(encoded.prepared.snapshot, encoded.query, lowest, encoded.prepared.wanted.filter)
     documents = _Counted.of(census.documents, tuning)
     above = documents.above(STEPS)
     spans, spans_above = _spans(census, floor, used, tuning)
     over, under = _nearest(documents, used, request.examples)
     return PhrasePreview(
         phrase=encoded.prepared.request.text or "",
+        saved=saved,
+        threshold=used,
+        floor=floor,
         with_spans=len(documents.raw),
         documents=None if used.value is None else len(documents.reaching(used.value, used.on).raw),
         spans=spans,

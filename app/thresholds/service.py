@@ -10,7 +10,7 @@ from app.search.service import SearchService
 from app.thresholds.candidates import Candidates, CandidatesRequest, propose
 from app.thresholds.label_raws import label_raws
 from app.thresholds.labels import Label, checked_labels
-from app.thresholds.preview import Preview, PreviewRequest, preview
+from app.thresholds.preview import MAX_PHRASES, Preview, PreviewRequest, preview
 from app.thresholds.wishes import Wishes, check_wishes
 from indexer.catalog.calibrations import (
     activate_calibration,
@@ -20,8 +20,10 @@ from indexer.catalog.calibrations import (
     list_calibrations,
 )
 from indexer.catalog.names import checked_note
+from indexer.catalog.phrases import get_phrase, list_phrases
 from indexer.catalog.thresholds import set_threshold, threshold_history, undo_threshold
 from indexer.catalog.tunings import read_tuning
+from indexer.phrases import Phrase
 from indexer.store import Store
 from indexer.tuning import Calibration, CalibrationDraft, ThresholdChange, ThresholdOn, Tuning
 
@@ -81,14 +83,21 @@ class ThresholdService:
         return threshold_history(self._store.catalog, collection, mode)
 
     def preview(self, request: PreviewRequest) -> Preview:
-        """What a threshold would find."""
+        """What a threshold would find. Raises ``PhraseNotFound`` for a saved phrase that is not there."""
         recipe = self._store.catalog.collection(request.collection).recipe
         default = self._encoders.default_calibration(recipe.encoder)
-        return preview(self._search, request, default.no_match if default else None)
+        return preview(self._search, request, self._saved(request), default.no_match if default else None)
 
     def candidates(self, request: CandidatesRequest) -> Candidates:
         """What to label, drawn with known probabilities."""
         return propose(self._search, request)
+
+    def _saved(self, request: PreviewRequest) -> list[Phrase]:
+        catalog = self._store.catalog
+        if request.saved == "all":
+            # One more than can be previewed: so many are refused, none is left out in silence.
+            return list_phrases(catalog, request.collection, MAX_PHRASES + 1)
+        return [get_phrase(catalog, request.collection, name) for name in request.saved]
 
     def calibrate(self, collection: str, asked: CalibrationRequest) -> tuple[Calibration, "Report"]:
         """Learn a calibration from labels and keep it; of labels that are refused (``LabelsRefused``) nothing is."""

@@ -22,6 +22,12 @@ def listed(connection: Connection, values: Iterable[str]) -> Select[tuple[str]]:
     return select(element[0].as_string())
 
 
+def listed_numbers(connection: Connection, values: Iterable[int]) -> Select[tuple[int]]:
+    """As :func:`listed`, for whole numbers."""
+    element = _element(connection, [[value] for value in sorted(values)])
+    return select(element[0].as_integer())
+
+
 def tabled(connection: Connection, rows: Iterable[tuple[str, int, str]]) -> tuple[ColumnElement[Any], ...]:
     """The three columns of a table that has these rows, for use in a SELECT."""
     element = _element(connection, list(rows))

@@ -9,32 +9,47 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, literal, selec
 
 from indexer.catalog.leases import Lease, holding
 from indexer.catalog.lists import listed, tabled
+from indexer.catalog.matches import keep_matches, phrase_version, withdraw_of_documents
 from indexer.catalog.names import is_document_id, possible_ids
 from indexer.catalog.repository import Catalog
 from indexer.catalog.retire import retire_segments
 from indexer.catalog.tables import collections, documents, segments, tombstones
 from indexer.errors import InvalidDocument
+from indexer.phrases import Matches
 from indexer.types import DocumentRow, SegmentInfo
 from models.errors import InvalidInput
 
 
 def publish(
-    catalog: Catalog, lease: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow], retires: Some[str] = ()
+    catalog: Catalog,
+    lease: Lease,
+    segment: SegmentInfo,
+    rows: Sequence[DocumentRow],
+    retires: Some[str] = (),
+    matched: Matches | None = None,
 ) -> int:
     """Makes a segment visible and returns the number of the generation that holds it.
 
     ``rows`` has one row for each document of the segment. A document that was live elsewhere is dead there
     from now on; of an id that occurs twice the last row lives. ``retires`` names segments of which nothing is left
-    alive then, because this one has it. Publishing a segment again changes nothing.
+    alive then, because this one has it. ``matched`` is what saved phrases find in the segment; it is kept in the same
+    step, and what they had found in documents that are replaced is withdrawn. A segment that retires others says what
+    these said, so that nothing is withdrawn. Publishing a segment again changes nothing.
+
+    Raises ``StalePhrases``, and publishes nothing, if the phrases are not those any more that were matched.
     """
     _check_rows(segment, rows)
     with holding(catalog, lease) as (connection, generation):
         if _is_published(connection, lease, segment):
             return generation
         _add_segment(connection, lease, segment, generation + 1, catalog.clock())
+        if not retires:
+            _withdraw_replaced(connection, lease, rows, catalog.clock())
         _add_documents(connection, lease, segment, rows, generation + 1)
         if retires:
             retire_segments(connection, lease, retires, generation + 1, catalog.clock())
+        if matched is not None:
+            keep_matches(connection, lease.collection_id, matched, generation + 1, catalog.clock())
         _set_generation(connection, lease, generation + 1)
     return generation + 1
 
@@ -45,6 +60,8 @@ def remove(catalog: Catalog, lease: Lease, document_ids: Iterable[str]) -> froze
         these = _documents(connection, lease, document_ids)
         dead = frozenset(connection.scalars(select(documents.c.document_id).where(these)))
         if dead:
+            if phrase_version(connection, lease.collection_id):
+                withdraw_of_documents(connection, lease.collection_id, dead, "document_deleted", catalog.clock())
             _bury(connection, these, generation + 1)
             _set_generation(connection, lease, generation + 1)
     return dead
@@ -115,6 +132,14 @@ def _add_documents(
     ]
     if superseded:  # without any, SQLAlchemy would insert one row of nothing
         connection.execute(insert(tombstones), superseded)
+
+
+def _withdraw_replaced(connection: Connection, lease: Lease, rows: Sequence[DocumentRow], now: datetime) -> None:
+    """Withdraw what phrases had found in documents that are there already."""
+    if phrase_version(connection, lease.collection_id):
+        these = _documents(connection, lease, {row.document_id for row in rows})
+        replaced = connection.scalars(select(documents.c.document_id).where(these)).all()
+        withdraw_of_documents(connection, lease.collection_id, replaced, "document_changed", now)
 
 
 def _documents(connection: Connection, lease: Lease, ids: Iterable[str]) -> ColumnElement[bool]:

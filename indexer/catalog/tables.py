@@ -13,6 +13,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -170,4 +171,73 @@ thresholds = Table(
     Column("undo", Boolean, nullable=False),
     Column("note", Text, nullable=False),
     Column("set_at", UtcDateTime, nullable=False),
+)
+
+# One row per collection that ever had a phrase: counts the changes of its phrases, and the events of their matches.
+phrase_sets = Table(
+    "phrase_sets",
+    metadata,
+    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("events", BigInteger, nullable=False),
+)
+
+phrases = Table(
+    "phrases",
+    metadata,
+    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("name", _by_bytes(200), primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("document_filter", JSON, nullable=False),
+    Column("part_filter", JSON, nullable=False),
+    Column("note", Text, nullable=False),
+    # float32, little-endian, of unit length: a collection has one encoder for good, so it need not be named.
+    Column("vector", LargeBinary, nullable=False),
+    # The version of the set in which it became what it is.
+    Column("changed_in", BigInteger, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("changed_at", UtcDateTime, nullable=False),
+)
+
+# As ``thresholds``, for phrases.
+phrase_thresholds = Table(
+    "phrase_thresholds",
+    metadata,
+    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("phrase", _by_bytes(200), primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("value", Double),
+    Column("scale", Text, nullable=False),
+    Column("raw", Double),
+    Column("calibration_id", _id()),
+    Column("goes_back_to", BigInteger),
+    Column("undo", Boolean, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("set_at", UtcDateTime, nullable=False),
+)
+
+# One row per match that ever was. Finding it is one event and withdrawing it another; both have numbers of one count,
+# given while the collection's row is locked: they are committed in their order, so that no reader passes one over.
+matches = Table(
+    "matches",
+    metadata,
+    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("phrase", _by_bytes(200), nullable=False),
+    Column("document_id", _by_bytes(512), nullable=False),
+    Column("start", BigInteger, nullable=False),
+    Column("end", BigInteger, nullable=False),
+    # In JSON, because a text may hold a NUL. Null once it is withdrawn: a deleted text is kept nowhere.
+    Column("text", JSON(none_as_null=True)),
+    Column("score", Double, nullable=False),
+    Column("raw", Double, nullable=False),
+    Column("calibration_id", _id()),
+    Column("generation", BigInteger, nullable=False),
+    Column("found_at", UtcDateTime, nullable=False),
+    Column("withdrawn", BigInteger),  # the number of the other event
+    Column("withdrawn_at", UtcDateTime),
+    Column("reason", Text),
+    Index("ix_matches_document_id", "collection_id", "document_id"),
+    Index("ix_matches_phrase", "collection_id", "phrase", "number"),
+    Index("ix_matches_withdrawn", "collection_id", "withdrawn"),
 )

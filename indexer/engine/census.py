@@ -63,11 +63,11 @@ def take_census(
     coded = code_queries(query[None])
     found = [_exact(view, query, coded, floor, passing) for view in snapshot.views]
     of_documents = Selection(_ALL, None, "document")
-    best = [_rows(spans, chosen_rows(spans, of_documents)) for spans in found]
+    best = [spans.take(chosen_rows(spans, of_documents)) for spans in found]
     if floor is None:
         return Census(best, None)
     over = Selection(_ALL, floor, "span")
-    return Census(best, [_rows(spans, chosen_rows(spans, over)) for spans in found])
+    return Census(best, [spans.take(chosen_rows(spans, over)) for spans in found])
 
 
 def _exact(
@@ -114,10 +114,6 @@ def _refuse_too_many(starts: Bool[np.ndarray, " units"]) -> None:
             hint="Choose a higher floor.",
             field="floor",
         )
-
-
-def _rows(spans: ExactSpans, rows: Int[np.ndarray, " rows"]) -> ExactSpans:
-    return ExactSpans(spans.view, spans.starts[rows], spans.ends[rows], spans.cosines[rows])
 
 
 def _scored(found: Sequence[ExactSpans], row: int) -> ScoredSpan:

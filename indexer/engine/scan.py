@@ -19,7 +19,7 @@ from indexer.engine.wanted import Selection
 from models.types import QueryVectors
 
 # Largest component of a query as int16, and as int8.
-_FINE, _COARSE = 8191, 127
+_FINE, COARSE = 8191, 127
 # So many queries are read faster together, as int8, than one after the other.
 _TOGETHER = 3
 # What is left of rounding errors beside those that ``norm_errors`` bounds.
@@ -107,7 +107,7 @@ def scan(
     From so many queries on (``together``) a segment is read for queries of int8.
     """
     fine = code_queries(queries, _FINE)
-    coarse = code_queries(queries, _COARSE) if len(queries) >= together else fine
+    coarse = code_queries(queries, COARSE) if len(queries) >= together else fine
     scans = [read(view, allowed, coarse) for view, allowed in places]
     floors, runs = _floors(scans, wanted, len(queries))
     if scans and coarse is not fine:
@@ -122,7 +122,7 @@ def code_queries(queries: QueryVectors, most: int = _FINE) -> CodedQueries:
     largest = np.abs(queries).max(axis=1, initial=0)
     most = min(most, (2**31 - 1) // (127 * queries.shape[1]))  # no dot product may overflow int32
     steps = np.where(largest > 0, largest, 1).astype(np.float32) / np.float32(most)
-    codes = np.rint(queries / steps[:, None]).astype(np.int16 if most > _COARSE else np.int8)
+    codes = np.rint(queries / steps[:, None]).astype(np.int16 if most > COARSE else np.int8)
     slack = np.linalg.norm(queries - codes * steps[:, None].astype(np.float64), axis=1)
     return CodedQueries(codes, steps, slack)
 

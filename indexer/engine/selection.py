@@ -22,6 +22,10 @@ class ExactSpans:
     ends: Int[np.ndarray, " spans"]
     cosines: Float[np.ndarray, " spans"]
 
+    def take(self, rows: Int[np.ndarray, " rows"]) -> "ExactSpans":
+        """Some of them."""
+        return ExactSpans(self.view, self.starts[rows], self.ends[rows], self.cosines[rows])
+
 
 def choose(found: Sequence[ExactSpans], wanted: Selection) -> list[ScoredSpan]:
     """The wanted spans of a snapshot from spans of its segments, best first.

@@ -7,8 +7,9 @@ import numpy as np
 
 from indexer.engine.base import Engine
 from indexer.engine.census import take_census
+from indexer.engine.many import ManyQueries, find_over
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.engine.wanted import Selection
+from indexer.engine.wanted import Filter, Selection
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Recipe
@@ -18,12 +19,14 @@ _RECIPE = Recipe("none", "none", dim=2)
 
 
 def warm_up(engine: Engine) -> None:
-    """Search and count in a segment of two units: what numba has not compiled yet here takes it many seconds once."""
+    """Search, count and match in a tiny segment: what numba has not compiled yet here takes it many seconds once."""
     with TemporaryDirectory(prefix="spanseek-") as folder:
-        snapshot = Snapshot(1, _RECIPE, [SegmentView(_tiny_segment(Path(folder) / "tiny"), np.zeros(0, np.int64))])
+        view = SegmentView(_tiny_segment(Path(folder) / "tiny"), np.zeros(0, np.int64))
+        snapshot = Snapshot(1, _RECIPE, [view])
         for queries in (1, 16):
             engine.search(snapshot, np.ones((queries, 2), np.float32), Selection(top_k=1))
         take_census(snapshot, np.ones(2, np.float32), 0.0)
+        list(find_over(view, ManyQueries(np.ones((1, 2), np.float32)), np.zeros(1), [Filter()]))
 
 
 def _tiny_segment(folder: Path) -> Segment:

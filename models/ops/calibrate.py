@@ -57,13 +57,22 @@ def raw_from_score(score: Values, knots: Knots) -> Values:
     return _along(score, knots[:, 1], knots[:, 0])
 
 
+def raw_floors(scores: Values, knots: Knots) -> Values:
+    """For every score a raw that nothing of this score, or a higher one, lies under: the inverse, less rounding.
+
+    >>> raw_floors(np.array([0.25]), np.array([[0.0, 0.0], [0.5, 0.25], [1.0, 1.0]])).round(9).tolist()
+    [0.5]
+    """
+    return raw_from_score(np.maximum(scores - _ROUNDING, 0.0), knots) - _ROUNDING
+
+
 def raw_floor(score: float, knots: Knots) -> float:
-    """A raw that nothing of this score, or a higher one, lies under: the inverse, less what rounding may do.
+    """As :func:`raw_floors`, for one score.
 
     >>> 0.5 - 1e-11 < raw_floor(0.25, np.array([[0.0, 0.0], [0.5, 0.25], [1.0, 1.0]])) < 0.5
     True
     """
-    return float(raw_from_score(np.array([max(score - _ROUNDING, 0.0)]), knots)[0]) - _ROUNDING
+    return float(raw_floors(np.array([score]), knots)[0])
 
 
 def least_raw(score: float, knots: Knots) -> float:

@@ -34,3 +34,12 @@ def cosine_from_raw(raw: Scale) -> Scale:
     0.5
     """
     return 2 * raw - 1
+
+
+def raws(cosines: Float[np.ndarray, " spans"]) -> Float[np.ndarray, " spans"]:
+    """What is shown of cosines: raw, rounding errors beyond both ends of the scale cut off.
+
+    >>> raws(np.array([-1.0000001, 0.5])).tolist()
+    [0.0, 0.75]
+    """
+    return np.clip(raw_from_cosine(cosines), 0.0, 1.0)

@@ -410,3 +410,39 @@ def test_a_wrong_setting(name: str, value: str, run: Run, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("command", ["serve --port 70000", "search", "index -c calls", "nothing"])
 def test_wrong_usage_exits_with_2(command: str, run: Run) -> None:
     assert run(*command.split()).code == 2
+
+
+def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp_path: Path) -> None:
+    run("index", "-c", "calls", "--source", "calls.ndjson")
+    none = run("phrases", "add", "where is it", "-c", "calls")
+    assert (none.code, "matches nothing yet" in none.err) == (0, True)
+    added = run("phrases", "add", "cancel my subscription", "-c", "calls", "--name", "cancel", "--threshold", "0.9",
+                "--where-part", "speaker=customer", "--note", "churn", "--backfill", "--json")  # fmt: skip
+    assert added.json["applies"] == {"value": 0.9, "on": "score"}
+    taken = run("phrases", "add", "cancel", "-c", "calls", "--name", "cancel")
+    assert (taken.code, "already" in taken.err) == (1, True)
+    lines = '{"name": "parcel", "text": "my parcel", "threshold": 0.9}\n{"text": "a", "threshold": 2}\n'
+    (tmp_path / "phrases.ndjson").write_text(lines)
+    imported = run("phrases", "import", "phrases.ndjson", "-c", "calls", "--json").json
+    assert [each["status"] for each in imported["results"]] == ["created", "failed"]
+    assert "1 unchanged" in run("phrases", "import", "phrases.ndjson", "-c", "calls").out
+    assert [each["name"] for each in run("phrases", "list", "-c", "calls", "--json").json] == [
+        "cancel",
+        "parcel",
+        "where is it",
+    ]
+    assert "churn" in run("phrases", "list", "-c", "calls").out
+    (tmp_path / "more.ndjson").write_text(json.dumps({"id": "c", "text": "My parcel is late."}) + "\n")
+    run("index", "-c", "calls", "--source", "more.ndjson")
+    page = run("phrases", "matches", "-c", "calls", "--json").json
+    assert [(each["phrase"], each["document_id"], each["text"]) for each in page["events"]] == [
+        ("cancel", CALLS[1]["id"], "cancel my subscription"),
+        ("parcel", "c", "My parcel"),
+    ]
+    removed = run("phrases", "remove", "cancel", "none", "-c", "calls", "--json").json
+    assert removed == {"deleted": 1, "not_found": ["none"]}
+    rest = run("phrases", "matches", "-c", "calls", "--cursor", page["cursor"])
+    assert "withdrawn: phrase_deleted" in rest.out
+    preview = run("preview", "-c", "calls", "--saved", "parcel", "--json").json
+    assert (preview["phrases"][0]["saved"], preview["phrases"][0]["threshold"]["source"]) == ("parcel", "phrase")
+    assert run("phrases", "matches", "-c", "calls", "--cursor", "nonsense").code == 1

@@ -14,6 +14,8 @@ from indexer.catalog.calibrations import add_calibration, deactivate_calibration
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.wanted import Filter
+from indexer.errors import PhraseNotFound
+from indexer.phrases import PhraseDraft
 from indexer.tuning import CalibrationDraft
 from models.errors import InvalidInput
 from models.types import Document, Part, SpanBounds
@@ -144,3 +146,31 @@ def test_what_cannot_be_previewed_is_refused(workspace, asked, field) -> None:
     with pytest.raises(InvalidInput) as refused:
         preview(workspace.service, PreviewRequest(**{"collection": "c", "phrases": ("plan",)} | asked))
     assert refused.value.field == field
+
+
+def test_saved_phrases_are_counted_with_their_own_thresholds_and_filters(tmp_path: Path) -> None:
+    with Workspace(tmp_path) as made:
+        made.index(documents())
+        made.thresholds.set("c", "best_span", 0.8, "raw", "")
+        drafts = [
+            PhraseDraft("own", "my plan", 0.9, "score", Filter({"kind": 1})),
+            PhraseDraft("shared", "late parcel"),
+        ]
+        made.phrases.put("c", drafts)
+        found = made.thresholds.preview(PreviewRequest("c", ("cancel",), saved="all"))
+        assert (found.threshold.source, found.floor) == ("collection", 0.8)
+        told = [(each.saved, each.threshold.source, each.threshold.value, each.floor) for each in found.phrases]
+        assert told == [
+            (None, "collection", 0.8, 0.8),
+            ("own", "phrase", 0.9, 0.9),
+            ("shared", "collection", 0.8, 0.8),
+        ]
+        hits = made.search("my plan", threshold=0.9, filter=Filter({"kind": 1}), top_k=EVERYTHING)
+        assert found.phrases[1].spans == len(hits) > 0
+        one = made.thresholds.preview(PreviewRequest("c", (), threshold=0.7, saved=("own",)))
+        assert (one.phrases[0].threshold.source, one.phrases[0].threshold.value) == ("request", 0.7)
+        with pytest.raises(PhraseNotFound):
+            made.thresholds.preview(PreviewRequest("c", (), saved=("none",)))
+        made.phrases.put("c", [PhraseDraft(f"p{number}", "plan") for number in range(100)])
+        with pytest.raises(InvalidInput, match="not 101"):
+            made.thresholds.preview(PreviewRequest("c", (), saved="all"))

@@ -69,21 +69,25 @@ def _scan_many(  # type: ignore[no-untyped-def]
             block = blocks[position]
             begin = block * BLOCK
             _read(vectors, scales, begin, min(units, begin + BLOCK + ahead), flipped, sizes)
+            # A short block, the last one of a segment or the only one of a new document, has few runs to look at.
+            there = min(RUNS, -(-(units - begin) // RUN))
             _decode(codes[block], affine[block], inverse)
             if masked:
                 _leave_out(mask[begin : begin + BLOCK], inverse)
             for group in range(groups):
-                for row in range(0, rows, ROWS):
+                for row in range(0, min(rows, there * RUN + ahead), ROWS):
                     grow_prefix(flipped[row:], sizes[row:], queries[group], first[group], prefix[row:])
                 for run in range(RUNS):
-                    best_of_run(prefix, inverse, run * RUN, shortest, top, where)
+                    if run < there:
+                        best_of_run(prefix, inverse, run * RUN, shortest, top, where)
+                    else:
+                        top[:] = NO_SPAN
                     for lane in range(min(LANES, len(best) - group * LANES)):
                         query = group * LANES + lane
                         best[query, position, run] = top[lane] * steps[query] if top[lane] > NO_SPAN else NO_SPAN
                         peak[query, position, run] = min(begin + where[lane], units - 1)
 
 
-@one_at_a_time
 def scan_many(
     vectors: Int8[np.ndarray, "units dim"],
     scales: Float32[np.ndarray, " units"],
@@ -96,12 +100,28 @@ def scan_many(
     mask: Bool[np.ndarray, " units"] | None,
 ) -> tuple[Float32[np.ndarray, "queries chosen runs"], Int[np.ndarray, "queries chosen runs"]]:
     """As ``single.scan``, for queries of int8."""
-    best = np.empty((len(queries), len(blocks), RUNS), np.float32)
+    return scan_packed(vectors, scales, codes, affine, shortest, pack(queries), steps, blocks, mask)
+
+
+@one_at_a_time
+def scan_packed(
+    vectors: Int8[np.ndarray, "units dim"],
+    scales: Float32[np.ndarray, " units"],
+    codes: UInt8[np.ndarray, "blocks lengths {BLOCK}"],
+    affine: Float32[np.ndarray, "blocks lengths 2"],
+    shortest: int,
+    packed: tuple[Int8[np.ndarray, "groups words lanes 4"], Int32[np.ndarray, "groups lanes"]],
+    steps: Float32[np.ndarray, " queries"],
+    blocks: Int[np.ndarray, " chosen"],
+    mask: Bool[np.ndarray, " units"] | None,
+) -> tuple[Float32[np.ndarray, "queries chosen runs"], Int[np.ndarray, "queries chosen runs"]]:
+    """As :func:`scan_many`, for queries that were packed before: they may be asked many times."""
+    best = np.empty((len(steps), len(blocks), RUNS), np.float32)
     peak = np.empty(best.shape, np.int64)
     everything = mask if mask is not None else np.empty(0, np.bool_)
     pieces = min(len(blocks), _PIECES * numba.get_num_threads())
     _scan_many(
-        pieces, vectors, scales, codes, affine, shortest, *pack(queries), steps,
+        pieces, vectors, scales, codes, affine, shortest, *packed, steps,
         blocks, mask is not None, everything, best, peak,
     )  # fmt: skip
     return best, peak

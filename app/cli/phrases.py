@@ -1,0 +1,178 @@
+"""``spanseek phrases``: save phrases, and read what they match in everything that arrives."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from app.cli.console import CollectionOption, JsonOption, checked_store, err, one_line, out, print_json
+from app.cli.filters import WhereOption, WherePartOption, filter_of
+from app.settings import Settings
+from indexer.tuning import ThresholdOn
+from models.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from app.thresholds.phrases import EventPage
+    from indexer.phrases import Phrase
+
+phrases_cli = typer.Typer(help="Saved phrases, matched against every document that arrives.", no_args_is_help=True)
+BackfillOption = Annotated[bool, typer.Option("--backfill", help="Match the documents that are there already, too.")]
+
+
+@phrases_cli.command("add")
+def add_phrase(
+    text: Annotated[str, typer.Argument(help="The origin phrase.")],
+    collection: CollectionOption,
+    name: Annotated[str | None, typer.Option(help="What it is called; else by its text.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Least similarity of a match; else the collection's.")
+    ] = None,
+    threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
+    where: WhereOption = None,
+    where_part: WherePartOption = None,
+    note: Annotated[str, typer.Option(help="Kept with the phrase.")] = "",
+    backfill: BackfillOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Save a phrase. From then on it is matched against every new or changed document."""
+    from app.composition import make_phrases
+    from indexer.phrases import PhraseDraft
+
+    draft = PhraseDraft(name or text, text, threshold, threshold_on, filter_of(where, where_part), note)
+    settings = Settings()
+    with checked_store(settings) as store:
+        made = make_phrases(settings, store).add(collection, draft, backfill=backfill)
+    if as_json:
+        print_json(_as_json(made))
+        return
+    out.print(f"The phrase {one_line(made.name)} is saved.", markup=False, soft_wrap=True)
+    if made.threshold is None:
+        err.print("Neither the phrase nor the collection has a threshold: it matches nothing yet.", style="yellow")
+
+
+@phrases_cli.command("list")
+def list_phrases(collection: CollectionOption, as_json: JsonOption = False) -> None:
+    """List the saved phrases and the thresholds that apply to them."""
+    from indexer.catalog.phrases import list_phrases as listed
+
+    with checked_store(Settings()) as store:
+        found: list[Phrase] = []
+        while page := listed(store.catalog, collection, 1000, found[-1].name if found else ""):
+            found += page
+    if as_json:
+        print_json([_as_json(phrase) for phrase in found])
+        return
+    table = Table("name", "text", "threshold", "filter", "note")
+    for phrase in found:
+        cells = (phrase.name, phrase.text, _threshold(phrase), _filter(phrase), phrase.note)
+        table.add_row(*(Text(one_line(cell)) for cell in cells))
+    out.print(table if found else f"{collection} has no saved phrases.")
+
+
+@phrases_cli.command("remove")
+def remove_phrases(
+    names: Annotated[list[str], typer.Argument(help="Names of phrases.")],
+    collection: CollectionOption,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete phrases with their thresholds; their matches are withdrawn."""
+    from indexer.catalog.phrases import delete_phrases
+
+    with checked_store(Settings()) as store:
+        gone = delete_phrases(store.catalog, collection, names)
+    missing = sorted(set(names) - gone)
+    if as_json:
+        print_json({"deleted": len(gone), "not_found": missing})
+    else:
+        out.print(f"{len(gone):,} phrases deleted from {collection}, {len(missing):,} were not there.")
+
+
+@phrases_cli.command("import")
+def import_phrases(
+    file: Annotated[Path, typer.Argument(help="NDJSON file with a phrase a line.")],
+    collection: CollectionOption,
+    backfill: BackfillOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Save the phrases of a file, or make those that have their names what the file says."""
+    from app.composition import make_phrases
+    from app.thresholds.phrase_lines import RefusedLine, phrases_from_lines
+    from app.thresholds.phrases import imported_as_json
+
+    try:
+        lines = list(phrases_from_lines(file.read_bytes()))
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error}", hint="Give an NDJSON file.", field="file") from error
+    drafts = [line for line in lines if not isinstance(line, RefusedLine)]
+    settings = Settings()
+    with checked_store(settings) as store:
+        imported = make_phrases(settings, store).put(collection, drafts, backfill=backfill)
+    told = imported_as_json(lines, imported)
+    if as_json:
+        print_json(told)
+        return
+    for result in told["results"]:
+        if result["status"] == "failed":
+            name = one_line(result["name"] or "a line")
+            err.print(f"{name}: {one_line(result['error']['detail'])}", markup=False, soft_wrap=True)
+    states = [result["status"] for result in told["results"]]
+    counts = ", ".join(f"{states.count(state):,} {state}" for state in ("created", "changed", "unchanged", "failed"))
+    out.print(f"{len(states):,} phrases: {counts}.")
+
+
+@phrases_cli.command("matches")
+def read_matches(
+    collection: CollectionOption,
+    cursor: Annotated[str | None, typer.Option(help="The cursor of the time before; without it, all events.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Most events to read.")] = 100,
+    phrase: Annotated[list[str] | None, typer.Option(help="Only this phrase; repeat for several.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read what saved phrases matched, and what was withdrawn, since a cursor."""
+    from app.composition import make_phrases
+    from app.thresholds.phrases import events_as_json
+
+    settings = Settings()
+    with checked_store(settings) as store:
+        page = make_phrases(settings, store).events(collection, limit, cursor, phrase or ())
+    if as_json:
+        print_json(events_as_json(page))
+    else:
+        _show(page)
+
+
+def _show(page: "EventPage") -> None:
+    for event in page.events:
+        place = f"  {one_line(event.document_id)}  [{event.span.start}, {event.span.end})"
+        told = one_line(event.text or "") if event.kind == "matched" else f"withdrawn: {event.reason}"
+        score = (f"{event.score:.3f}", "bold green" if event.kind == "matched" else "dim")
+        out.print(Text.assemble(score, f"  {one_line(event.phrase)}", place, "  ", told), soft_wrap=True)
+    more = " There are more." if page.more else ""
+    out.print(f"{len(page.events)} events.{more} Go on with --cursor {page.cursor}", style="dim", soft_wrap=True)
+
+
+def _as_json(phrase: "Phrase") -> dict[str, object]:
+    own, applied = phrase.own.present_threshold, phrase.threshold
+    return {
+        "name": phrase.name,
+        "text": phrase.text,
+        "threshold": None if own is None else asdict(own),
+        "applies": None if applied is None else {"value": applied.value, "on": applied.on},
+        "filter": asdict(phrase.filter),
+        "note": phrase.note,
+    }
+
+
+def _threshold(phrase: "Phrase") -> str:
+    applied = phrase.threshold
+    if applied is None:
+        return "none"
+    return f"{applied.value:.3f} on {applied.on}" + ("" if phrase.own.threshold else " (collection's)")
+
+
+def _filter(phrase: "Phrase") -> str:
+    pairs = [*phrase.filter.document.items(), *((f"part.{key}", value) for key, value in phrase.filter.part.items())]
+    return ", ".join(f"{key}={value}" for key, value in pairs)

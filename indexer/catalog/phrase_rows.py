@@ -1,0 +1,111 @@
+"""The rows of saved phrases: how they are found, read, and counted."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select, update
+
+from indexer.catalog.histories import History, threshold
+from indexer.catalog.lists import listed
+from indexer.catalog.matches import phrase_version
+from indexer.catalog.names import is_phrase_name
+from indexer.catalog.repository import Catalog
+from indexer.catalog.tables import phrase_sets, phrase_thresholds, phrases
+from indexer.catalog.tunings import tuning_of
+from indexer.engine.wanted import Filter
+from indexer.errors import PhraseNotFound
+from indexer.phrases import MODE, Phrase
+from indexer.tuning import Tuning
+
+PhraseRow = Row[*tuple[Any, ...]]
+
+
+def phrases_of(collection_id: str) -> Select[*tuple[Any, ...]]:
+    """Phrases of a collection with their own thresholds, as they were set."""
+    c, t = phrases.c, phrase_thresholds.c
+    newest = (
+        select(func.max(t.number))
+        .where(t.collection_id == c.collection_id, t.phrase == c.name)
+        .correlate(phrases)
+        .scalar_subquery()
+    )
+    own = (t.collection_id == c.collection_id) & (t.phrase == c.name) & (t.number == newest)
+    return (
+        select(phrases, t.value, t.scale, t.raw, t.calibration_id)
+        .outerjoin_from(phrases, phrase_thresholds, own)
+        .where(c.collection_id == collection_id)
+    )
+
+
+def filter_of(row: PhraseRow) -> Filter:
+    """The filter that a row keeps."""
+    return Filter(row.document_filter, row.part_filter)
+
+
+def known_phrases(connection: Connection, collection_id: str, names: Iterable[str]) -> dict[str, PhraseRow]:
+    """The rows of those phrases that there are."""
+    # What cannot be a name is not even asked for: not every text is one that a database can be asked about.
+    these: ColumnElement[bool] = phrases.c.name.in_(listed(connection, filter(is_phrase_name, names)))
+    return {row.name: row for row in connection.execute(phrases_of(collection_id).where(these))}
+
+
+def find_phrase(connection: Connection, collection_id: str, collection: str, name: str) -> PhraseRow:
+    """The row of a phrase. Raises ``PhraseNotFound``."""
+    found = known_phrases(connection, collection_id, [name]).get(name)
+    if found is None:
+        raise PhraseNotFound(
+            f"The collection {collection} has no phrase {name[:200]!r}.",
+            hint=f"GET /collections/{collection}/phrases lists them.",
+            field="phrase",
+        )
+    return found
+
+
+def read_phrase(connection: Connection, collection_id: str, collection: str, name: str) -> Phrase:
+    """A phrase as it is now. Raises ``PhraseNotFound``."""
+    row = find_phrase(connection, collection_id, collection, name)
+    return phrase_from(row, tuning_of(connection, collection_id, MODE))
+
+
+def phrase_from(row: PhraseRow, tuning: Tuning) -> Phrase:
+    """The phrase in a row, beside its collection's tuning."""
+    return Phrase(
+        name=row.name,
+        text=row.text,
+        filter=filter_of(row),
+        note=row.note,
+        created_at=row.created_at,
+        changed_at=row.changed_at,
+        own=own_tuning(row, tuning),
+        collection=tuning,
+    )
+
+
+def own_tuning(row: PhraseRow, tuning: Tuning) -> Tuning:
+    """A phrase's own threshold, under the collection's calibration."""
+    return Tuning(threshold(row), tuning.calibration_id, tuning.knots)
+
+
+def history_of(collection_id: str, phrase: str) -> History:
+    """The history of a phrase's own threshold."""
+    return History(phrase_thresholds, {"collection_id": collection_id, "phrase": phrase})
+
+
+def next_version(connection: Connection, collection_id: str) -> int:
+    """Count one more change of the collection's phrases."""
+    version = phrase_version(connection, collection_id) + 1
+    if version == 1:
+        connection.execute(insert(phrase_sets).values(collection_id=collection_id, version=version, events=0))
+    else:
+        this = phrase_sets.c.collection_id == collection_id
+        connection.execute(update(phrase_sets).where(this).values(version=version))
+    return version
+
+
+@contextmanager
+def reading(catalog: Catalog, name: str) -> Iterator[tuple[Connection, str]]:
+    """A transaction that sees one moment, and the collection's id."""
+    collection_id = catalog.collection(name).id
+    with catalog.database.snapshot() as connection:
+        yield connection, collection_id

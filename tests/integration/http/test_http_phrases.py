@@ -1,0 +1,228 @@
+"""Saved phrases over HTTP: saved, tuned, matched against what arrives, and read by polling."""
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from app.http.matches import EventsBody
+
+ROOT = "/collections/sample/phrases"
+MATCHES = "/collections/sample/matches"
+PHRASE = "cancel my subscription"
+
+
+class Caller:
+    """A client that may change the collection at will."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def ask(self, method: str, path: str, body: object = None, **options: Any) -> Any:
+        given = {} if body is None else {"json": body}
+        return self.client.run(self.client.http.request(method, path, headers=self.client.headers, **given, **options))
+
+    def save(self, **body: object) -> dict[str, Any]:
+        answer = self.ask("POST", ROOT, {"text": PHRASE} | body)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def index(self, id: str, text: str, **metadata: object) -> None:
+        body = {"id": id, "text": text, "metadata": metadata}
+        assert self.ask("POST", "/collections/sample/documents", body).status_code == 200
+
+    def events(self, path: str = MATCHES) -> list[dict[str, Any]]:
+        return self.ask("GET", path).json()["events"]
+
+
+@pytest.fixture
+def caller(start, settings):
+    return Caller(start(settings))
+
+
+def test_a_phrase_is_matched_against_what_arrives_and_read_with_a_cursor(caller) -> None:
+    made = caller.save(name="cancel", threshold=0.9, filter={"document": {"kind": "call"}}, note="churn")
+    assert (made["name"], made["text"], made["note"]) == ("cancel", PHRASE, "churn")
+    assert made["applies"] == {"value": 0.9, "on": "score", "source": "phrase"}
+    assert caller.events() == []  # what was there before is not matched
+    caller.index("new-1", f"Please {PHRASE} today.", kind="call")
+    caller.index("new-2", f"Please {PHRASE} today.", kind="letter")
+    answer = caller.ask("GET", MATCHES)
+    page = EventsBody.model_validate_json(answer.content)
+    assert page.model_dump(mode="json") == answer.json()
+    (found,) = page.events
+    (hit,) = caller.client.search(text=PHRASE, threshold=0.9, filter={"document": {"kind": "call"}, "part": {}})[
+        "hits"
+    ][2:]
+    assert hit["document_id"] == found.document_id == "new-1"
+    assert (found.start, found.end, found.text) == (hit["start"], hit["end"], PHRASE)
+    assert (found.score, found.raw, found.event, found.reason) == (hit["score"], hit["raw"], "matched", None)
+    assert found.generation == 2
+    assert caller.events(f"{MATCHES}?cursor={page.cursor}") == []
+    caller.index("new-1", "Nothing of the kind.", kind="call")
+    (gone,) = caller.events(f"{MATCHES}?cursor={page.cursor}")
+    assert (gone["event"], gone["match"], gone["reason"], gone["text"]) == (
+        "withdrawn",
+        found.match,
+        "document_changed",
+        None,
+    )
+
+
+def test_a_deleted_document_withdraws_its_matches(caller) -> None:
+    caller.save(threshold=0.9)
+    caller.index("new", PHRASE)
+    assert caller.ask("DELETE", "/collections/sample/documents/new").status_code == 200
+    assert [(each["event"], each["reason"]) for each in caller.events()] == [
+        ("matched", None),
+        ("withdrawn", "document_deleted"),
+    ]
+
+
+def test_the_collections_threshold_applies_and_without_any_nothing_matches(caller) -> None:
+    assert caller.save()["applies"] == {"value": None, "on": "score", "source": "none"}
+    caller.index("one", PHRASE)
+    assert caller.events() == []
+    caller.ask("PUT", "/admin/collections/sample/thresholds", {"value": 0.9})
+    path = f"{ROOT}/{quote(PHRASE)}"
+    assert caller.ask("GET", path).json()["applies"] == {"value": 0.9, "on": "score", "source": "collection"}
+    caller.index("two", PHRASE)
+    assert [each["document_id"] for each in caller.events()] == ["two"]
+    assert caller.ask("POST", f"{path}/backfill").json() == {"added": 3, "withdrawn": 0}
+    caller.ask("PUT", "/admin/collections/sample/thresholds", {"value": 1.0})
+    assert caller.ask("POST", f"{path}/backfill").json() == {"added": 0, "withdrawn": 4}
+
+
+def test_a_backfill_matches_what_is_there(caller) -> None:
+    caller.save(threshold=0.9, backfill=True)
+    assert [each["document_id"] for each in caller.events()] == ["call-1", "call-2"]
+    assert caller.ask("GET", f"{MATCHES}?limit=1").json()["more"] is True
+
+
+def test_phrases_are_listed_changed_and_deleted(caller, problem) -> None:
+    for name in ("b", "a", "c"):
+        caller.save(name=name, threshold=0.9, backfill=True)
+    problem(caller.ask("POST", ROOT, {"text": "other", "name": "a"}), 409, "phrase_exists")
+    first = caller.ask("GET", f"{ROOT}?limit=2").json()
+    rest = caller.ask("GET", f"{ROOT}?limit=2&cursor={first['cursor']}").json()
+    assert [each["name"] for each in first["phrases"] + rest["phrases"]] == ["a", "b", "c"]
+    assert rest["cursor"] is None
+    assert caller.ask("PATCH", f"{ROOT}/a", {"note": "x"}).json()["note"] == "x"
+    assert len(caller.events()) == 6
+    assert caller.ask("PATCH", f"{ROOT}/a", {"text": "router 7"}).json()["text"] == "router 7"
+    assert caller.ask("DELETE", f"{ROOT}/b").json() == {"name": "b", "status": "deleted"}
+    problem(caller.ask("GET", f"{ROOT}/b"), 404, "phrase_not_found")
+    problem(caller.ask("DELETE", f"{ROOT}/b"), 404, "phrase_not_found")
+    told = [(each["phrase"], each["reason"]) for each in caller.events() if each["event"] == "withdrawn"]
+    assert told == [("a", "phrase_changed")] * 2 + [("b", "phrase_deleted")] * 2
+    assert {each["phrase"] for each in caller.events(f"{MATCHES}?phrase=c")} == {"c"}
+
+
+def test_a_phrases_threshold_has_a_history_and_can_be_taken_back(caller, problem) -> None:
+    caller.save(name="a", threshold=0.9)
+    path = f"{ROOT}/a/threshold"
+    put = caller.ask("PUT", path, {"value": 0.5, "on": "raw", "note": "more"}).json()
+    assert put["threshold"] == put["as_set"] == {"value": 0.5, "on": "raw", "raw": 0.5, "calibration": None}
+    assert caller.ask("GET", path).json() == put
+    assert caller.ask("POST", f"{path}/undo").json()["threshold"]["value"] == 0.9
+    assert caller.ask("POST", f"{path}/undo", {"note": "none at all"}).json()["threshold"] is None
+    problem(caller.ask("POST", f"{path}/undo"), 409, "nothing_to_undo")
+    changes = caller.ask("GET", f"{path}/history").json()["changes"]
+    assert [(each["note"], each["undo"]) for each in changes] == [
+        ("none at all", True),
+        ("", True),
+        ("more", False),
+        ("", False),
+    ]
+    problem(caller.ask("PUT", f"{ROOT}/none/threshold", {"value": 0.5}), 404, "phrase_not_found")
+
+
+def test_an_import_says_what_became_of_every_line(caller) -> None:
+    lines = (
+        '{"name": "a", "text": "cancel my subscription", "threshold": 0.9}\n'
+        '{"name": "b", "text": "router 7", "threshold": 2}\n'
+        "nonsense\n\n"
+        '{"text": "a/b"}\n'
+        '{"text": "the parcel never came", "threshold": 0.9}\n'
+    )
+
+    def sent(path: str) -> dict[str, Any]:
+        headers = {"Content-Type": "application/x-ndjson"}
+        answer = caller.client.run(caller.client.http.post(path, content=lines, headers=headers))
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    first = sent(f"{ROOT}/import?backfill=true")
+    assert [(each["name"], each["status"]) for each in first["results"]] == [
+        ("a", "created"),
+        ("b", "failed"),
+        (None, "failed"),
+        ("a/b", "failed"),
+        ("the parcel never came", "created"),
+    ]
+    assert [each["error"]["code"] for each in first["results"] if "error" in each] == ["invalid_input"] * 3
+    assert first["rematched"]["added"] == len(caller.events()) >= 2
+    again = sent(f"{ROOT}/import")
+    assert [each["status"] for each in again["results"]] == ["unchanged", "failed", "failed", "failed", "unchanged"]
+    lines = '{"name": "a", "text": "cancel my subscription", "threshold": 0.8}'
+    assert [each["status"] for each in sent(f"{ROOT}/import")["results"]] == ["changed"]
+    assert caller.ask("GET", f"{ROOT}/a").json()["threshold"]["value"] == 0.8
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "text"),
+        ({"text": " "}, "text"),
+        ({"text": "a\0"}, "text"),
+        ({"text": "a", "threshold": 1.5}, "threshold"),
+        ({"text": "a", "threshold": -1}, "threshold"),
+        ({"text": "a", "name": "a/b"}, "name"),
+        ({"text": "a", "name": ".."}, "name"),
+        ({"text": "a/b"}, "name"),
+        ({"text": "a", "name": "x" * 201}, "name"),
+        ({"text": "a", "treshold": 0.5}, "treshold"),
+        ({"text": "a", "filter": {"document": {"a": []}}}, "filter.document.a"),
+    ],
+)
+def test_what_is_no_phrase_is_refused(caller, problem, body, field) -> None:
+    found = problem(caller.ask("POST", ROOT, body), 422, "invalid_input")
+    assert found["errors"][0]["field"] == field
+    assert caller.ask("GET", ROOT).json() == {"phrases": [], "cursor": None}
+
+
+def test_bad_cursors_collections_and_bodies(caller, problem) -> None:
+    caller.save(name="a")
+    caller.save(name="b")
+    of_phrases = caller.ask("GET", f"{ROOT}?limit=1").json()["cursor"]
+    for cursor in ("x", of_phrases, "%00", "é", "W10"):
+        problem(caller.ask("GET", f"{MATCHES}?cursor={cursor}"), 422, "invalid_input")
+    problem(caller.ask("GET", f"{MATCHES}?limit=0"), 422, "invalid_input")
+    problem(caller.ask("GET", "/collections/no-such/matches"), 404, "collection_not_found")
+    problem(caller.ask("GET", "/collections/no-such/phrases"), 404, "collection_not_found")
+    problem(caller.ask("POST", "/collections/no-such/phrases", {"text": "a"}), 404, "collection_not_found")
+    problem(caller.ask("GET", f"{ROOT}/%00"), 404, "phrase_not_found")
+    problem(caller.client.post_raw(f"{ROOT}/import", b"", "application/x-ndjson"), 422, "invalid_input")
+    problem(caller.client.post_raw(f"{ROOT}/import", b"a", "text/csv"), 422, "invalid_input")
+    problem(caller.client.post_raw(f"{ROOT}/import", b"a"), 400, "bad_json")
+    nan = caller.client.post_raw(f"{ROOT}/a/threshold", b'{"value": NaN}')
+    problem(nan, 405, "method_not_allowed")
+
+
+def test_reading_needs_search_and_writing_needs_index(caller, make_key, problem) -> None:
+    reader, writer = make_key("search"), make_key("index")
+    caller.client.headers = {"Authorization": f"Bearer {writer}"}
+    caller.save(name="a")
+    problem(caller.ask("GET", MATCHES), 403, "forbidden")
+    caller.client.headers = {"Authorization": f"Bearer {reader}"}
+    assert caller.ask("GET", MATCHES).status_code == caller.ask("GET", f"{ROOT}/a").status_code == 200
+    for method, path, body in (
+        ("POST", ROOT, {"text": "b"}),
+        ("PATCH", f"{ROOT}/a", {"note": "b"}),
+        ("DELETE", f"{ROOT}/a", None),
+        ("PUT", f"{ROOT}/a/threshold", {"value": 0.5}),
+        ("POST", f"{ROOT}/a/threshold/undo", None),
+        ("POST", f"{ROOT}/a/backfill", None),
+        ("POST", f"{ROOT}/import", [{"text": "b"}]),
+    ):
+        problem(caller.ask(method, path, body), 403, "forbidden")

@@ -1,0 +1,167 @@
+"""What saved phrases match is what searches with their thresholds find, however the documents came and went."""
+
+from collections.abc import Iterable, Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexer.catalog.calibrations import add_calibration
+from indexer.catalog.leases import lease
+from indexer.catalog.publish import remove
+from indexer.engine.wanted import Filter
+from indexer.phrases import MatchEvent, PhraseDraft
+from indexer.tuning import CalibrationDraft
+from indexer.upkeep import optimize
+from models.types import Document, Part, SpanBounds
+from tests.strategies import knots
+from tests.workspace import Workspace
+
+WORDS = ["parcel", "late", "cancel", "my", "plan", "please", "😀"]
+FILTERS = [Filter(), Filter({"kind": 1}), Filter({}, {"speaker": "agent"}), Filter({"kind": True})]
+EVERYTHING = 10**9
+BOUNDS = SpanBounds(1, 4)
+
+# Drawn as plain values: what checks types while tests run rolls dice, and strategies must not.
+words = st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join)
+parts = st.lists(st.tuples(words, st.sampled_from([{}, {"speaker": "agent"}])), max_size=2)
+ids = st.sampled_from([f"d{number}" for number in range(6)])
+documents = st.tuples(ids, parts, st.sampled_from([{}, {"kind": 1}, {"kind": 2}]))
+names = st.sampled_from(["one", "two", "three"])
+thresholds = st.none() | st.sampled_from([0.0, 0.6, 0.8, 1.0]) | st.floats(0, 1)
+phrases = st.tuples(
+    names,
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join),
+    thresholds,
+    st.sampled_from(["score", "raw"]),
+    st.sampled_from(range(len(FILTERS))),
+)
+
+
+def document(drawn: Any) -> Document:
+    id, given_parts, metadata = drawn
+    return Document(id, tuple(Part(*part) for part in given_parts), metadata)
+
+
+def draft(drawn: Any) -> PhraseDraft:
+    name, text, threshold, on, number = drawn
+    return PhraseDraft(name, text, threshold, on, FILTERS[number])
+
+
+Found = set[tuple[str, str, int, int, str, float, float]]
+
+
+class Space:
+    """A collection of its own in a workspace that several examples share: making a catalog takes longest."""
+
+    numbers = count()
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.made = workspace
+        self.name = f"c{next(self.numbers)}"
+        self.made.collection(self.name, BOUNDS)
+
+    def index(self, documents: Iterable[Document], **options: Any) -> None:
+        self.made.index(documents, name=self.name, bounds=BOUNDS, **options)
+
+    def save(self, *drafts: PhraseDraft, **options: Any) -> None:
+        self.made.phrases.put(self.name, drafts, **options)
+
+    def calibrate(self, drawn: Any) -> None:
+        recipe = self.made.catalog.collection(self.name).recipe
+        points = tuple((float(raw), float(score)) for raw, score in drawn)
+        made = CalibrationDraft("best_span", recipe.fingerprint, recipe.bounds, points, "isotonic", 20)
+        add_calibration(self.made.catalog, self.name, made, activate=True)
+
+    def threshold(self, value: float | None) -> None:
+        self.made.thresholds.set(self.name, "best_span", value, "score", "")
+
+    def delete(self, *ids: str) -> None:
+        with lease(self.made.catalog, self.name) as held:
+            remove(self.made.catalog, held, ids)
+
+    def searched(self, name: str) -> Found:
+        """What a search for the phrase with its threshold finds."""
+        phrase = self.made.phrases.get(self.name, name)
+        if phrase.threshold is None:
+            return set()
+        hits = self.made.search(
+            phrase.text,
+            self.name,
+            top_k=EVERYTHING,
+            threshold=phrase.threshold.value,
+            threshold_on=phrase.threshold.on,
+            filter=phrase.filter,
+        )
+        return {(name, hit.document_id, hit.start, hit.end, hit.text, hit.score, hit.raw) for hit in hits}
+
+    def standing(self) -> Found:
+        """What a reader of all events knows to stand, with every event checked on the way."""
+        known: dict[int, MatchEvent] = {}
+        cursor, numbers = None, []
+        while True:
+            page = self.made.phrases.events(self.name, 3, cursor)
+            for event in page.events:
+                numbers.append(event.number)
+                if event.kind == "matched":
+                    assert known.setdefault(event.id, event) is event
+                else:
+                    gone = known.pop(event.id)
+                    assert (event.phrase, event.document_id, event.span) == (gone.phrase, gone.document_id, gone.span)
+                    assert event.text is None
+            cursor = page.cursor
+            if not page.more:
+                break
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert self.made.phrases.events(self.name, 3, cursor).events == ()
+        return {(e.phrase, e.document_id, e.span.start, e.span.end, e.text, e.score, e.raw) for e in known.values()}
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    with Workspace(tmp_path_factory.mktemp("phrases")) as made:
+        yield made
+
+
+@settings(max_examples=15)
+@given(st.lists(documents, max_size=12), st.lists(phrases, min_size=1, max_size=3), knots, st.sampled_from([3, 500]))
+def test_new_documents_are_matched_as_they_would_be_found(workspace, arriving, drafts, drawn, segment_units) -> None:
+    space = Space(workspace)
+    space.calibrate(drawn)
+    space.threshold(0.7)
+    space.save(*map(draft, drafts))
+    space.index(map(document, arriving), segment_units=segment_units)
+    assert space.standing() == {found for name in {name for name, *_ in drafts} for found in space.searched(name)}
+
+
+changes = st.one_of(
+    st.tuples(st.just("index"), st.lists(documents, min_size=1, max_size=3)),
+    st.tuples(st.just("delete"), ids),
+    st.tuples(st.just("save"), phrases),
+    st.tuples(st.just("forget"), names),
+    st.tuples(st.just("optimize"), st.none()),
+)
+
+
+@settings(max_examples=10)
+@given(st.lists(changes, min_size=2, max_size=8))
+def test_standing_matches_are_those_of_documents_and_phrases_as_they_stand(workspace, drawn) -> None:
+    """Whatever is indexed, replaced, deleted, merged, saved with a backfill, changed and forgotten, in any order."""
+    space = Space(workspace)
+    space.threshold(0.8)
+    for what, value in drawn:
+        if what == "index":
+            space.index(map(document, value))
+        elif what == "delete":
+            space.delete(value)
+        elif what == "save":
+            space.save(draft(value), backfill=True)
+        elif what == "forget":
+            workspace.phrases.delete(space.name, [value])
+        else:
+            with lease(workspace.catalog, space.name) as held:
+                optimize(workspace.store, held)
+        there = [phrase.name for phrase in workspace.phrases.list(space.name, 10).phrases]
+        assert space.standing() == {found for name in there for found in space.searched(name)}
