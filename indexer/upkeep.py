@@ -20,7 +20,8 @@ from indexer.errors import PurgeIncomplete, SegmentCorrupt
 from indexer.segments.folders import new_folder, settle
 from indexer.segments.layout import WINDOWS
 from indexer.segments.manifest import damages
-from indexer.segments.merge import Derive, Source, merge
+from indexer.segments.merge import Source, merge
+from indexer.segments.seal import Derive
 from indexer.store import Store
 from indexer.tiers import Choice, due, everything, with_dead
 from indexer.types import LiveSegment
