@@ -69,6 +69,11 @@ class Backbone:
         pieces = ((start, self._tokenize([text[start:end]])[0]) for start, end in _pieces(text))
         return concatenate([replace(piece, spans=piece.spans + start) for start, piece in pieces])
 
+    @property
+    def begin(self) -> int:
+        """How many special tokens stand before a window in its row of a batch."""
+        return len(self._prefix)
+
     def pad(
         self, windows: Sequence[Int32[np.ndarray, " _tokens"]]
     ) -> tuple[Int[Tensor, "windows padded"], Bool[Tensor, "windows padded"]]:
