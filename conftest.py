@@ -23,6 +23,8 @@ CHECKED = [
     "indexer.engine.base",
     "indexer.engine.census",
     "indexer.engine.lookup",
+    "indexer.engine.nuggets",
+    "indexer.engine.places",
     "indexer.engine.scan",
     "indexer.engine.selection",
     "indexer.engine.snapshot",

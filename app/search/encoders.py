@@ -7,7 +7,8 @@ from typing import Self
 from indexer.errors import RecipeMismatch
 from indexer.types import Recipe
 from models.encoders.base import Encoder
-from models.encoders.registry import EncoderOptions, load_encoder
+from models.encoders.nugget import NuggetEncoder
+from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
 
 
 class Encoders:
@@ -16,6 +17,7 @@ class Encoders:
     def __init__(self, options: EncoderOptions) -> None:
         self._options = options
         self._loaded: dict[str, Encoder] = {}
+        self._nuggets: dict[str, NuggetEncoder] = {}
         self._lock = Lock()
 
     @classmethod
@@ -40,6 +42,30 @@ class Encoders:
                 f"The collection was indexed with {recipe.encoder} {recipe.fingerprint}; "
                 f"this server has {encoder.fingerprint}.",
                 hint="Serve with the weights it was indexed with, or index its documents into a new collection.",
+                field="collection",
+            )
+        return encoder
+
+    def load_nuggets(self, name: str) -> NuggetEncoder:
+        """The nuggets that go with the encoder of this name."""
+        base = self.load(name)
+        with self._lock:
+            if name not in self._nuggets:
+                self._nuggets[name] = load_nuggets(base, self._options)
+            return self._nuggets[name]
+
+    def nuggets_of(self, recipe: Recipe) -> NuggetEncoder | None:
+        """The encoder of a collection's nuggets, None where it keeps none.
+
+        Raises ``RecipeMismatch`` where its weights have changed since.
+        """
+        if recipe.nuggets is None:
+            return None
+        encoder = self.load_nuggets(recipe.encoder)
+        if encoder.fingerprint != recipe.nuggets.fingerprint:
+            raise RecipeMismatch(
+                f"The collection's nuggets are of {recipe.nuggets.fingerprint}; this server has {encoder.fingerprint}.",
+                hint="Serve with the nugget weights it was indexed with, or index its documents into a new collection.",
                 field="collection",
             )
         return encoder

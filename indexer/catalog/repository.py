@@ -208,7 +208,7 @@ def _hashes(connection: Connection, collection_id: str, ids: Iterable[str]) -> d
 def _mismatch(found: Collection, wanted: Recipe) -> RecipeMismatch:
     return RecipeMismatch(
         f"Collection {found.name!r} was made with {_in_words(found.recipe)}, not with {_in_words(wanted)}",
-        hint="Use the encoder, span bounds and nugget ratio it was made with, or index into a collection of another name.",
+        hint="Use the encoder, span bounds and nuggets it was made with, or index into a collection of another name.",
         field="collection",
     )
 

@@ -28,8 +28,8 @@ that starts at unit ``b * BLOCK + i`` and has the ``l``-th length of the recipe.
 span: it would cross the end of its part, or its vectors cancel out. Every other code stands for
 ``offset + step * code``. Spans of one length lie beside each other because that is how the scan reads them.
 
-Nuggets are numbered in the order of their units, so those of a part or document are contiguous. The files of nuggets are
-those of collections that keep nuggets; the other ones do not know of them.
+Nuggets are numbered in the order of their units, so those of a part or document are contiguous. Only collections that
+keep nuggets have these files.
 
 Metadata columns are named ``meta:KEY`` and hold the value as canonical JSON, dictionary-encoded; null means absent.
 """

@@ -4,6 +4,7 @@ Each nugget is stored as int8 codes and the scale that gives them length 1, so t
 one dot product. ``layout`` documents the files.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -20,8 +21,10 @@ FILES = (layout.NUGGETS, layout.NUGGET_SCALES, layout.NUGGET_SPANS, layout.NUGGE
 
 @dataclass(frozen=True, slots=True)
 class NuggetRows:
-    """Nuggets to be written, in order. ``spans`` are their tokens' characters in the document; ``units`` rise, and count
-    from the first of the units that are written with them.
+    """Nuggets to be written, in order.
+
+    ``spans`` are their tokens' characters in the document; ``units`` rise, and count from the first of the units that
+    are written with them.
     """
 
     vectors: Float32[np.ndarray, "nuggets dim"]
@@ -32,9 +35,17 @@ class NuggetRows:
         return len(self.units)
 
 
-def no_nuggets(dim: int) -> NuggetRows:
-    """What a text without a token has."""
-    return NuggetRows(np.zeros((0, dim), np.float32), np.zeros((0, 2), np.int64), np.zeros(0, np.int64))
+def concatenated(rows: Sequence[NuggetRows], dim: int) -> NuggetRows:
+    """Nuggets of several texts, whose units count from the same one, one behind the other.
+
+    >>> len(concatenated([], dim=4))
+    0
+    """
+    return NuggetRows(
+        np.concatenate([np.zeros((0, dim), np.float32), *(of_text.vectors for of_text in rows)]),
+        np.concatenate([np.zeros((0, 2), np.int64), *(of_text.spans for of_text in rows)]),
+        np.concatenate([np.zeros(0, np.int64), *(of_text.units for of_text in rows)]),
+    )
 
 
 class NuggetWriter:

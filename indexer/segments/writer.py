@@ -91,7 +91,7 @@ class SegmentWriter:
             start += len(part.text) + 1
 
     def add_vectors(self, vectors: Float32[np.ndarray, "units dim"], rows: NuggetRows | None = None) -> None:
-        """Quantise and append the vectors of the next units, and the nuggets among these, in a collection that has any."""
+        """Quantise and append the vectors of the next units, and the nuggets among them where the recipe has any."""
         if rows is not None:
             self._nuggets.append(rows, first_unit=self._vectors)
         for begin in range(0, len(vectors), _UNITS_AT_ONCE):
