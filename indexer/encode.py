@@ -15,7 +15,8 @@ from indexer.segments.nuggets import NuggetRows, concatenated
 from indexer.segments.writer import PartUnits
 from indexer.windows import plan
 from models.encoders.base import Encoder, tokenize_units
-from models.encoders.nugget import NuggetEncoder, Nuggets
+from models.encoders.nugget import Nuggets
+from models.encoders.nugget_pass import NuggetPass
 from models.ops.pooling import pool
 from models.tokens import UnitTokens, end_to_end, unit_shares
 from models.types import Document, UnitVectors
@@ -53,14 +54,6 @@ class EncodedDocuments:
     documents: list[SplitDocument]
     vectors: UnitVectors
     nuggets: NuggetRows | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NuggetPass:
-    """Which nuggets a forward pass gives beside the token vectors."""
-
-    encoder: NuggetEncoder
-    ratio: float
 
 
 @dataclass(frozen=True, slots=True)

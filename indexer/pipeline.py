@@ -15,7 +15,7 @@ from typing import Literal
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import publish
 from indexer.documents import content_hash
-from indexer.encode import EncodedDocuments, NuggetPass, SplitDocument, encode, split
+from indexer.encode import EncodedDocuments, SplitDocument, encode, split
 from indexer.errors import RecipeMismatch
 from indexer.segments.folders import new_folder, settle
 from indexer.segments.writer import SegmentWriter
@@ -25,6 +25,7 @@ from indexer.types import Collection, Recipe
 from indexer.upkeep import nugget_files, sweep, tidy
 from models.encoders.base import Encoder
 from models.encoders.nugget import NuggetEncoder
+from models.encoders.nugget_pass import NuggetPass
 from models.types import Document
 
 # A batch of documents is looked up, and tokenized, together.
@@ -89,7 +90,7 @@ class IndexJob:
     ) -> None:
         self._store = store
         self._encoder = encoder
-        self._nuggets = nugget_pass(collection.recipe, nuggets)
+        self._nuggets = _nugget_pass(collection.recipe, nuggets)
         self._collection = collection
         self._segment_units = segment_units
         self._merge = merge
@@ -208,7 +209,7 @@ class IndexJob:
         self.report.generation = self._store.catalog.generation(self._collection.name)
 
 
-def nugget_pass(recipe: Recipe, encoder: NuggetEncoder | None) -> NuggetPass | None:
+def _nugget_pass(recipe: Recipe, encoder: NuggetEncoder | None) -> NuggetPass | None:
     """The nuggets that a recipe asks for. Raises ``RecipeMismatch`` where this encoder does not make them."""
     if recipe.nuggets is None:
         return None

@@ -179,7 +179,7 @@ def windows_cover(kept: Sequence[Span], units: int) -> bool:
 
 
 def maxsim(queries: np.ndarray, vectors: np.ndarray) -> tuple[float, list[int]]:
-    """The mean over query vectors of the best cosine with any of the vectors, and which that is; of equals the first."""
+    """The mean over query vectors of the best cosine with any vector, and which that is; of equals the first."""
     total, matches = 0.0, []
     for query in queries.astype(np.float64):
         cosines = [_cosine_of(query, vector.astype(np.float64)) for vector in vectors]
@@ -216,7 +216,9 @@ def document_hits(
     found = []
     for document in documents:
         wanted = has_all(document.metadata, document_filter or {})
-        kept = [vector for part, told in document.parts if wanted and has_all(told, part_filter or {}) for vector in part]
+        kept = [
+            vector for part, told in document.parts if wanted and has_all(told, part_filter or {}) for vector in part
+        ]
         if kept:
             found.append((maxsim(queries, np.stack(kept))[0], document.id))
     found = [hit for hit in found if floor is None or hit[0] >= floor]

@@ -8,6 +8,7 @@ from indexer.errors import RecipeMismatch
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.encoders.nugget import NuggetEncoder
+from models.encoders.nugget_pass import NuggetPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
 
 
@@ -59,13 +60,18 @@ class Encoders:
 
         Raises ``RecipeMismatch`` where its weights have changed since.
         """
-        if recipe.nuggets is None:
-            return None
+        return None if recipe.nuggets is None else self.nugget_pass(recipe).encoder
+
+    def nugget_pass(self, recipe: Recipe) -> NuggetPass:
+        """The encoder of a collection's nuggets, and their ratio; for collections that keep nuggets."""
+        made = recipe.nuggets
+        if made is None:
+            raise AssertionError("a collection without nuggets cannot be asked for them")
         encoder = self.load_nuggets(recipe.encoder)
-        if encoder.fingerprint != recipe.nuggets.fingerprint:
+        if encoder.fingerprint != made.fingerprint:
             raise RecipeMismatch(
-                f"The collection's nuggets are of {recipe.nuggets.fingerprint}; this server has {encoder.fingerprint}.",
+                f"The collection's nuggets are of {made.fingerprint}; this server has {encoder.fingerprint}.",
                 hint="Serve with the nugget weights it was indexed with, or index its documents into a new collection.",
                 field="collection",
             )
-        return encoder
+        return NuggetPass(encoder, made.ratio)

@@ -1,4 +1,4 @@
-"""FAISS's inverted lists with codes of four bits: many directions in little room, of which the nearest are soon found."""
+"""FAISS inverted lists with codes of four bits: many directions in little room, the nearest of them soon found."""
 
 import hashlib
 

@@ -57,5 +57,3 @@ def write_nugget_index(folder: Path, recipe: Recipe, part_units: Int[np.ndarray,
         some = slice(begin, begin + _NUGGETS_AT_ONCE)
         index.add(dequantize(codes[some], scales[some]))
     (folder / layout.NUGGET_INDEX).write_bytes(faiss.serialize_index(index).data)
-
-

@@ -6,6 +6,7 @@ float64, one by one, so that a figure depends on the query's and the document's 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -75,6 +76,35 @@ class NuggetScan:
             best_documents([(nuggets, of[number]) for nuggets, of in zip(allowed, scores, strict=True)], query, wanted)
             for number, query in enumerate(queries)
         ]
+
+
+@dataclass(frozen=True)
+class DocumentCensus:
+    """Every document that has a nugget, with its exact score."""
+
+    scored: Sequence[ScoredDocument]
+    spans: None = None
+
+    @cached_property
+    def documents(self) -> Float[np.ndarray, " documents"]:
+        """The score of every document."""
+        return np.array([document.cosine for document in self.scored], np.float64)
+
+    def document(self, row: int) -> ScoredDocument:
+        """The document in a row of :attr:`documents`."""
+        return self.scored[row]
+
+
+def take_document_census(snapshot: Snapshot, query: QueryVectors, wanted: Filter | None = None) -> DocumentCensus:
+    """Score every live document that passes a filter, for a query of one or more unit-length vectors."""
+    allowed = [allowed_nuggets(view, wanted or Filter()) for view in snapshot.views]
+    return DocumentCensus(
+        [
+            score_document(nuggets, document, query)
+            for nuggets in allowed
+            for document in np.unique(nuggets.documents).tolist()
+        ]
+    )
 
 
 def allowed_nuggets(view: SegmentView, wanted: Filter) -> AllowedNuggets:

@@ -4,7 +4,7 @@ Each nugget is stored as int8 codes and the scale that gives them length 1, so t
 one dot product. ``layout`` documents the files.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -51,7 +51,7 @@ def concatenated(rows: Sequence[NuggetRows], dim: int) -> NuggetRows:
 class NuggetWriter:
     """Appends nuggets to the files of a segment that is being written."""
 
-    def __init__(self, files: dict[str, BinaryIO]) -> None:
+    def __init__(self, files: Mapping[str, BinaryIO]) -> None:
         self._files = files
         self.nuggets = 0
 
