@@ -47,7 +47,7 @@ def encode_nugget_queries(nuggets: NuggetPass, texts: Sequence[str]) -> list[Nug
     >>> hashing = NuggetPass(load_nuggets(HashingEncoder(dim=8, window=3)), 0.5)
     >>> (query,) = encode_nugget_queries(hashing, ["one two three, four"])
     >>> query.vectors.shape, [part.stretch.of("one two three, four") for part in query.parts]
-    ((3, 8), ['one', ' two', ', four'])
+    ((3, 8), ['one', ' two', ' three,'])
     """
     windows = _windows(nuggets, texts)
     every = [window for of_text in windows for window in of_text]

@@ -148,7 +148,7 @@ def _document_maxima(
 
 
 def best_documents(
-    found: Sequence[tuple[AllowedNuggets, Float[np.ndarray, " documents"]]], query: QueryVectors, wanted: Selection
+    found: Sequence[tuple[AllowedNuggets, Float[np.ndarray, " _documents"]]], query: QueryVectors, wanted: Selection
 ) -> list[ScoredDocument]:
     """The wanted documents of a snapshot with exact scores, given about what those of each segment score."""
     floor = _floor([scores for _, scores in found], wanted)
