@@ -74,3 +74,12 @@ def check_ratio(ratio: float) -> None:
             hint="It is the share of tokens that are kept; 0.05 to 0.25 serve well.",
             field="nugget_ratio",
         )
+
+
+def even_windows(ids: Int32[np.ndarray, " tokens"], window: int) -> list[Int32[np.ndarray, " _tokens"]]:
+    """Cut tokens into as few windows as hold them, of equal length or one token less, without overlap.
+
+    >>> [part.tolist() for part in even_windows(np.arange(5, dtype=np.int32), 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    return np.array_split(ids, max(1, -(-len(ids) // window)))

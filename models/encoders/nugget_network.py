@@ -43,6 +43,7 @@ class NuggetNetwork(nn.Module):
         self.scorer = nn.Sequential(nn.Linear(dim, dim), nn.GELU(), nn.Linear(dim, 1))
         self.types = nn.Parameter(torch.zeros(2, dim))
         self.value = nn.Linear(dim, dim, bias=False)
+        self.requires_grad_(True)  # the layers were copied from frozen ones
         with torch.no_grad():
             self.value.weight.copy_(torch.eye(dim))
             generator = torch.Generator().manual_seed(seed)

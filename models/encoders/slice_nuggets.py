@@ -5,16 +5,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, Int32
+from jaxtyping import Int32
 
 from models.artifacts import Artifact
 from models.backbones import Backbone
 from models.encoders.nugget import Nuggets, ReadWindow, check_ratio
-from models.encoders.nugget_network import NuggetNetwork, Selected, Selector
+from models.encoders.nugget_network import NuggetNetwork, Selected
+from models.encoders.selectors import Selectors
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
 from models.layers import inputs_of, layers_of
-from models.ops.nuggets import count, top
 from models.ops.similarity import normalize
 
 LAYER = 3
@@ -35,6 +35,7 @@ class SliceNuggetEncoder:
         found = foundation(self._backbone, self.layer)
         self.network = start_network(self._backbone, self.layer, feedback=_feedback(artifact))
         self.fingerprint = f"nugget.v1-{self._backbone.fingerprint}-{found[:24]}-{self.layer}"
+        self._selectors = Selectors.named(_selector(artifact), self._backbone)
         if artifact:
             _check(artifact, self._backbone, found)
             put_in_place(self.network, artifact)
@@ -51,7 +52,7 @@ class SliceNuggetEncoder:
                 (vectors,) = self.base.forward([batch])
             lengths = [len(window) for window in batch]
             with torch.inference_mode(), self._backbone.precision():
-                selected = self.network(seen[0], self._backbone.begin, lengths, _by_score(ratio))
+                selected = self.network(seen[0], self._backbone.begin, lengths, self._selectors.of(batch, ratio))
             yield list(zip(vectors, unpadded(selected, self._backbone.begin), strict=True))
 
 
@@ -103,15 +104,12 @@ def unpadded(selected: Selected, begin: int) -> list[Nuggets]:
     ]
 
 
-def _by_score(ratio: float) -> Selector:
-    def select(_: int, scores: Float[np.ndarray, " tokens"]) -> Int[np.ndarray, " nuggets"]:
-        return top(scores, count(len(scores), ratio))
-
-    return select
-
-
 def _feedback(artifact: Artifact | None) -> bool:
     return bool(artifact.config.get("feedback", True)) if artifact else True
+
+
+def _selector(artifact: Artifact | None) -> str:
+    return str(artifact.config.get("selector", "learned")) if artifact else "learned"
 
 
 def _check(artifact: Artifact, backbone: Backbone, found: str) -> None:
