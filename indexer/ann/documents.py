@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Nuggets looked up for every query vector, at least, and for every document that is wanted.
 _NUGGETS, _NUGGETS_A_DOCUMENT = 1_000, 50
 # Documents that are scored exactly, at least, and for every one that is wanted.
-_DOCUMENTS, _DOCUMENTS_A_HIT = 200, 4
+_DOCUMENTS, _DOCUMENTS_A_HIT = 500, 20
 # Where no more nuggets than this may be looked at, reading them all takes no longer than choosing among them.
 _FEW_NUGGETS = 50_000
 

@@ -27,7 +27,7 @@ from models.types import Document, Part
 from tests import reference
 from tests.reference import RefNuggets
 
-DIM = 8
+DIM = 32
 RECIPE = Recipe("none", "none", 4).with_nuggets(NuggetRecipe("none", DIM, 0.5))
 _number = count()
 ENGINES = [NuggetScan(), DocumentCandidates()]
@@ -165,7 +165,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> SegmentView:
 
 
 # The approximate way, as far as it goes: no segment is so small that it is scanned.
-FEW = DocumentCandidates(nuggets=200, documents=60, few=0)
+FEW = DocumentCandidates(nuggets=400, documents=60, few=0)
 
 
 def asked(large: SegmentView, count: int) -> list[np.ndarray]:
