@@ -1,7 +1,7 @@
 """``spanseek eval paraphrase-identification``."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.table import Table
@@ -9,6 +9,9 @@ from rich.table import Table
 from app.cli.console import JsonOption, out, print_json
 from app.search.encoders import Encoders
 from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.evaluation.paraphrase_identification import Report
 
 
 def eval_paraphrase_identification(
@@ -34,14 +37,18 @@ def eval_paraphrase_identification(
     encoders = Encoders(settings.encoder_options)
     nuggets = load_nuggets(encoders.load(encoder or settings.encoder), settings.encoder_options)
     report = evaluate_paraphrases(nuggets, encoders.load("untrained"), tasks, ratio)
+    print_report(report, gains=gains, as_json=as_json)
+
+
+def print_report(report: "Report", *, gains: bool, as_json: bool) -> None:
+    """The figures of nuggets beside those of the baselines, and what is gained over these if asked for."""
     found = report.gains() if gains else {}
     if as_json:
         print_json(report.as_json() | ({"gains": found} if gains else {}))
         return
-    table = Table(
-        f"{len(tasks.tasks):,} tasks", "MRR x 100", "vectors a document", *(["gain", "at least"] if gains else [])
-    )
-    table.add_row(f"nuggets, ratio {ratio}", f"{report.nuggets.mrr:.2f}", f"{report.nuggets.vectors:.1f}")
+    tasks = len(report.nuggets.reciprocal)
+    table = Table(f"{tasks:,} tasks", "MRR x 100", "vectors a document", *(["gain", "at least"] if gains else []))
+    table.add_row(f"nuggets, ratio {report.ratio}", f"{report.nuggets.mrr:.2f}", f"{report.nuggets.vectors:.1f}")
     for name, ranking in report.baselines.items():
         bounds = [f"{value:+.2f}" for value in found.get(name, {}).values()]
         table.add_row(f"{name}, untrained", f"{ranking.mrr:.2f}", f"{ranking.vectors:.1f}", *bounds)

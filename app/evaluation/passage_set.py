@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.evaluation.bm25 import Bm25
+from app.evaluation.paraphrase_identification import Task, Tasks, read_tasks
 from app.evaluation.wikipedia import Article
 from models.errors import InvalidInput
 
@@ -23,7 +24,7 @@ _MOST_FOUND = 200
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How many tasks, drawn by which seed, and how many words a passage must have. A longer one is left out, not cut."""
+    """How many tasks, drawn by which seed, and how many words a passage must have; longer ones are left out, not cut."""
 
     tasks: int = 1_024
     seed: int = 13
@@ -83,6 +84,25 @@ def make_passage_set(articles: Iterable[Article], recipe: Recipe) -> PassageSet:
             field="tasks",
         )
     return PassageSet(leads, sections, tasks)
+
+
+def read_passage_tasks(folder: Path, limit: int | None = None) -> Tasks:
+    """Read what :meth:`PassageSet.write` wrote: the first tasks, with the passages alone that these have.
+
+    Raises ``InvalidInput`` for another form.
+    """
+    if not (folder / "task.jsonl").is_file():
+        raise InvalidInput(
+            f"There is no task.jsonl in {folder}.",
+            hint="`spanseek eval build-passages` makes the folder of a Wikipedia extract.",
+            field="data",
+        )
+    whole = read_tasks(folder, "dev")
+    tasks = whole.tasks[:limit]
+    used = sorted({number for task in tasks for number in (task.source, *task.candidates)})
+    at = {number: place for place, number in enumerate(used)}
+    kept = [Task(at[task.source], tuple(at[each] for each in task.candidates), task.answer) for task in tasks]
+    return Tasks([whole.texts[number] for number in used], kept)
 
 
 def _passages(article: Article, recipe: Recipe) -> tuple[str, list[str]]:

@@ -69,9 +69,9 @@ def _sections(title: str, lines: list[str]) -> Iterator[Section]:
     """Sections that have text, the lead first; none where the article begins with a heading."""
     texts = [line for line in lines if line != title]
     found = [Section("")]
-    for line, following in zip(texts, [*texts[1:], ""], strict=True):
+    for number, line in enumerate(texts):
         # The first line is the lead's, however short, and no heading is the last one.
-        if found[0].paragraphs and following and is_heading(line):
+        if 0 < number < len(texts) - 1 and is_heading(line):
             found.append(Section(line.removesuffix(".")))
         else:
             found[-1].paragraphs.append(line)

@@ -1,4 +1,4 @@
-"""One forward pass gives the unit vectors, to the bit those of a pass without nuggets, and the nuggets with their places."""
+"""One forward pass gives unit vectors, to the bit those of a pass without nuggets, and nuggets with their places."""
 
 from collections import Counter
 
