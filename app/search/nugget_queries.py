@@ -68,7 +68,7 @@ def _cut(units: UnitTokens, limit: int) -> Iterator[UnitTokens]:
     """Windows of about equal length: a few words left for the last one would count as much as all the others."""
     even = -(-len(units.tokens) // -(-len(units.tokens) // limit))
     longest_unit = int((units.last - units.first).max())
-    for window in plan(units, min(limit, even + longest_unit), overlap=0):
+    for window in plan(units, min(limit, even + longest_unit - 1), overlap=0):
         read = slice(int(units.first[window.seen.start]), int(units.last[window.seen.end - 1]))
         yield units.cut(slice(window.seen.start, window.seen.end), read)
 
