@@ -278,7 +278,12 @@ def test_thresholds_and_calibrations_are_the_modes_own(tmp_path: Path) -> None:
         assert documents(made, "unheard of") == ()
         assert made.search("unheard of")
         labels = [
-            Label(f"labels[{n}]", f"word{n} and more", f"word{n if n % 2 else n + 50} and {'more' if n % 2 else n}", 5.0 * (n % 2))
+            Label(
+                f"labels[{n}]",
+                f"word{n} and more",
+                f"word{n if n % 2 else n + 50} and {'more' if n % 2 else n}",
+                5.0 * (n % 2),
+            )
             for n in range(24)
         ]
         kept, report = made.thresholds.calibrate("c", CalibrationRequest(labels, "maxsim", activate=True))
