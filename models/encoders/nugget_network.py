@@ -21,12 +21,16 @@ Selector = Callable[[int, Float[np.ndarray, " tokens"]], Int[np.ndarray, " nugge
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The nuggets of a batch, padded: vectors (Z of eq. 4), scores, positions in the padded row, and what is real."""
+    """The nuggets of a batch, padded: vectors (Z of eq. 4), scores, positions in the padded row, and what is real.
+
+    ``all_scores`` are those of every token, chosen or not.
+    """
 
     vectors: Float[Tensor, "windows nuggets dim"]
     scores: Float[Tensor, "windows nuggets"]
     positions: Int[Tensor, "windows nuggets"]
     real: Bool[Tensor, "windows nuggets"]
+    all_scores: Float[Tensor, "windows padded"]
 
 
 class NuggetNetwork(nn.Module):
@@ -58,7 +62,7 @@ class NuggetNetwork(nn.Module):
         hidden = given.hidden + self._types(positions, real, scores) if self.feedback else given.hidden
         last = given.through(list(self.layers), hidden)
         rows = torch.arange(len(last), device=last.device)[:, None]
-        return Selected(self.value(last[rows, positions]), scores[rows, positions], positions, real)
+        return Selected(self.value(last[rows, positions]), scores[rows, positions], positions, real, scores)
 
     def _chosen(
         self, scores: Float[Tensor, "windows padded"], begin: int, lengths: Sequence[int], select: Selector

@@ -24,11 +24,13 @@ from models.training.nugget_config import NuggetConfig
 from models.training.nugget_data import NO_TEXTS, NuggetTexts, draw_likenesses, read_nugget_texts
 from models.training.nugget_objectives import NuggetStep, Window, nugget_losses
 from models.training.nugget_reading import Reader
+from models.training.nugget_start import begin_well
 from models.training.sources import PHRASES, PROSE, read_excluded
 from models.types import JsonValue
 
 DECODER = "decoder"  # the folder beside the weights that holds the decoder, which searching does not need
 _HEADS = 12
+_FIRST_DRAWS = 24  # steps' worth of windows that training begins with
 # What begins with nothing learns this many times faster than the layers, which begin with what they know.
 _FASTER = {"scorer": 5.0, "types": 5.0, "value": 5.0, "decoder.": 5.0}
 
@@ -39,6 +41,9 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
     backbone = frozen(config)
     network = start_network(backbone, config.layer, feedback=config.feedback).to(backbone.device)
     decoder = start_decoder(config, backbone)
+    if config.selector == "learned":
+        begin_well(network, backbone, config.layer, first_windows(backbone, texts, config), config.seed)
+    spread = network.value.weight.detach().clone()
     reader = Reader(backbone, network, Selectors.named(config.selector, backbone), config.layer)
     parameters = dict(network.named_parameters())
     if config.weights.auto_encoding or config.weights.translation:
@@ -46,7 +51,7 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
 
     def losses(step: int) -> Losses:
         rng = np.random.default_rng([config.seed, step])
-        return nugget_losses(reader, decoder, draw_step(backbone, texts, config, step, rng), config, rng)
+        return nugget_losses(reader, decoder, spread, draw_step(backbone, texts, config, step, rng), config, rng)
 
     def save(step: int) -> Artifact:
         facts = _facts(config, backbone, step)
@@ -111,6 +116,13 @@ def draw_step(
     noised = [delete(window, config.delete, rng) for window in noisy]
     ratio = float(rng.uniform(config.lowest_ratio, config.highest_ratio))
     return NuggetStep(sources, targets, noised, ratio)
+
+
+def first_windows(backbone: Backbone, texts: NuggetTexts, config: NuggetConfig) -> list[Window]:
+    """Windows of draws that no step makes, one of every document."""
+    drawn = [each for n in range(_FIRST_DRAWS) for each in draw_likenesses(texts, config.shape, config.seed, -1 - n)]
+    found = backbone.tokenize([each.source for each in drawn])
+    return [tokens.ids[: backbone.window] for tokens in found if len(tokens.ids)]
 
 
 def delete(window: Window, share: float, rng: np.random.Generator) -> Window:

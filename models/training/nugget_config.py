@@ -15,6 +15,7 @@ class NuggetWeights:
 
     contrastive: float = 1.0
     segments: float = 1.0
+    boundaries: float = 0.5
     auto_encoding: float = 0.1
     translation: float = 0.1
 
@@ -42,11 +43,11 @@ class NuggetConfig:
     feedback: bool = True
     lowest_ratio: float = 0.05
     highest_ratio: float = 0.25
-    temperature: float = 0.05
+    temperature: float = 0.03
     noise: float = 0.3
     delete: float = 0.0
-    decoded: int = 4
-    target_tokens: int = 96
+    decoded: int = 2
+    target_tokens: int = 48
     decoder_layers: int = 2
     save_every: int = 50
     shape: NuggetShape = field(default_factory=NuggetShape)

@@ -36,9 +36,14 @@ class NuggetStep:
 
 
 def nugget_losses(
-    reader: Reader, decoder: NuggetDecoder, step: NuggetStep, config: NuggetConfig, rng: np.random.Generator
+    reader: Reader,
+    decoder: NuggetDecoder,
+    spread: Float[Tensor, "dim dim"],
+    step: NuggetStep,
+    config: NuggetConfig,
+    rng: np.random.Generator,
 ) -> Losses:
-    """All losses of one step, weighted, by name."""
+    """All losses of one step, weighted, by name. ``spread`` is the projection that training began with."""
     noise = config.noise if config.selector == "learned" else 0.0
     read = reader.read(step.windows, step.ratio, noise, rng)
     many = len(step.sources)
@@ -46,7 +51,9 @@ def nugget_losses(
     if weights.contrastive:
         losses["contrastive"] = weights.contrastive * contrast(read, many, config.temperature)
     if weights.segments:
-        losses["segments"] = weights.segments * segment_loss(read.vectors, read.real, read.segments)
+        losses["segments"] = weights.segments * segment_loss(read.vectors, read.real, read.segments @ spread.T)
+    if weights.boundaries:
+        losses["boundaries"] = weights.boundaries * read.boundary_loss
     if weights.auto_encoding:
         # Without deletion the documents themselves are what is read.
         rows = range(2 * many, len(step.windows)) if step.noised else range(min(config.decoded, many))

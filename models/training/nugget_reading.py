@@ -14,6 +14,7 @@ from models.encoders.nugget_network import NuggetNetwork, Selected
 from models.encoders.selectors import Selectors
 from models.layers import inputs_of, layers_of
 from models.training.nugget_losses import segment_means
+from models.training.nugget_start import boundaries
 
 Window = Int32[np.ndarray, " _tokens"]
 BATCH_TOKENS = 2_048
@@ -27,11 +28,14 @@ class ReadNuggets:
     scores: Float[Tensor, "windows nuggets"]
     real: Bool[Tensor, "windows nuggets"]
     segments: Float[Tensor, "windows nuggets dim"]
+    boundary_loss: Float[Tensor, ""]
 
     def rows(self, numbers: Sequence[int]) -> "ReadNuggets":
         """Some of the windows, in this order."""
         chosen = torch.tensor(numbers, dtype=torch.long, device=self.real.device)
-        return ReadNuggets(self.vectors[chosen], self.scores[chosen], self.real[chosen], self.segments[chosen])
+        return ReadNuggets(
+            self.vectors[chosen], self.scores[chosen], self.real[chosen], self.segments[chosen], self.boundary_loss
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ class Reader:
             torch.cat([_wide(part.scores[..., None], width)[..., 0] for part in found])[back],
             torch.cat([_wide(part.real[..., None], width)[..., 0] for part in found])[back],
             torch.cat([_wide(part.segments, width) for part in found])[back],
+            torch.stack([part.boundary_loss * len(part.real) for part in found]).sum() / len(windows),
         )
 
     def _read(self, windows: Sequence[Window], ratio: float, noise: float, rng: np.random.Generator) -> ReadNuggets:
@@ -70,7 +75,20 @@ class Reader:
         with self.backbone.precision():
             found: Selected = self.network(seen[0], self.backbone.begin, [len(window) for window in windows], select)
         means = segment_means(states, found.positions, found.real, self.backbone.begin)
-        return ReadNuggets(found.vectors.float(), found.scores.float(), found.real, means)
+        loss = self._boundary_loss(found, states, windows, ratio)
+        return ReadNuggets(found.vectors.float(), found.scores.float(), found.real, means, loss)
+
+    def _boundary_loss(
+        self, found: Selected, states: Float[Tensor, "windows padded dim"], windows: Sequence[Window], ratio: float
+    ) -> Float[Tensor, ""]:
+        """How badly scores tell where the best segments of this ratio end (logistic)."""
+        wanted, scores = [], []
+        for row, window in enumerate(windows):
+            places = slice(self.backbone.begin, self.backbone.begin + len(window))
+            wanted.append(boundaries(states[row, places].cpu().numpy(), (ratio,))[0])
+            scores.append(found.all_scores[row, places].float())
+        labels = torch.from_numpy(np.concatenate(wanted)).to(states.device)
+        return functional.binary_cross_entropy_with_logits(torch.cat(scores), labels)
 
 
 def _wide(rows: Tensor, width: int) -> Tensor:
