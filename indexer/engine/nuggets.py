@@ -16,13 +16,12 @@ from indexer.engine.places import DocumentPlace
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.engine.wanted import Filter, Selection
 from models.ops.maxsim import MaxSim, group_maxima, maxsim
-from models.ops.quantization import dequantize
 from models.types import QueryVectors
 
 # More than rounding in float32 can move a score by.
 _ROUNDING = 1e-5
 # Nuggets whose vectors are spelt out at once, and query vectors that share a pass: both to bound memory.
-_NUGGETS_AT_ONCE = 2_048
+_NUGGETS_AT_ONCE = 1_024
 _VECTORS_AT_ONCE = 64
 
 # The vectors of several queries, each of one or more.
@@ -135,11 +134,14 @@ def _document_maxima(
     """For every document the largest cosine of each query vector with any of its allowed nuggets."""
     stored = allowed.view.segment.nuggets
     maxima = np.full((count, len(vectors)), -np.inf, np.float32)
+    spelt_out = np.empty((_NUGGETS_AT_ONCE, stored.codes.shape[1]), np.float32)
     for begin in range(0, len(allowed.rows), _NUGGETS_AT_ONCE):
         rows, documents = (column[begin : begin + _NUGGETS_AT_ONCE] for column in (allowed.rows, allowed.documents))
         # A run is cut out, not picked one by one: that is what there is as long as nothing is dead or filtered.
         chosen = slice(rows[0], rows[-1] + 1) if rows[-1] - rows[0] == len(rows) - 1 else rows
-        cosines = dequantize(stored.codes[chosen], stored.scales[chosen]) @ vectors.T
+        codes = spelt_out[: len(rows)]
+        codes[:] = stored.codes[chosen]
+        cosines = codes @ vectors.T * stored.scales[chosen, None]
         first, last = int(documents[0]), int(documents[-1]) + 1
         inside = group_maxima(cosines, documents - first, last - first)
         # A document may go on in the next block.

@@ -57,7 +57,7 @@ def documents(workspace: Workspace, text: str = "cancel my subscription", **opti
 
 def test_hits_are_whole_documents_best_first(workspace: Workspace) -> None:
     hits = documents(workspace, DOCUMENTS[1].text)
-    assert [hit.document_id for hit in hits][0] == "call-2"
+    assert hits[0].document_id == "call-2"
     assert {hit.document_id for hit in hits} == {"call-1", "call-2", "call-3"}
     for number, hit in enumerate(hits, 1):
         (source,) = [each for each in DOCUMENTS if each.id == hit.document_id]
