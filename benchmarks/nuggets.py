@@ -32,7 +32,7 @@ from indexer.types import NuggetRecipe, Recipe
 from models.encoders.base import Encoder
 from models.encoders.nugget_pass import NuggetPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
-from models.types import Document
+from models.types import Document, QueryVectors
 
 _NUGGET_FILES = (*FILES, layout.NUGGET_INDEX)
 
@@ -78,7 +78,9 @@ def measure(encoder: Encoder, nuggets: NuggetPass, documents: Sequence[Document]
     )
 
 
-def _timed(engine: NuggetScan | DocumentCandidates, snapshot: Snapshot, asked: list) -> tuple[list[list[str]], float]:
+def _timed(
+    engine: NuggetScan | DocumentCandidates, snapshot: Snapshot, asked: list[QueryVectors]
+) -> tuple[list[list[str]], float]:
     """The ids of the ten best documents of every query, asked one by one, and the median time."""
     engine.search(snapshot, asked[:1], Selection())
     found, times = [], []

@@ -54,7 +54,8 @@ def articles(lines: Iterable[str]) -> Iterator[Article]:
     >>> [(section.heading, section.paragraphs) for article in articles(lines) for section in article.sections]
     [('', ['A drink.']), ('History', ['It is old.', 'Old?'])]
     """
-    title, kept = "", []
+    title = ""
+    kept: list[str] = []
     for line in map(str.strip, lines):
         if begin := _BEGIN.match(line):
             title, kept = html.unescape(begin["title"]), []
