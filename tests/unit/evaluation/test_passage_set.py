@@ -92,7 +92,7 @@ def test_what_is_written_is_read_and_can_be_measured(made: PassageSet, tmp_path:
 
 
 def test_a_folder_without_tasks(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no task.jsonl") as caught:
+    with pytest.raises(InvalidInput, match=r"no task\.jsonl") as caught:
         read_passage_tasks(tmp_path)
     assert "build-passages" in caught.value.hint
 
