@@ -24,6 +24,8 @@ CHECKED = [
     "indexer.engine.census",
     "indexer.engine.lookup",
     "indexer.engine.many",
+    "indexer.engine.nuggets",
+    "indexer.engine.places",
     "indexer.engine.scan",
     "indexer.engine.selection",
     "indexer.engine.snapshot",

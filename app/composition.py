@@ -6,6 +6,7 @@ from app.search.encoders import Encoders
 from app.settings import Settings
 from indexer.catalog.repository import Catalog
 from indexer.engine.base import Engine
+from indexer.engine.nuggets import DocumentEngine
 from indexer.store import Store
 
 if TYPE_CHECKING:
@@ -42,11 +43,20 @@ def make_engine(settings: Settings) -> Engine:
     return CandidateEngine()
 
 
+def make_document_engine(settings: Settings) -> DocumentEngine:
+    """The engine for mode maxsim that goes with the one the settings name."""
+    from indexer.ann.documents import DocumentCandidates
+    from indexer.engine.nuggets import NuggetScan
+
+    return DocumentCandidates() if settings.engine == "auto" else NuggetScan()
+
+
 def make_search(settings: Settings, store: Store) -> "SearchService":
     """The search over a store's collections."""
     from app.search.service import SearchService
 
-    return SearchService(store, Encoders(settings.encoder_options), make_engine(settings))
+    encoders = Encoders(settings.encoder_options)
+    return SearchService(store, encoders, make_engine(settings), make_document_engine(settings))
 
 
 def make_thresholds(settings: Settings, store: Store) -> "ThresholdService":
@@ -55,7 +65,8 @@ def make_thresholds(settings: Settings, store: Store) -> "ThresholdService":
     from app.thresholds.service import ThresholdService
 
     encoders = Encoders(settings.encoder_options)
-    return ThresholdService(store, SearchService(store, encoders, make_engine(settings)), encoders)
+    search = SearchService(store, encoders, make_engine(settings), make_document_engine(settings))
+    return ThresholdService(store, search, encoders)
 
 
 def make_phrases(settings: Settings, store: Store) -> "PhraseService":

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from fastapi import FastAPI
 
-from app.composition import make_engine, open_store
+from app.composition import make_document_engine, make_engine, open_store
 from app.documents.service import DocumentService
 from app.http import (
     calibrations,
@@ -72,13 +72,15 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
 
 
 def _backend(settings: Settings, encoders: Encoders, engine: Engine | None) -> Backend:
-    chosen = engine or make_engine(settings)
+    chosen, documents = engine or make_engine(settings), make_document_engine(settings)
     makers = Makers(
         load_encoder=lambda: encoders.load(settings.encoder),
         open_store=lambda: open_store(settings),
-        make_service=lambda store: SearchService(store, encoders, chosen),
+        make_service=lambda store: SearchService(store, encoders, chosen, documents),
         make_documents=lambda store: DocumentService(store, encoders, segment_units=settings.segment_units),
-        make_thresholds=lambda store: ThresholdService(store, SearchService(store, encoders, chosen), encoders),
+        make_thresholds=lambda store: ThresholdService(
+            store, SearchService(store, encoders, chosen, documents), encoders
+        ),
         make_phrases=lambda store: PhraseService(store, encoders),
         warm_up_engine=lambda: warm_up(chosen),
     )

@@ -22,6 +22,7 @@ class Settings(BaseSettings):
     encoder: str = Field("slice", description="Encoder of new collections: slice, slice128, untrained or hashing.")
     backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
     weights: Path | None = Field(None, description="Folder of trained SLICE weights, instead of those shipped.")
+    nugget_weights: Path | None = Field(None, description="Folder of trained nugget weights, instead of those shipped.")
     device: str = Field("auto", description="Where encoders run, and the engine device: auto, cpu or cuda.")
     engine: Literal["auto", "scan", "device", "materialized"] = Field(
         "auto",
@@ -64,4 +65,4 @@ class Settings(BaseSettings):
     @property
     def encoder_options(self) -> EncoderOptions:
         """What the operator decided about encoders."""
-        return EncoderOptions(self.backbone, self.weights, self.device)
+        return EncoderOptions(self.backbone, self.weights, self.device, self.nugget_weights)

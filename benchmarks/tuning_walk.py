@@ -170,7 +170,7 @@ def _truth(search: SearchService, turns: Sequence[Turn]) -> Truth:
     searches = [SearchRequest(COLLECTION, text=phrase) for phrase in PHRASES.values()]
     encoded = search.encode(prepare_together(search, searches))
     for number, (item, intent) in enumerate(zip(encoded, PHRASES, strict=True)):
-        census = take_census(item.prepared.snapshot, item.query, None)
+        census = take_census(item.prepared.snapshot, item.vector, None)
         ids = [id for spans in census.best for id in _document_ids(spans)]
         raw[number, [columns[id] for id in ids]] = raws(census.documents)
         match[number] = [intent in turn.intents for turn in turns]

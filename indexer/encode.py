@@ -1,4 +1,4 @@
-"""Documents to unit vectors: split, plan windows, one forward pass each, vectors back in order.
+"""Documents to unit vectors and nuggets: split, plan windows, one forward pass each, vectors back in order.
 
 Windows are gathered in pools, so that those of a batch are of one length, and leave a pool in the order in which they
 came. Memory is that of a pool and of one document's tokens.
@@ -9,10 +9,14 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 import numpy as np
+from jaxtyping import Float32, Int32
 
+from indexer.segments.nuggets import NuggetRows, concatenated
 from indexer.segments.writer import PartUnits
 from indexer.windows import plan
 from models.encoders.base import Encoder, tokenize_units
+from models.encoders.nugget import Nuggets
+from models.encoders.nugget_pass import NuggetPass
 from models.ops.pooling import pool
 from models.tokens import UnitTokens, end_to_end, unit_shares
 from models.types import Document, UnitVectors
@@ -42,10 +46,25 @@ class SplitDocument:
 
 @dataclass(frozen=True, slots=True)
 class EncodedDocuments:
-    """Documents, and the vectors of the units that come next: those of these documents, or of one begun before."""
+    """Documents, and the vectors of the units that come next: those of these documents, or of one begun before.
+
+    ``nuggets`` are those of these units; None where none were asked for.
+    """
 
     documents: list[SplitDocument]
     vectors: UnitVectors
+    nuggets: NuggetRows | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The units that are stored from a window, the tokens read in it, and where its part starts in the document."""
+
+    units: UnitTokens
+    part_start: int
+
+    def __len__(self) -> int:
+        return len(self.units)
 
 
 @dataclass(slots=True)
@@ -53,7 +72,7 @@ class _Pool:
     """Documents and windows that wait to be encoded together."""
 
     documents: list[SplitDocument] = field(default_factory=list)
-    windows: list[UnitTokens] = field(default_factory=list)
+    windows: list[_Window] = field(default_factory=list)
     tokens: int = 0
 
 
@@ -64,10 +83,12 @@ def split(encoder: Encoder, documents: Sequence[tuple[Document, str]]) -> Iterat
         yield SplitDocument(document, content_hash, tuple(next(parts) for _ in document.parts))
 
 
-def encode(encoder: Encoder, documents: Iterable[SplitDocument], batch_tokens: int) -> Iterator[EncodedDocuments]:
-    """Unit vectors of documents, in order; one forward pass a window."""
+def encode(
+    encoder: Encoder, documents: Iterable[SplitDocument], batch_tokens: int, nuggets: NuggetPass | None = None
+) -> Iterator[EncodedDocuments]:
+    """Unit vectors of documents, in order, and nuggets if asked for; one forward pass a window, either way."""
     for waiting in _pools(encoder, documents, _BATCHES_A_POOL * batch_tokens):
-        yield EncodedDocuments(waiting.documents, _unit_vectors(encoder, waiting.windows, batch_tokens))
+        yield _encode_pool(encoder, waiting, batch_tokens, nuggets)
 
 
 def _pools(encoder: Encoder, documents: Iterable[SplitDocument], budget: int) -> Iterator[_Pool]:
@@ -75,13 +96,12 @@ def _pools(encoder: Encoder, documents: Iterable[SplitDocument], budget: int) ->
     waiting = _Pool()
     for document in documents:
         waiting.documents.append(document)
-        for part in document.parts:
-            for window in _windows(part, encoder.window):
-                waiting.windows.append(window)
-                waiting.tokens += len(window.tokens)
-                if waiting.tokens >= 2 * budget:
-                    yield waiting
-                    waiting = _Pool()
+        for window in _windows(document, encoder.window):
+            waiting.windows.append(window)
+            waiting.tokens += len(window.units.tokens)
+            if waiting.tokens >= 2 * budget:
+                yield waiting
+                waiting = _Pool()
         # A document without units weighs something too, or millions of them would wait together.
         waiting.tokens += 1
         if waiting.tokens >= budget:
@@ -90,24 +110,64 @@ def _pools(encoder: Encoder, documents: Iterable[SplitDocument], budget: int) ->
     yield waiting
 
 
-def _windows(part: UnitTokens, limit: int) -> Iterator[UnitTokens]:
-    """For every window of a part the units that are stored from it, and the tokens that are read in it."""
-    for window in plan(part, limit):
-        read = slice(int(part.first[window.seen.start]), int(part.last[window.seen.end - 1]))
-        yield part.cut(slice(window.kept.start, window.kept.end), read)
+def _windows(document: SplitDocument, limit: int) -> Iterator[_Window]:
+    """For every window of a document the units that are stored from it, and the tokens that are read in it."""
+    start = 0
+    for part, units in zip(document.document.parts, document.parts, strict=True):
+        for window in plan(units, limit):
+            read = slice(int(units.first[window.seen.start]), int(units.last[window.seen.end - 1]))
+            yield _Window(units.cut(slice(window.kept.start, window.kept.end), read), start)
+        start += len(part.text) + 1
 
 
-def _unit_vectors(encoder: Encoder, windows: Sequence[UnitTokens], batch_tokens: int) -> UnitVectors:
-    lengths = [len(window.tokens) for window in windows]
+def _encode_pool(encoder: Encoder, waiting: _Pool, batch_tokens: int, nuggets: NuggetPass | None) -> EncodedDocuments:
+    windows = waiting.windows
+    lengths = [len(window.units.tokens) for window in windows]
     batches = list(batches_of(sorted(range(len(windows)), key=lengths.__getitem__), lengths, batch_tokens))
-    outputs = encoder.forward([windows[number].tokens.ids for number in batch] for batch in batches)
+    given = ([windows[number].units.tokens.ids for number in batch] for batch in batches)
     bounds = list(accumulate(map(len, windows), initial=0))
     vectors = np.empty((bounds[-1], encoder.dim), np.float32)
-    for batch, tokens in zip(batches, outputs, strict=True):
-        joined = end_to_end([windows[number] for number in batch])
+    chosen: dict[int, NuggetRows] = {}
+    for batch, read in zip(batches, _read(encoder, given, nuggets), strict=True):
+        joined = end_to_end([windows[number].units for number in batch])
         rows = np.concatenate([np.arange(bounds[number], bounds[number + 1]) for number in batch])
-        vectors[rows] = pool(np.concatenate(tokens), *unit_shares(joined, 0, len(joined)))
-    return vectors
+        tokens = np.concatenate([of_window for of_window, _ in read])
+        vectors[rows] = pool(tokens, *unit_shares(joined, 0, len(joined)))
+        for number, (_, found) in zip(batch, read, strict=True):
+            if found is not None and len(windows[number]):
+                chosen[number] = _nugget_rows(windows[number], found, bounds[number])
+    if nuggets is None:
+        return EncodedDocuments(waiting.documents, vectors)
+    ordered = [chosen[number] for number in sorted(chosen)]
+    return EncodedDocuments(waiting.documents, vectors, concatenated(ordered, nuggets.encoder.dim))
+
+
+def _read(
+    encoder: Encoder, batches: Iterable[list[Int32[np.ndarray, " _tokens"]]], nuggets: NuggetPass | None
+) -> Iterator[list[tuple[Float32[np.ndarray, "_tokens dim"], Nuggets | None]]]:
+    """Token vectors of every window of every batch, and its nuggets if asked for."""
+    if nuggets is None:
+        for vectors in encoder.forward(batches):
+            yield [(of_window, None) for of_window in vectors]
+    else:
+        for read in nuggets.encoder.forward(batches, nuggets.ratio):
+            yield list(read)
+
+
+def _nugget_rows(window: _Window, found: Nuggets, first_unit: int) -> NuggetRows:
+    """The nuggets of a window that are stored, with the places of their tokens.
+
+    Windows overlap, so a token is read in several: as with units, what counts is the window in which it is most
+    central. Where that leaves a window nothing, it keeps its best nugget, so that no text goes without.
+    """
+    units = window.units
+    inside = (found.tokens >= units.first[0]) & (found.tokens < units.last[-1])
+    rows = np.flatnonzero(inside) if inside.any() else np.argsort(-found.scores, kind="stable")[:1]
+    tokens = found.tokens[rows]
+    # A token between two units counts as one of the second.
+    owners = np.minimum(np.searchsorted(units.last, tokens, side="right"), len(units) - 1)
+    spans = units.tokens.spans[tokens] + window.part_start
+    return NuggetRows(found.vectors[rows], spans, owners + first_unit)
 
 
 def batches_of(order: Iterable[int], lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:

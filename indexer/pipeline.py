@@ -15,14 +15,17 @@ from typing import Literal
 from indexer.catalog.leases import Lease, lease
 from indexer.documents import content_hash
 from indexer.encode import EncodedDocuments, SplitDocument, encode, split
+from indexer.errors import RecipeMismatch
 from indexer.matching import publish_matched
 from indexer.segments.folders import new_folder, settle
 from indexer.segments.writer import SegmentWriter
 from indexer.sources import BadRecord, Record
 from indexer.store import Store
-from indexer.types import Collection
-from indexer.upkeep import sweep, tidy
+from indexer.types import Collection, Recipe
+from indexer.upkeep import nugget_files, sweep, tidy
 from models.encoders.base import Encoder
+from models.encoders.nugget import NuggetEncoder
+from models.encoders.nugget_pass import NuggetPass
 from models.types import Document
 
 # A batch of documents is looked up, and tokenized, together.
@@ -38,6 +41,7 @@ class IndexReport:
     unchanged: int = 0
     parts: int = 0
     units: int = 0
+    nuggets: int = 0
     skipped: int = 0
     unknown_units: int = 0
     bytes_on_disk: int = 0
@@ -80,11 +84,13 @@ class IndexJob:
         collection: Collection,
         hooks: JobHooks | None = None,
         *,
+        nuggets: NuggetEncoder | None = None,
         segment_units: int = 500_000,
         merge: bool = True,
     ) -> None:
         self._store = store
         self._encoder = encoder
+        self._nuggets = _nugget_pass(collection.recipe, nuggets)
         self._collection = collection
         self._segment_units = segment_units
         self._merge = merge
@@ -102,7 +108,7 @@ class IndexJob:
             self._folder.mkdir(parents=True, exist_ok=True)
             sweep(self._store, held)
             documents = self._split(self._changed(self._read(records)))
-            self._write(encode(self._encoder, documents, self._encoder.batch_tokens), held)
+            self._write(encode(self._encoder, documents, self._encoder.batch_tokens, self._nuggets), held)
             if self._merge:
                 self._tidy(held)
         self._tell()
@@ -178,14 +184,15 @@ class IndexJob:
             self.report.documents += 1
             self.report.parts += len(parts)
             self.report.unknown_units += sum(part.unknown for part in parts)
-        writer.add_vectors(pool.vectors)
+        writer.add_vectors(pool.vectors, pool.nuggets)
         self.report.units += len(pool.vectors)
+        self.report.nuggets += 0 if pool.nuggets is None else len(pool.nuggets)
 
     def _begin(self) -> SegmentWriter:
         return SegmentWriter(new_folder(self._folder), self._collection.recipe)
 
     def _publish(self, writer: SegmentWriter, held: Lease) -> None:
-        info = writer.finish()
+        info = writer.finish(nugget_files(self._collection.recipe))
         info = replace(info, name=settle(writer.folder).name)
         self.report.generation = publish_matched(self._store, held, info, writer.rows)
         self.report.bytes_on_disk += info.bytes
@@ -200,6 +207,20 @@ class IndexJob:
     def _tidy(self, held: Lease) -> None:
         tidy(self._store, held, self._hooks.stop)
         self.report.generation = self._store.catalog.generation(self._collection.name)
+
+
+def _nugget_pass(recipe: Recipe, encoder: NuggetEncoder | None) -> NuggetPass | None:
+    """The nuggets that a recipe asks for. Raises ``RecipeMismatch`` where this encoder does not make them."""
+    if recipe.nuggets is None:
+        return None
+    if encoder is None or encoder.fingerprint != recipe.nuggets.fingerprint:
+        raise RecipeMismatch(
+            f"The collection's nuggets are of {recipe.nuggets.fingerprint}; "
+            f"here is {'no nugget encoder' if encoder is None else encoder.fingerprint}.",
+            hint="Use the nugget weights it was indexed with, or index its documents into a new collection.",
+            field="collection",
+        )
+    return NuggetPass(encoder, recipe.nuggets.ratio)
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:

@@ -1,6 +1,6 @@
 """The nouns of storage: recipe, collection, segment, snapshot rows."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Int
@@ -9,11 +9,29 @@ from models.types import SpanBounds
 
 
 @dataclass(frozen=True, slots=True)
+class NuggetRecipe:
+    """How the nuggets of a collection were made: of every window of n tokens, ceil(n * ratio) vectors are kept.
+
+    >>> NuggetRecipe("nugget.v1-5c2b", 384, 1.5)
+    Traceback (most recent call last):
+    ValueError: a nugget ratio must lie in (0, 1], not 1.5
+    """
+
+    fingerprint: str
+    dim: int
+    ratio: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.ratio <= 1:
+            raise ValueError(f"a nugget ratio must lie in (0, 1], not {self.ratio:g}")
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """How every vector of a collection was made; one collection, one recipe.
 
     ``encoder`` is the name the registry knows, ``fingerprint`` what it resolved to (architecture, weights,
-    splitter), ``representations`` what is stored of a document.
+    splitter), ``representations`` what is stored of a document, ``nuggets`` how its nuggets were made, if it has any.
     """
 
     encoder: str
@@ -21,6 +39,21 @@ class Recipe:
     dim: int
     bounds: SpanBounds = field(default_factory=SpanBounds)
     representations: tuple[str, ...] = ("units",)
+    nuggets: NuggetRecipe | None = None
+
+    def fingerprint_of(self, mode: str) -> str:
+        """Identifies what decides the raws of a mode, but for the bounds of spans.
+
+        >>> Recipe("slice", "f1", 384).with_nuggets(NuggetRecipe("n1", 384, 0.1)).fingerprint_of("maxsim")
+        'n1@0.1'
+        """
+        if mode == "maxsim" and self.nuggets is not None:
+            return f"{self.nuggets.fingerprint}@{self.nuggets.ratio:g}"
+        return self.fingerprint
+
+    def with_nuggets(self, nuggets: NuggetRecipe) -> "Recipe":
+        """The same recipe, with nuggets beside the units."""
+        return replace(self, representations=("units", "nuggets"), nuggets=nuggets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,11 @@ from indexer.errors import PurgeIncomplete, SegmentCorrupt
 from indexer.segments.folders import new_folder, settle
 from indexer.segments.layout import WINDOWS
 from indexer.segments.manifest import damages
-from indexer.segments.merge import Derive, Source, merge
+from indexer.segments.merge import Source, merge
+from indexer.segments.seal import Derive
 from indexer.store import Store
 from indexer.tiers import Choice, due, everything, with_dead
-from indexer.types import LiveSegment
+from indexer.types import LiveSegment, Recipe
 
 # Segments with fewer live units are scanned in no time.
 WORTH_WINDOWS = 100_000
@@ -142,7 +143,8 @@ def _merge_group(store: Store, held: Lease, group: Sequence[LiveSegment]) -> Non
     temporary = new_folder(folder)
     sources = [_source(folder, segment) for segment in group]
     large = collection.units >= store.candidates_from and sum(live.live_units for live in group) >= WORTH_WINDOWS
-    info, rows = merge(temporary, collection.recipe, sources, _more(windows=large))
+    more = [*_more(windows=large), *nugget_files(collection.recipe)]
+    info, rows = merge(temporary, collection.recipe, sources, more)
     info = replace(info, name=settle(temporary).name)
     publish(store.catalog, held, info, rows, retires=names)
 
@@ -154,6 +156,16 @@ def _more(*, windows: bool) -> Sequence[Derive]:
     from indexer.ann.windows import write_windows
 
     return (write_windows,)
+
+
+def nugget_files(recipe: Recipe) -> Sequence[Derive]:
+    """What is written beside the nuggets of a segment that has many of them."""
+    if recipe.nuggets is None:
+        return ()
+    # Imported here because only collections with nuggets need it.
+    from indexer.ann.nuggets import write_nugget_index
+
+    return (write_nugget_index,)
 
 
 def _source(folder: Path, live: LiveSegment) -> Source:

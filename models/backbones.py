@@ -69,6 +69,22 @@ class Backbone:
         pieces = ((start, self._tokenize([text[start:end]])[0]) for start, end in _pieces(text))
         return concatenate([replace(piece, spans=piece.spans + start) for start, piece in pieces])
 
+    @property
+    def word_embeddings(self) -> Float[Tensor, "vocabulary dim"]:
+        """The vectors that token ids begin as."""
+        weight: Tensor = self.model.get_input_embeddings().weight  # type: ignore[operator]
+        return weight
+
+    def ids_of(self, tokens: Sequence[str]) -> Int32[np.ndarray, " found"]:
+        """The ids of those of these tokens that the vocabulary has."""
+        ids = (self._tokenizer.token_to_id(token) for token in tokens)
+        return np.array([found for found in ids if found is not None], np.int32)
+
+    @property
+    def begin(self) -> int:
+        """How many special tokens stand before a window in its row of a batch."""
+        return len(self._prefix)
+
     def pad(
         self, windows: Sequence[Int32[np.ndarray, " _tokens"]]
     ) -> tuple[Int[Tensor, "windows padded"], Bool[Tensor, "windows padded"]]:

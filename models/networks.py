@@ -132,7 +132,8 @@ def _load(folder: Path) -> Network:
     model = AutoModel.from_pretrained(folder, config=config, dtype=torch.float32, use_safetensors=True, **common)
     tokenizer = AutoTokenizer.from_pretrained(folder, **common)
     return Network(
-        model=model,
+        # Of an encoder-decoder the encoder: vectors are what it makes of a text.
+        model=model.get_encoder() if config.is_encoder_decoder else model,
         tokenizer=_plain(tokenizer.backend_tokenizer),
         dim=config.hidden_size,
         positions=getattr(config, "max_position_embeddings", None),

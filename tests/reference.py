@@ -176,3 +176,50 @@ def pooled(units: Sequence[Span], tokens: Sequence[Span], vectors: np.ndarray) -
 def windows_cover(kept: Sequence[Span], units: int) -> bool:
     """Whether every unit is kept by exactly one window, in order."""
     return [unit for window in kept for unit in range(*window)] == list(range(units))
+
+
+def maxsim(queries: np.ndarray, vectors: np.ndarray) -> tuple[float, list[int]]:
+    """The mean over query vectors of the best cosine with any vector, and which that is; of equals the first."""
+    total, matches = 0.0, []
+    for query in queries.astype(np.float64):
+        cosines = [_cosine_of(query, vector.astype(np.float64)) for vector in vectors]
+        best = max(cosines)
+        total += best
+        matches.append(cosines.index(best))
+    return total / len(queries), matches
+
+
+def _cosine_of(one: np.ndarray, other: np.ndarray) -> float:
+    lengths = math.sqrt(float(one @ one)) * math.sqrt(float(other @ other))
+    return float(one @ other) / lengths if lengths > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class RefNuggets:
+    """A live document's stored nuggets, by parts."""
+
+    id: str
+    parts: list[tuple[np.ndarray, Mapping[str, Any]]]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def document_hits(
+    documents: Sequence[RefNuggets],
+    queries: np.ndarray,
+    *,
+    top_k: int = 10,
+    floor: float | None = None,
+    document_filter: Mapping[str, Any] | None = None,
+    part_filter: Mapping[str, Any] | None = None,
+) -> list[tuple[float, str]]:
+    """MaxSim of every document that has a nugget in the parts that pass, best first: cosine falling, document id."""
+    found = []
+    for document in documents:
+        wanted = has_all(document.metadata, document_filter or {})
+        kept = [
+            vector for part, told in document.parts if wanted and has_all(told, part_filter or {}) for vector in part
+        ]
+        if kept:
+            found.append((maxsim(queries, np.stack(kept))[0], document.id))
+    found = [hit for hit in found if floor is None or hit[0] >= floor]
+    return sorted(found, key=lambda hit: (-hit[0], hit[1]))[:top_k]

@@ -15,13 +15,16 @@ from app.thresholds.service import ThresholdService
 from indexer.catalog.repository import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.engine.base import Engine
+from indexer.engine.nuggets import DocumentEngine
 from indexer.engine.scan import ScanEngine
 from indexer.pipeline import IndexJob, IndexReport, JobHooks
 from indexer.sources import Record
 from indexer.store import Store
-from indexer.types import Collection, Recipe
+from indexer.types import Collection, NuggetRecipe, Recipe
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
+from models.encoders.nugget_pass import NuggetPass
+from models.encoders.registry import load_nuggets
 from models.types import Document, Part, SpanBounds
 
 
@@ -37,16 +40,24 @@ class Workspace(AbstractContextManager["Workspace"]):
     """One collection, ``c``, unless another is named."""
 
     def __init__(
-        self, folder: Path, encoder: Encoder | None = None, engine: Engine | None = None, grace_s: float = 0.0
+        self,
+        folder: Path,
+        encoder: Encoder | None = None,
+        engine: Engine | None = None,
+        grace_s: float = 0.0,
+        *,
+        nugget_ratio: float | None = None,
+        documents: DocumentEngine | None = None,
     ) -> None:
         self.encoder = encoder or HashingEncoder()
+        self.nuggets = None if nugget_ratio is None else NuggetPass(load_nuggets(self.encoder), nugget_ratio)
         url = f"sqlite:///{folder / 'catalog.sqlite3'}"
         upgrade(url)
         self.catalog = Catalog(url)
         # A clock that leaps makes every look at the store a fresh one.
         self.store = Store(folder, self.catalog, grace_s=grace_s, clock=count().__next__)
         encoders = Encoders.of({"hashing": self.encoder})
-        self.service = SearchService(self.store, encoders, engine or ScanEngine())
+        self.service = SearchService(self.store, encoders, engine or ScanEngine(), documents)
         self.phrases = PhraseService(self.store, encoders)
         self.thresholds = ThresholdService(self.store, self.service, encoders)
 
@@ -57,6 +68,9 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     def collection(self, name: str = "c", bounds: SpanBounds | None = None) -> Collection:
         recipe = Recipe("hashing", self.encoder.fingerprint, self.encoder.dim, bounds or SpanBounds())
+        if self.nuggets is not None:
+            made = self.nuggets.encoder
+            recipe = recipe.with_nuggets(NuggetRecipe(made.fingerprint, made.dim, self.nuggets.ratio))
         return self.catalog.create_collection(name, recipe)
 
     def job(
@@ -69,7 +83,14 @@ class Workspace(AbstractContextManager["Workspace"]):
         **hooks: Any,
     ) -> IndexJob:
         collection = self.collection(name, bounds)
-        return IndexJob(self.store, encoder or self.encoder, collection, JobHooks(**hooks), segment_units=segment_units)
+        return IndexJob(
+            self.store,
+            encoder or self.encoder,
+            collection,
+            JobHooks(**hooks),
+            nuggets=None if self.nuggets is None else self.nuggets.encoder,
+            segment_units=segment_units,
+        )
 
     def index(self, records: Iterable[Record], **options: Any) -> IndexReport:
         return self.job(**options).run(records)

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from app.cli.console import JsonOption, out, print_json
+from app.cli.eval_paraphrases import eval_paraphrase_identification
+from app.cli.eval_passages import eval_build_passages, eval_passage_reranking
 from app.cli.eval_phrases import eval_phrase_similarity
 from app.cli.eval_spans import eval_convert, eval_span_retrieval
 from app.cli.eval_sts import eval_sts, eval_sts_b_context
@@ -19,6 +21,9 @@ eval_cli.command("sts")(eval_sts)
 eval_cli.command("span-retrieval")(eval_span_retrieval)
 eval_cli.command("convert")(eval_convert)
 eval_cli.command("phrase-similarity")(eval_phrase_similarity)
+eval_cli.command("paraphrase-identification")(eval_paraphrase_identification)
+eval_cli.command("build-passages")(eval_build_passages)
+eval_cli.command("passage-reranking")(eval_passage_reranking)
 
 
 @eval_cli.command("sample")

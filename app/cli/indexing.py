@@ -13,7 +13,8 @@ from app.cli.progress import indexing_progress
 from app.search.encoders import Encoders
 from app.thresholds.start import starting_calibration
 from indexer.errors import CollectionNotFound
-from indexer.types import Recipe
+from indexer.types import NuggetRecipe, Recipe
+from models.encoders.nugget import check_ratio
 from models.types import SpanBounds
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def index(
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     min_span: Annotated[int | None, typer.Option(help="Shortest span of a new collection, in units (1).")] = None,
     max_span: Annotated[int | None, typer.Option(help="Longest span of a new collection, in units (20).")] = None,
+    nugget_ratio: Annotated[
+        float | None, typer.Option(help="Keep nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Index documents into a collection, which is created if need be.
@@ -39,6 +43,8 @@ def index(
     from indexer.pipeline import IndexJob, JobHooks
     from indexer.sources import Source
 
+    if nugget_ratio is not None:
+        check_ratio(nugget_ratio)
     settings = settings_with(device=device)
     records = Source(source)
     with checked_store(settings, create=True) as store:
@@ -51,11 +57,16 @@ def index(
         encoders = Encoders(settings.encoder_options)
         loaded = encoders.load(name)
         recipe = Recipe(name, loaded.fingerprint, loaded.dim, bounds)
+        ratio = nugget_ratio if nugget_ratio is not None else _ratio_of(made)
+        nuggets = None if ratio is None else encoders.load_nuggets(name)
+        if nuggets is not None and ratio is not None:
+            recipe = recipe.with_nuggets(NuggetRecipe(nuggets.fingerprint, nuggets.dim, ratio))
         start = None if made else starting_calibration(encoders, recipe)
         target = store.catalog.create_collection(collection, recipe, start)
         with indexing_progress(records, err) as show, stop_on_interrupt(_STOPPING) as stop:
             hooks = JobHooks(progress=show, bad_record=_report_bad_record, stop=stop.is_set)
-            report = IndexJob(store, loaded, target, hooks, segment_units=settings.segment_units).run(records)
+            job = IndexJob(store, loaded, target, hooks, nuggets=nuggets, segment_units=settings.segment_units)
+            report = job.run(records)
     if as_json:
         print_json(asdict(report))
     else:
@@ -75,6 +86,11 @@ def _recipe_of(store: "Store", collection: str) -> Recipe | None:
         return store.catalog.collection(collection).recipe
     except CollectionNotFound:
         return None
+
+
+def _ratio_of(made: Recipe | None) -> float | None:
+    """The nugget ratio of a collection that is there already."""
+    return made.nuggets.ratio if made and made.nuggets else None
 
 
 def _report_bad_record(record: "BadRecord") -> None:

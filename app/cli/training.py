@@ -1,8 +1,5 @@
 """``spanseek train``: encoders from known data or one's own, and the files they are trained on."""
 
-import hashlib
-import re
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -13,8 +10,9 @@ from rich.table import Table
 
 from app.cli.console import JsonOption, err, out, print_json, settings_with
 from app.cli.default_calibrations import train_calibration, train_no_match
-from app.cli.interrupts import stop_on_interrupt
-from models.errors import InvalidInput
+from app.cli.named_numbers import COUNT, NUMBER, named_numbers
+from app.cli.run_recipe import run_recipe
+from app.cli.train_nugget import train_nugget
 from models.training.builders import PAIRS, TRIPLETS, Kind, build
 from models.training.sources import read_excluded
 
@@ -23,10 +21,9 @@ if TYPE_CHECKING:
     from models.training.data import Shape
 
 train_cli = typer.Typer(help="Train encoders, and make what they are trained on.", no_args_is_help=True)
+train_cli.command("nugget")(train_nugget)
 train_cli.command("calibration")(train_calibration)
 train_cli.command("no-match")(train_no_match)
-
-_NUMBER, _COUNT = re.compile(r"\d+(\.\d+)?"), re.compile(r"\d{1,4}")
 
 
 def _kinds_help(kinds: Mapping[str, Kind]) -> str:
@@ -103,25 +100,12 @@ def train_slice(
 
 def _train(config: "SliceConfig") -> dict[str, Any]:
     """Train, with its progress on standard error; returns what ``--json`` prints."""
-    from app.cli.training_progress import training_progress
-    from models.training import curve
     from models.training import slice as recipe
-    from models.training.loop import LoopHooks
 
-    begun = time.perf_counter()
     material = recipe.read_material(config)
-    with (
-        stop_on_interrupt("Stopping: saving a checkpoint after this step. Press Ctrl-C again to drop it.") as stop,
-        training_progress(config.schedule.steps, config.save_every, err) as show,
-    ):
-        artifact = recipe.train_slice(config, material, LoopHooks(show, stop.is_set))
-    return {
-        "steps": artifact.config["steps"],
-        "seconds": round(time.perf_counter() - begun, 1),
-        "losses": {name: values[-1] for name, values in curve.read_losses(config.checkpoints).items()},
-        "weights_sha256": hashlib.sha256((config.out / "weights.safetensors").read_bytes()).hexdigest(),
-        "folder": str(config.out),
-    }
+    return run_recipe(
+        lambda hooks: recipe.train_slice(config, material, hooks), config.schedule.steps, config.save_every, config
+    )
 
 
 def _weights(pairs: Iterable[str]) -> "Weights":
@@ -129,7 +113,7 @@ def _weights(pairs: Iterable[str]) -> "Weights":
     from models.training.config import Weights
 
     known = [field.name for field in fields(Weights)]
-    found = _numbers(pairs, known, _NUMBER, "weight of a loss", "weight", "graded=0.5")
+    found = named_numbers(pairs, known, NUMBER, "weight of a loss", "weight", "graded=0.5")
     return replace(Weights(), **found)
 
 
@@ -138,25 +122,8 @@ def _shape(pairs: Iterable[str]) -> "Shape":
     from models.training.data import Shape
 
     known = [field.name for field in fields(Shape)]
-    found = _numbers(pairs, known, _COUNT, "number of texts", "draw", "short=16")
+    found = named_numbers(pairs, known, COUNT, "number of texts", "draw", "short=16")
     return replace(Shape(), **{name: int(value) for name, value in found.items()})
-
-
-def _numbers(
-    pairs: Iterable[str], known: Sequence[str], form: re.Pattern[str], what: str, field: str, example: str
-) -> dict[str, float]:
-    """``NAME=NUMBER`` taken apart. Raises ``InvalidInput`` for another name or form."""
-    found: dict[str, float] = {}
-    for pair in pairs:
-        name, _, value = pair.partition("=")
-        if name not in known or not form.fullmatch(value):
-            raise InvalidInput(
-                f"{pair!r} is no {what}.",
-                hint=f"Write NAME=NUMBER, as in {example}. Names are: {', '.join(known)}.",
-                field=field,
-            )
-        found[name] = float(value)
-    return found
 
 
 @train_cli.command("build-triplets")

@@ -42,7 +42,15 @@ class DocumentService:
         encoder = self._encoders.matching(target.recipe)
         found: dict[str, Outcome] = {}
         hooks = JobHooks(settled=lambda outcome: found.update({outcome.document_id: outcome}))
-        job = IndexJob(self._store, encoder, target, hooks, segment_units=self._segment_units, merge=False)
+        job = IndexJob(
+            self._store,
+            encoder,
+            target,
+            hooks,
+            nuggets=self._encoders.nuggets_of(target.recipe),
+            segment_units=self._segment_units,
+            merge=False,
+        )
         report = job.run({document.id: document for document in documents}.values())
         return Written(report.generation, found)
 

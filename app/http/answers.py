@@ -39,8 +39,33 @@ class ExplanationBody(BaseModel):
     units: list[UnitBody]
 
 
+class TextSpanBody(BaseModel):
+    """Where something stands in a text, and what it says."""
+
+    start: int
+    end: int
+    text: str
+
+
+class PairBody(BaseModel):
+    """A vector of the query, and the document's nugget that answers it best."""
+
+    query: TextSpanBody | None = Field(description="The part of the query that its vector stands for; null for none.")
+    nugget: TextSpanBody = Field(description="The nugget's token.")
+    stretch: TextSpanBody = Field(description="What the nugget stands for: from the nugget before it to its own end.")
+    cosine: float
+    contribution: float = Field(description="The cosine over the number of the query's vectors.")
+
+
+class PairedExplanationBody(BaseModel):
+    """The mean cosine of the pairs, and the pairs, whose contributions add up to it."""
+
+    cosine: float
+    pairs: list[PairBody]
+
+
 class HitBody(BaseModel):
-    """A span found. `text` is what stands in the document between `start` and `end`."""
+    """A span found or, in mode maxsim, a whole document. `text` is what stands in it between `start` and `end`."""
 
     document_id: str
     start: int = Field(description="Where the span starts in the document, in `offset_unit`s.")
@@ -53,7 +78,9 @@ class HitBody(BaseModel):
     metadata: dict[str, Any] = Field(description="The document's metadata.")
     part_metadata: dict[str, Any] | None = Field(None, description="The part's metadata; absent if empty.")
     context: ContextBody | None = Field(None, description="Absent unless asked for.")
-    explanation: ExplanationBody | None = Field(None, description="Absent unless asked for.")
+    explanation: ExplanationBody | PairedExplanationBody | None = Field(
+        None, description="Absent unless asked for; pairs in mode maxsim."
+    )
 
 
 class ThresholdBody(BaseModel):

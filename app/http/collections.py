@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from app.http.dependencies import CallerDependency
 from app.http.openapi import problems
 from app.http.schemas import CollectionName
-from indexer.types import Collection
+from indexer.types import Collection, NuggetRecipe
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 
@@ -20,6 +20,19 @@ class SpanUnits(BaseModel):
     longest: int
 
 
+class Nuggets(BaseModel):
+    """How the nuggets of a collection were made."""
+
+    ratio: float = Field(description="Of n tokens of a window, ceil(n * ratio) are kept.")
+    fingerprint: str = Field(description="Architecture and weights of the nuggets' encoder.")
+    dim: int = Field(description="How many numbers a query vector of mode maxsim must have.")
+
+    @classmethod
+    def of(cls, made: NuggetRecipe | None) -> "Nuggets | None":
+        """A recipe as it is shown."""
+        return None if made is None else cls(ratio=made.ratio, fingerprint=made.fingerprint, dim=made.dim)
+
+
 class CollectionBody(BaseModel):
     """A named set of documents, indexed with one encoder."""
 
@@ -29,6 +42,7 @@ class CollectionBody(BaseModel):
     dim: int = Field(description="How many numbers a query vector must have.")
     span_units: SpanUnits
     representations: list[str] = Field(description="What is stored of every document.")
+    nuggets: Nuggets | None = Field(description="Null where the collection keeps none, and mode maxsim is unavailable.")
     generation: int = Field(description="Grows with every change.")
     documents: int
     units: int = Field(description="Units stored, those of deleted documents included.")
@@ -46,6 +60,7 @@ class CollectionBody(BaseModel):
             dim=recipe.dim,
             span_units=SpanUnits(shortest=recipe.bounds.shortest, longest=recipe.bounds.longest),
             representations=list(recipe.representations),
+            nuggets=Nuggets.of(recipe.nuggets),
             generation=collection.generation,
             documents=collection.documents,
             units=collection.units,

@@ -12,6 +12,8 @@ from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
 
 MAX_TEXT = 10_000
+# A query may be a whole document in mode maxsim; in the others a window of the encoder is the limit.
+MAX_QUERY = 100_000
 MAX_DIM = 8192
 MAX_NAME = 200
 
@@ -47,6 +49,12 @@ DocumentId = Annotated[str, Field(min_length=1, max_length=MAX_ID_LENGTH), After
 QueryText = Annotated[
     str,
     Field(min_length=1, max_length=MAX_TEXT),
+    AfterValidator(_carriable),
+    AfterValidator(_not_blank),
+]
+LongQueryText = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_QUERY),
     AfterValidator(_carriable),
     AfterValidator(_not_blank),
 ]
@@ -94,19 +102,26 @@ class SearchBody(Body):
     )
 
     collection: CollectionName = Field(description="The collection to search.")
-    text: QueryText | None = Field(
-        None, description="The origin phrase. Give this or `vector`; it must fit into one window of the encoder."
+    text: LongQueryText | None = Field(
+        None,
+        description="The origin phrase. Give this or `vector`; it must fit into one window of the encoder. In mode "
+        "maxsim it may be a whole document.",
     )
     vector: list[FiniteFloat] | None = Field(
         None,
         min_length=1,
         max_length=MAX_DIM,
-        description="A query vector of the collection's dimension, of any length but zero, instead of `text`.",
+        description="A query vector of the collection's dimension, of any length but zero, instead of `text`; in mode "
+        "maxsim of the dimension of its nuggets.",
     )
-    mode: Mode = Field("best_span", description="How to search.")
+    mode: Mode = Field(
+        "best_span", description="How to search: `best_span` finds spans, `maxsim` documents by their nuggets."
+    )
     top_k: int = Field(10, ge=1, le=MAX_TOP_K, description="At most so many hits.")
-    group_by: Grouping = Field(
-        "span", description="Keep all spans that do not overlap, or the best of each part or document."
+    group_by: Grouping | None = Field(
+        None,
+        description="Keep all spans that do not overlap, or the best of each part or document; `span` is usual, and "
+        "`document` all there is in mode maxsim.",
     )
     threshold: FiniteFloat | None = Field(
         None, ge=0, le=1, description="No hit lies under this; without it, under the collection's threshold."
@@ -119,7 +134,9 @@ class SearchBody(Body):
         "UTF-8 bytes (Go, Rust).",
     )
     context: int = Field(0, ge=0, le=MAX_CONTEXT, description="So many characters around each hit, within its part.")
-    explain: bool = Field(False, description="Say what each unit of a hit adds to its cosine.")
+    explain: bool = Field(
+        False, description="Say what each unit of a hit, or each pair of nuggets, adds to its cosine."
+    )
 
     def request(self) -> SearchRequest:
         """The body as the search understands it."""

@@ -7,9 +7,8 @@ from typing import TypeVar
 
 from app.search.errors import DeadlineExceeded
 from app.search.lanes import Lane
-from app.search.service import Encoded, Prepared, SearchService
+from app.search.service import Encoded, Found, Prepared, SearchService
 from app.search.types import SearchAnswer, SearchRequest
-from indexer.engine.base import ScoredSpan
 from models.errors import SpanseekError
 
 Item = TypeVar("Item")
@@ -22,7 +21,7 @@ class ConcurrentSearch:
     def __init__(self, service: SearchService, *, queue_limit: int = 256) -> None:
         self._service = service
         self._encode: Lane[Prepared, Encoded] = Lane("encode", service.encode, limit=queue_limit)
-        self._scan: Lane[Encoded, list[ScoredSpan]] = Lane("scan", service.scan, limit=queue_limit)
+        self._scan: Lane[Encoded, Found] = Lane("scan", service.scan, limit=queue_limit)
 
     def close(self) -> None:
         """Finish what is queued, then stop."""
@@ -72,8 +71,8 @@ class ConcurrentSearch:
     async def _answer(self, request: SearchRequest) -> SearchAnswer:
         prepared = await asyncio.to_thread(self._service.prepare, request)
         encoded = await _through(self._encode, prepared)
-        spans = await _through(self._scan, encoded)
-        return await asyncio.to_thread(self._service.finish, encoded, spans)
+        found = await _through(self._scan, encoded)
+        return await asyncio.to_thread(self._service.finish, encoded, found)
 
 
 async def _through(lane: Lane[Item, Result], item: Item) -> Result:

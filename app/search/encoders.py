@@ -8,7 +8,9 @@ from indexer.errors import RecipeMismatch
 from indexer.types import Recipe
 from models.calibrations import DefaultCalibration, read_default
 from models.encoders.base import Encoder
-from models.encoders.registry import EncoderOptions, load_encoder, weights_folder
+from models.encoders.nugget import NuggetEncoder
+from models.encoders.nugget_pass import NuggetPass
+from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets, weights_folder
 
 
 class Encoders:
@@ -18,6 +20,7 @@ class Encoders:
         self._options = options
         self._loaded: dict[str, Encoder] = {}
         self._defaults: dict[str, DefaultCalibration | None] = {}
+        self._nuggets: dict[str, NuggetEncoder] = {}
         self._lock = Lock()
 
     @classmethod
@@ -56,3 +59,32 @@ class Encoders:
                 field="collection",
             )
         return encoder
+
+    def load_nuggets(self, name: str) -> NuggetEncoder:
+        """The nuggets that go with the encoder of this name."""
+        base = self.load(name)
+        with self._lock:
+            if name not in self._nuggets:
+                self._nuggets[name] = load_nuggets(base, self._options)
+            return self._nuggets[name]
+
+    def nuggets_of(self, recipe: Recipe) -> NuggetEncoder | None:
+        """The encoder of a collection's nuggets, None where it keeps none.
+
+        Raises ``RecipeMismatch`` where its weights have changed since.
+        """
+        return None if recipe.nuggets is None else self.nugget_pass(recipe).encoder
+
+    def nugget_pass(self, recipe: Recipe) -> NuggetPass:
+        """The encoder of a collection's nuggets, and their ratio; for collections that keep nuggets."""
+        made = recipe.nuggets
+        if made is None:
+            raise AssertionError("a collection without nuggets cannot be asked for them")
+        encoder = self.load_nuggets(recipe.encoder)
+        if encoder.fingerprint != made.fingerprint:
+            raise RecipeMismatch(
+                f"The collection's nuggets are of {made.fingerprint}; this server has {encoder.fingerprint}.",
+                hint="Serve with the nugget weights it was indexed with, or index its documents into a new collection.",
+                field="collection",
+            )
+        return NuggetPass(encoder, made.ratio)

@@ -10,24 +10,29 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Float32
 
 from app.search.cut import check_threshold, cosine_floor, used_threshold
+from app.search.documents import DocumentSearch
 from app.search.encoders import Encoders
-from app.search.hits import present
-from app.search.modes import check_mode
+from app.search.modes import Mode, check_mode
+from app.search.nugget_queries import NuggetQuery
+from app.search.spans import SpanSearch
 from app.search.types import SearchAnswer, SearchRequest, UsedThreshold
+from indexer.ann.documents import DocumentCandidates
 from indexer.engine.base import Engine, ScoredSpan
+from indexer.engine.nuggets import DocumentEngine, ScoredDocument
 from indexer.engine.snapshot import Snapshot
 from indexer.engine.wanted import Selection
 from indexer.store import Store
 from indexer.tuning import Tuning
-from indexer.types import Recipe
-from models.encoders.base import check_query, encode_queries
 from models.errors import InvalidInput
-from models.ops.similarity import normalize
+
+# What an engine finds for one query, best first.
+Found: TypeAlias = list[ScoredSpan] | list[ScoredDocument]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +49,31 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A prepared request with its query vector, of unit length."""
+    """A prepared request with its query made vectors of length 1: one, or the nuggets of mode maxsim."""
 
     prepared: Prepared
-    query: Float32[np.ndarray, " dim"]
+    query: Float32[np.ndarray, " dim"] | NuggetQuery
+
+    @property
+    def vector(self) -> Float32[np.ndarray, " dim"]:
+        """The one vector of mode best_span. Raises ``InvalidInput`` in a mode whose queries have many."""
+        if isinstance(self.query, NuggetQuery):
+            raise InvalidInput("This can be done in mode best_span only.", field="mode")
+        return self.query
 
 
 class SearchService:
     """Answers searches over the collections of one store."""
 
-    def __init__(self, store: Store, encoders: Encoders, engine: Engine) -> None:
+    def __init__(
+        self, store: Store, encoders: Encoders, engine: Engine, documents: DocumentEngine | None = None
+    ) -> None:
         self._store = store
-        self._encoders = encoders
-        self._engine = engine
+        # What differs from mode to mode; the steps, and all else, do not.
+        self._modes: dict[Mode, Any] = {
+            "best_span": SpanSearch(encoders, engine),
+            "maxsim": DocumentSearch(encoders, documents or DocumentCandidates()),
+        }
 
     def search(self, *requests: SearchRequest) -> list[SearchAnswer]:
         """Answer requests one after the other's preparation, together where that is cheaper.
@@ -64,60 +81,57 @@ class SearchService:
         Raises the first request's error that there is; nothing is answered then.
         """
         encoded = self.encode([self.prepare(request) for request in requests])
-        return [self.finish(item, spans) for item, spans in zip(encoded, self.scan(encoded), strict=True)]
+        return [self.finish(item, found) for item, found in zip(encoded, self.scan(encoded), strict=True)]
 
     def prepare(self, request: SearchRequest) -> Prepared:
         """Open the collection's present snapshot and refuse what could not be answered from it."""
         started = time.perf_counter()
         snapshot = self._store.snapshot(request.collection)
-        check_mode(request.collection, request.mode)
+        check_mode(request.collection, request.mode, snapshot.recipe)
         if (request.text is None) == (request.vector is None):
             raise InvalidInput("Give either text or vector.", field="text")
         _refuse_surrogates(request)
         check_threshold(request.threshold)
-        if request.text is not None:
-            check_query(self._encoders.matching(snapshot.recipe), request.text)
-        else:
-            _query_vector(request, snapshot.recipe)
+        mode = self._modes[request.mode]
+        mode.check(request, snapshot.recipe)
         tuning = self._store.tunings.present(request.collection, request.mode)
         used = used_threshold(request, tuning)
         floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
-        wanted = Selection(request.top_k, floor, request.group_by, request.filter)
-        return Prepared(request, snapshot, tuning, used, wanted, started)
+        return Prepared(request, snapshot, tuning, used, mode.wanted(request, floor), started)
 
     def encode(self, prepared: Sequence[Prepared]) -> list[Encoded]:
-        """Query vectors; all texts that one encoder reads share a forward pass."""
-        queries: dict[int, Float32[np.ndarray, " dim"]] = {}
-        by_encoder: dict[str, list[int]] = defaultdict(list)
+        """Queries made vectors; all texts that one encoder reads share a forward pass."""
+        queries: dict[int, Any] = {}
+        alike: dict[tuple[Any, ...], list[int]] = defaultdict(list)
         for number, item in enumerate(prepared):
-            if item.request.text is None:
-                queries[number] = _query_vector(item.request, item.snapshot.recipe)
-            else:
-                by_encoder[item.snapshot.recipe.fingerprint].append(number)
-        for numbers in by_encoder.values():
-            encoder = self._encoders.matching(prepared[numbers[0]].snapshot.recipe)
-            vectors = encode_queries(encoder, [prepared[number].request.text or "" for number in numbers])
-            queries |= dict(zip(numbers, vectors, strict=True))
+            recipe = item.snapshot.recipe
+            alike[item.request.mode, recipe.fingerprint, recipe.nuggets].append(number)
+        for (mode, *_), numbers in alike.items():
+            requests = [prepared[number].request for number in numbers]
+            found = self._modes[mode].encode(requests, prepared[numbers[0]].snapshot.recipe)
+            queries |= dict(zip(numbers, found, strict=True))
         return [Encoded(item, queries[number]) for number, item in enumerate(prepared)]
 
-    def scan(self, encoded: Sequence[Encoded]) -> list[list[ScoredSpan]]:
-        """Scored spans; requests that want the same of the same snapshot share a pass over memory."""
-        found: dict[int, list[ScoredSpan]] = {}
-        alike: dict[tuple[int, str], list[int]] = defaultdict(list)
+    def scan(self, encoded: Sequence[Encoded]) -> list[Found]:
+        """What is found; requests that want the same of the same snapshot share a pass over memory."""
+        found: dict[int, Found] = {}
+        alike: dict[tuple[Mode, int, str], list[int]] = defaultdict(list)
         for number, item in enumerate(encoded):
-            alike[id(item.prepared.snapshot), repr(item.prepared.wanted)].append(number)
-        for numbers in alike.values():
+            prepared = item.prepared
+            alike[prepared.request.mode, id(prepared.snapshot), repr(prepared.wanted)].append(number)
+        for (mode, *_), numbers in alike.items():
             first = encoded[numbers[0]].prepared
-            queries = np.stack([encoded[number].query for number in numbers])
-            found |= dict(zip(numbers, self._engine.search(first.snapshot, queries, first.wanted), strict=True))
+            queries = [encoded[number].query for number in numbers]
+            found |= dict(zip(numbers, self._modes[mode].find(first.snapshot, queries, first.wanted), strict=True))
         return [found[number] for number in range(len(encoded))]
 
-    def finish(self, encoded: Encoded, spans: list[ScoredSpan]) -> SearchAnswer:
+    def finish(self, encoded: Encoded, found: Found) -> SearchAnswer:
         """Fetch texts and metadata."""
         prepared = encoded.prepared
-        found = present(prepared.request, encoded.query, spans, prepared.tuning)
+        mode = self._modes[prepared.request.mode]
+        presented = mode.present(prepared.request, encoded.query, found, prepared.tuning)
         used = prepared.threshold
-        hits = tuple(hit for hit in found if used.value is None or getattr(hit, used.on) >= used.value)
+        hits = tuple(hit for hit in presented if used.value is None or getattr(hit, used.on) >= used.value)
         took_ms = round((time.perf_counter() - prepared.started) * 1000, 3)
         return SearchAnswer(hits, prepared.snapshot.generation, used, took_ms)
 
@@ -130,19 +144,3 @@ def _refuse_surrogates(request: SearchRequest) -> None:
             value.encode()
         except UnicodeEncodeError as error:
             raise InvalidInput(f"The {field} holds a lone surrogate.", hint="Send UTF-8.", field=field) from error
-
-
-def _query_vector(request: SearchRequest, recipe: Recipe) -> Float32[np.ndarray, " dim"]:
-    vector = np.array(request.vector, np.float64)
-    if vector.shape != (recipe.dim,):
-        raise InvalidInput(
-            f"The vector has {vector.size} numbers; the collection's vectors have {recipe.dim}.",
-            field="vector",
-        )
-    if not np.isfinite(vector).all():
-        raise InvalidInput("The vector holds a number that is not finite.", field="vector")
-    largest = np.abs(vector).max()
-    if largest == 0:
-        raise InvalidInput("The vector is zero and has no direction.", field="vector")
-    # Scaled first, so that the squares of very large or small numbers neither overflow nor vanish.
-    return normalize(vector / largest).astype(np.float32)

@@ -20,7 +20,8 @@ MAX_CONTEXT = 1000
 class SearchRequest:
     """One query: a text or a vector, and which hits are wanted of it.
 
-    Without a threshold the collection's applies, on its own scale; 0 asks for everything.
+    Without a threshold the collection's applies, on its own scale; 0 asks for everything. Hits are grouped as is usual
+    for the mode unless ``group_by`` says how.
     """
 
     collection: str
@@ -28,7 +29,7 @@ class SearchRequest:
     vector: tuple[float, ...] | None = None
     mode: Mode = "best_span"
     top_k: int = 10
-    group_by: Grouping = "span"
+    group_by: Grouping | None = None
     threshold: float | None = None
     threshold_on: ThresholdOn = "score"
     filter: Filter = field(default_factory=Filter)
@@ -65,8 +66,41 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
+class TextSpan:
+    """Where something stands in a text, and what it says."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetPair:
+    """A vector of the query, and the document's nugget that answers it best.
+
+    ``query`` and ``stretch`` are the texts that the two stand for, each from the nugget before it to its own end;
+    ``nugget`` is the document's token itself. A query that was given as a vector has no text. ``contribution`` is what
+    the pair adds to the document's cosine.
+    """
+
+    query: TextSpan | None
+    nugget: TextSpan
+    stretch: TextSpan
+    cosine: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairedExplanation:
+    """The mean cosine of the pairs, and the pairs, whose contributions add up to it."""
+
+    cosine: float
+    pairs: tuple[NuggetPair, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
-    """A span found: where it stands, what it says, and how similar it is to the query."""
+    """What was found, a span or, in mode maxsim, a document: where it stands, what it says, how similar it is."""
 
     document_id: str
     start: int
@@ -79,7 +113,7 @@ class Hit:
     metadata: Mapping[str, JsonValue]
     part_metadata: Mapping[str, JsonValue] | None = None
     context: Context | None = None
-    explanation: Explanation | None = None
+    explanation: Explanation | PairedExplanation | None = None
 
 
 @dataclass(frozen=True, slots=True)

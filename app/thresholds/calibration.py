@@ -87,7 +87,7 @@ def learn(
     knots = tuple((float(x), float(y)) for x, y in found.knots)
     return (
         CalibrationDraft(
-            mode, recipe.fingerprint, recipe.bounds, knots, found.method, len(labels), note, report.summary
+            mode, recipe.fingerprint_of(mode), recipe.bounds, knots, found.method, len(labels), note, report.summary
         ),
         report,
     )

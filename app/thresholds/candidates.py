@@ -185,7 +185,7 @@ class _Pool:
     def _pairs(self) -> _Pairs:
         prepared, floor, on = self.encoded.prepared, self.request.floor, self.request.threshold_on
         lowest = None if floor is None else cosine_floor(floor, on, prepared.tuning)
-        census = take_census(prepared.snapshot, self.encoded.query, lowest, self.request.filter)
+        census = take_census(prepared.snapshot, self.encoded.vector, lowest, self.request.filter)
         if census.spans is None or floor is None:
             return _Pairs(raws(census.documents), census.document)
         raw = raws(census.spans)

@@ -5,12 +5,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float, Float32
 
+from app.search.nugget_queries import encode_nugget_queries
 from app.thresholds.labels import Label, StoredSpan, refused
 from indexer.engine.lookup import Located, NamedSpan, find_documents, named_cosines
 from indexer.engine.snapshot import Snapshot
 from models.encoders.base import Encoder, check_query, encode_queries
+from models.encoders.nugget_pass import NuggetPass
 from models.errors import InvalidInput
+from models.ops.maxsim import maxsim
 from models.ops.similarity import raws
+from models.types import QueryVectors
 
 # Texts that share a forward pass.
 _BATCH = 32
@@ -30,6 +34,31 @@ def label_raws(labels: Sequence[Label], snapshot: Snapshot, encoder: Encoder) ->
     stored = _located(labels, snapshot)
     cosines[[span.query for span in stored]] = named_cosines(stored, queries)
     return raws(cosines)
+
+
+def document_label_raws(labels: Sequence[Label], nuggets: NuggetPass) -> Float[np.ndarray, " labels"]:
+    """The raw of every label in mode maxsim: of its text by itself, as of a document.
+
+    Raises ``LabelsRefused`` for texts without words, and for spans, which are no documents.
+    """
+    texts: dict[str, str] = {}
+    for label in labels:
+        if isinstance(label.target, StoredSpan):
+            raise refused(label.where, "mode maxsim compares documents, not spans; give a text")
+        texts.setdefault(label.phrase, label.where)
+        texts.setdefault(label.target, label.where)
+    vectors = {text: _nuggets(text, where, nuggets) for text, where in texts.items()}
+    scores = [maxsim(vectors[label.phrase], vectors[str(label.target)]).score for label in labels]
+    return raws(np.array(scores))
+
+
+def _nuggets(text: str, where: str, nuggets: NuggetPass) -> QueryVectors:
+    try:
+        text.encode()
+        (found,) = encode_nugget_queries(nuggets, [text])
+    except (InvalidInput, UnicodeEncodeError) as error:
+        raise refused(where, f"{text[:80]!r} cannot be encoded ({str(error).rstrip('.')})") from error
+    return found.vectors
 
 
 def _vectors(labels: Sequence[Label], encoder: Encoder) -> dict[str, Float32[np.ndarray, " dim"]]:

@@ -10,10 +10,13 @@ from jaxtyping import Float, Int
 
 from app.search.cut import check_threshold, cosine_floor
 from app.search.modes import Mode
+from app.search.nugget_queries import NuggetQuery
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.types import SearchRequest, UsedThreshold
 from app.thresholds.together import prepare_together
+from indexer.engine.base import ScoredSpan
 from indexer.engine.census import Census, take_census
+from indexer.engine.nuggets import DocumentCensus, take_document_census
 from indexer.engine.wanted import Filter
 from indexer.phrases import Phrase
 from indexer.tuning import ThresholdOn, Tuning
@@ -49,7 +52,7 @@ class PreviewRequest:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The best span of a document near the threshold."""
+    """The best span of a document near the threshold; the document itself in mode maxsim."""
 
     document_id: str
     start: int
@@ -222,7 +225,7 @@ def _of_phrase(encoded: Encoded, saved: str | None, request: PreviewRequest) -> 
     tuning, used = encoded.prepared.tuning, encoded.prepared.threshold
     floor = used.value if request.floor is None else request.floor
     lowest = None if floor is None else cosine_floor(floor, used.on, tuning)
-    census = take_census(encoded.prepared.snapshot, encoded.query, lowest, encoded.prepared.wanted.filter)
+    census = _census(encoded, lowest, encoded.prepared.wanted.filter)
     documents = _Counted.of(census.documents, tuning)
     above = documents.above(STEPS)
     spans, spans_above = _spans(census, floor, used, tuning)
@@ -244,8 +247,15 @@ def _of_phrase(encoded: Encoded, saved: str | None, request: PreviewRequest) -> 
     )
 
 
+def _census(encoded: Encoded, lowest: float | None, wanted: Filter) -> Census | DocumentCensus:
+    """The exact figures of all documents, and of spans over the floor in a mode that has spans."""
+    if isinstance(encoded.query, NuggetQuery):
+        return take_document_census(encoded.prepared.snapshot, encoded.query.vectors, wanted)
+    return take_census(encoded.prepared.snapshot, encoded.query, lowest, wanted)
+
+
 def _spans(
-    census: Census, floor: float | None, used: UsedThreshold, tuning: Tuning
+    census: Census | DocumentCensus, floor: float | None, used: UsedThreshold, tuning: Tuning
 ) -> tuple[int | None, tuple[int | None, ...]]:
     """How many spans reach the threshold, and every step; None for what lies under the floor."""
     if census.spans is None or floor is None:
@@ -268,8 +278,8 @@ def _nearest(documents: _Counted, used: UsedThreshold, most: int) -> tuple[list[
     return order[border : border + most].tolist(), order[max(border - most, 0) : border][::-1].tolist()
 
 
-def _example(census: Census, documents: _Counted, row: int) -> Example:
+def _example(census: Census | DocumentCensus, documents: _Counted, row: int) -> Example:
     found = census.document(row)
-    text = found.place.text(found.span)
+    span = found.span if isinstance(found, ScoredSpan) else found.place.span
     scales = float(documents.score[row]), float(documents.raw[row])
-    return Example(found.document_id, found.span.start, found.span.end, text, *scales)
+    return Example(found.document_id, span.start, span.end, found.place.text(span), *scales)

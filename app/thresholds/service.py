@@ -4,11 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar, cast
 
+import numpy as np
+from jaxtyping import Float
+
 from app.search.encoders import Encoders
-from app.search.modes import AVAILABLE, Mode, check_mode
+from app.search.modes import Mode, check_mode, modes_of
 from app.search.service import SearchService
 from app.thresholds.candidates import Candidates, CandidatesRequest, propose
-from app.thresholds.label_raws import label_raws
+from app.thresholds.label_raws import document_label_raws, label_raws
 from app.thresholds.labels import Label, checked_labels
 from app.thresholds.preview import MAX_PHRASES, Preview, PreviewRequest, preview
 from app.thresholds.wishes import Wishes, check_wishes
@@ -23,6 +26,7 @@ from indexer.catalog.names import checked_note
 from indexer.catalog.phrases import get_phrase, list_phrases
 from indexer.catalog.thresholds import set_threshold, threshold_history, undo_threshold
 from indexer.catalog.tunings import read_tuning
+from indexer.engine.snapshot import Snapshot
 from indexer.phrases import Phrase
 from indexer.store import Store
 from indexer.tuning import Calibration, CalibrationDraft, ThresholdChange, ThresholdOn, Tuning
@@ -62,24 +66,24 @@ class ThresholdService:
 
     def thresholds(self, collection: str) -> list[TunedMode]:
         """The tuning of every mode that the collection can be searched in."""
-        name = self._store.catalog.collection(collection).name
-        return [TunedMode(mode, read_tuning(self._store.catalog, name, mode)) for mode in AVAILABLE]
+        found = self._store.catalog.collection(collection)
+        return [TunedMode(mode, read_tuning(self._store.catalog, found.name, mode)) for mode in modes_of(found.recipe)]
 
     def set(self, collection: str, mode: Mode, value: float | None, on: ThresholdOn, note: str) -> TunedMode:
         """Set the collection's threshold for a mode; None takes it away."""
-        check_mode(collection, mode)
+        self._check(collection, mode)
         return TunedMode(
             mode, self._change(lambda: set_threshold(self._store.catalog, collection, mode, value, on, note))
         )
 
     def undo(self, collection: str, mode: Mode, note: str) -> TunedMode:
         """Take the last change back; raises ``NothingToUndo`` if there is none."""
-        check_mode(collection, mode)
+        self._check(collection, mode)
         return TunedMode(mode, self._change(lambda: undo_threshold(self._store.catalog, collection, mode, note)))
 
     def history(self, collection: str, mode: Mode) -> tuple[ThresholdChange, ...]:
         """All changes of the threshold, the newest first."""
-        check_mode(collection, mode)
+        self._check(collection, mode)
         return threshold_history(self._store.catalog, collection, mode)
 
     def preview(self, request: PreviewRequest) -> Preview:
@@ -104,12 +108,12 @@ class ThresholdService:
         # Imported here because scikit-learn takes long, and nothing else needs it.
         from app.thresholds.calibration import learn
 
-        check_mode(collection, asked.mode)
+        self._check(collection, asked.mode)
         checked_note(asked.note)
         check_wishes(asked.wishes)
         labels = checked_labels(asked.labels)
         snapshot = self._store.snapshot(collection)
-        raw = label_raws(labels, snapshot, self._encoders.matching(snapshot.recipe))
+        raw = self._raws(labels, asked.mode, snapshot)
         draft, report = learn(labels, raw, asked.mode, snapshot.recipe, asked.note, asked.wishes)
         catalog = self._store.catalog
         return self._change(lambda: add_calibration(catalog, collection, draft, activate=asked.activate)), report
@@ -119,7 +123,7 @@ class ThresholdService:
 
         Raises ``CalibrationMismatch`` where it is one of another encoder or of other span bounds.
         """
-        check_mode(collection, cast("Mode", draft.mode))
+        self._check(collection, cast("Mode", draft.mode))
         return self._change(lambda: add_calibration(self._store.catalog, collection, draft, activate=activate))
 
     def calibrations(self, collection: str) -> tuple[Calibration, ...]:
@@ -137,6 +141,14 @@ class ThresholdService:
     def delete(self, collection: str, id: str) -> None:
         """Delete a calibration that is not active."""
         self._change(lambda: delete_calibration(self._store.catalog, collection, id))
+
+    def _check(self, collection: str, mode: Mode) -> None:
+        check_mode(collection, mode, self._store.catalog.collection(collection).recipe)
+
+    def _raws(self, labels: Sequence[Label], mode: Mode, snapshot: Snapshot) -> Float[np.ndarray, " labels"]:
+        if mode == "maxsim":
+            return document_label_raws(labels, self._encoders.nugget_pass(snapshot.recipe))
+        return label_raws(labels, snapshot, self._encoders.matching(snapshot.recipe))
 
     def _change(self, change: Callable[[], Result]) -> Result:
         result = change()

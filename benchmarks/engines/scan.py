@@ -15,8 +15,9 @@ from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.engine.wanted import Selection
 from indexer.segments import layout
-from indexer.segments.merge import Derive, Source, merge
+from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment
+from indexer.segments.seal import Derive
 
 SEGMENTS = "segments.json"
 

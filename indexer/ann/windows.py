@@ -5,7 +5,6 @@ windows nearest to a query hold its best spans, nearly always. What is found the
 else. ADR 8 has what was tried instead, and the figures.
 """
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import faiss
 import numpy as np
 from jaxtyping import Float32, Int, Int8
 
-from indexer.errors import SegmentCorrupt
+from indexer.ann.lists import DIM_A_CODE, FEWEST_LISTS, SEED, TRAINED_ON, empty_index, lists_for, open_index
 from indexer.segments import layout
 from indexer.segments.mapping import mapped
 from indexer.segments.reader import Segment
@@ -24,13 +23,7 @@ from models.types import QueryVectors, SpanBounds
 
 # Lists are visited whole, and the nearest windows of them taken.
 PROBES = 32
-# A list holds some hundred windows, and is trained on this many.
-_TRAINED_ON = 40
-_FEWEST_LISTS = 4
-# Dimensions that share one code of four bits.
-_DIM_A_CODE = 4
 _WINDOWS_AT_ONCE = 65_536
-_SEED = 13
 
 
 class WindowIndex:
@@ -50,14 +43,8 @@ class WindowIndex:
 
 
 def open_windows(segment: Segment) -> WindowIndex:
-    """Read a segment's windows. A flipped bit could make FAISS answer anything, so that the file is checked first."""
-    content = np.array(segment.windows)
-    if hashlib.sha256(content.data).hexdigest() != segment.manifest.files[layout.WINDOWS].sha256:
-        raise SegmentCorrupt(
-            f"{segment.folder.name}: {layout.WINDOWS} is not the file that was published.",
-            hint="Restore the segment from a backup, or index its documents again.",
-        )
-    return WindowIndex(faiss.deserialize_index(content))
+    """Read a segment's windows; raises ``SegmentCorrupt`` where a bit is not what was published."""
+    return WindowIndex(open_index(segment, layout.WINDOWS, segment.windows))
 
 
 def write_windows(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " parts_and_one"]) -> None:
@@ -66,12 +53,12 @@ def write_windows(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " pa
     vectors = mapped(folder / layout.VECTORS, np.int8, (units, recipe.dim))
     scales = mapped(folder / layout.SCALES, "<f4", (units,))
     spans = window_spans(part_units, recipe.bounds)
-    if recipe.dim % _DIM_A_CODE:
+    if recipe.dim % DIM_A_CODE:
         spans = spans[:0]
-    index = _empty(recipe.dim - recipe.dim % _DIM_A_CODE, _lists(len(spans)))
-    sample = np.random.default_rng(_SEED).permutation(len(spans))[: _TRAINED_ON * index.nlist]
+    index = empty_index(recipe.dim - recipe.dim % DIM_A_CODE, lists_for(len(spans)), PROBES)
+    sample = np.random.default_rng(SEED).permutation(len(spans))[: TRAINED_ON * index.nlist]
     learnt = np.concatenate([directions for _, directions in _directions(vectors, scales, spans[sample])])
-    if len(learnt) < _TRAINED_ON * _FEWEST_LISTS:
+    if len(learnt) < TRAINED_ON * FEWEST_LISTS:
         (folder / layout.WINDOWS).touch()
         return
     index.train(learnt)
@@ -114,11 +101,6 @@ def _windows_of(
     return np.stack([starts, np.minimum(starts + length, firsts[owners] + sizes[owners])], axis=1)
 
 
-def _lists(windows: int) -> int:
-    """About the square root of the number of windows, as a power of two."""
-    return max(_FEWEST_LISTS, 1 << round(np.log2(max(windows, 1)) / 2))
-
-
 def _directions(
     vectors: Int8[np.ndarray, "units dim"],
     scales: Float32[np.ndarray, " units"],
@@ -135,13 +117,3 @@ def _directions(
             sums[inside] += dequantize(vectors[rows], scales[rows])
         real = np.linalg.norm(sums, axis=1) > 0
         yield starts[real], normalize(sums[real]).astype(np.float32)
-
-
-def _empty(dim: int, lists: int) -> faiss.IndexIVFPQFastScan:
-    centres = faiss.IndexFlatIP(dim)
-    index = faiss.IndexIVFPQFastScan(centres, dim, lists, dim // _DIM_A_CODE, 4, faiss.METRIC_INNER_PRODUCT)
-    index.cp.seed = index.pq.cp.seed = _SEED
-    index.nprobe = PROBES
-    if faiss.get_num_gpus():  # finding the centres is most of the work
-        index.clustering_index = faiss.index_cpu_to_all_gpus(faiss.IndexFlatIP(dim))
-    return index

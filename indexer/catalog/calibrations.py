@@ -70,10 +70,11 @@ def _check(draft: CalibrationDraft, name: str, recipe: Recipe) -> None:
         check_knots(np.array(draft.knots, np.float64).reshape(-1, 2))
     except ValueError as error:
         raise InvalidInput(f"These knots are no calibration: {error}.", field="knots") from error
-    if (draft.fingerprint, draft.bounds) != (recipe.fingerprint, recipe.bounds):
+    fingerprint = recipe.fingerprint_of(draft.mode)
+    if (draft.fingerprint, draft.bounds) != (fingerprint, recipe.bounds):
         raise CalibrationMismatch(
             f"The calibration was made for {_in_words(draft.fingerprint, draft.bounds)}; "
-            f"the collection {name} has {_in_words(recipe.fingerprint, recipe.bounds)}.",
+            f"the collection {name} has {_in_words(fingerprint, recipe.bounds)}.",
             hint="Calibrate this collection with labels of its own.",
             field="collection",
         )

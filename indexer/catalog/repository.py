@@ -17,7 +17,7 @@ from indexer.catalog.tables import collections, documents, segments, tombstones
 from indexer.catalog.timestamps import Clock, utc_now
 from indexer.errors import CollectionNotFound, RecipeMismatch
 from indexer.tuning import CalibrationDraft
-from indexer.types import Collection, Generation, Recipe, SegmentInfo
+from indexer.types import Collection, Generation, NuggetRecipe, Recipe, SegmentInfo
 from models.types import SpanBounds
 
 _NAMES_IN_HINT = 20
@@ -130,6 +130,7 @@ class Catalog:
                     shortest=recipe.bounds.shortest,
                     longest=recipe.bounds.longest,
                     representations=list(recipe.representations),
+                    **_nugget_columns(recipe.nuggets),
                     generation=0,
                     created_at=self.clock(),
                 )
@@ -177,6 +178,7 @@ def _collection(row: Row[*tuple[Any, ...]]) -> Collection:
             dim=row.dim,
             bounds=SpanBounds(row.shortest, row.longest),
             representations=tuple(row.representations),
+            nuggets=_nugget_recipe(row),
         ),
         generation=row.generation,
         documents=int(row.documents),
@@ -184,6 +186,18 @@ def _collection(row: Row[*tuple[Any, ...]]) -> Collection:
         segments=row.segments,
         bytes=int(row.bytes),
     )
+
+
+def _nugget_columns(nuggets: NuggetRecipe | None) -> dict[str, Any]:
+    if nuggets is None:
+        return {}
+    return {"nugget_fingerprint": nuggets.fingerprint, "nugget_dim": nuggets.dim, "nugget_ratio": nuggets.ratio}
+
+
+def _nugget_recipe(row: Row[*tuple[Any, ...]]) -> NuggetRecipe | None:
+    if row.nugget_ratio is None:
+        return None
+    return NuggetRecipe(row.nugget_fingerprint, row.nugget_dim, row.nugget_ratio)
 
 
 def _hashes(connection: Connection, collection_id: str, ids: Iterable[str]) -> dict[str, str]:
@@ -199,7 +213,7 @@ def _hashes(connection: Connection, collection_id: str, ids: Iterable[str]) -> d
 def _mismatch(found: Collection, wanted: Recipe) -> RecipeMismatch:
     return RecipeMismatch(
         f"Collection {found.name!r} was made with {_in_words(found.recipe)}, not with {_in_words(wanted)}",
-        hint="Use the encoder and span bounds it was made with, or index into a collection of another name.",
+        hint="Use the encoder, span bounds and nuggets it was made with, or index into a collection of another name.",
         field="collection",
     )
 
@@ -207,4 +221,6 @@ def _mismatch(found: Collection, wanted: Recipe) -> RecipeMismatch:
 def _in_words(recipe: Recipe) -> str:
     bounds = f"spans of {recipe.bounds.shortest} to {recipe.bounds.longest} units"
     stored = " and ".join(recipe.representations)
+    if recipe.nuggets is not None:
+        stored += f" of ratio {recipe.nuggets.ratio:g} by {recipe.nuggets.fingerprint}"
     return f"{recipe.encoder} {recipe.fingerprint} ({recipe.dim} dimensions, {bounds}, stores {stored})"

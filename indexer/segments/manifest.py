@@ -8,7 +8,7 @@ from pathlib import Path
 
 from indexer.errors import SegmentCorrupt
 from indexer.segments.layout import FORMAT_VERSION, MANIFEST
-from indexer.types import Recipe
+from indexer.types import NuggetRecipe, Recipe
 from models.types import SpanBounds
 
 
@@ -31,6 +31,7 @@ class Manifest:
     unknown_units: int
     code_points: int
     files: dict[str, FileEntry]
+    nuggets: int = 0
 
     @property
     def bytes(self) -> int:
@@ -46,7 +47,11 @@ def describe(path: Path) -> FileEntry:
 
 def write_manifest(folder: Path, manifest: Manifest) -> str:
     """Write ``manifest.json`` and return its SHA-256, which the catalog keeps."""
-    body = json.dumps({"format": FORMAT_VERSION, **asdict(manifest)}, indent=1, sort_keys=True).encode()
+    fields = asdict(manifest)
+    # Left out where there are none: such a segment is, to the bit, what it was before nuggets were known.
+    if manifest.recipe.nuggets is None:
+        del fields["recipe"]["nuggets"], fields["nuggets"]
+    body = json.dumps({"format": FORMAT_VERSION, **fields}, indent=1, sort_keys=True).encode()
     (folder / MANIFEST).write_bytes(body)
     return hashlib.sha256(body).hexdigest()
 
@@ -69,8 +74,10 @@ def read_manifest(folder: Path, expected_sha256: str) -> Manifest:
     recipe = fields.pop("recipe")
     bounds = SpanBounds(**recipe.pop("bounds"))
     representations = tuple(recipe.pop("representations"))
+    nuggets = NuggetRecipe(**recipe.pop("nuggets")) if "nuggets" in recipe else None
     files = {name: FileEntry(**entry) for name, entry in fields.pop("files").items()}
-    return Manifest(Recipe(**recipe, bounds=bounds, representations=representations), files=files, **fields)
+    made_with = Recipe(**recipe, bounds=bounds, representations=representations, nuggets=nuggets)
+    return Manifest(made_with, files=files, **fields)
 
 
 def check_sizes(folder: Path, manifest: Manifest) -> None:

@@ -5,11 +5,10 @@ alone, some dozens of bytes a part. The result is, bit for bit, what ``SegmentWr
 documents; inverse norms are computed anew, because they lie in blocks that run across documents.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +17,9 @@ from jaxtyping import Bool, Int
 from indexer.segments import layout
 from indexer.segments.columns import merged_metadata, stacked, write_table
 from indexer.segments.norms import write_norms
+from indexer.segments.nuggets import FILES as NUGGET_FILES
 from indexer.segments.reader import Segment
-from indexer.segments.seal import Counts, seal
+from indexer.segments.seal import Counts, Derive, seal
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 
@@ -45,16 +45,13 @@ class Source:
         return self.live[self.segment.part_document]
 
 
-# Writes a file that follows from a segment's vectors, given its folder and the first units of its parts.
-Derive: TypeAlias = Callable[[Path, Recipe, Int[np.ndarray, " parts_and_one"]], None]
-
-
 def merge(
     folder: Path, recipe: Recipe, sources: Sequence[Source], more: Sequence[Derive] = ()
 ) -> tuple[SegmentInfo, list[DocumentRow]]:
     """Write the segment ``folder`` of the live documents of all sources, in their order; ``more`` adds files to it."""
     folder.mkdir(parents=True)
     _copy_units(folder, sources)
+    nuggets = 0 if recipe.nuggets is None else _copy_nuggets(folder, sources)
     code_points = _copy_texts(folder, sources)
     part_units = _write_parts(folder, sources)
     rows = _write_documents(folder, sources)
@@ -63,7 +60,7 @@ def merge(
         derive(folder, recipe, part_units)
     # Parts do not say how many unknown units they have: those of dead documents are counted on.
     unknown = min(sum(source.segment.manifest.unknown_units for source in sources), int(part_units[-1]))
-    counts = Counts(len(rows), len(part_units) - 1, int(part_units[-1]), unknown, code_points)
+    counts = Counts(len(rows), len(part_units) - 1, int(part_units[-1]), unknown, code_points, nuggets)
     return seal(folder, recipe, counts), rows
 
 
@@ -76,6 +73,26 @@ def _copy_units(folder: Path, sources: Sequence[Source]) -> None:
             for piece in _pieces(segment.document_units[source.runs], _UNITS_A_PIECE):
                 for file, array in zip(files, arrays, strict=True):
                     file.write(array[piece].tobytes())
+
+
+def _copy_nuggets(folder: Path, sources: Sequence[Source]) -> int:
+    """Copy the nuggets of live documents, their units renumbered, and return how many there are."""
+    nuggets, units = 0, 0
+    with ExitStack() as stack:
+        files = [stack.enter_context((folder / name).open("wb")) for name in NUGGET_FILES]
+        for source in sources:
+            stored = source.segment.nuggets
+            unit_runs = source.segment.document_units[source.runs]
+            rows = source.segment.document_nuggets[source.runs]
+            for run, (first, last) in zip(rows, unit_runs.tolist(), strict=True):
+                for piece in _pieces(run[None], _UNITS_A_PIECE):
+                    moved = stored.units[piece].astype(np.int64) - first + units
+                    columns = (stored.codes[piece], stored.scales[piece], stored.spans[piece], moved.astype("<u4"))
+                    for file, column in zip(files, columns, strict=True):
+                        file.write(column.tobytes())
+                nuggets += int(run[1] - run[0])
+                units += last - first
+    return nuggets
 
 
 def _copy_texts(folder: Path, sources: Sequence[Source]) -> int:

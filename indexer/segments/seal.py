@@ -1,12 +1,20 @@
 """The last step of writing a segment: everything is forced to the disk and named, with checksums, in the manifest."""
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Int
 
 from indexer.segments.layout import MANIFEST
 from indexer.segments.manifest import Manifest, describe, write_manifest
 from indexer.types import Recipe, SegmentInfo
+
+# Writes a file that follows from a segment's other files, given its folder and the first units of its parts.
+Derive: TypeAlias = Callable[[Path, Recipe, Int[np.ndarray, " parts_and_one"]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +26,7 @@ class Counts:
     units: int
     unknown_units: int
     code_points: int
+    nuggets: int = 0
 
 
 def seal(folder: Path, recipe: Recipe, counts: Counts) -> SegmentInfo:

@@ -94,6 +94,18 @@ def _unpack(packed: UInt8[np.ndarray, " bytes"], table: UInt64[np.ndarray, "fram
     return zstandard.ZstdDecompressor().decompress(packed[begin:end].tobytes()).decode()
 
 
+def offset_in(text: str, code_point: int, unit: OffsetUnit) -> int:
+    """A code point offset into a text, counted in another unit.
+
+    >>> offset_in("é😀!", 2, "codepoint"), offset_in("é😀!", 2, "utf16"), offset_in("é😀!", 2, "byte")
+    (2, 3, 6)
+    """
+    if unit == "codepoint":
+        return code_point
+    before = text[:code_point]
+    return utf16_length(before) if unit == "utf16" else len(before.encode())
+
+
 def utf16_length(text: str) -> int:
     """Length in UTF-16 code units, as JavaScript and Java count.
 

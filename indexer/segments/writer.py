@@ -16,7 +16,9 @@ from jaxtyping import Float32
 from indexer.segments import layout
 from indexer.segments.columns import metadata_columns, write_table
 from indexer.segments.norms import write_norms
-from indexer.segments.seal import Counts, seal
+from indexer.segments.nuggets import FILES as NUGGET_FILES
+from indexer.segments.nuggets import NuggetRows, NuggetWriter
+from indexer.segments.seal import Counts, Derive, seal
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.ops.quantization import quantize
@@ -46,8 +48,10 @@ class SegmentWriter:
         self.rows: list[DocumentRow] = []
         self.units = 0
         self._recipe = recipe
-        self._files = {name: (folder / name).open("wb") for name in _STREAMED}
+        streamed = _STREAMED if recipe.nuggets is None else _STREAMED + NUGGET_FILES
+        self._files = {name: (folder / name).open("wb") for name in streamed}
         self._text = TextWriter(self._files[layout.TEXT])
+        self._nuggets = NuggetWriter(self._files)
         self._document_metadata: list[Metadata] = []
         self._part_metadata: list[Metadata] = []
         self._first_part: list[int] = []
@@ -86,16 +90,18 @@ class SegmentWriter:
             self._unknown_units += units.unknown
             start += len(part.text) + 1
 
-    def add_vectors(self, vectors: Float32[np.ndarray, "units dim"]) -> None:
-        """Quantise and append the vectors of the next units."""
+    def add_vectors(self, vectors: Float32[np.ndarray, "units dim"], rows: NuggetRows | None = None) -> None:
+        """Quantise and append the vectors of the next units, and the nuggets among them where the recipe has any."""
+        if rows is not None:
+            self._nuggets.append(rows, first_unit=self._vectors)
         for begin in range(0, len(vectors), _UNITS_AT_ONCE):
             codes, scales = quantize(vectors[begin : begin + _UNITS_AT_ONCE])
             self._files[layout.VECTORS].write(codes.tobytes())
             self._files[layout.SCALES].write(scales.astype("<f4").tobytes())
         self._vectors += len(vectors)
 
-    def finish(self) -> SegmentInfo:
-        """Write the rest, force everything to disk, and seal it with a manifest."""
+    def finish(self, more: Sequence[Derive] = ()) -> SegmentInfo:
+        """Write the rest, force everything to disk, and seal it with a manifest; ``more`` adds files to it."""
         if not self.is_whole:
             raise AssertionError(f"{self.units} units were announced, {self._vectors} vectors came")
         table = self._text.finish()
@@ -103,9 +109,18 @@ class SegmentWriter:
         for file in self._files.values():
             file.close()
         self._write_tables()
-        first_units = [first for _, first, _, _ in self._parts]
-        write_norms(self.folder, self._recipe, np.array([*first_units, self.units], np.int64))
-        counts = Counts(len(self.rows), len(self._parts), self.units, self._unknown_units, self._text.code_points)
+        part_units = np.array([*(first for _, first, _, _ in self._parts), self.units], np.int64)
+        write_norms(self.folder, self._recipe, part_units)
+        for derive in more:
+            derive(self.folder, self._recipe, part_units)
+        counts = Counts(
+            len(self.rows),
+            len(self._parts),
+            self.units,
+            self._unknown_units,
+            self._text.code_points,
+            self._nuggets.nuggets,
+        )
         return seal(self.folder, self._recipe, counts)
 
     def _write_tables(self) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
+from models.encoders.hashing_nuggets import HashingNuggetEncoder
+from models.encoders.nugget import NuggetEncoder
 from models.errors import UnknownEncoder
 from models.packages import DEFAULT
 
@@ -21,6 +23,7 @@ class EncoderOptions:
     backbone: str = DEFAULT
     weights: Path | None = None
     device: str = "auto"
+    nugget_weights: Path | None = None
 
 
 def _hashing(options: EncoderOptions) -> Encoder:
@@ -83,3 +86,27 @@ def load_encoder(name: str, options: EncoderOptions | None = None) -> Encoder:
             field="encoder",
         )
     return ENCODERS[name](options or EncoderOptions())
+
+
+def load_nuggets(base: Encoder, options: EncoderOptions | None = None) -> NuggetEncoder:
+    """The nuggets that go with a loaded encoder, in the same forward pass.
+
+    Raises ``BackboneMissing`` where there are no weights, and ``BackboneMismatch`` where they stand on other layers.
+
+    >>> load_nuggets(load_encoder("hashing")).dim
+    64
+    """
+    if isinstance(base, HashingEncoder):
+        return HashingNuggetEncoder(base)
+    from models.artifacts import SHIPPED, load_artifact
+    from models.encoders.slice import SliceEncoder
+    from models.encoders.slice_nuggets import SliceNuggetEncoder
+
+    if not isinstance(base, SliceEncoder):
+        raise UnknownEncoder(
+            f"The encoder {base.fingerprint} has no nuggets.",
+            hint="Nuggets come with slice, slice128 and hashing.",
+            field="encoder",
+        )
+    weights = options.nugget_weights if options else None
+    return SliceNuggetEncoder(base, load_artifact(weights or SHIPPED / "nugget"))

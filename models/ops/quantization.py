@@ -18,6 +18,20 @@ def quantize(
     return np.rint(vectors / safe).clip(-127, 127).astype(np.int8), scales
 
 
+def quantize_directions(
+    vectors: Float[np.ndarray, "nuggets dim"],
+) -> tuple[Int8[np.ndarray, "nuggets dim"], Float32[np.ndarray, " nuggets"]]:
+    """Codes as of :func:`quantize`, and scales that make ``codes * scales[:, None]`` vectors of length 1.
+
+    >>> codes, scales = quantize_directions(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    >>> codes.tolist(), np.linalg.norm(codes * scales[:, None], axis=1).round(6).tolist()
+    ([[95, 127], [0, 0]], [1.0, 0.0])
+    """
+    codes, _ = quantize(vectors)
+    lengths = np.sqrt(np.square(codes.astype(np.float64)).sum(axis=1))
+    return codes, np.divide(1, lengths, out=np.zeros(len(codes)), where=lengths > 0).astype(np.float32)
+
+
 def dequantize(
     codes: Int8[np.ndarray, "units dim"], scales: Float32[np.ndarray, " units"]
 ) -> Float32[np.ndarray, "units dim"]:

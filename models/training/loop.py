@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -87,16 +88,18 @@ def fit(
     schedule: Schedule,
     checkpoints: Checkpoints,
     hooks: LoopHooks | None = None,
+    faster: Mapping[str, float] | None = None,
 ) -> int:
     """Minimise the sum of ``losses(step)``, going on from the checkpoint if there is one; returns the steps made.
 
     Writes ``loss.csv`` (one row a step) and, every so many steps and at the end, a checkpoint and ``loss.png``, after
-    which ``after_save`` is called with the number of steps made.
+    which ``after_save`` is called with the number of steps made. ``faster`` says, of parameters whose names begin
+    so, how many times the others' rate they learn with.
     """
     hooks = hooks or LoopHooks()
     folder = checkpoints.folder
     folder.mkdir(parents=True, exist_ok=True)
-    optimizer = AdamW(parameters.values(), lr=schedule.rate, weight_decay=schedule.decay)
+    optimizer = AdamW(_groups(parameters, faster or {}), lr=schedule.rate, weight_decay=schedule.decay)
     made = _load_checkpoint(checkpoints, parameters, optimizer)
     curve.cut(folder, made)
     while made < schedule.steps:
@@ -114,6 +117,15 @@ def fit(
     return made
 
 
+def _groups(parameters: Mapping[str, torch.nn.Parameter], faster: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Parameters by how fast they learn."""
+    groups: dict[float, list[torch.nn.Parameter]] = {}
+    for name, parameter in parameters.items():
+        times = next((times for begin, times in faster.items() if name.startswith(begin)), 1.0)
+        groups.setdefault(times, []).append(parameter)
+    return [{"params": found, "faster": times} for times, found in groups.items()]
+
+
 def _make_step(
     parameters: Mapping[str, torch.nn.Parameter],
     optimizer: AdamW,
@@ -122,7 +134,8 @@ def _make_step(
     step: int,
 ) -> StepReport:
     started = time.perf_counter()
-    optimizer.param_groups[0]["lr"] = schedule.rate * schedule.factor(step)
+    for group in optimizer.param_groups:
+        group["lr"] = schedule.rate * schedule.factor(step) * group["faster"]
     optimizer.zero_grad(set_to_none=True)
     parts = losses(step)
     total = torch.stack(list(parts.values())).sum()

@@ -146,6 +146,42 @@ def test_thresholds_filters_and_groups(calls: Outcome, run: Run) -> None:
     assert run(*search, "--where", "lang").code == 2
 
 
+def test_documents_by_their_nuggets(data: Path, run: Run) -> None:
+    index = ("index", "-c", "calls", "--source", "calls.ndjson")
+    assert run(*index, "--nugget-ratio", "0.5", "--json").json["nuggets"] == 12
+    # What a collection was made with need not be said again; something else is refused.
+    assert run(*index, "--json").json["unchanged"] == 2
+    assert "ratio 0.5" in run(*index, "--nugget-ratio", "0.25").err
+    search = ("search", "Where is my parcel?", "-c", "calls", "--mode", "maxsim")
+    hits = run(*search, "--json", "--explain").json["hits"]
+    assert [hit["document_id"] for hit in hits] == ["a", "b\u2028[/red]"]
+    assert hits[0]["text"] == CALLS[0]["text"]
+    told = hits[0]["explanation"]
+    assert sum(pair["contribution"] for pair in told["pairs"]) == pytest.approx(told["cosine"])
+    shown = run(*search, "--explain")
+    assert "a  [0, 42)" in shown.out
+    assert "       Where is my parcel?  It was due on Monday.\n" in shown.out
+    assert "→" in shown.out
+    assert "\x1b" not in shown.out
+    assert "No document was found." in run(*search, "--threshold", "1", "--where", "lang=fr").out
+    assert "cannot be grouped by part" in run(*search, "--group-by", "part").err
+    assert run("verify", "--json").json["damages"] == []
+
+
+@pytest.mark.parametrize("ratio", ["0", "1.01", "-1", "nan"])
+def test_a_nugget_ratio_that_cannot_be(data: Path, run: Run, ratio: str) -> None:
+    said = run("index", "-c", "calls", "--source", "calls.ndjson", "--nugget-ratio", ratio)
+    assert said.code == 1
+    assert "not above 0 and at most 1" in said.err
+    assert "0.05 to 0.25" in said.err
+
+
+def test_without_nuggets_there_is_no_mode_maxsim(calls: Outcome, run: Run) -> None:
+    said = run("search", "parcel", "-c", "calls", "--mode", "maxsim")
+    assert said.code == 1
+    assert "--nugget-ratio" in said.err
+
+
 def test_collections(calls: Outcome, run: Run) -> None:
     (listed,) = run("collections", "--json").json
     assert (listed["name"], listed["documents"], listed["units"], listed["generation"]) == ("calls", 2, 22, 1)

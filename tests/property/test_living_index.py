@@ -23,6 +23,7 @@ from indexer.engine.snapshot import Snapshot
 from indexer.tiers import due, everything, with_dead
 from indexer.upkeep import merge_segments, optimize, purge, tidy
 from models.encoders.hashing import HashingEncoder
+from models.encoders.registry import load_nuggets
 from models.ops.quantization import quantize
 from models.types import Document, Part, SpanBounds
 from tests import reference
@@ -31,6 +32,7 @@ from tests.workspace import Workspace
 
 BOUNDS = SpanBounds(1, 3)
 ENCODER = HashingEncoder(dim=8)
+RATIO = 0.4
 WORDS = ["parcel", "late", "cancel", "my", "plan", "😀"]
 
 texts = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
@@ -67,7 +69,7 @@ class LivingIndex(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.folder = Path(mkdtemp(prefix="spanseek-"))
-        self.workspace = Workspace(self.folder, ENCODER)
+        self.workspace = Workspace(self.folder, ENCODER, nugget_ratio=RATIO)
         self.workspace.index([], bounds=BOUNDS)
         self.model: dict[str, Document] = {}
         self.held: list[tuple[Snapshot, Mapping[str, Document]]] = []
@@ -110,7 +112,7 @@ class LivingIndex(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.workspace.catalog.close()
-        self.workspace = Workspace(self.folder, ENCODER)
+        self.workspace = Workspace(self.folder, ENCODER, nugget_ratio=RATIO)
 
     @rule()
     def hold_a_snapshot(self) -> None:
@@ -152,6 +154,12 @@ class LivingIndex(RuleBasedStateMachine):
         assert found == pytest.approx(_oracle("cancel my plan", self.model), abs=1e-5)
         for hit in hits:
             assert hit.text == self.model[hit.document_id].text[hit.start : hit.end]
+
+    @invariant()
+    def documents_are_found_by_their_nuggets(self) -> None:
+        hits = self.workspace.search("cancel my plan", mode="maxsim", top_k=1000)
+        found = {hit.document_id: 2 * hit.raw - 1 for hit in hits}
+        assert found == pytest.approx(_maxsim_oracle("cancel my plan", self.model), abs=1e-5)
 
     @invariant()
     def readers_keep_their_snapshot(self) -> None:
@@ -217,6 +225,23 @@ def _oracle(query: str, documents: Mapping[str, Document]) -> dict[str, float]:
     )
     lengths = float(np.linalg.norm(_vectors(query).mean(axis=0)))
     return {hit.document_id: hit.cosine / lengths for hit in hits}
+
+
+def _maxsim_oracle(query: str, documents: Mapping[str, Document]) -> dict[str, float]:
+    """MaxSim of every document that has a nugget, from nothing but its text."""
+    found = {}
+    for id, document in documents.items():
+        vectors = np.concatenate([_nuggets(part.text) for part in document.parts] or [_nuggets("")])
+        if len(vectors):
+            codes, _ = quantize(vectors)
+            found[id] = reference.maxsim(_nuggets(query), codes)[0]
+    return found
+
+
+def _nuggets(text: str) -> np.ndarray:
+    (tokens,) = ENCODER.tokenize([text])
+    (((_, nuggets),),) = load_nuggets(ENCODER).forward([[tokens.ids]], RATIO)
+    return nuggets.vectors
 
 
 def _stored(text: str) -> RefPart:

@@ -15,7 +15,7 @@ BAD_FIELDS = [
     ({"text": "a", "vector": [1.0] * 64}, "text"),
     ({"text": ""}, "text"),
     ({"text": " \t\n\u3000"}, "text"),
-    ({"text": "a" * 10_001}, "text"),
+    ({"text": "a" * 100_001}, "text"),
     ({"text": "word " * 65}, "text"),
     ({"text": "a\0b"}, "text"),
     ({"text": "a\ud800b"}, "text"),

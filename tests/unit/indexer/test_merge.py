@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 
 from indexer.segments import layout
 from indexer.segments.merge import Source, merge
+from indexer.segments.nuggets import NuggetRows
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
-from indexer.types import Recipe
+from indexer.types import NuggetRecipe, Recipe
 from models import units
 from models.types import Document, Part, SpanBounds
 from tests import strategies
 
 DIM = 4
-RECIPE = Recipe("hashing", "fingerprint", DIM, SpanBounds(1, 6))
+PLAIN = Recipe("hashing", "fingerprint", DIM, SpanBounds(1, 6))
+RECIPE = PLAIN.with_nuggets(NuggetRecipe("nuggets", DIM, 0.5))
 _number = count()
 
 parts = st.lists(st.builds(Part, strategies.texts, strategies.metadata), max_size=3).map(tuple)
@@ -34,8 +36,14 @@ def write(folder: Path, documents: list[Document]) -> Segment:
             writer.add_document(document, f"hash of {document.id}", [PartUnits(each, 0) for each in spans])
             seed = int(document.id.rpartition(" ")[2])
             vectors = np.random.default_rng(seed).normal(size=(sum(map(len, spans)), DIM))
-            writer.add_vectors(vectors.astype(np.float32))
+            writer.add_vectors(vectors.astype(np.float32), nuggets_of(vectors.astype(np.float32), seed))
         return Segment(folder, writer.finish().manifest_sha256)
+
+
+def nuggets_of(vectors: np.ndarray, seed: int) -> NuggetRows:
+    """Of no, some or all units."""
+    numbers = np.flatnonzero(np.random.default_rng(seed + 1).random(len(vectors)) < seed % 3 / 2)
+    return NuggetRows(vectors[numbers], np.stack([numbers, numbers + 1], axis=1), numbers)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -12,15 +12,17 @@ import pytest
 from indexer.errors import SegmentCorrupt
 from indexer.segments import layout
 from indexer.segments.manifest import damages, read_manifest
+from indexer.segments.nuggets import NuggetRows
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
-from indexer.types import Recipe, SegmentInfo
+from indexer.types import NuggetRecipe, Recipe, SegmentInfo
 from models import units
 from models.ops.quantization import dequantize
 from models.types import CharSpan, Document, Metadata, Part, SpanBounds, UnitSpan
 
 DIM = 6
-RECIPE = Recipe("hashing", "fingerprint", DIM, SpanBounds(1, 4))
+PLAIN = Recipe("hashing", "fingerprint", DIM, SpanBounds(1, 4))
+RECIPE = PLAIN.with_nuggets(NuggetRecipe("nuggets", 5, 0.3))
 DOCUMENTS = [
     Document("a", (Part("Hallo, 😀 Welt.\r\n", {"turn": 1}), Part("", {"turn": None}), Part("\0é")), {"kind": "x"}),
     Document("empty", ()),
@@ -29,10 +31,18 @@ DOCUMENTS = [
 ]
 
 
-def write(folder: Path, documents: list[Document], seed: int = 1) -> tuple[SegmentInfo, np.ndarray]:
+def nuggets_of(vectors: np.ndarray) -> NuggetRows:
+    """Every third unit has a nugget, which stands at characters that are twice its number."""
+    numbers = np.arange(0, len(vectors), 3)
+    return NuggetRows(vectors[numbers, :5], np.stack([2 * numbers, 2 * numbers + 1], axis=1), numbers)
+
+
+def write(
+    folder: Path, documents: list[Document], seed: int = 1, recipe: Recipe = RECIPE
+) -> tuple[SegmentInfo, np.ndarray]:
     rng = np.random.default_rng(seed)
     written = [np.zeros((0, DIM), np.float32)]
-    with SegmentWriter(folder, RECIPE) as writer:
+    with SegmentWriter(folder, recipe) as writer:
         for document in documents:
             parts = [PartUnits(units.split(part.text), 1) for part in document.parts]
             writer.add_document(document, f"hash of {document.id}", parts)
@@ -40,7 +50,7 @@ def write(folder: Path, documents: list[Document], seed: int = 1) -> tuple[Segme
             # In two runs, as a very long document's come.
             for size in (count // 3, count - count // 3):
                 vectors = rng.normal(size=(size, DIM)).astype(np.float32)
-                writer.add_vectors(vectors)
+                writer.add_vectors(vectors, nuggets_of(vectors) if recipe.nuggets else None)
                 written.append(vectors)
         return writer.finish(), np.concatenate(written)
 
@@ -81,6 +91,32 @@ def test_everything_comes_back(written: tuple[Path, SegmentInfo, np.ndarray]) ->
             start, part = start + len(given.text) + 1, part + 1
     step = segment.scales[:, None]
     assert (np.abs(dequantize(segment.vectors, segment.scales) - vectors) <= step * 0.501).all()
+
+
+def test_nuggets_come_back(written: tuple[Path, SegmentInfo, np.ndarray]) -> None:
+    folder, info, vectors = written
+    segment = Segment(folder, info.manifest_sha256)
+    stored = dequantize(segment.nuggets.codes, segment.nuggets.scales).astype(np.float64)
+    np.testing.assert_allclose(np.linalg.norm(stored, axis=1), 1, atol=1e-6)
+    given = vectors[segment.nuggets.units, :5].astype(np.float64)
+    cosines = (stored * given).sum(axis=1) / np.linalg.norm(given, axis=1)
+    assert cosines.min() > 0.999
+    assert len(segment.nuggets) == segment.manifest.nuggets > len(vectors) / 3 - 1
+    assert (np.diff(segment.nuggets.units.astype(np.int64)) > 0).all()
+    bounds = segment.document_nuggets
+    for number in range(len(DOCUMENTS)):
+        of_document = segment.nuggets.units[bounds[number] : bounds[number + 1]]
+        first, last = segment.document_units[number : number + 2]
+        assert set(of_document) == set(segment.nuggets.units) & set(range(first, last))
+
+
+def test_a_collection_without_nuggets_has_no_trace_of_them(tmp_path: Path) -> None:
+    info, _ = write(tmp_path / "plain", DOCUMENTS, recipe=PLAIN)
+    assert "nugget" not in (tmp_path / "plain" / layout.MANIFEST).read_text("utf-8")
+    assert not [path for path in (tmp_path / "plain").iterdir() if "nugget" in path.name]
+    segment = Segment(tmp_path / "plain", info.manifest_sha256)
+    assert len(segment.nuggets) == 0
+    assert segment.manifest.recipe == PLAIN
 
 
 def test_counts(written: tuple[Path, SegmentInfo, np.ndarray]) -> None:
@@ -157,7 +193,7 @@ def test_any_flipped_bit_is_found(copied: tuple[Path, str]) -> None:
 
 
 FILES = {value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str) and "." in value}
-NAMES = sorted(FILES - {layout.WINDOWS})  # which few segments have: test_windows.py
+NAMES = sorted(FILES - {layout.WINDOWS, layout.NUGGET_INDEX})  # which few segments have: they have tests of their own
 
 
 @pytest.mark.parametrize("name", NAMES)

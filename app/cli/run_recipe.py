@@ -1,0 +1,49 @@
+"""What every ``spanseek train`` does around its recipe: progress, Ctrl-C, and a report."""
+
+import hashlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from app.cli.console import err
+from app.cli.interrupts import stop_on_interrupt
+
+if TYPE_CHECKING:
+    from models.artifacts import Artifact
+    from models.training.loop import LoopHooks
+
+
+class Folders(Protocol):
+    """Where a run writes."""
+
+    @property
+    def out(self) -> Path:
+        """The folder of the weights."""
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of checkpoint and curve."""
+
+
+def run_recipe(
+    train: "Callable[[LoopHooks], Artifact]", steps: int, save_every: int, folders: Folders
+) -> dict[str, Any]:
+    """Train, with its progress on standard error; returns what ``--json`` prints."""
+    from app.cli.training_progress import training_progress
+    from models.training import curve
+    from models.training.loop import LoopHooks
+
+    begun = time.perf_counter()
+    with (
+        stop_on_interrupt("Stopping: saving a checkpoint after this step. Press Ctrl-C again to drop it.") as stop,
+        training_progress(steps, save_every, err) as show,
+    ):
+        artifact = train(LoopHooks(show, stop.is_set))
+    return {
+        "steps": artifact.config["steps"],
+        "seconds": round(time.perf_counter() - begun, 1),
+        "losses": {name: values[-1] for name, values in curve.read_losses(folders.checkpoints).items()},
+        "weights_sha256": hashlib.sha256((folders.out / "weights.safetensors").read_bytes()).hexdigest(),
+        "folder": str(folders.out),
+    }

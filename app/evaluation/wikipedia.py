@@ -1,0 +1,93 @@
+"""Articles of a Wikipedia extract (WikiExtractor's form) by sections.
+
+The extract marks headings by nothing but their form: a line of few words that ends with a full stop, between
+paragraphs. A short sentence that stands alone looks the same and begins a section, too.
+"""
+
+import gzip
+import html
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+from indexer.errors import SourceUnreadable
+
+_BEGIN = re.compile(r'<doc id="[^"]*" url="[^"]*" title="(?P<title>.*)">$')
+_END = "</doc>"
+_HEADING = re.compile(r"(?=.{2,80}$)[^.!?]+(?:\.[^\s.!?]+)*\.")
+_MOST_WORDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, empty for the lead, and the paragraphs under it."""
+
+    heading: str
+    paragraphs: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """A title, and sections that have text; the first one is the lead."""
+
+    title: str
+    sections: tuple[Section, ...]
+
+
+def read_articles(folder: Path) -> Iterator[Article]:
+    """The articles of all gzipped files of a folder, in the order of their names.
+
+    Raises ``SourceUnreadable`` for a folder that holds none.
+    """
+    files = sorted(folder.glob("*.gz"))
+    if not files:
+        raise SourceUnreadable(f"There are no *.gz files in {folder}.", hint="Give the folder of a Wikipedia extract.")
+    return articles(chain.from_iterable(map(_lines, files)))
+
+
+def articles(lines: Iterable[str]) -> Iterator[Article]:
+    """Articles with a lead, from the lines of an extract.
+
+    >>> lines = ['<doc id="7" url="u" title="Tea">', "Tea", "", "A drink.", "History.", "It is old.", "Old?", "</doc>"]
+    >>> [(section.heading, section.paragraphs) for article in articles(lines) for section in article.sections]
+    [('', ['A drink.']), ('History', ['It is old.', 'Old?'])]
+    """
+    title = ""
+    kept: list[str] = []
+    for line in map(str.strip, lines):
+        if begin := _BEGIN.match(line):
+            title, kept = html.unescape(begin["title"]), []
+        elif line == _END:
+            if sections := tuple(_sections(title, kept)):
+                yield Article(title, sections)
+        elif line:
+            kept.append(html.unescape(line))
+
+
+def _sections(title: str, lines: list[str]) -> Iterator[Section]:
+    """Sections that have text, the lead first; none where the article begins with a heading."""
+    texts = [line for line in lines if line != title]
+    found = [Section("")]
+    for number, line in enumerate(texts):
+        # The first line is the lead's, however short, and no heading is the last one.
+        if 0 < number < len(texts) - 1 and is_heading(line):
+            found.append(Section(line.removesuffix(".")))
+        else:
+            found[-1].paragraphs.append(line)
+    return (section for section in found if section.paragraphs)
+
+
+def is_heading(line: str) -> bool:
+    """Whether a line has the form of a heading.
+
+    >>> is_heading("Early career."), is_heading("He was born in 1942. He died in 1999."), is_heading("Why?")
+    (True, False, False)
+    """
+    return len(line.split()) <= _MOST_WORDS and _HEADING.fullmatch(line) is not None
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        yield from file

@@ -1,0 +1,85 @@
+"""Scored documents made presentable."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from models.ops.similarity import raws
+from app.search.nugget_queries import NuggetQuery
+from app.search.types import Hit, NuggetPair, PairedExplanation, SearchRequest, TextSpan
+from indexer.engine.nuggets import ScoredDocument, match
+from indexer.segments.text import OffsetUnit, offset_in
+from indexer.tuning import Tuning
+from models.types import CharSpan
+
+
+def present_documents(
+    request: SearchRequest, query: NuggetQuery, documents: list[ScoredDocument], tuning: Tuning
+) -> tuple[Hit, ...]:
+    """Hits with texts and metadata, numbered from 1, offsets in the unit the caller asked for."""
+    raw = raws(np.array([document.cosine for document in documents], np.float64))
+    scales = zip(raw.tolist(), tuning.scores(raw).tolist(), strict=True)
+    return tuple(
+        _hit(request, query, document, rank, *scale)
+        for rank, (document, scale) in enumerate(zip(documents, scales, strict=True), 1)
+    )
+
+
+def _hit(
+    request: SearchRequest, query: NuggetQuery, document: ScoredDocument, rank: int, raw: float, score: float
+) -> Hit:
+    place = document.place
+    return Hit(
+        document_id=document.document_id,
+        start=0,
+        end=place.offset(place.span.end, request.offset_unit),
+        text=place.text(place.span),
+        score=score,
+        raw=raw,
+        mode=request.mode,
+        rank=rank,
+        metadata=place.metadata(),
+        explanation=_explanation(request, query, document) if request.explain else None,
+    )
+
+
+def _explanation(request: SearchRequest, query: NuggetQuery, document: ScoredDocument) -> PairedExplanation:
+    """Which nugget answers which part of the query: each adds its cosine over the number of the query's vectors."""
+    found = match(document.place, query.vectors)
+    pairs = zip(found.matches.tolist(), found.cosines.tolist(), strict=True)
+    return PairedExplanation(
+        found.score,
+        tuple(_pair(request, query, number, document, nugget, cosine) for number, (nugget, cosine) in enumerate(pairs)),
+    )
+
+
+def _pair(
+    request: SearchRequest, query: NuggetQuery, number: int, document: ScoredDocument, nugget: int, cosine: float
+) -> NuggetPair:
+    place, unit = document.place, request.offset_unit
+    where = place.nugget(nugget)
+    return NuggetPair(
+        query=_query_text(request.text, query, number, unit),
+        nugget=_text_span(where.token, place.text, place.offset, unit),
+        stretch=_text_span(where.stretch, place.text, place.offset, unit),
+        cosine=cosine,
+        contribution=cosine / len(query.vectors),
+    )
+
+
+def _query_text(text: str | None, query: NuggetQuery, number: int, unit: OffsetUnit) -> TextSpan | None:
+    """The stretch of the query that one of its vectors stands for."""
+    if text is None or query.parts is None:
+        return None
+    return _text_span(
+        query.parts[number].stretch, lambda span: span.of(text), lambda at, _: offset_in(text, at, unit), unit
+    )
+
+
+def _text_span(
+    span: CharSpan,
+    text: Callable[[CharSpan], str],
+    offset: Callable[[int, OffsetUnit], int],
+    unit: OffsetUnit,
+) -> TextSpan:
+    return TextSpan(offset(span.start, unit), offset(span.end, unit), text(span))

@@ -1,0 +1,101 @@
+"""Queries of mode maxsim: a phrase, a sentence or a whole document, read in windows that do not overlap."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float32
+
+from indexer.encode import batches_of
+from indexer.windows import plan
+from models.encoders.base import tokenize_units
+from models.encoders.nugget import Nuggets
+from models.encoders.nugget_pass import NuggetPass
+from models.errors import InvalidInput
+from models.tokens import UnitTokens
+from models.types import CharSpan
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPart:
+    """Where a nugget of the query stands in it, and the stretch of text it stands for: from the nugget before it."""
+
+    token: CharSpan
+    stretch: CharSpan
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetQuery:
+    """The query's nuggets, of length 1, and of each its part of the text; a vector given as such has none."""
+
+    vectors: Float32[np.ndarray, "vectors dim"]
+    parts: tuple[QueryPart, ...] | None = None
+
+
+def check_nugget_query(nuggets: NuggetPass, text: str) -> None:
+    """Refuse a query without words; one of any length can be read."""
+    _windows(nuggets, [text])
+
+
+def encode_nugget_queries(nuggets: NuggetPass, texts: Sequence[str]) -> list[NuggetQuery]:
+    """The nuggets of every text, of all its windows; windows of like length share a forward pass.
+
+    Raises ``InvalidInput`` for a text without a token.
+
+    >>> from models.encoders.hashing import HashingEncoder
+    >>> from models.encoders.registry import load_nuggets
+    >>> hashing = NuggetPass(load_nuggets(HashingEncoder(dim=8, window=3)), 0.5)
+    >>> (query,) = encode_nugget_queries(hashing, ["one two three, four"])
+    >>> query.vectors.shape, [part.stretch.of("one two three, four") for part in query.parts]
+    ((3, 8), ['one', ' two', ' three,'])
+    """
+    windows = _windows(nuggets, texts)
+    every = [window for of_text in windows for window in of_text]
+    read = iter(_read(nuggets, every))
+    return [_query(of_text, [next(read) for _ in of_text]) for of_text in windows]
+
+
+def _windows(nuggets: NuggetPass, texts: Sequence[str]) -> list[list[UnitTokens]]:
+    """The windows of every text."""
+    base = nuggets.encoder.base
+    joined = tokenize_units(base, texts)
+    if not all(map(len, joined)):
+        raise InvalidInput("The query holds no words.", hint="Give at least one word or sign.", field="text")
+    return [list(_cut(units, base.window)) for units in joined]
+
+
+def _cut(units: UnitTokens, limit: int) -> Iterator[UnitTokens]:
+    """Windows of about equal length: a few words left for the last one would count as much as all the others."""
+    even = -(-len(units.tokens) // -(-len(units.tokens) // limit))
+    longest_unit = int((units.last - units.first).max())
+    for window in plan(units, min(limit, even + longest_unit - 1), overlap=0):
+        read = slice(int(units.first[window.seen.start]), int(units.last[window.seen.end - 1]))
+        yield units.cut(slice(window.seen.start, window.seen.end), read)
+
+
+def _read(nuggets: NuggetPass, windows: Sequence[UnitTokens]) -> list[Nuggets]:
+    """The nuggets of every window."""
+    lengths = [len(window.tokens) for window in windows]
+    order = sorted(range(len(windows)), key=lengths.__getitem__)
+    batches = list(batches_of(order, lengths, nuggets.encoder.base.batch_tokens))
+    outputs = nuggets.encoder.forward(
+        ([windows[number].tokens.ids for number in batch] for batch in batches), nuggets.ratio
+    )
+    found = {
+        number: of_window
+        for batch, output in zip(batches, outputs, strict=True)
+        for number, (_, of_window) in zip(batch, output, strict=True)
+    }
+    return [found[number] for number in range(len(windows))]
+
+
+def _query(windows: Sequence[UnitTokens], found: Sequence[Nuggets]) -> NuggetQuery:
+    spans = np.concatenate(
+        [window.tokens.spans[of_window.tokens] for window, of_window in zip(windows, found, strict=True)]
+    ).tolist()
+    starts = [0, *(end for _, end in spans[:-1])]
+    parts = tuple(
+        QueryPart(CharSpan(start, end), CharSpan(before, end))
+        for before, (start, end) in zip(starts, spans, strict=True)
+    )
+    return NuggetQuery(np.concatenate([of_window.vectors for of_window in found]), parts)

@@ -1,0 +1,65 @@
+"""Where a document lies, for reading what it says and what its nuggets stand for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float32, Int
+
+from indexer.segments.reader import Segment
+from indexer.segments.text import OffsetUnit
+from models.ops.quantization import dequantize
+from models.types import CharSpan, JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetPlace:
+    """Where a nugget's token stands in its document, and the stretch of text that it stands for.
+
+    The stretch goes from the end of the nugget before it, or the start of its part, to its own end.
+    """
+
+    token: CharSpan
+    stretch: CharSpan
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPlace:
+    """A document of a segment, and those of its nuggets that may be looked at. Its numbers are the engine's own."""
+
+    _segment: Segment
+    _document: int
+    _nuggets: Int[np.ndarray, " nuggets"]
+
+    @property
+    def span(self) -> CharSpan:
+        """All characters of the document."""
+        starts = self._segment.text_starts
+        return CharSpan(0, int(starts[self._document + 1] - starts[self._document]))
+
+    def text(self, span: CharSpan) -> str:
+        """A slice of the document's text."""
+        return self._segment.text(self._document, span)
+
+    def offset(self, code_point: int, unit: OffsetUnit) -> int:
+        """A code point offset of the document, in another unit."""
+        return self._segment.offset(self._document, code_point, unit)
+
+    def metadata(self) -> dict[str, JsonValue]:
+        """The document's metadata."""
+        return self._segment.document_metadata(self._document)
+
+    def nugget_vectors(self) -> Float32[np.ndarray, "nuggets dim"]:
+        """The stored vectors of the nuggets."""
+        stored = self._segment.nuggets
+        return dequantize(stored.codes[self._nuggets], stored.scales[self._nuggets])
+
+    def nugget(self, number: int) -> NuggetPlace:
+        """The place of one of the nuggets, numbered from 0."""
+        row = int(self._nuggets[number])
+        stored = self._segment.nuggets
+        start, end = stored.spans[row].tolist()
+        part = self._segment.part_of(int(stored.units[row]))
+        of_part = slice(*np.searchsorted(stored.units, self._segment.part_units[part : part + 2]).tolist())
+        starts, ends = stored.spans[of_part].astype(np.int64).T
+        before = int(ends[starts < start].max(initial=self._segment.part_span(part).start))
+        return NuggetPlace(CharSpan(start, end), CharSpan(min(before, start), end))

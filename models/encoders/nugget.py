@@ -1,0 +1,85 @@
+"""Nuggets: the token vectors that stand for a text, chosen by a scorer (Qin and Van Durme, 2023, sections 3.1 to 3.3).
+
+A nugget encoder reads a window once, as any encoder does, and gives its token vectors and its nuggets.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float32, Int, Int32
+
+from models.encoders.base import Encoder
+from models.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Nuggets:
+    """The nuggets of one window.
+
+    ``vectors`` have length 1; ``tokens`` are positions among the window's tokens, ascending; ``scores`` say how much
+    the scorer preferred each.
+    """
+
+    vectors: Float32[np.ndarray, "nuggets dim"]
+    tokens: Int[np.ndarray, " nuggets"]
+    scores: Float32[np.ndarray, " nuggets"]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+# What one window gives: its token vectors, as ``Encoder.forward`` gives them, and its nuggets.
+ReadWindow: TypeAlias = tuple[Float32[np.ndarray, "_tokens dim"], Nuggets]
+
+
+@runtime_checkable
+class NuggetEncoder(Protocol):
+    """Batches of windows to token vectors and nuggets, in one forward pass."""
+
+    @property
+    def base(self) -> Encoder:
+        """The encoder that tokenizes, and whose token vectors come with the nuggets."""
+
+    @property
+    def dim(self) -> int:
+        """Length of a nugget."""
+
+    @property
+    def layer(self) -> int:
+        """How many layers at the bottom are shared with ``base``; the scorer reads what they give."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies everything that decides what a nugget is, but the ratio."""
+
+    def forward(
+        self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]], ratio: float
+    ) -> Iterator[list[ReadWindow]]:
+        """For every window of every batch its token vectors, bit for bit those of ``base``, and its nuggets.
+
+        A window of ``n`` tokens has ``ceil(n * ratio)`` nuggets. Raises ``InvalidInput`` for a ratio outside (0, 1].
+        """
+
+
+def check_ratio(ratio: float) -> None:
+    """Refuse a ratio of nuggets to tokens that is not above 0 and at most 1.
+
+    >>> check_ratio(0.25)
+    """
+    if not 0 < ratio <= 1:
+        raise InvalidInput(
+            f"A nugget ratio of {ratio} is not above 0 and at most 1.",
+            hint="It is the share of tokens that are kept; 0.05 to 0.25 serve well.",
+            field="nugget_ratio",
+        )
+
+
+def even_windows(ids: Int32[np.ndarray, " tokens"], window: int) -> list[Int32[np.ndarray, " _tokens"]]:
+    """Cut tokens into as few windows as hold them, of equal length or one token less, without overlap.
+
+    >>> [part.tolist() for part in even_windows(np.arange(5, dtype=np.int32), 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    return np.array_split(ids, max(1, -(-len(ids) // window)))

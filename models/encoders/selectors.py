@@ -1,0 +1,63 @@
+"""Who chooses the nuggets of a window: the scorer, or one of the rules of section 7.1, which are its baselines."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int, Int32
+
+from models.backbones import Backbone
+from models.encoders.nugget_network import Selector
+from models.errors import InvalidInput
+from models.ops.nuggets import chunk_ends, count, sentence_ends, top
+
+PUNCTUATION = (",", ".", ";", ":", "!", "?")
+STOPS = (".", "!", "?")
+
+Window = Int32[np.ndarray, " tokens"]
+Choose = Callable[[Window, Float[np.ndarray, " tokens"], float], Int[np.ndarray, " nuggets"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selectors:
+    """The selectors by name, for one backbone's tokens."""
+
+    choose: Choose
+
+    @classmethod
+    def named(cls, name: str, backbone: Backbone) -> "Selectors":
+        """``learned``, ``chunk`` or ``sentence_boundary``; the last one takes no notice of the ratio."""
+        if name not in SELECTORS:
+            raise InvalidInput(
+                f"There is no selector {name!r}.", hint=f"Selectors are: {', '.join(SELECTORS)}.", field="selector"
+            )
+        return cls(SELECTORS[name](backbone))
+
+    def of(self, batch: Sequence[Int32[np.ndarray, " _tokens"]], ratio: float) -> Selector:
+        """The selector for one batch of windows."""
+
+        def select(row: int, scores: Float[np.ndarray, " tokens"]) -> Int[np.ndarray, " nuggets"]:
+            return self.choose(batch[row], scores, ratio)
+
+        return select
+
+
+def _learned(_: Backbone) -> Choose:
+    return lambda window, scores, ratio: top(scores, count(len(window), ratio))
+
+
+def _chunk(backbone: Backbone) -> Choose:
+    marks = backbone.ids_of(PUNCTUATION)
+    return lambda window, _, ratio: chunk_ends(np.isin(window, marks), count(len(window), ratio))
+
+
+def _sentence_boundary(backbone: Backbone) -> Choose:
+    marks = backbone.ids_of(STOPS)
+    return lambda window, scores, ratio: sentence_ends(np.isin(window, marks))
+
+
+SELECTORS: dict[str, Callable[[Backbone], Choose]] = {
+    "learned": _learned,
+    "chunk": _chunk,
+    "sentence_boundary": _sentence_boundary,
+}

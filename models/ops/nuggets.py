@@ -1,0 +1,76 @@
+"""Which tokens of a window are its nuggets (Qin and Van Durme, 2023, section 3.1), and what each stands for."""
+
+import math
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+
+def count(tokens: int, ratio: float) -> int:
+    """How many nuggets a window of so many tokens keeps: ``ceil(n * r)``.
+
+    >>> count(10, 0.25), count(1, 0.05), count(0, 0.25), count(100, 0.07)
+    (3, 1, 0, 7)
+    """
+    # 100 * 0.07 is a little more than 7 in binary.
+    return math.ceil(round(tokens * ratio, 9))
+
+
+def top(scores: Float[np.ndarray, " tokens"], wanted: int) -> Int[np.ndarray, " nuggets"]:
+    """Positions of the highest scores, ascending (eq. 3); of equal scores the earlier ones.
+
+    >>> top(np.array([0.1, 0.9, 0.5, 0.9]), 2).tolist()
+    [1, 3]
+    """
+    return np.sort(np.argsort(-scores, kind="stable")[:wanted])
+
+
+def chunk_ends(punctuation: Bool[np.ndarray, " tokens"], wanted: int) -> Int[np.ndarray, " nuggets"]:
+    """The rule-based selector of section 7.1: the last punctuation of every one of so many equal chunks.
+
+    A chunk without punctuation gives its last token.
+
+    >>> chunk_ends(np.array([False, True, True, False, False, False]), 2).tolist()
+    [2, 5]
+    """
+    bounds = chunk_bounds(len(punctuation), wanted)
+    ends = [_last(punctuation[start:end]) + start for start, end in bounds]
+    return np.array(ends, np.int64)
+
+
+def chunk_bounds(tokens: int, wanted: int) -> Int[np.ndarray, "chunks 2"]:
+    """Half-open ranges of so many chunks of equal length, or one token more.
+
+    >>> chunk_bounds(5, 2).tolist()
+    [[0, 2], [2, 5]]
+    """
+    edges = np.arange(wanted + 1) * tokens // max(1, wanted)
+    return np.stack([edges[:-1], edges[1:]], axis=1)
+
+
+def sentence_ends(stops: Bool[np.ndarray, " tokens"]) -> Int[np.ndarray, " nuggets"]:
+    """The other rule-based selector: the last token of every sentence, whatever the ratio.
+
+    Of stops in a row the last one counts, and what follows the last stop is a sentence, too.
+
+    >>> sentence_ends(np.array([False, True, True, False, True, False])).tolist()
+    [2, 4, 5]
+    """
+    following = np.append(stops[1:], False)
+    ends = stops & ~following
+    ends[-1:] = True
+    return np.flatnonzero(ends)
+
+
+def segment_starts(nuggets: Int[np.ndarray, " nuggets"]) -> Int[np.ndarray, " nuggets"]:
+    """Where the tokens begin that a nugget stands for: from behind the nugget before it to the nugget itself.
+
+    >>> segment_starts(np.array([2, 4, 9])).tolist()
+    [0, 3, 5]
+    """
+    return np.append(0, nuggets[:-1] + 1)[: len(nuggets)]
+
+
+def _last(marks: Bool[np.ndarray, " tokens"]) -> int:
+    found = np.flatnonzero(marks)
+    return int(found[-1]) if len(found) else len(marks) - 1

@@ -1,0 +1,55 @@
+"""Everything a run of the nugget recipe depends on, but the texts themselves."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from models.encoders.slice_nuggets import LAYER
+from models.packages import DEFAULT
+from models.training.loop import Schedule
+from models.training.nugget_data import NuggetShape
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetWeights:
+    """What the losses count; one that counts nothing is not computed."""
+
+    contrastive: float = 1.0
+    segments: float = 1.0
+    boundaries: float = 0.5
+    auto_encoding: float = 0.1
+    translation: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetConfig:
+    """A run: what it reads (a folder of known sets, or aligned texts, or both), where it writes, how it learns.
+
+    ``temperature`` is that of the contrast, ``delete`` the share of tokens left out before auto-encoding, ``decoded``
+    how many documents of a step are decoded, of at most ``target_tokens`` each, and ``noise`` how far scores are
+    scattered before the choice, so that other choices are tried as well.
+    """
+
+    out: Path
+    checkpoints: Path
+    data: Path | None = None
+    exclude: Path | None = None
+    pairs: Path | None = None
+    weights_of_slice: Path | None = None
+    backbone: str = DEFAULT
+    device: str = "auto"
+    seed: int = 13
+    layer: int = LAYER
+    selector: str = "learned"
+    feedback: bool = True
+    lowest_ratio: float = 0.05
+    highest_ratio: float = 0.25
+    temperature: float = 0.03
+    noise: float = 0.3
+    delete: float = 0.0
+    decoded: int = 2
+    target_tokens: int = 48
+    decoder_layers: int = 2
+    save_every: int = 50
+    shape: NuggetShape = field(default_factory=NuggetShape)
+    schedule: Schedule = field(default_factory=Schedule)
+    weights: NuggetWeights = field(default_factory=NuggetWeights)

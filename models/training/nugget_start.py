@@ -1,0 +1,90 @@
+"""What nugget training begins with: a scorer that knows where meanings change, and a projection that spreads them.
+
+Both are fitted to what the frozen encoder makes of texts that no step draws. Without them the scorer would choose at
+random, and the upper layers would learn from its choices for hundreds of steps.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32, Int32
+from torch import Tensor
+from torch.nn import functional
+
+from models.backbones import Backbone
+from models.encoders.nugget_network import NuggetNetwork
+from models.layers import inputs_of, layers_of
+from models.ops.nuggets import count, segment_starts
+from models.ops.segmentation import best_segment_ends
+from models.ops.similarity import normalize
+
+RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25)
+_BATCH = 16
+_SCORER_STEPS, _SCORER_TOKENS, _SCORER_RATE = 400, 2_048, 1e-3
+# Directions in which meanings hardly differ hold little but noise; this share of the mean variance is added to all.
+_FLOOR = 0.1
+
+Window = Int32[np.ndarray, " _tokens"]
+
+
+def begin_well(network: NuggetNetwork, backbone: Backbone, layer: int, windows: Sequence[Window], seed: int) -> None:
+    """Fit the scorer and the projection of a network to some windows."""
+    states, labels, means = [], [], []
+    for begin in range(0, len(windows), _BATCH):
+        batch = windows[begin : begin + _BATCH]
+        with torch.inference_mode(), inputs_of(layers_of(backbone.model)[layer]) as seen:
+            last = backbone.hidden(*backbone.pad(batch)).float().cpu().numpy()
+        for row, window in enumerate(batch):
+            places = slice(backbone.begin, backbone.begin + len(window))
+            found, of_segments = boundaries(last[row, places], RATIOS)
+            states.append(seen[0].hidden[row, places].float().cpu().clone())
+            labels.append(torch.from_numpy(found))
+            means.append(of_segments)
+    fit_scorer(network, torch.cat(states), torch.cat(labels), seed)
+    spread = whitening(np.concatenate(means))
+    with torch.no_grad():
+        network.value.weight.copy_(torch.from_numpy(spread))
+
+
+def boundaries(
+    vectors: Float32[np.ndarray, "tokens dim"], ratios: Sequence[float]
+) -> tuple[Float32[np.ndarray, " tokens"], Float32[np.ndarray, "segments dim"]]:
+    """How often each token ends a segment, over the best segmentations at some ratios; and all segments' means."""
+    often, means = np.zeros(len(vectors), np.float32), [vectors[:0]]
+    for ratio in ratios:
+        ends = best_segment_ends(vectors.astype(np.float64), count(len(vectors), ratio)) if len(vectors) else []
+        if len(ends):
+            often[ends] += 1 / len(ratios)
+            means.append(np.add.reduceat(vectors, segment_starts(np.asarray(ends))))
+    return often, normalize(np.concatenate(means)).astype(np.float32)
+
+
+def fit_scorer(
+    network: NuggetNetwork, states: Float[Tensor, "tokens dim"], labels: Float[Tensor, " tokens"], seed: int
+) -> None:
+    """Let the scores say how likely a token ends a segment (logistic)."""
+    generator = torch.Generator().manual_seed(seed)
+    device = network.types.device
+    optimizer = torch.optim.Adam(network.scorer.parameters(), lr=_SCORER_RATE)
+    with torch.enable_grad():
+        for _ in range(_SCORER_STEPS):
+            drawn = torch.randint(len(states), (_SCORER_TOKENS,), generator=generator)
+            scores = network.scorer(states[drawn].to(device)).squeeze(-1)
+            optimizer.zero_grad()
+            functional.binary_cross_entropy_with_logits(scores, labels[drawn].to(device)).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+
+
+def whitening(vectors: Float32[np.ndarray, "segments dim"]) -> Float32[np.ndarray, "dim dim"]:
+    """The symmetric matrix that lets vectors vary as much in every direction, whatever their mean.
+
+    >>> spread = whitening(np.array([[4, 1], [-4, 1], [4, -1], [-4, -1]], np.float32))
+    >>> bool(spread[0, 0] < spread[1, 1])
+    True
+    """
+    covariance = np.cov(vectors.T.astype(np.float64), bias=True)
+    variances, directions = np.linalg.eigh(covariance)
+    level = variances.mean()
+    scales = np.sqrt(level / (variances.clip(0) + _FLOOR * level))
+    return ((directions * scales) @ directions.T).astype(np.float32)

@@ -1,0 +1,163 @@
+"""One suite for every nugget encoder, with weights and without."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import BartConfig, BartModel, RobertaTokenizerFast
+
+from models.artifacts import load_artifact, save_artifact
+from models.backbones import load_backbone
+from models.encoders.hashing import HashingEncoder
+from models.encoders.nugget import NuggetEncoder
+from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
+from models.encoders.slice import SliceEncoder
+from models.encoders.slice_nuggets import SliceNuggetEncoder, foundation
+from models.errors import BackboneMismatch, BackboneMissing, InvalidInput
+from models.ops.nuggets import count
+from tests.tiny_bert import PROSE, save_tiny_bert
+
+TEXTS = ["the cat sat.", PROSE, "", "a dog"]
+RATIOS = (0.05, 0.1, 0.25, 1.0)
+
+
+def save_tiny_bart(folder: Path) -> Path:
+    """Two encoder layers over bytes."""
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *sorted("ĠabcdefghijklmnopqrstuvwxyzITAN,.")]
+    RobertaTokenizerFast(vocab={piece: n for n, piece in enumerate(pieces)}, merges=[]).save_pretrained(folder)
+    torch.manual_seed(7)
+    sizes = {
+        f"{part}_{name}": size
+        for part in ("encoder", "decoder")
+        for name, size in [("layers", 2), ("attention_heads", 2), ("ffn_dim", 32)]
+    }
+    config = BartConfig(
+        vocab_size=len(pieces),
+        d_model=16,
+        max_position_embeddings=256,
+        init_std=0.5,
+        pad_token_id=1,
+        bos_token_id=0,
+        eos_token_id=2,
+        decoder_start_token_id=2,
+        **sizes,
+    )
+    BartModel(config).save_pretrained(folder)
+    return folder
+
+
+def untrained(folder: Path, layer: int = 1) -> SliceNuggetEncoder:
+    return SliceNuggetEncoder(SliceEncoder(load_backbone(str(folder), device="cpu")), layer=layer)
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_bert(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.fixture(scope="module", params=["hashing", "bert", "bart"])
+def encoder(request: pytest.FixtureRequest, bert: Path, tmp_path_factory: pytest.TempPathFactory) -> NuggetEncoder:
+    if request.param == "hashing":
+        return load_nuggets(HashingEncoder())
+    return untrained(bert if request.param == "bert" else save_tiny_bart(tmp_path_factory.mktemp("bart")))
+
+
+def read(encoder: NuggetEncoder, texts: list[str], ratio: float) -> list:
+    windows = [tokens.ids[: encoder.base.window] for tokens in encoder.base.tokenize(texts)]
+    (found,) = encoder.forward([windows], ratio)
+    return found
+
+
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_a_window_keeps_so_many_of_its_tokens(encoder: NuggetEncoder, ratio: float) -> None:
+    for vectors, nuggets in read(encoder, TEXTS, ratio):
+        assert len(nuggets) == count(len(vectors), ratio)
+        assert nuggets.vectors.shape == (len(nuggets), encoder.dim)
+        np.testing.assert_allclose(np.linalg.norm(nuggets.vectors, axis=1), 1, atol=1e-5)
+        assert (np.diff(nuggets.tokens) > 0).all()
+        assert ((nuggets.tokens >= 0) & (nuggets.tokens < len(vectors))).all()
+
+
+def test_token_vectors_are_bit_for_bit_those_of_the_base(encoder: NuggetEncoder) -> None:
+    windows = [tokens.ids for tokens in encoder.base.tokenize(TEXTS)]
+    (alone,) = encoder.base.forward([windows])
+    (together,) = encoder.forward([windows], 0.25)
+    for one, (other, _) in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_highest_scores_are_kept_whatever_the_ratio(encoder: NuggetEncoder) -> None:
+    (_, everything), *_ = read(encoder, [PROSE], 1.0)
+    (_, few), *_ = read(encoder, [PROSE], 0.25)
+    left = np.setdiff1d(everything.tokens, few.tokens)
+    assert everything.scores[few.tokens].min() >= everything.scores[left].max()
+    np.testing.assert_allclose(few.scores, everything.scores[few.tokens], atol=1e-6)
+
+
+def test_batched_equals_one_by_one(encoder: NuggetEncoder) -> None:
+    texts = [text for text in TEXTS if text]
+    for text, (_, together) in zip(texts, read(encoder, texts, 0.25), strict=True):
+        ((_, alone),) = read(encoder, [text], 0.25)
+        np.testing.assert_array_equal(alone.tokens, together.tokens)
+        np.testing.assert_allclose(alone.vectors, together.vectors, atol=1e-4)
+
+
+@pytest.mark.parametrize("ratio", [0, -0.1, 1.01, float("nan")])
+def test_other_ratios_are_refused(encoder: NuggetEncoder, ratio: float) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        next(iter(encoder.forward([], ratio)))
+    assert caught.value.field == "nugget_ratio"
+
+
+@pytest.fixture
+def weights(bert: Path, tmp_path: Path) -> Path:
+    """Weights as a training would save them, with other type embeddings than those it begins with."""
+    encoder = untrained(bert)
+    torch.manual_seed(3)
+    tensors = {name: p + 0.1 * torch.randn_like(p) for name, p in encoder.network.named_parameters()}
+    facts = {"layer": 1, "feedback": True, "foundation_sha256": foundation(encoder.base.backbone, 1)}
+    save_artifact(tmp_path / "nugget", tensors, facts)
+    return tmp_path / "nugget"
+
+
+def test_weights_are_loaded(bert: Path, weights: Path) -> None:
+    options = EncoderOptions(str(bert), None, "cpu", weights)
+    trained = load_nuggets(load_encoder("untrained", options), options)
+    again = load_nuggets(load_encoder("untrained", options), options)
+    assert trained.fingerprint == again.fingerprint != untrained(bert).fingerprint
+    ((_, one),), ((_, same),), ((_, other),) = (read(e, [PROSE], 0.25) for e in (trained, again, untrained(bert)))
+    np.testing.assert_array_equal(one.vectors, same.vectors)
+    assert len(one) == len(other)
+    assert np.abs(one.vectors - other.vectors).max() > 0.01
+
+
+def test_weights_on_other_bottom_layers_are_refused_but_not_on_other_upper_ones(bert: Path, weights: Path) -> None:
+    artifact = load_artifact(weights)
+    for layer, fits in ((1, True), (0, False)):
+        base = SliceEncoder(load_backbone(str(bert), device="cpu"))
+        with torch.no_grad():
+            base.backbone.model.encoder.layer[layer].output.dense.bias += 1
+        if fits:
+            assert SliceNuggetEncoder(base, artifact).layer == 1
+            continue
+        with pytest.raises(BackboneMismatch, match="other layers") as caught:
+            SliceNuggetEncoder(base, artifact)
+        assert caught.value.hint
+
+
+def test_weights_of_another_shape_are_refused(bert: Path, weights: Path) -> None:
+    artifact = load_artifact(weights)
+    base = SliceEncoder(load_backbone(str(bert), device="cpu"))
+    less = {name: tensor for name, tensor in artifact.tensors.items() if name != "types"}
+    with pytest.raises(BackboneMismatch, match="do not fit"):
+        SliceNuggetEncoder(base, replace(artifact, tensors=less))
+    with pytest.raises(BackboneMismatch, match="more layers"):
+        untrained(bert, layer=2)
+
+
+def test_without_weights_there_are_no_nuggets(bert: Path, tmp_path: Path) -> None:
+    options = EncoderOptions(str(bert), None, "cpu", tmp_path)
+    with pytest.raises(BackboneMissing):
+        load_nuggets(load_encoder("untrained", options), options)
