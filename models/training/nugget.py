@@ -47,7 +47,7 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
     decoder = start_decoder(config, backbone)
     _begin(network, backbone, texts, config)
     spread = network.value.weight.detach().clone()
-    reader = Reader(backbone, network, Selectors.named(config.selector, backbone), config.layer)
+    reader = Reader(backbone, network, Selectors.named(config.selector, backbone, config.spacing), config.layer)
     parameters = dict(network.named_parameters())
     if config.weights.auto_encoding or config.weights.translation:
         parameters |= {f"{DECODER}.{name}": parameter for name, parameter in decoder.named_parameters()}
@@ -172,7 +172,7 @@ def _facts(config: NuggetConfig, backbone: Backbone, step: int) -> dict[str, Jso
     }
     for name in ("seed", "layer", "selector", "feedback", "lowest_ratio", "highest_ratio", "temperature", "noise"):
         facts[name] = getattr(config, name)
-    for name in ("delete", "decoded", "target_tokens", "decoder_layers"):
+    for name in ("spacing", "delete", "decoded", "target_tokens", "decoder_layers"):
         facts[name] = getattr(config, name)
     for name in ("shape", "schedule", "weights"):
         facts[name] = asdict(getattr(config, name))

@@ -1,8 +1,8 @@
 """What nugget training begins with: a scorer that knows where meanings change, and a projection that spreads them.
 
 Both are fitted to what the frozen encoder makes of texts that no step draws. Without them the scorer would choose at
-random, and the upper layers would learn from its choices for hundreds of steps. In the end the projection is fitted once
-more, to the nuggets that have been learnt.
+random, and the upper layers would learn from its choices for hundreds of steps. In the end the projection is fitted
+once more, to the nuggets that have been learnt.
 """
 
 from collections.abc import Sequence
