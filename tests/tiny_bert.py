@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import BertConfig, BertModel, BertTokenizerFast
+from transformers import BartConfig, BartModel, BertConfig, BertModel, BertTokenizerFast, RobertaTokenizerFast
 
 from models.training import slice as recipe
 from models.training.projection import fit_projection
@@ -29,6 +29,31 @@ def save_tiny_bert(folder: Path) -> Path:
         initializer_range=0.5,
     )
     BertModel(config).save_pretrained(folder)
+    return folder
+
+
+def save_tiny_bart(folder: Path) -> Path:
+    """An encoder-decoder whose encoder has two layers, and reads letters."""
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *sorted("ĠabcdefghijklmnopqrstuvwxyzITAN,.")]
+    RobertaTokenizerFast(vocab={piece: n for n, piece in enumerate(pieces)}, merges=[]).save_pretrained(folder)
+    torch.manual_seed(7)
+    sizes = {
+        f"{part}_{name}": size
+        for part in ("encoder", "decoder")
+        for name, size in [("layers", 2), ("attention_heads", 2), ("ffn_dim", 32)]
+    }
+    config = BartConfig(
+        vocab_size=len(pieces),
+        d_model=16,
+        max_position_embeddings=256,
+        init_std=0.5,
+        pad_token_id=1,
+        bos_token_id=0,
+        eos_token_id=2,
+        decoder_start_token_id=2,
+        **sizes,
+    )
+    BartModel(config).save_pretrained(folder)
     return folder
 
 

@@ -45,7 +45,8 @@ class NuggetNetwork(nn.Module):
         self.feedback = feedback
         self.layers = nn.ModuleList(copy.deepcopy(layer) for layer in upper)
         self.scorer = nn.Sequential(nn.Linear(dim, dim), nn.GELU(), nn.Linear(dim, 1))
-        self.types = nn.Parameter(torch.zeros(2, dim))
+        if feedback:
+            self.types = nn.Parameter(torch.zeros(2, dim))
         self.value = nn.Linear(dim, dim, bias=False)
         self.requires_grad_(True)  # the layers were copied from frozen ones
         with torch.no_grad():

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int, Int32
 from models.backbones import Backbone
 from models.encoders.nugget_network import Selector
 from models.errors import InvalidInput
-from models.ops.nuggets import chunk_ends, count, sentence_ends, top
+from models.ops.nuggets import chunk_ends, count, sentence_ends, top_apart
 
 PUNCTUATION = (",", ".", ";", ":", "!", "?")
 STOPS = (".", "!", "?")
@@ -25,13 +25,16 @@ class Selectors:
     choose: Choose
 
     @classmethod
-    def named(cls, name: str, backbone: Backbone) -> "Selectors":
-        """``learned``, ``chunk`` or ``sentence_boundary``; the last one takes no notice of the ratio."""
+    def named(cls, name: str, backbone: Backbone, spacing: float = 0.0) -> "Selectors":
+        """``learned``, ``chunk`` or ``sentence_boundary``; the last one takes no notice of the ratio.
+
+        Learned nuggets lie at least ``spacing`` of the mean distance of nuggets apart, which is one over the ratio.
+        """
         if name not in SELECTORS:
             raise InvalidInput(
                 f"There is no selector {name!r}.", hint=f"Selectors are: {', '.join(SELECTORS)}.", field="selector"
             )
-        return cls(SELECTORS[name](backbone))
+        return cls(SELECTORS[name](backbone, spacing))
 
     def of(self, batch: Sequence[Int32[np.ndarray, " _tokens"]], ratio: float) -> Selector:
         """The selector for one batch of windows."""
@@ -42,21 +45,25 @@ class Selectors:
         return select
 
 
-def _learned(_: Backbone) -> Choose:
-    return lambda window, scores, ratio: top(scores, count(len(window), ratio))
+def _learned(_: Backbone, spacing: float) -> Choose:
+    def choose(window: Window, scores: Float[np.ndarray, " tokens"], ratio: float) -> Int[np.ndarray, " nuggets"]:
+        wanted = count(len(window), ratio)
+        return top_apart(scores, wanted, int(spacing * len(window) / max(1, wanted)))
+
+    return choose
 
 
-def _chunk(backbone: Backbone) -> Choose:
+def _chunk(backbone: Backbone, _: float) -> Choose:
     marks = backbone.ids_of(PUNCTUATION)
     return lambda window, _, ratio: chunk_ends(np.isin(window, marks), count(len(window), ratio))
 
 
-def _sentence_boundary(backbone: Backbone) -> Choose:
+def _sentence_boundary(backbone: Backbone, _: float) -> Choose:
     marks = backbone.ids_of(STOPS)
     return lambda window, scores, ratio: sentence_ends(np.isin(window, marks))
 
 
-SELECTORS: dict[str, Callable[[Backbone], Choose]] = {
+SELECTORS: dict[str, Callable[[Backbone, float], Choose]] = {
     "learned": _learned,
     "chunk": _chunk,
     "sentence_boundary": _sentence_boundary,

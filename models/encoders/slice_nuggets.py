@@ -35,7 +35,7 @@ class SliceNuggetEncoder:
         found = foundation(self._backbone, self.layer)
         self.network = start_network(self._backbone, self.layer, feedback=_feedback(artifact))
         self.fingerprint = f"nugget.v1-{self._backbone.fingerprint}-{found[:24]}-{self.layer}"
-        self._selectors = Selectors.named(_selector(artifact), self._backbone)
+        self._selectors = _selectors(artifact, self._backbone)
         if artifact:
             _check(artifact, self._backbone, found)
             put_in_place(self.network, artifact)
@@ -108,8 +108,9 @@ def _feedback(artifact: Artifact | None) -> bool:
     return bool(artifact.config.get("feedback", True)) if artifact else True
 
 
-def _selector(artifact: Artifact | None) -> str:
-    return str(artifact.config.get("selector", "learned")) if artifact else "learned"
+def _selectors(artifact: Artifact | None, backbone: Backbone) -> Selectors:
+    config = artifact.config if artifact else {}
+    return Selectors.named(str(config.get("selector", "learned")), backbone, float(config.get("spacing", 0.0)))
 
 
 def _check(artifact: Artifact, backbone: Backbone, found: str) -> None:

@@ -25,6 +25,24 @@ def top(scores: Float[np.ndarray, " tokens"], wanted: int) -> Int[np.ndarray, " 
     return np.sort(np.argsort(-scores, kind="stable")[:wanted])
 
 
+def top_apart(scores: Float[np.ndarray, " tokens"], wanted: int, apart: int) -> Int[np.ndarray, " nuggets"]:
+    """As :func:`top`, but that nuggets keep a distance: a token closer than ``apart`` to a better one is passed over.
+
+    With ``apart`` at most ``tokens / (2 * wanted)`` there is always room for all that are wanted.
+
+    >>> top_apart(np.array([0.1, 0.9, 0.8, 0.7, 0.2, 0.3]), 2, 2).tolist()
+    [1, 3]
+    """
+    if apart < 2:
+        return top(scores, wanted)
+    left, chosen = scores.astype(np.float64), []
+    for _ in range(wanted):
+        place = int(left.argmax())
+        chosen.append(place)
+        left[max(0, place - apart + 1) : place + apart] = -np.inf
+    return np.sort(np.array(chosen, np.int64))
+
+
 def chunk_ends(punctuation: Bool[np.ndarray, " tokens"], wanted: int) -> Int[np.ndarray, " nuggets"]:
     """The rule-based selector of section 7.1: the last punctuation of every one of so many equal chunks.
 

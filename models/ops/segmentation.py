@@ -1,19 +1,24 @@
 """A window cut where its meaning changes: the segments whose means lose least."""
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 
-def best_segment_ends(vectors: Float[np.ndarray, "tokens dim"], segments: int) -> Int[np.ndarray, " segments"]:
+def best_segment_ends(
+    vectors: Float[np.ndarray, "tokens dim"], segments: int, allowed: Bool[np.ndarray, " tokens"] | None = None
+) -> Int[np.ndarray, " segments"]:
     """The last tokens of so many segments, such that the lengths of the segments' sums add up to the most.
 
     The sum of vectors that point the same way is as long as all of them together; of others it is shorter. The cut is
-    exact, by dynamic programming, in ``O(tokens^2 * segments)``.
+    exact, by dynamic programming, in ``O(tokens^2 * segments)``. Where enough tokens are ``allowed`` to end a segment,
+    no other one does, but for the last.
 
     >>> best_segment_ends(np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 1.0]]), 2).tolist()
     [1, 4]
     """
     lengths = span_lengths(vectors)
+    if allowed is not None and allowed[:-1].sum() >= segments - 1:
+        lengths[:, 1:-1][:, ~allowed[:-1]] = -np.inf
     best, before = lengths[0], []
     for _ in range(segments - 1):
         totals = best[:, None] + lengths

@@ -152,8 +152,9 @@ def _save_checkpoint(
     """One file, put in place by a rename: parameters, Adam's two moments, the number of steps made, and the run."""
     tensors = {f"parameter/{name}": parameter.detach() for name, parameter in parameters.items()}
     for name, parameter in parameters.items():
-        for kind in _MOMENTS:
-            tensors[f"{kind}/{name}"] = optimizer.state[parameter][kind]
+        # What no loss has reached has no moments yet.
+        for kind, moment in optimizer.state.get(parameter, {}).items():
+            tensors[f"{kind}/{name}"] = moment
     facts = {"step": json.dumps(step), "run": json.dumps(checkpoints.run, sort_keys=True)}
     partial = checkpoints.folder / "checkpoint.partial"
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, facts)
@@ -171,9 +172,11 @@ def _load_checkpoint(checkpoints: Checkpoints, parameters: Mapping[str, torch.nn
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(tensors[f"parameter/{name}"])
-            optimizer.state[parameter] = {
-                kind: tensors[f"{kind}/{name}"].to(parameter.device if kind != "step" else "cpu") for kind in _MOMENTS
-            }
+            moments = {kind: tensors[f"{kind}/{name}"] for kind in _MOMENTS if f"{kind}/{name}" in tensors}
+            if moments:
+                optimizer.state[parameter] = {
+                    kind: moment.to(parameter.device if kind != "step" else "cpu") for kind, moment in moments.items()
+                }
     return step
 
 

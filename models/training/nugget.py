@@ -5,16 +5,20 @@ The ratio is drawn anew at every step, so that the same weights serve every rati
     spanseek train nugget --data FOLDER --out FOLDER --checkpoints FOLDER
 """
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 
 from models.artifacts import SHIPPED, Artifact, load_artifact, save_artifact
 from models.backbones import Backbone, load_backbone
 from models.decoders.nugget import NuggetDecoder
+from models.encoders.nugget_network import NuggetNetwork
 from models.encoders.selectors import Selectors
 from models.encoders.slice import SliceEncoder
 from models.encoders.slice_nuggets import foundation, start_network
@@ -24,13 +28,13 @@ from models.training.nugget_config import NuggetConfig
 from models.training.nugget_data import NO_TEXTS, NuggetTexts, draw_likenesses, read_nugget_texts
 from models.training.nugget_objectives import NuggetStep, Window, nugget_losses
 from models.training.nugget_reading import Reader
-from models.training.nugget_start import begin_well
+from models.training.nugget_start import begin_well, end_well
 from models.training.sources import PHRASES, PROSE, read_excluded
 from models.types import JsonValue
 
 DECODER = "decoder"  # the folder beside the weights that holds the decoder, which searching does not need
 _HEADS = 12
-_FIRST_DRAWS = 24  # steps' worth of windows that training begins with
+_FIRST_DRAWS = 16  # steps' worth of windows that training begins with
 # What begins with nothing learns this many times faster than the layers, which begin with what they know.
 _FASTER = {"scorer": 5.0, "types": 5.0, "value": 5.0, "decoder.": 5.0}
 
@@ -41,10 +45,9 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
     backbone = frozen(config)
     network = start_network(backbone, config.layer, feedback=config.feedback).to(backbone.device)
     decoder = start_decoder(config, backbone)
-    if config.selector == "learned":
-        begin_well(network, backbone, config.layer, first_windows(backbone, texts, config), config.seed)
+    _begin(network, backbone, texts, config)
     spread = network.value.weight.detach().clone()
-    reader = Reader(backbone, network, Selectors.named(config.selector, backbone), config.layer)
+    reader = Reader(backbone, network, Selectors.named(config.selector, backbone, config.spacing), config.layer)
     parameters = dict(network.named_parameters())
     if config.weights.auto_encoding or config.weights.translation:
         parameters |= {f"{DECODER}.{name}": parameter for name, parameter in decoder.named_parameters()}
@@ -59,7 +62,27 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
         return save_artifact(config.out, _halved(network), facts)
 
     checkpoints = Checkpoints(config.checkpoints, config.save_every, save, _run(config, backbone))
-    return save(fit(parameters, losses, config.schedule, checkpoints, hooks, _FASTER))
+    steps = fit(parameters, losses, config.schedule, checkpoints, hooks, _FASTER)
+    if steps >= config.schedule.steps and config.weights.contrastive:
+        end_well(network, backbone, config.layer, reader.selectors, first_windows(backbone, texts, config))
+    return save(steps)
+
+
+def _begin(network: NuggetNetwork, backbone: Backbone, texts: NuggetTexts, config: NuggetConfig) -> None:
+    """Fit what training begins with, or take what an interrupted run had fitted."""
+    run = json.dumps(_run(config, backbone), sort_keys=True)
+    path = config.checkpoints / f"start-{hashlib.sha256(run.encode()).hexdigest()[:16]}.safetensors"
+    parameters = dict(network.named_parameters())
+    begun = [name for name in parameters if name.startswith(("scorer.", "value."))]
+    if not path.is_file():
+        begin_well(network, backbone, config.layer, first_windows(backbone, texts, config), config.seed)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_file({name: parameters[name].detach().cpu() for name in begun}, path.with_suffix(".partial"))
+        path.with_suffix(".partial").replace(path)
+    found = load_file(path)
+    with torch.no_grad():
+        for name in begun:
+            parameters[name].copy_(found[name])
 
 
 def read_material(config: NuggetConfig) -> NuggetTexts:
@@ -149,7 +172,7 @@ def _facts(config: NuggetConfig, backbone: Backbone, step: int) -> dict[str, Jso
     }
     for name in ("seed", "layer", "selector", "feedback", "lowest_ratio", "highest_ratio", "temperature", "noise"):
         facts[name] = getattr(config, name)
-    for name in ("delete", "decoded", "target_tokens", "decoder_layers"):
+    for name in ("spacing", "delete", "decoded", "target_tokens", "decoder_layers"):
         facts[name] = getattr(config, name)
     for name in ("shape", "schedule", "weights"):
         facts[name] = asdict(getattr(config, name))

@@ -25,8 +25,9 @@ class NuggetConfig:
     """A run: what it reads (a folder of known sets, or aligned texts, or both), where it writes, how it learns.
 
     ``temperature`` is that of the contrast, ``delete`` the share of tokens left out before auto-encoding, ``decoded``
-    how many documents of a step are decoded, of at most ``target_tokens`` each, and ``noise`` how far scores are
-    scattered before the choice, so that other choices are tried as well.
+    how many documents of a step are decoded, of at most ``target_tokens`` each. Nuggets lie at least ``spacing`` of
+    their mean distance apart; ``noise`` is how far scores are scattered before the choice, so that other choices are
+    tried as well.
     """
 
     out: Path
@@ -40,6 +41,7 @@ class NuggetConfig:
     seed: int = 13
     layer: int = LAYER
     selector: str = "learned"
+    spacing: float = 0.5
     feedback: bool = True
     lowest_ratio: float = 0.05
     highest_ratio: float = 0.25

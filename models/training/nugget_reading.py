@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from models.backbones import Backbone
 from models.encoders.nugget_network import NuggetNetwork, Selected
-from models.encoders.selectors import Selectors
+from models.encoders.selectors import PUNCTUATION, Selectors
 from models.layers import inputs_of, layers_of
 from models.training.nugget_losses import segment_means
 from models.training.nugget_start import boundaries
@@ -46,6 +46,10 @@ class Reader:
     network: NuggetNetwork
     selectors: Selectors
     layer: int
+
+    @property
+    def _marks(self) -> Int32[np.ndarray, " found"]:
+        return self.backbone.ids_of(PUNCTUATION)
 
     def read(self, windows: Sequence[Window], ratio: float, noise: float, rng: np.random.Generator) -> ReadNuggets:
         """The nuggets of all windows, in order; windows of like length share a pass."""
@@ -85,7 +89,7 @@ class Reader:
         wanted, scores = [], []
         for row, window in enumerate(windows):
             places = slice(self.backbone.begin, self.backbone.begin + len(window))
-            wanted.append(boundaries(states[row, places].cpu().numpy(), (ratio,))[0])
+            wanted.append(boundaries(states[row, places].cpu().numpy(), (ratio,), np.isin(window, self._marks))[0])
             scores.append(found.all_scores[row, places].float())
         labels = torch.from_numpy(np.concatenate(wanted)).to(states.device)
         return functional.binary_cross_entropy_with_logits(torch.cat(scores), labels)

@@ -1,19 +1,21 @@
 """What nugget training begins with: a scorer that knows where meanings change, and a projection that spreads them.
 
 Both are fitted to what the frozen encoder makes of texts that no step draws. Without them the scorer would choose at
-random, and the upper layers would learn from its choices for hundreds of steps.
+random, and the upper layers would learn from its choices for hundreds of steps. In the end the projection is fitted
+once more, to the nuggets that have been learnt.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int32
+from jaxtyping import Bool, Float, Float32, Int32
 from torch import Tensor
 from torch.nn import functional
 
 from models.backbones import Backbone
 from models.encoders.nugget_network import NuggetNetwork
+from models.encoders.selectors import PUNCTUATION, Selectors
 from models.layers import inputs_of, layers_of
 from models.ops.nuggets import count, segment_starts
 from models.ops.segmentation import best_segment_ends
@@ -21,8 +23,8 @@ from models.ops.similarity import normalize
 
 RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25)
 _BATCH = 16
-_SCORER_STEPS, _SCORER_TOKENS, _SCORER_RATE = 400, 2_048, 1e-3
-# Directions in which meanings hardly differ hold little but noise; this share of the mean variance is added to all.
+_SCORER_STEPS, _SCORER_TOKENS, _SCORER_RATE = 200, 1_024, 2e-3
+# Directions in which meanings hardly extend hold little but noise; this share of the mean is added to all.
 _FLOOR = 0.1
 
 Window = Int32[np.ndarray, " _tokens"]
@@ -31,13 +33,14 @@ Window = Int32[np.ndarray, " _tokens"]
 def begin_well(network: NuggetNetwork, backbone: Backbone, layer: int, windows: Sequence[Window], seed: int) -> None:
     """Fit the scorer and the projection of a network to some windows."""
     states, labels, means = [], [], []
+    marks = backbone.ids_of(PUNCTUATION)
     for begin in range(0, len(windows), _BATCH):
         batch = windows[begin : begin + _BATCH]
         with torch.inference_mode(), inputs_of(layers_of(backbone.model)[layer]) as seen:
             last = backbone.hidden(*backbone.pad(batch)).float().cpu().numpy()
         for row, window in enumerate(batch):
             places = slice(backbone.begin, backbone.begin + len(window))
-            found, of_segments = boundaries(last[row, places], RATIOS)
+            found, of_segments = boundaries(last[row, places], RATIOS, np.isin(window, marks))
             states.append(seen[0].hidden[row, places].float().cpu().clone())
             labels.append(torch.from_numpy(found))
             means.append(of_segments)
@@ -47,13 +50,34 @@ def begin_well(network: NuggetNetwork, backbone: Backbone, layer: int, windows: 
         network.value.weight.copy_(torch.from_numpy(spread))
 
 
+def end_well(
+    network: NuggetNetwork, backbone: Backbone, layer: int, selectors: Selectors, windows: Sequence[Window]
+) -> None:
+    """Spread the nuggets that have been learnt, at all ratios together, as evenly as segments were to begin with."""
+    found = [np.zeros((0, backbone.dim), np.float32)]
+    for begin in range(0, len(windows), _BATCH):
+        batch = windows[begin : begin + _BATCH]
+        ratio = RATIOS[begin // _BATCH % len(RATIOS)]
+        with torch.inference_mode(), backbone.precision(), inputs_of(layers_of(backbone.model)[layer]) as seen:
+            backbone.hidden(*backbone.pad(batch))
+            lengths = [len(window) for window in batch]
+            selected = network(seen[0], backbone.begin, lengths, selectors.of(batch, ratio))
+        found.append(selected.vectors[selected.real].float().cpu().numpy())
+    spread = torch.from_numpy(whitening(normalize(np.concatenate(found)).astype(np.float32)))
+    with torch.no_grad():
+        network.value.weight.copy_(spread.to(network.value.weight.device) @ network.value.weight)
+
+
 def boundaries(
-    vectors: Float32[np.ndarray, "tokens dim"], ratios: Sequence[float]
+    vectors: Float32[np.ndarray, "tokens dim"], ratios: Sequence[float], marks: Bool[np.ndarray, " tokens"]
 ) -> tuple[Float32[np.ndarray, " tokens"], Float32[np.ndarray, "segments dim"]]:
-    """How often each token ends a segment, over the best segmentations at some ratios; and all segments' means."""
+    """How often each token ends a segment, over the best segmentations at some ratios; and all segments' means.
+
+    Segments end with punctuation as long as there is enough of it.
+    """
     often, means = np.zeros(len(vectors), np.float32), [vectors[:0]]
     for ratio in ratios:
-        ends = best_segment_ends(vectors.astype(np.float64), count(len(vectors), ratio)) if len(vectors) else []
+        ends = best_segment_ends(vectors.astype(np.float64), count(len(vectors), ratio), marks) if len(vectors) else []
         if len(ends):
             often[ends] += 1 / len(ratios)
             means.append(np.add.reduceat(vectors, segment_starts(np.asarray(ends))))
@@ -77,14 +101,14 @@ def fit_scorer(
 
 
 def whitening(vectors: Float32[np.ndarray, "segments dim"]) -> Float32[np.ndarray, "dim dim"]:
-    """The symmetric matrix that lets vectors vary as much in every direction, whatever their mean.
+    """The symmetric matrix that lets vectors extend as far in every direction: what all have in common counts least.
 
     >>> spread = whitening(np.array([[4, 1], [-4, 1], [4, -1], [-4, -1]], np.float32))
     >>> bool(spread[0, 0] < spread[1, 1])
     True
     """
-    covariance = np.cov(vectors.T.astype(np.float64), bias=True)
-    variances, directions = np.linalg.eigh(covariance)
+    long = vectors.astype(np.float64)
+    variances, directions = np.linalg.eigh(long.T @ long / len(long))
     level = variances.mean()
     scales = np.sqrt(level / (variances.clip(0) + _FLOOR * level))
     return ((directions * scales) @ directions.T).astype(np.float32)

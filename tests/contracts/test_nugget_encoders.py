@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import BartConfig, BartModel, RobertaTokenizerFast
 
 from models.artifacts import load_artifact, save_artifact
 from models.backbones import load_backbone
@@ -17,35 +16,10 @@ from models.encoders.slice import SliceEncoder
 from models.encoders.slice_nuggets import SliceNuggetEncoder, foundation
 from models.errors import BackboneMismatch, BackboneMissing, InvalidInput
 from models.ops.nuggets import count
-from tests.tiny_bert import PROSE, save_tiny_bert
+from tests.tiny_bert import PROSE, save_tiny_bart, save_tiny_bert
 
 TEXTS = ["the cat sat.", PROSE, "", "a dog"]
 RATIOS = (0.05, 0.1, 0.25, 1.0)
-
-
-def save_tiny_bart(folder: Path) -> Path:
-    """Two encoder layers over bytes."""
-    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *sorted("ĠabcdefghijklmnopqrstuvwxyzITAN,.")]
-    RobertaTokenizerFast(vocab={piece: n for n, piece in enumerate(pieces)}, merges=[]).save_pretrained(folder)
-    torch.manual_seed(7)
-    sizes = {
-        f"{part}_{name}": size
-        for part in ("encoder", "decoder")
-        for name, size in [("layers", 2), ("attention_heads", 2), ("ffn_dim", 32)]
-    }
-    config = BartConfig(
-        vocab_size=len(pieces),
-        d_model=16,
-        max_position_embeddings=256,
-        init_std=0.5,
-        pad_token_id=1,
-        bos_token_id=0,
-        eos_token_id=2,
-        decoder_start_token_id=2,
-        **sizes,
-    )
-    BartModel(config).save_pretrained(folder)
-    return folder
 
 
 def untrained(folder: Path, layer: int = 1) -> SliceNuggetEncoder:
