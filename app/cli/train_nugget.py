@@ -2,7 +2,7 @@
 
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -52,6 +52,7 @@ def train_nugget(
     settings = settings_with(backbone=backbone, device=device)
     counts = [field.name for field in fields(NuggetShape) if field.type in (int, "int")]
     drawn = named_numbers(draw or (), counts, COUNT, "number of what a step draws", "draw", "documents=16")
+    whole: dict[str, Any] = {name: int(value) for name, value in drawn.items()}
     losses = [field.name for field in fields(NuggetWeights)]
     config = NuggetConfig(
         out=folder,
@@ -71,7 +72,7 @@ def train_nugget(
         delete=delete,
         save_every=save_every,
         schedule=Schedule(steps=steps, rate=rate),
-        shape=replace(NuggetShape(), **{name: int(value) for name, value in drawn.items()}),
+        shape=replace(NuggetShape(), **whole),
         weights=NuggetWeights(**_weights(weight or [], losses)),
     )
     texts = recipe.read_material(config)

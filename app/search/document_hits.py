@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from models.ops.similarity import raws
 from app.search.nugget_queries import NuggetQuery
 from app.search.types import Hit, NuggetPair, PairedExplanation, SearchRequest, TextSpan
 from indexer.engine.nuggets import ScoredDocument, match
 from indexer.segments.text import OffsetUnit, offset_in
 from indexer.tuning import Tuning
+from models.ops.similarity import raws
 from models.types import CharSpan
 
 

@@ -52,7 +52,7 @@ class NuggetNetwork(nn.Module):
         with torch.no_grad():
             self.value.weight.copy_(torch.eye(dim))
             generator = torch.Generator().manual_seed(seed)
-            for linear in (self.scorer[0], self.scorer[2]):
+            for linear in (module for module in self.scorer if isinstance(module, nn.Linear)):
                 linear.weight.normal_(0, 1 / math.sqrt(dim), generator=generator)
                 linear.bias.zero_()
 

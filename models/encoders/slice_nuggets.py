@@ -110,7 +110,7 @@ def _feedback(artifact: Artifact | None) -> bool:
 
 def _selectors(artifact: Artifact | None, backbone: Backbone) -> Selectors:
     config = artifact.config if artifact else {}
-    return Selectors.named(str(config.get("selector", "learned")), backbone, float(config.get("spacing", 0.0)))
+    return Selectors.named(str(config.get("selector", "learned")), backbone, float(str(config.get("spacing", 0.0))))
 
 
 def _check(artifact: Artifact, backbone: Backbone, found: str) -> None:

@@ -77,8 +77,8 @@ def boundaries(
     """
     often, means = np.zeros(len(vectors), np.float32), [vectors[:0]]
     for ratio in ratios:
-        ends = best_segment_ends(vectors.astype(np.float64), count(len(vectors), ratio), marks) if len(vectors) else []
-        if len(ends):
+        if len(vectors):
+            ends = best_segment_ends(vectors.astype(np.float64), count(len(vectors), ratio), marks)
             often[ends] += 1 / len(ratios)
             means.append(np.add.reduceat(vectors, segment_starts(np.asarray(ends))))
     return often, normalize(np.concatenate(means)).astype(np.float32)
