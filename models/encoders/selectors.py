@@ -48,7 +48,7 @@ class Selectors:
 def _learned(_: Backbone, spacing: float) -> Choose:
     def choose(window: Window, scores: Float[np.ndarray, " tokens"], ratio: float) -> Int[np.ndarray, " nuggets"]:
         wanted = count(len(window), ratio)
-        return top_apart(scores, wanted, int(spacing * len(window) / max(1, wanted)))
+        return top_apart(scores, wanted, round(spacing * len(window) / max(1, wanted)))
 
     return choose
 

@@ -28,7 +28,7 @@ def top(scores: Float[np.ndarray, " tokens"], wanted: int) -> Int[np.ndarray, " 
 def top_apart(scores: Float[np.ndarray, " tokens"], wanted: int, apart: int) -> Int[np.ndarray, " nuggets"]:
     """As :func:`top`, but that nuggets keep a distance: a token closer than ``apart`` to a better one is passed over.
 
-    With ``apart`` at most ``tokens / (2 * wanted)`` there is always room for all that are wanted.
+    With ``apart`` at most ``(tokens / wanted + 1) / 2`` there is always room for all that are wanted.
 
     >>> top_apart(np.array([0.1, 0.9, 0.8, 0.7, 0.2, 0.3]), 2, 2).tolist()
     [1, 3]
