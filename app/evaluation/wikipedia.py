@@ -50,9 +50,10 @@ def read_articles(folder: Path) -> Iterator[Article]:
 def articles(lines: Iterable[str]) -> Iterator[Article]:
     """Articles with a lead, from the lines of an extract.
 
-    >>> lines = ['<doc id="7" url="u" title="Tea">', "Tea", "", "A drink.", "History.", "It is old.", "Old?", "</doc>"]
+    >>> text = ["Tea", "", "A drink.", "History.", "It is old. Very.", "Old?"]
+    >>> lines = ['<doc id="7" url="u" title="Tea">', *text, "</doc>"]
     >>> [(section.heading, section.paragraphs) for article in articles(lines) for section in article.sections]
-    [('', ['A drink.']), ('History', ['It is old.', 'Old?'])]
+    [('', ['A drink.']), ('History', ['It is old. Very.', 'Old?'])]
     """
     title = ""
     kept: list[str] = []

@@ -33,4 +33,4 @@ def cosine_floor(value: float, on: ThresholdOn, tuning: Tuning) -> float:
 
     What is found above it has to be judged by what it shows.
     """
-    return float(tuning.cosine_floors(np.array([value]), np.array([on == "raw"]))[0])
+    return float(tuning.cosine_floors(np.array([value], np.float64), np.array([on == "raw"]))[0])

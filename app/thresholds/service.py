@@ -90,7 +90,8 @@ class ThresholdService:
         """What a threshold would find. Raises ``PhraseNotFound`` for a saved phrase that is not there."""
         recipe = self._store.catalog.collection(request.collection).recipe
         default = self._encoders.default_calibration(recipe.encoder)
-        return preview(self._search, request, self._saved(request), default.no_match if default else None)
+        known = default.no_match if default else None
+        return preview(self._search, request, self._saved(request), known=known)
 
     def candidates(self, request: CandidatesRequest) -> Candidates:
         """What to label, drawn with known probabilities."""

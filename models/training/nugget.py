@@ -99,7 +99,8 @@ def read_material(config: NuggetConfig) -> NuggetTexts:
 
 def read_aligned(path: Path) -> list[tuple[str, str]]:
     """Aligned texts, source and target, one pair a line with a tab between."""
-    rows = [line.rstrip("\n").split("\t") for line in path.open(encoding="utf-8")] if path.is_file() else []
+    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    rows = [line.split("\t") for line in lines]
     wrong = [row for row in rows if len(row) != 2 or not all(side.strip() for side in row)]
     if wrong or not rows:
         raise InvalidInput(

@@ -78,7 +78,7 @@ def draw_likenesses(texts: NuggetTexts, shape: NuggetShape, seed: int, step: int
     of_pairs = shape.of_pairs if texts.pairs else 0
     of_prose = shape.documents - of_pairs if texts.prose else 0
     sides = [_of_pairs(texts, words, rng) for _ in range(shape.documents - of_prose)]
-    places = max(1, min(shape.places, of_prose))
+    places = min(max(1, shape.places), of_prose)
     for place in range(places):
         many = of_prose * (place + 1) // places - of_prose * place // places
         sides += [_of_prose(found, texts, shape, rng) for found in _neighbours(texts, words, many, rng)]

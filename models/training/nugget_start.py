@@ -89,7 +89,7 @@ def fit_scorer(
 ) -> None:
     """Let the scores say how likely a token ends a segment (logistic)."""
     generator = torch.Generator().manual_seed(seed)
-    device = network.types.device
+    device = network.value.weight.device
     optimizer = torch.optim.Adam(network.scorer.parameters(), lr=_SCORER_RATE)
     with torch.enable_grad():
         for _ in range(_SCORER_STEPS):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import indexer.catalog.publish
+import indexer.matching
 import indexer.pipeline
 import indexer.segments.merge
 import indexer.segments.writer
@@ -45,7 +46,7 @@ contents = st.dictionaries(ids, st.tuples(parts, metadata), min_size=1, max_size
 MOMENTS: list[tuple[Any, str]] = [
     (indexer.segments.writer, "seal"),
     (indexer.pipeline, "settle"),
-    (indexer.pipeline, "publish"),
+    (indexer.matching, "publish"),
     (indexer.segments.merge, "write_norms"),
     (indexer.upkeep, "settle"),
     (indexer.upkeep, "publish"),
