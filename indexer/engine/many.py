@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Int8, Int32
 
 from indexer.engine import kernels
-from indexer.engine.scan import COARSE, CodedQueries, code_queries, errors
+from indexer.engine.scan import COARSE, CodedQueries, code_queries, errors, spans_of_runs
 from indexer.engine.selection import ExactSpans, chosen_rows
 from indexer.engine.snapshot import Allowed, SegmentView
 from indexer.engine.wanted import Filter, Selection
@@ -131,20 +131,7 @@ def _exact(
     asking, owners = np.unique(found.owners, return_inverse=True)
     vectors = queries.vectors[asking]
     fine = code_queries(vectors)
-    slack = errors(view, found.blocks, fine.slack[owners])
-    wanted_by, spans = kernels.spans_above(
-        segment.vectors,
-        segment.scales,
-        segment.norm_codes,
-        segment.norm_affine,
-        segment.recipe.bounds.shortest,
-        fine.codes,
-        fine.steps,
-        owners,
-        found.blocks * kernels.RUNS + found.runs,
-        floors[found.owners] - slack,
-        allowed.mask,
-    )
+    wanted_by, spans = spans_of_runs(view, allowed, fine, owners, found.blocks, found.runs, floors[found.owners])
     passing = masks.passing([filters[query] for query in asking.tolist()], wanted_by, spans[:, 0])
     wanted_by, (starts, ends) = wanted_by[passing], spans[passing].T.astype(np.int64)
     cosines = kernels.rescore(segment.vectors, segment.scales, starts, ends, vectors, wanted_by)

@@ -223,24 +223,30 @@ def _exact(
     """For every query the spans of some runs of a segment that may reach its floor, with their exact cosines."""
     segment = scan.view.segment
     owners, positions, runs = np.nonzero(wanted)
-    slack = errors(scan.view, scan.allowed.blocks[positions], fine.slack[owners])
-    wanted_by, spans = kernels.spans_above(
-        segment.vectors,
-        segment.scales,
-        segment.norm_codes,
-        segment.norm_affine,
-        segment.recipe.bounds.shortest,
-        fine.codes,
-        fine.steps,
-        owners,
-        scan.allowed.blocks[positions] * kernels.RUNS + runs,
-        floors[owners] - slack,
-        scan.allowed.mask,
-    )
+    blocks = scan.allowed.blocks[positions]
+    wanted_by, spans = spans_of_runs(scan.view, scan.allowed, fine, owners, blocks, runs, floors[owners])
     starts, ends = spans.T.astype(np.int64)
     cosines = kernels.rescore(segment.vectors, segment.scales, starts, ends, queries, wanted_by)
     bounds = np.searchsorted(wanted_by, np.arange(len(queries) + 1)).tolist()
     return [ExactSpans(scan.view, starts[a:b], ends[a:b], cosines[a:b]) for a, b in pairwise(bounds)]
+
+
+def spans_of_runs(
+    view: SegmentView,
+    allowed: Allowed,
+    fine: CodedQueries,
+    owners: Int[np.ndarray, " rows"],
+    blocks: Int[np.ndarray, " rows"],
+    runs: Int[np.ndarray, " rows"],
+    floors: Float[np.ndarray, " rows"],
+) -> tuple[Int[np.ndarray, " spans"], Int[np.ndarray, "spans 2"]]:
+    """Of runs, each asked by a query with a floor, the spans that may reach it; and which query asks for each."""
+    segment = view.segment
+    stored = segment.vectors, segment.scales, segment.norm_codes, segment.norm_affine, segment.recipe.bounds.shortest
+    reach = floors - errors(view, blocks, fine.slack[owners])
+    return kernels.spans_above(
+        *stored, fine.codes, fine.steps, owners, blocks * kernels.RUNS + runs, reach, allowed.mask
+    )
 
 
 def _may_reach(scan: SegmentScan, floors: Float[np.ndarray, " queries"]) -> Bool[np.ndarray, "queries chosen runs"]:
