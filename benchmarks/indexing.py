@@ -44,6 +44,9 @@ class RecordingEncoder:
     def forward(self, batches: Iterable[Batch]) -> Iterator[list[np.ndarray]]:
         return self._encoder.forward(map(self._remember, batches))
 
+    def forward_query(self, batch: Batch) -> list[np.ndarray]:
+        return self._encoder.forward_query(batch)
+
     def _remember(self, batch: Batch) -> Batch:
         self.batches.append(batch)
         return batch

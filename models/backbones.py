@@ -138,9 +138,14 @@ class Backbone:
     def _collect(self, lengths: list[int], states: Tensor) -> list[Float32[np.ndarray, "_tokens dim"]]:
         if self.device.type != "cpu":
             torch.cuda.current_stream(self.device).synchronize()
-        begin = len(self._prefix)
+        return self.unpad(states, lengths)
+
+    def unpad(
+        self, states: Float[Tensor, "windows padded dim"], lengths: Sequence[int]
+    ) -> list[Float32[np.ndarray, "_tokens dim"]]:
+        """What stands in the rows of a batch for the windows' own tokens."""
         vectors: Float32[np.ndarray, "windows padded dim"] = states.numpy()
-        return [row[begin : begin + length] for row, length in zip(vectors, lengths, strict=True)]
+        return [row[self.begin : self.begin + length] for row, length in zip(vectors, lengths, strict=True)]
 
     def precision(self) -> AbstractContextManager[object]:
         """bf16 where the hardware multiplies it natively; float32 elsewhere, where emulating bf16 would be slower."""

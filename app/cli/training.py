@@ -59,6 +59,9 @@ def train_slice(
     save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 50,
     backbone: Annotated[str | None, typer.Option(help="Backbone to begin with.")] = None,
     start: Annotated[Path | None, typer.Option(help="Weights to begin with, else the backbone's own.")] = None,
+    teacher: Annotated[
+        Path | None, typer.Option(help="Weights of the encoder that reads spans alone, else the backbone's own.")
+    ] = None,
     frozen_layers: Annotated[int, typer.Option(min=0, help="How many of the lowest layers do not learn.")] = 0,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     as_json: JsonOption = False,
@@ -79,6 +82,7 @@ def train_slice(
         triplets=triplets,
         backbone=settings.backbone,
         start=start,
+        teacher=teacher,
         frozen_layers=frozen_layers,
         device=settings.device,
         seed=seed,

@@ -48,6 +48,11 @@ class HashingEncoder:
         for batch in batches:
             yield [self._vectors(ids) for ids in batch]
 
+    def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
+        """The same vectors."""
+        (vectors,) = self.forward([batch])
+        return vectors
+
     def _vectors(self, ids: Int32[np.ndarray, " tokens"]) -> Float32[np.ndarray, "tokens dim"]:
         cells = ids.astype(np.uint64)[:, None] * np.uint64(self.dim) + np.arange(self.dim, dtype=np.uint64)
         return (_splitmix(cells) >> np.uint64(40)).astype(np.float32) / np.float32(2**23) - np.float32(1)

@@ -1,6 +1,7 @@
 """SLICE: token vectors whose mean over any span is that span's meaning (Orbach et al., 2023, section 3.1)."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 from models.artifacts import Artifact
 from models.backbones import Backbone
 from models.errors import BackboneMismatch
+from models.packed import PackedBert, packed_bert
 from models.tokens import Tokens
 
 PROJECTION = "projection"  # the artifact's tensor that is no parameter of the backbone: (dim, fewer dimensions)
@@ -46,7 +48,22 @@ class SliceEncoder:
     ) -> Iterator[list[Float32[np.ndarray, "_tokens dim"]]]:
         """The backbone's last hidden states, projected if so asked."""
         for found in self.backbone.forward(batches):
-            yield found if self._projection is None else [vectors @ self._projection for vectors in found]
+            yield self._projected(found)
+
+    def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
+        """The same, from a network that was packed for few tokens, where there is one for this architecture."""
+        if self._packed is None:
+            (found,) = self.forward([batch])
+            return found
+        states = self._packed(*self.backbone.pad(batch))
+        return self._projected(self.backbone.unpad(states, [len(window) for window in batch]))
+
+    @cached_property
+    def _packed(self) -> PackedBert | None:
+        return packed_bert(self.backbone.model, self.backbone.device)
+
+    def _projected(self, found: list[Float32[np.ndarray, "_tokens whole"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
+        return found if self._projection is None else [vectors @ self._projection for vectors in found]
 
 
 def projection_of(artifact: Artifact | None) -> Float[Tensor, "dim fewer"]:

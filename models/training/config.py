@@ -37,6 +37,7 @@ class SliceConfig:
     triplets_per_step: int = 16
     backbone: str = DEFAULT
     start: Path | None = None
+    teacher: Path | None = None
     frozen_layers: int = 0
     device: str = "auto"
     seed: int = 13

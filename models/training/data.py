@@ -14,6 +14,7 @@ import numpy as np
 
 from models.tokens import UnitTokens
 from models.training.sources import PHRASES, PROSE, GradedPair, read_graded_pairs, sentences
+from models.training.topics import Topics
 from models.types import CharSpan, SpanBounds, UnitSpan
 
 _WORDS_ALONE = range(2, 25)
@@ -29,6 +30,7 @@ class Texts:
     phrases: dict[str, list[str]]
     pairs: list[GradedPair]
     by_word: dict[str, list[str]]
+    topics: Topics | None = None
 
 
 NO_TEXTS = Texts({}, {}, [], {})
@@ -55,9 +57,10 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many texts of which kind make a batch."""
+    """How many texts of which kind make a batch; ``near`` of the pairs are set into contexts of their own topic."""
 
     pairs: int = 20
+    near: int = 0
     set_in_context: int = 8
     plain: int = 4
     alone: int = 4
@@ -125,7 +128,10 @@ def draw(texts: Texts, shape: Shape, seed: int, step: int) -> Draw:
     others += [_whole(_phrase(texts, rng)) for _ in range(shape.alone)]
     return Draw(
         queries=[query for query, _ in swapped],
-        contexts=[in_context(phrase, texts, rng) for _, phrase in swapped],
+        contexts=[
+            near_context(phrase, texts, rng) if number < shape.near else in_context(phrase, texts, rng)
+            for number, (_, phrase) in enumerate(swapped)
+        ],
         scores=[pair.score for pair in pairs],
         others=others,
         short=[_few_words(texts, rng) for _ in range(shape.short)],
@@ -135,6 +141,19 @@ def draw(texts: Texts, shape: Shape, seed: int, step: int) -> Draw:
 def in_context(phrase: str, texts: Texts, rng: random.Random) -> Sample:
     """A phrase set into some of the prose; half of the time both have a word in common."""
     return set_in_context(phrase, _context_for(phrase, texts, rng), rng)
+
+
+def near_context(phrase: str, texts: Texts, rng: random.Random) -> Sample:
+    """A phrase set into a context that speaks of the same, of the contexts in ``texts.topics``."""
+    if texts.topics is None:
+        return in_context(phrase, texts, rng)
+    return set_in_context(phrase, texts.topics.near(phrase, rng), rng)
+
+
+def some_contexts(texts: Texts, count: int, seed: int) -> list[str]:
+    """So many contexts of all kinds of prose."""
+    rng = random.Random(f"contexts/{seed}")  # noqa: S311  sampling, not secrets
+    return [_context(texts, rng) for _ in range(count)]
 
 
 def _whole(text: str) -> Sample:

@@ -19,17 +19,19 @@ from models.backbones import Backbone, load_backbone
 from models.encoders.slice import PROJECTION, projection_of, put_in_place
 from models.errors import InvalidInput
 from models.training.config import SliceConfig
-from models.training.data import NO_TEXTS, Texts, add_own, draw, read_texts
+from models.training.data import NO_TEXTS, Texts, add_own, draw, read_texts, some_contexts
 from models.training.loop import Checkpoints, LoopHooks, Losses, fit
 from models.training.objectives import draw_losses, read_draw, triplet_losses
 from models.training.own import read_own_pairs, read_own_texts
 from models.training.projection import fit_projection
 from models.training.reading import alone
 from models.training.sources import PHRASES, PROSE, read_excluded, without
+from models.training.topics import Topics
 from models.training.triplets import TripletFile
 from models.types import JsonValue
 
 NARROW = 128  # dimensions of the projection that is trained along
+_CONTEXTS = 10_000  # contexts among which those near to a phrase are found
 _FIRST_DRAWS = 16  # steps' worth of phrases from which the projection begins
 _FIT_DRAWS = 80  # steps' worth of spans to which it is fitted in the end
 
@@ -70,6 +72,14 @@ def _read_texts(config: SliceConfig, excluded: Sequence[str]) -> Texts | None:
     return texts if texts.prose else None
 
 
+def _with_topics(material: Material, teacher: Backbone, config: SliceConfig) -> Material:
+    """The same, with a pool of contexts to be found by topic where some are asked for."""
+    if material.texts is None or not config.shape.near:
+        return material
+    topics = Topics(teacher, some_contexts(material.texts, _CONTEXTS, config.seed))
+    return replace(material, texts=replace(material.texts, topics=topics))
+
+
 def train_slice(config: SliceConfig, material: Material | None = None, hooks: LoopHooks | None = None) -> Artifact:
     """Train, and save what training changed (fp16) in ``config.out``; goes on from a checkpoint if there is one.
 
@@ -77,7 +87,8 @@ def train_slice(config: SliceConfig, material: Material | None = None, hooks: Lo
     """
     material = material or read_material(config)
     student = load_backbone(config.backbone, device=config.device)
-    teacher = load_backbone(config.backbone, device=config.device)
+    teacher = load_teacher(config)
+    material = _with_topics(material, teacher, config)
     start = _load_start(config, student)
     first = first_projection(teacher, material, config) if start is None else projection_of(start).to(teacher.device)
     projection = torch.nn.Parameter(first)
@@ -111,6 +122,14 @@ def trainable(backbone: Backbone, frozen_layers: int = 0) -> dict[str, torch.nn.
     for parameter in parameters.values():
         parameter.requires_grad_(True)
     return parameters
+
+
+def load_teacher(config: SliceConfig) -> Backbone:
+    """The encoder that reads spans alone: the frozen backbone, or with weights that were trained before, if named."""
+    teacher = load_backbone(config.backbone, device=config.device)
+    if config.teacher:
+        put_in_place(teacher, load_artifact(config.teacher))
+    return teacher
 
 
 def _load_start(config: SliceConfig, student: Backbone) -> Artifact | None:
@@ -195,7 +214,8 @@ def _weights_used(config: SliceConfig) -> dict[str, float]:
 def _start_facts(config: SliceConfig) -> dict[str, JsonValue]:
     """With which weights the run began, if not with the backbone's own, and how many of its layers did not learn."""
     facts: dict[str, JsonValue] = {"frozen_layers": config.frozen_layers} if config.frozen_layers else {}
-    return facts | ({"start": load_artifact(config.start).sha256} if config.start else {})
+    named = {"start": config.start, "teacher": config.teacher}
+    return facts | {name: load_artifact(weights).sha256 for name, weights in named.items() if weights}
 
 
 def _own_facts(config: SliceConfig) -> dict[str, JsonValue]:

@@ -20,7 +20,7 @@ from models.training.loop import Checkpoints, LoopHooks, Schedule, StepReport, f
 from models.training.objectives import read_draw
 from models.training.projection import cosines_of, fit_projection
 from models.training.reading import alone
-from models.training.slice import Material, first_projection, step_losses, train_slice, trainable
+from models.training.slice import Material, first_projection, load_teacher, step_losses, train_slice, trainable
 from models.training.sources import GradedPair
 from tests.tiny_bert import PROSE
 
@@ -94,6 +94,22 @@ def test_a_run_begins_with_other_weights_and_leaves_the_lowest_layers_as_they_ar
     assert {name for name in start.tensors if name.startswith("encoder.layer.0.")} <= same
     assert "encoder.layer.1.output.dense.weight" not in same
     assert (went_on.config["start"], went_on.config["frozen_layers"]) == (start.sha256, 1)
+
+
+def test_trained_weights_may_teach(config: SliceConfig, tmp_path: Path) -> None:
+    first = train_slice(config, MATERIAL)
+    taught = replace(config, out=tmp_path / "on", checkpoints=tmp_path / "cp", teacher=config.out)
+    (phrase,) = alone(load_teacher(taught), ["the cat sat"])
+    (own,) = encode_queries(SliceEncoder(load_backbone(config.backbone, device="cpu"), first), ["the cat sat"])
+    np.testing.assert_allclose(phrase, own, atol=1e-5)
+    artifact = train_slice(taught, MATERIAL)
+    assert artifact.config["teacher"] == first.sha256
+    assert any(not torch.equal(tensor, first.tensors[name]) for name, tensor in artifact.tensors.items())
+
+
+def test_phrases_are_set_into_contexts_of_their_topic_where_asked(config: SliceConfig) -> None:
+    near = replace(config, shape=replace(config.shape, near=2))
+    assert train_slice(near, MATERIAL).config["shape"]["near"] == 2
 
 
 def test_the_projection_that_is_trained_along_makes_an_encoder_of_fewer_dimensions(
