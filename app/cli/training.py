@@ -130,6 +130,39 @@ def _shape(pairs: Iterable[str]) -> "Shape":
     return replace(Shape(), **{name: int(value) for name, value in found.items()})
 
 
+@train_cli.command("average")
+def train_average(
+    data: FolderOption,
+    folder: Annotated[Path, typer.Option("--out", help="Folder for the weights.")],
+    of: Annotated[list[Path], typer.Option(help="Folder of weights; repeat for all that are to be averaged.")],
+    exclude: ExcludeOption = None,
+    seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 13,
+    backbone: Annotated[str | None, typer.Option(help="The backbone they stand on.")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Average SLICE weights of several runs, and fit the projection to 128 dimensions anew."""
+    # Imported here, because torch takes seconds that other commands should not wait for.
+    from models.training.averaging import average
+    from models.training.config import SliceConfig
+
+    settings = settings_with(backbone=backbone, device=device)
+    config = SliceConfig(
+        out=folder,
+        checkpoints=folder,
+        data=data,
+        exclude=exclude,
+        seed=seed,
+        backbone=settings.backbone,
+        device=settings.device,
+    )
+    artifact = average(of, config)
+    if as_json:
+        print_json({"folder": str(folder), "parts": len(of), "sha256": artifact.sha256})
+    else:
+        out.print(f"To use the weights, set SPANSEEK_WEIGHTS={folder}", soft_wrap=True, markup=False)
+
+
 @train_cli.command("build-triplets")
 def build_triplets(
     data: FolderOption,

@@ -105,7 +105,7 @@ def train_slice(config: SliceConfig, material: Material | None = None, hooks: Lo
     checkpoints = Checkpoints(config.checkpoints, config.save_every, save, _run(config, student))
     steps = fit(parameters, losses, config.schedule, checkpoints, hooks)
     if steps >= config.schedule.steps:
-        spans = _learnt_spans(student, teacher, material, config, steps)
+        spans = learnt_spans(student, teacher, material, config, steps)
         parameters[PROJECTION] = torch.nn.Parameter(fit_projection(spans, projection, config.seed))
     return save(steps)
 
@@ -148,13 +148,13 @@ def first_projection(teacher: Backbone, material: Material, config: SliceConfig)
 
 
 @torch.no_grad()
-def _learnt_spans(
-    student: Backbone, teacher: Backbone, material: Material, config: SliceConfig, steps: int
+def learnt_spans(
+    student: Backbone, teacher: Backbone, material: Material, config: SliceConfig, step: int
 ) -> Float[Tensor, "spans dim"]:
-    """Vectors of spans as the finished encoder sees them, of draws that none of its steps has seen."""
+    """Vectors of spans as the finished encoder sees them, of draws from a step on that was not made."""
     if material.texts is None:
         return alone(student, _some_phrases(material, config)).to(student.device)
-    drawn = ((step, draw(material.texts, config.shape, config.seed, step)) for step in range(steps, steps + _FIT_DRAWS))
+    drawn = ((step, draw(material.texts, config.shape, config.seed, step)) for step in range(step, step + _FIT_DRAWS))
     return torch.cat([read_draw(student, teacher, texts, config, step).spans for step, texts in drawn])
 
 
