@@ -36,6 +36,7 @@ def train_nugget(
     draw: Annotated[list[str] | None, typer.Option(help="What a step draws, NAME=NUMBER; repeat for several.")] = None,
     save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 50,
     backbone: Annotated[str | None, typer.Option(help="Backbone to begin with.")] = None,
+    start: Annotated[Path | None, typer.Option(help="Nugget weights to begin with, else SLICE's layers.")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -61,6 +62,7 @@ def train_nugget(
         pairs=pairs,
         exclude=exclude,
         weights_of_slice=settings.weights,
+        start=start,
         backbone=settings.backbone,
         device=settings.device,
         seed=seed,

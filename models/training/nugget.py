@@ -21,7 +21,7 @@ from models.decoders.nugget import NuggetDecoder
 from models.encoders.nugget_network import NuggetNetwork
 from models.encoders.selectors import Selectors
 from models.encoders.slice import SliceEncoder
-from models.encoders.slice_nuggets import foundation, start_network
+from models.encoders.slice_nuggets import check_foundation, foundation, put_in_place, start_network
 from models.errors import InvalidInput
 from models.training.loop import Checkpoints, LoopHooks, Losses, fit
 from models.training.nugget_config import NuggetConfig
@@ -47,6 +47,10 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
     decoder = start_decoder(config, backbone)
     _begin(network, backbone, texts, config)
     spread = network.value.weight.detach().clone()
+    if config.start:
+        start = load_artifact(config.start)
+        check_foundation(start, foundation(backbone, config.layer))
+        put_in_place(network, start)
     reader = Reader(backbone, network, Selectors.named(config.selector, backbone, config.spacing), config.layer)
     parameters = dict(network.named_parameters())
     if config.weights.auto_encoding or config.weights.translation:
@@ -177,6 +181,7 @@ def _facts(config: NuggetConfig, backbone: Backbone, step: int) -> dict[str, Jso
         facts[name] = getattr(config, name)
     for name in ("shape", "schedule", "weights"):
         facts[name] = asdict(getattr(config, name))
+    facts |= {"start": load_artifact(config.start).sha256} if config.start else {}
     return facts | ({"own": {"pairs": config.pairs.name}} if config.pairs else {})
 
 
