@@ -32,6 +32,7 @@ NONE = NuggetWeights(0, 0, 0, 0, 0)
 def nuggets(backbone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NuggetConfig:
     monkeypatch.setattr(nugget_start, "_SCORER_STEPS", 5)
     monkeypatch.setattr(recipe, "_FIRST_DRAWS", 2)
+    monkeypatch.setattr(recipe, "_LAST_DRAWS", 2)
     return NuggetConfig(
         out=tmp_path / "weights",
         checkpoints=tmp_path / "checkpoints",
