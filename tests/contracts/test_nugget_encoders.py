@@ -158,8 +158,8 @@ def test_with_the_shipped_weights_token_vectors_stay_those_of_slice(shipped: Nug
 def test_the_shipped_weights_know_what_says_the_same(shipped: NuggetEncoder, ratio: float) -> None:
     texts = [
         "The tenant may end the lease at any time. Three months before, the landlord has to be told in writing.",
-        "At whatever moment the renter wishes, he can leave. He must send the owner a letter a quarter of a year ahead.",
-        "The tenant must pay the landlord every month. A lease in writing is needed three days before the keys are told.",
+        "At whatever moment the renter wishes, he can leave. He must write to the owner a quarter of a year ahead.",
+        "The tenant must pay the landlord every month. A lease in writing is needed three days before the keys are.",
         "Simmer the beans for two hours. Add salt and a little vinegar in the end.",
     ]
     own, same, words, other = (nuggets.vectors for _, nuggets in read(shipped, texts, ratio))
