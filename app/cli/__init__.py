@@ -22,6 +22,7 @@ from app.cli.phrases import phrases_cli
 from app.cli.previews import preview
 from app.cli.searching import search
 from app.cli.serving import serve
+from app.cli.thresholds import thresholds_cli
 from app.cli.training import train_cli
 from models.errors import InvalidInput, SpanseekError
 
@@ -50,6 +51,7 @@ for command in (
     cli.command()(command)
 cli.add_typer(keys_cli, name="keys")
 cli.add_typer(phrases_cli, name="phrases")
+cli.add_typer(thresholds_cli, name="thresholds")
 cli.add_typer(train_cli, name="train")
 cli.add_typer(eval_cli, name="eval")
 

@@ -35,6 +35,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.PhraseExists: HTTPStatus.CONFLICT,
     indexer.NothingToUndo: HTTPStatus.CONFLICT,
     indexer.CollectionBusy: HTTPStatus.CONFLICT,
+    indexer.CursorExpired: HTTPStatus.GONE,
     indexer.LeaseLost: HTTPStatus.CONFLICT,
     faults.BodyTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     models.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
