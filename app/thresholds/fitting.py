@@ -22,6 +22,7 @@ Shares: TypeAlias = Float[np.ndarray, " labels"]
 
 _FOLDS = 5
 _SEED = 13
+_DIGITS = 9
 # Scores at which the logistic curve has its knots.
 _CURVE = np.linspace(0.005, 0.995, 67)
 
@@ -66,7 +67,8 @@ def isotonic_knots(raw: Shares, degree: Shares) -> Knots:
     [[0.0, 0.0], [0.6, 0.25], [0.85, 0.75], [1.0, 1.0]]
     """
     fitted = IsotonicRegression(y_min=0, y_max=1).fit_transform(raw, _smoothed(degree))
-    steps, step, labels = np.unique(fitted, return_inverse=True, return_counts=True)
+    # Steps that differ by rounding errors alone are one.
+    steps, step, labels = np.unique(fitted.round(_DIGITS), return_inverse=True, return_counts=True)
     centres = np.bincount(step, weights=raw) / labels
     return _rising(np.stack([centres, steps], axis=1))
 
