@@ -179,7 +179,7 @@ def windows_cover(kept: Sequence[Span], units: int) -> bool:
 
 
 def isotonic_steps(x: Sequence[float], y: Sequence[float]) -> list[float]:
-    """What isotonic regression says at every x: the largest, over all left ends, of the smallest mean over right ends."""
+    """What isotonic regression says at every x: of all left ends the largest of the smallest mean over right ends."""
     ordered = sorted(set(x))
 
     def mean(first: int, last: int) -> float:

@@ -3,8 +3,8 @@
 Events of a collection are numbered from 1. Whoever numbers holds the collection's row lock until it commits, so that
 an event is never committed after one with a higher number.
 
-What was withdrawn long ago is forgotten, both events of it. Who has read the second one misses nothing, and who has read
-neither learns nothing wrong: only a reader between the two would wait for ever, and is told to begin anew.
+What was withdrawn long ago is forgotten, both events of it. Who has read the second one misses nothing, and who has
+read neither learns nothing wrong: only a reader between the two would wait for ever, and is told to begin anew.
 """
 
 from collections.abc import Collection as Some

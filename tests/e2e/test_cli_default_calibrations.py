@@ -1,4 +1,4 @@
-"""``spanseek train calibration`` and ``train no-match``: from a folder of texts to what previews of a new collection say."""
+"""``spanseek train calibration`` and ``train no-match``: from a folder of texts to what previews say."""
 
 import gzip
 import io
@@ -22,6 +22,7 @@ from tests.tiny_bert import fit_briefly, save_tiny_bert
 
 WORDS = ["late", "nobody", "saw", "cat", "door", "green", "stood", "open", "dog", "barked", "rain", "fell"]
 TRIPLET = {"query": "the cat sat", "positive": "It was late, and a cat was seen.", "negative": "Rain fell."}
+TRAIN = "train slice --triplets triplets.ndjson --out weights --checkpoints runs --backbone bert --device cpu --steps 1"
 CALIBRATE = "train calibration --data sets --json"
 NO_MATCH = "train no-match --collection prose --data sets --phrases 12 --json"
 
@@ -83,7 +84,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         fit_briefly(patch)
         patch.chdir(folder)
-        run("train slice --triplets triplets.ndjson --out weights --checkpoints runs --backbone bert --device cpu --steps 1")
+        run(TRAIN)
     return folder
 
 
@@ -140,7 +141,7 @@ def test_scores_and_what_no_match_looks_like_come_with_the_weights(folder: Path)
 
 
 def test_pairs_with_excluded_sentences_are_left_out(folder: Path) -> None:
-    first = next(iter(gzip.open(folder / "sets/stsb/sts-train.csv.gz", "rt"))).split("\t")[5]
+    first = gzip.decompress((folder / "sets/stsb/sts-train.csv.gz").read_bytes()).decode().split("\t")[5]
     Path("excluded.tsv").write_text(f"line\tparaphrase\n{first}\tnothing\n")
     assert told(f"{CALIBRATE} --encoder slice --exclude excluded.tsv")["slice"]["pairs"] < 100
 

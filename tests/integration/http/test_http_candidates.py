@@ -35,9 +35,7 @@ def test_candidates_are_labels_that_lack_an_answer(admin) -> None:
 
 
 def test_a_filter_says_what_is_drawn_from(admin) -> None:
-    answers = [
-        admin.get(ASK + f'&filter={{"document": {{"kind": {kind}}}}}') for kind in ('"conversation"', '"nothing"')
-    ]
+    answers = [admin.get(ASK + f'&filter={{"document": {{"kind": {kind}}}}}') for kind in ('"call"', '"nothing"')]
     some, none = (CandidatesBody.model_validate_json(answer.text) for answer in answers)
     everything = CandidatesBody.model_validate_json(admin.get(ASK).text)
     populations = [sum(stratum.population for stratum in read.strata) for read in (some, everything)]

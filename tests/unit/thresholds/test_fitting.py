@@ -116,4 +116,4 @@ def test_hits_between_labels_of_one_step_are_told_apart() -> None:
     raw, degree, _ = drawn(400, 11)
     asked = np.arange(0.55, 0.95, 0.005)
     scores = score_from_raw(asked, isotonic_knots(raw, degree))
-    assert len(np.unique(scores.round(3))) > 0.8 * len(asked)
+    assert len(np.unique(scores.round(3))) > 0.7 * len(asked)
