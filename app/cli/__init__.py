@@ -11,6 +11,7 @@ from rich.text import Text
 
 from app.cli.bench import bench
 from app.cli.calibrations import calibrate
+from app.cli.calibrations_kept import calibrations_cli
 from app.cli.candidates import candidates
 from app.cli.catalog import collections, init_db, verify
 from app.cli.console import err
@@ -51,6 +52,7 @@ for command in (
     cli.command()(command)
 cli.add_typer(keys_cli, name="keys")
 cli.add_typer(phrases_cli, name="phrases")
+cli.add_typer(calibrations_cli, name="calibrations")
 cli.add_typer(thresholds_cli, name="thresholds")
 cli.add_typer(train_cli, name="train")
 cli.add_typer(eval_cli, name="eval")

@@ -101,12 +101,13 @@ def threshold_history(
     if as_json:
         print_json({"changes": list(map(_change_as_json, changes))})
         return
-    table = Table("at", "from", "to", "note")
+    if not changes:
+        out.print("It was never set.")
     for change in changes:
+        told = f"{_told(change.before)} -> {_told(change.after)}"
         note = f"taken back. {change.note}" if change.undo else change.note
-        cells = (change.at.isoformat(timespec="seconds"), _told(change.before), _told(change.after), one_line(note))
-        table.add_row(*map(Text, cells))
-    out.print(table if changes else "It was never set.")
+        at = (change.at.isoformat(timespec="seconds"), "dim")
+        out.print(Text.assemble(at, f"  {told}  {one_line(note)}".rstrip()), soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -315,6 +315,19 @@ def test_calibrate(calls: Outcome, labels: Path, run: Run, tmp_path: Path) -> No
     assert "precision 0.8" in shown.out
     assert "is kept, and not active." in shown.out
     assert "There are only 12 matches" in shown.err
+    kept, first = run("calibrations", "list", "-c", "calls", "--json").json
+    assert (first["id"], first["active"], first["note"]) == (made["calibration"]["id"], True, "by hand")
+    assert f"spanseek calibrations activate {kept['id']} -c calls" in shown.out
+    assert run("calibrations", "activate", kept["id"], "-c", "calls").code == 0
+    assert run("search", "my parcel", "-c", "calls", "--json").json["threshold"]["calibration"] == kept["id"]
+    refused = run("calibrations", "delete", kept["id"], "-c", "calls")
+    assert (refused.code, "is the active one" in refused.err) == (1, True)
+    assert run("calibrations", "deactivate", kept["id"], "-c", "calls").code == 0
+    assert run("calibrations", "delete", kept["id"], "-c", "calls").code == 0
+    assert "by hand" in run("calibrations", "list", "-c", "calls").out
+    assert run("calibrations", "activate", kept["id"], "-c", "calls").code == 1
+    run("calibrations", "delete", first["id"], "-c", "calls")
+    assert "score is raw" in run("calibrations", "list", "-c", "calls").out
 
 
 def test_candidates(calls: Outcome, run: Run, tmp_path: Path) -> None:
