@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 def open_store(settings: Settings) -> Store:
     """The collections of the data folder, with the catalog that lists them. The caller closes the catalog."""
     catalog = Catalog(settings.catalog_url)
-    return Store(settings.data_dir, catalog, grace_s=settings.grace_s, candidates_from=settings.candidates_from)
+    return Store(
+        settings.data_dir,
+        catalog,
+        grace_s=settings.grace_s,
+        candidates_from=settings.candidates_from,
+        withdrawn_s=settings.withdrawn_days * 86_400,
+    )
 
 
 def make_engine(settings: Settings) -> Engine:

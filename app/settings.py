@@ -46,6 +46,9 @@ class Settings(BaseSettings):
     grace_s: float = Field(
         10.0, ge=0, description="Seconds for which the files of merged segments are kept for those about to read them."
     )
+    withdrawn_days: float = Field(
+        30.0, ge=0, description="Days for which withdrawn matches are kept for those who have yet to read of it."
+    )
     host: str = Field("127.0.0.1", description="Address to serve on; any but loopback needs an API key first.")
     port: int = Field(8000, ge=0, le=65535, description="Port to serve on.")
     queue_limit: int = Field(256, gt=0, description="Searches that may wait; one more is answered 429.")

@@ -63,6 +63,12 @@ class NothingToUndo(SpanseekError):
     code = "nothing_to_undo"
 
 
+class CursorExpired(SpanseekError):
+    """What follows the cursor is not all kept any more."""
+
+    code = "cursor_expired"
+
+
 class CatalogUnavailable(SpanseekError):
     """The database does not answer."""
 

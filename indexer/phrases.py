@@ -78,6 +78,14 @@ class Matches:
 
 
 @dataclass(frozen=True, slots=True)
+class EventCursor:
+    """Behind which event a reader stands, and up to which one withdrawn matches were forgotten when it read."""
+
+    number: int
+    forgotten: int
+
+
+@dataclass(frozen=True, slots=True)
 class MatchEvent:
     """A match was found, or is withdrawn. ``id`` is the match's, the same in both; a withdrawn one has no text."""
 
@@ -94,3 +102,12 @@ class MatchEvent:
     calibration: str | None
     generation: int
     reason: Reason | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventRead:
+    """Some events, in their order, and the cursor to go on with; ``more`` are there already."""
+
+    events: tuple[MatchEvent, ...]
+    cursor: EventCursor
+    more: bool

@@ -15,6 +15,8 @@ from indexer.types import Collection
 GRACE_S = 10.0
 # Units from which on a collection is too large to scan.
 CANDIDATES_FROM = 8_000_000
+# How long withdrawn matches are kept for those who read events.
+WITHDRAWN_S = 30 * 86_400.0
 # How old a snapshot may be before the catalog is asked for a newer generation.
 FRESH_S = 0.25
 
@@ -23,7 +25,8 @@ class Store:
     """Opens snapshots, and opens the next one soon after a new generation is published.
 
     ``tunings`` has the calibrations and thresholds in force, ``phrases`` the saved phrases. ``grace_s`` is how long the
-    files of retired segments are kept for those who are about to open them. Of collections of ``candidates_from`` units
+    files of retired segments are kept for those who are about to open them, and ``withdrawn_s`` how long withdrawn
+    matches are for those who have yet to read of it. Of collections of ``candidates_from`` units
     and more, large segments get windows, which say where to look.
     """
 
@@ -34,12 +37,14 @@ class Store:
         *,
         grace_s: float = GRACE_S,
         candidates_from: int = CANDIDATES_FROM,
+        withdrawn_s: float = WITHDRAWN_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.data_dir = data_dir
         self.catalog = catalog
         self.grace_s = grace_s
         self.candidates_from = candidates_from
+        self.withdrawn_s = withdrawn_s
         self.tunings = Tunings(catalog, clock=clock)
         self.phrases = PhraseSets(catalog)
         self._clock = clock

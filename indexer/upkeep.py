@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from indexer.catalog.leases import Lease
+from indexer.catalog.matches import forget_withdrawn
 from indexer.catalog.publish import publish, retire
 from indexer.catalog.retire import forget_retired
 from indexer.engine.snapshot import SegmentView, open_segment
@@ -42,8 +43,12 @@ class Removed:
 
 
 def sweep(store: Store, held: Lease) -> None:
-    """Remove the files of segments that were retired a grace period ago, and whatever a killed job left."""
+    """Remove the files of segments that were retired a grace period ago, and whatever a killed job left.
+
+    Matches that were withdrawn long ago go from the catalog.
+    """
     catalog = store.catalog
+    forget_withdrawn(catalog, held, catalog.clock() - timedelta(seconds=store.withdrawn_s))
     forget_retired(catalog, held, catalog.clock() - timedelta(seconds=store.grace_s))
     collection = catalog.collection(held.collection)
     live = (segment.info for segment in catalog.live(held.collection).segments)

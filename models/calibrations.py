@@ -127,5 +127,5 @@ def _entries(folder: Path) -> dict[str, Any]:
 def _unreadable(folder: Path, error: Exception) -> BackboneMismatch:
     return BackboneMismatch(
         f"{folder / FILE} is no calibration: {error}.",
-        hint="Make it again with spanseek train calibration, or remove it: score then starts as raw.",
+        hint="Remove it and make it again with spanseek train calibration; without it score starts as raw.",
     )

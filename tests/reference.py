@@ -178,6 +178,21 @@ def windows_cover(kept: Sequence[Span], units: int) -> bool:
     return [unit for window in kept for unit in range(*window)] == list(range(units))
 
 
+def isotonic_steps(x: Sequence[float], y: Sequence[float]) -> list[float]:
+    """What isotonic regression says at every x: of all left ends the largest of the smallest mean over right ends."""
+    ordered = sorted(set(x))
+
+    def mean(first: int, last: int) -> float:
+        within = [one for at, one in zip(x, y, strict=True) if ordered[first] <= at <= ordered[last]]
+        return sum(within) / len(within)
+
+    steps = [
+        max(min(mean(first, last) for last in range(n, len(ordered))) for first in range(n + 1))
+        for n in range(len(ordered))
+    ]
+    return [steps[ordered.index(at)] for at in x]
+
+
 def maxsim(queries: np.ndarray, vectors: np.ndarray) -> tuple[float, list[int]]:
     """The mean over query vectors of the best cosine with any vector, and which that is; of equals the first."""
     total, matches = 0.0, []

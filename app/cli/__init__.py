@@ -11,6 +11,7 @@ from rich.text import Text
 
 from app.cli.bench import bench
 from app.cli.calibrations import calibrate
+from app.cli.calibrations_kept import calibrations_cli
 from app.cli.candidates import candidates
 from app.cli.catalog import collections, init_db, verify
 from app.cli.console import err
@@ -22,6 +23,7 @@ from app.cli.phrases import phrases_cli
 from app.cli.previews import preview
 from app.cli.searching import search
 from app.cli.serving import serve
+from app.cli.thresholds import thresholds_cli
 from app.cli.training import train_cli
 from models.errors import InvalidInput, SpanseekError
 
@@ -50,6 +52,8 @@ for command in (
     cli.command()(command)
 cli.add_typer(keys_cli, name="keys")
 cli.add_typer(phrases_cli, name="phrases")
+cli.add_typer(calibrations_cli, name="calibrations")
+cli.add_typer(thresholds_cli, name="thresholds")
 cli.add_typer(train_cli, name="train")
 cli.add_typer(eval_cli, name="eval")
 

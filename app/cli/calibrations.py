@@ -52,6 +52,8 @@ def calibrate(
         _show(report)
         state = "is active now" if made.active else "is kept, and not active"
         out.print(f"The calibration {made.id} {state}.")
+        if not made.active:
+            out.print(f"spanseek calibrations activate {made.id} -c {collection} makes it so.", soft_wrap=True)
 
 
 def _show(report: "Report") -> None:

@@ -7,6 +7,7 @@ import typer
 from rich.table import Table
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, out, print_json
+from app.cli.filters import WhereOption, WherePartOption, filter_of
 from app.search.modes import Mode
 from app.settings import Settings
 from indexer.tuning import ThresholdOn
@@ -29,6 +30,8 @@ def candidates(
         float | None, typer.Option(min=0, max=1, help="Draw from all spans that reach it, not the best of documents.")
     ] = None,
     mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
+    where: WhereOption = None,
+    where_part: WherePartOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Propose what to label: a file that lacks nothing but your answers, for spanseek calibrate."""
@@ -37,7 +40,8 @@ def candidates(
     from app.thresholds.label_files import check_ending, write_candidates
 
     check_ending(file)
-    request = CandidatesRequest(collection, tuple(phrases), count, seed, mode, threshold, threshold_on, floor)
+    wanted = filter_of(where, where_part)
+    request = CandidatesRequest(collection, tuple(phrases), count, seed, mode, threshold, threshold_on, floor, wanted)
     settings = Settings()
     with checked_store(settings) as store:
         found = make_thresholds(settings, store).candidates(request)

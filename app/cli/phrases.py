@@ -46,7 +46,7 @@ def add_phrase(
     with checked_store(settings) as store:
         made = make_phrases(settings, store).add(collection, draft, backfill=backfill)
     if as_json:
-        print_json(_as_json(made))
+        print_json(phrase_as_json(made))
         return
     out.print(f"The phrase {one_line(made.name)} is saved.", markup=False, soft_wrap=True)
     if made.threshold is None:
@@ -63,7 +63,7 @@ def list_phrases(collection: CollectionOption, as_json: JsonOption = False) -> N
         while page := listed(store.catalog, collection, 1000, found[-1].name if found else ""):
             found += page
     if as_json:
-        print_json([_as_json(phrase) for phrase in found])
+        print_json([phrase_as_json(phrase) for phrase in found])
         return
     table = Table("name", "text", "threshold", "filter", "note")
     for phrase in found:
@@ -154,7 +154,8 @@ def _show(page: "EventPage") -> None:
     out.print(f"{len(page.events)} events.{more} Go on with --cursor {page.cursor}", style="dim", soft_wrap=True)
 
 
-def _as_json(phrase: "Phrase") -> dict[str, object]:
+def phrase_as_json(phrase: "Phrase") -> dict[str, object]:
+    """A phrase as the command line shows it."""
     own, applied = phrase.own.present_threshold, phrase.threshold
     return {
         "name": phrase.name,

@@ -1,9 +1,10 @@
 """``spanseek search``: hits highlighted in their context, or the HTTP answer as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
@@ -71,15 +72,20 @@ def search(
         _show(answer, "document" if mode == "maxsim" else "span")
 
 
+def show_hits(hits: Iterable[Hit], console: Console) -> None:
+    """Print each hit in its context."""
+    for hit in hits:
+        place = f"  {one_line(hit.document_id)}  [{hit.start}, {hit.end})"
+        console.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place), soft_wrap=True)
+        console.print(_opening(hit) if hit.mode == "maxsim" else _highlighted(hit), soft_wrap=True)
+        for line in _explained(hit.explanation):
+            console.print(Text("       " + line, style="dim"), soft_wrap=True)
+
+
 def _show(answer: SearchAnswer, what: str) -> None:
     if not answer.hits:
         out.print(f"No {what} was found.")
-    for hit in answer.hits:
-        place = f"  {one_line(hit.document_id)}  [{hit.start}, {hit.end})"
-        out.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place), soft_wrap=True)
-        out.print(_opening(hit) if hit.mode == "maxsim" else _highlighted(hit), soft_wrap=True)
-        for line in _explained(hit.explanation):
-            out.print(Text("       " + line, style="dim"), soft_wrap=True)
+    show_hits(answer.hits, out)
     told = f"{len(answer.hits)} hits{_told(answer.threshold)} in {answer.took_ms:.0f} ms"
     out.print(f"{told}, generation {answer.generation}.", style="dim")
 

@@ -3,17 +3,18 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, Json
 from starlette.responses import Response
 
 from app.http.answers import ThresholdBody, json_response
 from app.http.dependencies import CallerDependency
 from app.http.openapi import problems
-from app.http.schemas import QueryText
+from app.http.schemas import FilterBody, QueryText
 from app.http.thresholds import Collection
 from app.search.modes import Mode
 from app.thresholds.candidates import MAX_CANDIDATES, MAX_PHRASES, SEED, CandidatesRequest, candidates_as_json
 from app.thresholds.labels import FEWEST
+from indexer.engine.wanted import Filter
 from indexer.tuning import ThresholdOn
 
 router = APIRouter(prefix="/admin/collections/{collection}/calibrations/candidates", tags=["admin"])
@@ -35,6 +36,9 @@ class CandidatesQuery(BaseModel):
     floor: FiniteFloat | None = Field(
         None, ge=0, le=1, description="Draw from all spans that reach it, instead of from the best of each document."
     )
+    filter: Json[FilterBody] = Field(
+        FilterBody(), description='As in a search, in JSON: `{"document": {"lang": "en"}}`. Draw from nothing else.'
+    )
 
     def request(self, collection: str) -> CandidatesRequest:
         """The query as the service understands it."""
@@ -47,6 +51,7 @@ class CandidatesQuery(BaseModel):
             threshold=self.threshold,
             threshold_on=self.threshold_on,
             floor=self.floor,
+            filter=Filter(self.filter.document, self.filter.part),
         )
 
 

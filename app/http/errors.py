@@ -35,6 +35,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.PhraseExists: HTTPStatus.CONFLICT,
     indexer.NothingToUndo: HTTPStatus.CONFLICT,
     indexer.CollectionBusy: HTTPStatus.CONFLICT,
+    indexer.CursorExpired: HTTPStatus.GONE,
     indexer.LeaseLost: HTTPStatus.CONFLICT,
     faults.BodyTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     models.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -119,7 +120,8 @@ async def _spanseek_error(_: Request, error: SpanseekError) -> Response:
 
 async def _validation_error(_: Request, error: RequestValidationError) -> Response:
     found = error.errors()
-    if found[0]["type"] == "json_invalid":
+    # In a query, it is one field that is no JSON.
+    if found[0]["type"] == "json_invalid" and found[0]["loc"][0] == "body":
         return problem_response(_bad_json(f": {found[0]['ctx']['error']} (character {found[0]['loc'][-1]})."))
     fields = list(_field_errors(found))
     name, message = fields[0]

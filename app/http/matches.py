@@ -45,7 +45,7 @@ class EventsBody(BaseModel):
 
 
 @router.get(
-    "", response_model=EventsBody, summary="Read what phrases matched", responses=problems(401, 403, 404, 422, 503)
+    "", response_model=EventsBody, summary="Read what phrases matched", responses=problems(401, 403, 404, 410, 422, 503)
 )
 def read_matches(
     collection: Collection,

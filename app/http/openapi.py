@@ -9,7 +9,7 @@ from app.http.errors import MEDIA_TYPE, problem
 from app.http.faults import BadJson, BodyTooLarge, Forbidden, Unauthenticated
 from app.http.schemas import FieldError, Problem
 from app.search.errors import DeadlineExceeded, QueueFull
-from indexer.errors import CatalogUnavailable, CollectionNotFound, RecipeMismatch
+from indexer.errors import CatalogUnavailable, CollectionNotFound, CursorExpired, RecipeMismatch
 from models.errors import InvalidInput, SpanseekError
 
 DESCRIPTION = """\
@@ -39,6 +39,7 @@ _EXAMPLES: dict[int, SpanseekError] = {
     409: RecipeMismatch(
         "The collection was indexed with another encoder.", hint="Serve with that one.", field="collection"
     ),
+    410: CursorExpired("The cursor is too old.", hint="Read again without a cursor.", field="cursor"),
     413: BodyTooLarge("The body is larger than 8388608 bytes.", hint="Send less at once."),
     422: InvalidInput(
         "It holds nothing but white space.",

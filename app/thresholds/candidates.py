@@ -124,11 +124,19 @@ def candidate_as_json(candidate: Candidate) -> dict[str, JsonValue]:
 
 def _check(request: CandidatesRequest) -> None:
     if not 1 <= len(request.phrases) <= MAX_PHRASES or len(set(request.phrases)) < len(request.phrases):
-        raise InvalidInput(f"Give 1 to {MAX_PHRASES} different phrases.", field="phrase")
+        raise InvalidInput(
+            f"Give 1 to {MAX_PHRASES} different phrases.",
+            hint="Name each once; of more than that, draw for some at a time.",
+            field="phrase",
+        )
     if not FEWEST <= request.count <= MAX_CANDIDATES:
-        raise InvalidInput(f"Ask for {FEWEST} to {MAX_CANDIDATES} candidates.", field="count")
+        raise InvalidInput(
+            f"Ask for {FEWEST} to {MAX_CANDIDATES} candidates.",
+            hint=f"Nothing is learned from fewer than {FEWEST} labels; a few hundred promise much already.",
+            field="count",
+        )
     if not 0 <= request.seed < 2**63:
-        raise InvalidInput("A seed is a whole number from 0 to 2^63 - 1.", field="seed")
+        raise InvalidInput("A seed is a whole number from 0 to 2^63 - 1.", hint="Choose any of these.", field="seed")
     if request.floor is not None:
         try:
             check_threshold(request.floor)

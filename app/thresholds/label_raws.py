@@ -90,9 +90,11 @@ def _located(labels: Sequence[Label], snapshot: Snapshot) -> list[NamedSpan]:
 
 def _named(number: int, where: str, target: StoredSpan, documents: Mapping[str, Located]) -> NamedSpan:
     if target.document_id not in documents:
-        raise refused(where, f"the collection has no document {target.document_id!r}")
+        told = f"the collection has no document {target.document_id!r}"
+        raise refused(where, told, hint="Take the label out, or index the document; ids are those it was indexed with.")
     located = documents[target.document_id]
     try:
         return NamedSpan(located, located.units(target.span), number)
     except InvalidInput as error:
-        raise refused(where, f"of document {target.document_id!r}, {error}") from error
+        told = f"of document {target.document_id!r}, {error}"
+        raise refused(where, told, hint="start and end count code points of the document's present text.") from error

@@ -101,7 +101,8 @@ def checked_labels(labels: Iterable[Label]) -> list[Label]:
     for label in labels:
         known = first.setdefault((label.phrase, label.target), label)
         if known.degree != label.degree:
-            raise refused(label.where, f"it contradicts {known.where}, which labels the same differently")
+            told = f"it contradicts {known.where}, which labels the same differently"
+            raise refused(label.where, told, hint="Take one of the two out, or both.")
     if len(first) < FEWEST:
         raise LabelsRefused(
             f"{len(first)} different labels are too few.", hint=f"Give at least {FEWEST}.", field="labels"
@@ -121,9 +122,9 @@ def checked_labels(labels: Iterable[Label]) -> list[Label]:
     return list(first.values())
 
 
-def refused(where: str, reason: str) -> LabelsRefused:
-    """The error for one label."""
-    return LabelsRefused(f"{where} cannot be learned from: {reason}.", hint=_HINT, field="labels")
+def refused(where: str, reason: str, hint: str | None = None) -> LabelsRefused:
+    """The error for one label; the usual hint shows what a label is like."""
+    return LabelsRefused(f"{where} cannot be learned from: {reason}.", hint=hint or _HINT, field="labels")
 
 
 def _from_ndjson(text: str, name: str) -> Iterator[Label]:

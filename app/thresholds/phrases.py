@@ -23,7 +23,7 @@ from indexer.catalog.phrases import (
     saved_vectors,
 )
 from indexer.matching import Rematched, rematch
-from indexer.phrases import MatchEvent, Phrase, PhraseChanges, PhraseDraft, Saved
+from indexer.phrases import EventCursor, MatchEvent, Phrase, PhraseChanges, PhraseDraft, Saved
 from indexer.store import Store
 from indexer.tuning import ThresholdChange, ThresholdOn
 from indexer.types import Collection
@@ -123,7 +123,7 @@ class PhraseService:
         """Phrases by name, at most ``limit``, from the cursor of the page before on."""
         _check_limit(limit, MAX_LISTED)
         id = self._catalog.collection(collection).id
-        found = list_phrases(self._catalog, collection, limit + 1, position_of(cursor, "phrases", id, ""))
+        found = list_phrases(self._catalog, collection, limit + 1, *position_of(cursor, "phrases", id, ("",)))
         more = len(found) > limit
         kept = tuple(found[:limit])
         return PhrasePage(kept, cursor_at("phrases", id, kept[-1].name) if more else None)
@@ -146,13 +146,15 @@ class PhraseService:
             return rematch(self._store, held, [name])
 
     def events(self, collection: str, limit: int, cursor: str | None = None, phrases: Sequence[str] = ()) -> EventPage:
-        """The events that follow a cursor, in their order: each is read once, and none is passed over."""
+        """The events that follow a cursor, in their order: each is read once, and none is passed over.
+
+        Raises ``CursorExpired`` for a cursor so old that withdrawals which follow it have been forgotten.
+        """
         _check_limit(limit, MAX_EVENTS)
         id = self._catalog.collection(collection).id
-        after = position_of(cursor, "events", id, 0)
-        found = read_events(self._catalog, id, after, limit + 1, phrases)
-        kept = tuple(found[:limit])
-        return EventPage(kept, cursor_at("events", id, kept[-1].number if kept else after), len(found) > limit)
+        after = None if cursor is None else EventCursor(*position_of(cursor, "events", id, (0, 0)))
+        read = read_events(self._catalog, id, after, limit, phrases)
+        return EventPage(read.events, cursor_at("events", id, read.cursor.number, read.cursor.forgotten), read.more)
 
     def _writing(self, collection: str, backfill: bool) -> AbstractContextManager[Lease | None]:
         """The lease is needed by those alone who match what is there; one that is taken keeps them from saving, too."""

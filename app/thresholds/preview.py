@@ -157,7 +157,11 @@ def preview_as_json(found: Preview) -> dict[str, JsonValue]:
 
 def _check(request: PreviewRequest, phrases: int) -> None:
     if not 1 <= phrases <= MAX_PHRASES:
-        raise InvalidInput(f"Give 1 to {MAX_PHRASES} phrases, not {phrases:,}.", field="phrases")
+        raise InvalidInput(
+            f"Give 1 to {MAX_PHRASES} phrases, not {phrases:,}.",
+            hint="Name phrases, or saved ones; of more than that, preview some at a time.",
+            field="phrases",
+        )
     if request.floor is not None:
         try:
             check_threshold(request.floor)

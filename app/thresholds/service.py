@@ -106,15 +106,15 @@ class ThresholdService:
 
     def calibrate(self, collection: str, asked: CalibrationRequest) -> tuple[Calibration, "Report"]:
         """Learn a calibration from labels and keep it; of labels that are refused (``LabelsRefused``) nothing is."""
-        # Imported here because scikit-learn takes long, and nothing else needs it.
-        from app.thresholds.calibration import learn
-
         self._check(collection, asked.mode)
         checked_note(asked.note)
         check_wishes(asked.wishes)
         labels = checked_labels(asked.labels)
         snapshot = self._store.snapshot(collection)
         raw = self._raws(labels, asked.mode, snapshot)
+        # Imported here because scikit-learn takes long, nothing else needs it, and labels may have been refused by now.
+        from app.thresholds.calibration import learn
+
         draft, report = learn(labels, raw, asked.mode, snapshot.recipe, asked.note, asked.wishes)
         catalog = self._store.catalog
         return self._change(lambda: add_calibration(catalog, collection, draft, activate=asked.activate)), report

@@ -2,6 +2,9 @@
 
 Events of a collection are numbered from 1. Whoever numbers holds the collection's row lock until it commits, so that
 an event is never committed after one with a higher number.
+
+What was withdrawn long ago is forgotten, both events of it. Who has read the second one misses nothing, and who has
+read neither learns nothing wrong: only a reader between the two would wait for ever, and is told to begin anew.
 """
 
 from collections.abc import Collection as Some
@@ -10,13 +13,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, null, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, null, select, update
 
 from indexer.catalog.leases import Lease, holding
 from indexer.catalog.lists import listed, listed_numbers
 from indexer.catalog.repository import Catalog
 from indexer.catalog.tables import matches, phrase_sets
-from indexer.phrases import EventKind, Match, Matches, MatchEvent, Reason
+from indexer.errors import CursorExpired
+from indexer.phrases import EventCursor, EventKind, EventRead, Match, Matches, MatchEvent, Reason
 from models.types import CharSpan
 
 _Key = tuple[str, str, int, int]
@@ -78,18 +82,42 @@ def replace_matches(catalog: Catalog, lease: Lease, names: Some[str], found: Mat
 
 
 def read_events(
-    catalog: Catalog, collection_id: str, after: int, limit: int, phrases: Some[str] = ()
-) -> list[MatchEvent]:
-    """The events that follow number ``after``, in their order, at most ``limit``: of all phrases, or of some."""
+    catalog: Catalog, collection_id: str, after: EventCursor | None, limit: int, phrases: Some[str] = ()
+) -> EventRead:
+    """The events that follow a cursor (None: all), in their order, at most ``limit``: of all phrases, or of some.
+
+    Raises ``CursorExpired`` where a withdrawal that the reader has not read may have been forgotten.
+    """
     with catalog.database.snapshot() as connection:
+        last, forgotten = _counted(connection, collection_id)
+        number = _number(after, forgotten)
         these = matches.c.collection_id == collection_id
         if phrases:
             these &= matches.c.phrase.in_(listed(connection, phrases))
         found = [
-            *(_event(row, "matched") for row in _after(connection, these, matches.c.number, after, limit)),
-            *(_event(row, "withdrawn") for row in _after(connection, these, matches.c.withdrawn, after, limit)),
+            *(_event(row, "matched") for row in _after(connection, these, matches.c.number, number, limit + 1)),
+            *(_event(row, "withdrawn") for row in _after(connection, these, matches.c.withdrawn, number, limit + 1)),
         ]
-    return sorted(found, key=lambda event: event.number)[:limit]
+    found.sort(key=lambda event: event.number)
+    kept, more = tuple(found[:limit]), len(found) > limit
+    # At the end all that there is has been read, of other phrases, too: nothing of it can be missed any more.
+    return EventRead(kept, EventCursor(kept[-1].number if more else max(number, last), forgotten), more)
+
+
+def forget_withdrawn(catalog: Catalog, lease: Lease, until: datetime) -> None:
+    """Forget the matches that were withdrawn by this time."""
+    with holding(catalog, lease) as (connection, _):
+        these = (matches.c.collection_id == lease.collection_id) & matches.c.withdrawn.is_not(None)
+        # The first one says whether there are any: one look at the index, however many there are.
+        oldest = select(matches.c.withdrawn_at).where(these).order_by(matches.c.withdrawn).limit(1)
+        first = connection.execute(oldest).scalar()
+        if first is None or first > until:
+            return
+        last = select(func.max(matches.c.withdrawn)).where(these, matches.c.withdrawn_at <= until)
+        forgotten = connection.execute(last).scalar_one()
+        connection.execute(delete(matches).where(these, matches.c.withdrawn <= forgotten))
+        this = phrase_sets.c.collection_id == lease.collection_id
+        connection.execute(update(phrase_sets).where(this).values(forgotten=forgotten))
 
 
 def phrase_version(connection: Connection, collection_id: str) -> int:
@@ -113,6 +141,26 @@ def _withdraw(
         .where(matches.c.collection_id == collection_id, matches.c.number == numbered.c.number)
         .values(withdrawn=numbered.c.event, withdrawn_at=now, reason=reason, text=null())
     )
+
+
+def _counted(connection: Connection, collection_id: str) -> tuple[int, int]:
+    """How many events there were, and up to which of them withdrawn matches are forgotten."""
+    these = select(phrase_sets.c.events, phrase_sets.c.forgotten).where(phrase_sets.c.collection_id == collection_id)
+    found = connection.execute(these).first()
+    return (0, 0) if found is None else (found.events, found.forgotten)
+
+
+def _number(after: EventCursor | None, forgotten: int) -> int:
+    """The number that a cursor stands behind, if nothing can have been missed."""
+    if after is None:
+        return 0
+    if after.number < forgotten and after.forgotten != forgotten:
+        raise CursorExpired(
+            "The cursor is too old: withdrawals that follow it have been forgotten.",
+            hint="Forget all matches that you know of and read again without a cursor: you get those that stand.",
+            field="cursor",
+        )
+    return after.number
 
 
 def _after(

@@ -178,12 +178,14 @@ thresholds = Table(
 )
 
 # One row per collection that ever had a phrase: counts the changes of its phrases, and the events of their matches.
+# Matches that were withdrawn by an event up to number ``forgotten`` are no longer kept.
 phrase_sets = Table(
     "phrase_sets",
     metadata,
     Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
     Column("version", BigInteger, nullable=False),
     Column("events", BigInteger, nullable=False),
+    Column("forgotten", BigInteger, nullable=False, server_default="0"),
 )
 
 phrases = Table(

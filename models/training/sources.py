@@ -101,7 +101,7 @@ def _novels(folder: Path) -> Iterator[str]:
 
 
 def _speeches(folder: Path) -> Iterator[str]:
-    with zipfile.ZipFile(folder / "nltk/state_union.zip") as archive:
+    with zipfile.ZipFile(need(folder / "nltk/state_union.zip")) as archive:
         for name in sorted(archive.namelist()):
             if name.endswith(".txt"):
                 yield from (line for line in archive.read(name).decode("latin-1").splitlines() if len(line) > 200)
@@ -198,7 +198,7 @@ def need(path: Path) -> Path:
 
 
 def _members(path: Path, suffix: str) -> Iterator[str]:
-    with tarfile.open(path) as archive:
+    with tarfile.open(need(path)) as archive:
         for member in archive:
             file = archive.extractfile(member) if member.name.endswith(suffix) else None
             if file:

@@ -315,6 +315,19 @@ def test_calibrate(calls: Outcome, labels: Path, run: Run, tmp_path: Path) -> No
     assert "precision 0.8" in shown.out
     assert "is kept, and not active." in shown.out
     assert "There are only 12 matches" in shown.err
+    kept, first = run("calibrations", "list", "-c", "calls", "--json").json
+    assert (first["id"], first["active"], first["note"]) == (made["calibration"]["id"], True, "by hand")
+    assert f"spanseek calibrations activate {kept['id']} -c calls" in shown.out
+    assert run("calibrations", "activate", kept["id"], "-c", "calls").code == 0
+    assert run("search", "my parcel", "-c", "calls", "--json").json["threshold"]["calibration"] == kept["id"]
+    refused = run("calibrations", "delete", kept["id"], "-c", "calls")
+    assert (refused.code, "is the active one" in refused.err) == (1, True)
+    assert run("calibrations", "deactivate", kept["id"], "-c", "calls").code == 0
+    assert run("calibrations", "delete", kept["id"], "-c", "calls").code == 0
+    assert "by hand" in run("calibrations", "list", "-c", "calls").out
+    assert run("calibrations", "activate", kept["id"], "-c", "calls").code == 1
+    run("calibrations", "delete", first["id"], "-c", "calls")
+    assert "score is raw" in run("calibrations", "list", "-c", "calls").out
 
 
 def test_candidates(calls: Outcome, run: Run, tmp_path: Path) -> None:
@@ -482,3 +495,56 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
     preview = run("preview", "-c", "calls", "--saved", "parcel", "--json").json
     assert (preview["phrases"][0]["saved"], preview["phrases"][0]["threshold"]["source"]) == ("parcel", "phrase")
     assert run("phrases", "matches", "-c", "calls", "--cursor", "nonsense").code == 1
+
+
+def test_thresholds_are_set_shown_and_taken_back(calls: Outcome, run: Run) -> None:
+    command = ("thresholds", "set", "-c", "calls")
+    assert "The threshold of calls for mode best_span is 0.9000 on score" in run(*command, "0.9", "--note", "audit").out
+    made = run(*command, "0.8", "--threshold-on", "raw", "--json").json
+    assert made["threshold"] == made["as_set"] == {"value": 0.8, "on": "raw", "raw": 0.8, "calibration": None}
+    assert run("thresholds", "get", "-c", "calls", "--json").json == {"thresholds": [made]}
+    assert run("search", "my parcel", "-c", "calls", "--json").json["threshold"]["value"] == 0.8
+    assert "0.8000 on raw" in run("thresholds", "get", "-c", "calls").out
+    assert "is 0.9000 on score" in run("thresholds", "undo", "-c", "calls", "--note", "too many").out
+    assert run("thresholds", "undo", "-c", "calls", "--json").json["threshold"] is None
+    history = run("thresholds", "history", "-c", "calls", "--json").json["changes"]
+    assert [(each["undo"], each["note"]) for each in history] == [
+        (True, ""), (True, "too many"), (False, ""), (False, "audit"),
+    ]  # fmt: skip
+    assert (history[1]["from"]["value"], history[1]["to"]["value"], history[3]["from"]) == (0.8, 0.9, None)
+    assert "taken back. too many" in run("thresholds", "history", "-c", "calls").out
+    assert "calls has no threshold for mode best_span." in run(*command, "none").out
+
+
+def test_thresholds_of_a_saved_phrase(calls: Outcome, run: Run) -> None:
+    run("phrases", "add", "my parcel", "-c", "calls", "--name", "parcel")
+    command = ("thresholds", "set", "-c", "calls", "--phrase", "parcel")
+    assert "it matches nothing" in run("thresholds", "get", "-c", "calls", "--phrase", "parcel").out
+    assert "The phrase parcel has the threshold 0.9000 on score" in run(*command, "0.9").out
+    assert run(*command, "0.7", "--json").json["applies"] == {"value": 0.7, "on": "score"}
+    assert run("thresholds", "undo", "-c", "calls", "--phrase", "parcel", "--json").json["threshold"]["value"] == 0.9
+    changes = run("thresholds", "history", "-c", "calls", "--phrase", "parcel", "--json").json["changes"]
+    assert [each["to"]["value"] for each in changes] == [0.9, 0.7, 0.9]
+    run("thresholds", "set", "0.5", "-c", "calls")
+    assert "the collection's applies, 0.5000" in run(*command, "none").out
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("set 1.5", "A threshold cannot be 1.5."),
+        ("set nan", "A threshold cannot be nan."),
+        ("set high", "A threshold cannot be 'high'."),
+        ("set 0.5 --mode facets", "cannot be searched in mode facets"),
+        ("set 0.5 --phrase none", "has no phrase 'none'"),
+        ("set 0.5 --phrase none --mode best_span", "whatever the mode"),
+        ("undo", "could be taken back"),
+        ("undo --phrase none --mode best_span", "whatever the mode"),
+        ("history --phrase none", "has no phrase 'none'"),
+        ("get --phrase none", "has no phrase 'none'"),
+    ],
+)
+def test_thresholds_that_are_refused(calls: Outcome, run: Run, command: str, told: str) -> None:
+    refused = run("thresholds", *command.split(), "-c", "calls")
+    assert (refused.code, refused.out, told in refused.err) == (1, "", True)
+    assert run("thresholds", "history", "-c", "calls").out == "It was never set.\n"

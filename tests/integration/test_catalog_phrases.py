@@ -6,21 +6,22 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
 
 from indexer.catalog.calibrations import add_calibration
 from indexer.catalog.leases import lease
-from indexer.catalog.matches import StalePhrases, read_events, replace_matches
+from indexer.catalog.matches import StalePhrases, forget_withdrawn, read_events, replace_matches
 from indexer.catalog.phrase_sets import read_phrase_set
 from indexer.catalog.phrase_thresholds import phrase_threshold_history, set_phrase_threshold, undo_phrase_threshold
 from indexer.catalog.phrases import change_phrase, delete_phrases, get_phrase, list_phrases, save_phrases, saved_vectors
 from indexer.catalog.publish import publish, remove
 from indexer.catalog.repository import Catalog
 from indexer.engine.wanted import Filter
-from indexer.errors import NothingToUndo, PhraseExists, PhraseNotFound
-from indexer.phrases import Match, Matches, PhraseChanges, PhraseDraft
+from indexer.errors import CursorExpired, NothingToUndo, PhraseExists, PhraseNotFound
+from indexer.phrases import EventCursor, Match, Matches, PhraseChanges, PhraseDraft
 from indexer.tuning import CalibrationDraft
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.errors import InvalidInput
@@ -54,7 +55,7 @@ def put(catalog, name, ids, matched=None, content="h", retires=()) -> int:
 
 
 def events(catalog, collection, after=0, limit=1000, phrases=()):
-    found = read_events(catalog, collection.id, after, limit, phrases)
+    found = read_events(catalog, collection.id, EventCursor(after, 0), limit, phrases).events
     return [(event.number, event.kind, event.id, event.phrase, event.document_id, event.reason) for event in found]
 
 
@@ -150,7 +151,7 @@ def test_matches_come_with_their_documents_and_go_with_them(catalog, collection)
         (4, "matched", 4, "cancel", "a", None),
         (5, "withdrawn", 2, "cancel", "b", "document_deleted"),
     ]
-    texts = [event.text for event in read_events(catalog, collection.id, 0, 9)]
+    texts = [event.text for event in read_events(catalog, collection.id, None, 9).events]
     assert texts == [None, None, None, "a\0b", None]  # what is deleted is kept nowhere; a NUL is kept
     assert events(catalog, collection, after=3, limit=1) == [(4, "matched", 4, "cancel", "a", None)]
     assert events(catalog, collection, phrases=["none"]) == []
@@ -201,6 +202,67 @@ def test_matching_once_more_adds_what_is_missing_and_withdraws_the_rest(catalog,
     assert [found[:3] for found in events(catalog, collection, after=2)] == [(3, "withdrawn", 2), (4, "matched", 4)]
 
 
+def forget(catalog, clock, older_than=0.0) -> None:
+    with lease(catalog, "calls") as held:
+        forget_withdrawn(catalog, held, clock() - timedelta(seconds=older_than))
+
+
+def test_what_was_withdrawn_long_ago_is_forgotten_and_nothing_else(catalog, collection, clock) -> None:
+    save(catalog, CANCEL)
+    ids = ["a", "b", "c"]
+    put(catalog, "s1", ids, matches(catalog, collection, *(("cancel", id, 0) for id in ids)))
+    for id in ["a", "b"]:
+        clock.advance(60)
+        with lease(catalog, "calls") as held:
+            remove(catalog, held, [id])
+    forget(catalog, clock, older_than=90)
+    assert len(events(catalog, collection)) == 5
+    forget(catalog, clock, older_than=30)
+    kept = [(number, kind, document) for number, kind, _, _, document, _ in read_all(catalog, collection)]
+    assert kept == [(2, "matched", "b"), (3, "matched", "c"), (5, "withdrawn", "b")]
+    clock.advance(60)
+    forget(catalog, clock, older_than=30)
+    assert [event[4] for event in read_all(catalog, collection)] == ["c"]
+    put(catalog, "s2", ["d"], matches(catalog, collection, ("cancel", "d", 0)))
+    assert [event[0] for event in read_all(catalog, collection)] == [3, 6]  # numbers are never given twice
+
+
+def read_all(catalog, collection):
+    """What somebody reads who begins without a cursor, an event at a time."""
+    found, cursor, more = [], None, True
+    while more:
+        page = read_events(catalog, collection.id, cursor, 1)
+        found += page.events
+        cursor, more = page.cursor, page.more
+    return [(event.number, event.kind, event.id, event.phrase, event.document_id, event.reason) for event in found]
+
+
+def test_a_reader_between_a_match_and_its_forgotten_withdrawal_is_told(catalog, collection, clock) -> None:
+    save(catalog, CANCEL)
+    put(catalog, "s1", ["a", "b"], matches(catalog, collection, ("cancel", "a", 0), ("cancel", "b", 0)))
+    between = read_events(catalog, collection.id, None, 1).cursor
+    with lease(catalog, "calls") as held:
+        remove(catalog, held, ["a"])
+    behind = read_events(catalog, collection.id, between, 9).cursor
+    forget(catalog, clock)
+    with pytest.raises(CursorExpired, match="too old"):
+        read_events(catalog, collection.id, between, 9)
+    assert read_events(catalog, collection.id, behind, 9).events == ()
+    anew = read_events(catalog, collection.id, None, 1)
+    assert [event.document_id for event in anew.events] == ["b"]
+    assert read_events(catalog, collection.id, anew.cursor, 9).events == ()
+
+
+def test_a_reader_of_a_phrase_that_never_matches_is_not_told(catalog, collection, clock) -> None:
+    save(catalog, CANCEL, PhraseDraft("quiet", "quiet", 0.9))
+    put(catalog, "s1", ["a"], matches(catalog, collection, ("cancel", "a", 0)))
+    with lease(catalog, "calls") as held:
+        remove(catalog, held, ["a"])
+    cursor = read_events(catalog, collection.id, None, 9, ["quiet"]).cursor
+    forget(catalog, clock)
+    assert read_events(catalog, collection.id, cursor, 9, ["quiet"]).events == ()
+
+
 def test_a_reader_beside_many_writers_skips_and_repeats_nothing(catalog, collection, url) -> None:
     """Publishing, saving and deleting phrases from several connections, while somebody polls."""
     save(catalog, *(PhraseDraft(f"p{number}", "text", 0.5) for number in range(4)))
@@ -217,16 +279,16 @@ def test_a_reader_beside_many_writers_skips_and_repeats_nothing(catalog, collect
 
     with ThreadPoolExecutor(4) as pool:
         done = [pool.submit(write, number) for number in range(4)]
-        read, cursor = [], 0
+        read, cursor = [], None
         while not all(each.done() for each in done):
             page = read_events(catalog, collection.id, cursor, 2)
-            read += page
-            cursor = page[-1].number if page else cursor
+            read += page.events
+            cursor = page.cursor
         for each in done:
             each.result()
-    while page := read_events(catalog, collection.id, cursor, 2):
-        read += page
-        cursor = page[-1].number
+    while (page := read_events(catalog, collection.id, cursor, 2)).events:
+        read += page.events
+        cursor = page.cursor
     assert [event.number for event in read] == list(range(1, len(read) + 1))
     assert sum(event.kind == "matched" for event in read) == 6 * 4
     gone = [event.id for event in read if event.kind == "withdrawn"]

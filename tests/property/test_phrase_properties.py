@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from indexer.catalog.calibrations import add_calibration
 from indexer.catalog.leases import lease
+from indexer.catalog.matches import forget_withdrawn
 from indexer.catalog.publish import remove
 from indexer.engine.wanted import Filter
 from indexer.phrases import MatchEvent, PhraseDraft
@@ -61,6 +62,7 @@ class Space:
     def __init__(self, workspace: Workspace) -> None:
         self.made = workspace
         self.name = f"c{next(self.numbers)}"
+        self.forgot = False
         self.made.collection(self.name, BOUNDS)
 
     def index(self, documents: Iterable[Document], **options: Any) -> None:
@@ -81,6 +83,12 @@ class Space:
     def delete(self, *ids: str) -> None:
         with lease(self.made.catalog, self.name) as held:
             remove(self.made.catalog, held, ids)
+
+    def forget(self) -> None:
+        """Forget all that was withdrawn, however lately."""
+        self.forgot = True
+        with lease(self.made.catalog, self.name) as held:
+            forget_withdrawn(self.made.catalog, held, self.made.catalog.clock())
 
     def searched(self, name: str) -> Found:
         """What a search for the phrase with its threshold finds."""
@@ -114,7 +122,7 @@ class Space:
             cursor = page.cursor
             if not page.more:
                 break
-        assert numbers == list(range(1, len(numbers) + 1))
+        assert numbers == (sorted(set(numbers)) if self.forgot else list(range(1, len(numbers) + 1)))
         assert self.made.phrases.events(self.name, 3, cursor).events == ()
         return {(e.phrase, e.document_id, e.span.start, e.span.end, e.text, e.score, e.raw) for e in known.values()}
 
@@ -142,6 +150,7 @@ changes = st.one_of(
     st.tuples(st.just("save"), phrases),
     st.tuples(st.just("forget"), names),
     st.tuples(st.just("optimize"), st.none()),
+    st.tuples(st.just("forget the withdrawn"), st.none()),
 )
 
 
@@ -158,6 +167,8 @@ def test_standing_matches_are_those_of_documents_and_phrases_as_they_stand(works
             space.delete(value)
         elif what == "save":
             space.save(draft(value), backfill=True)
+        elif what == "forget the withdrawn":
+            space.forget()
         elif what == "forget":
             workspace.phrases.delete(space.name, [value])
         else:

@@ -34,6 +34,16 @@ def test_candidates_are_labels_that_lack_an_answer(admin) -> None:
     assert report["labels"] == len(body["labels"])
 
 
+def test_a_filter_says_what_is_drawn_from(admin) -> None:
+    answers = [admin.get(ASK + f'&filter={{"document": {{"kind": {kind}}}}}') for kind in ('"call"', '"nothing"')]
+    some, none = (CandidatesBody.model_validate_json(answer.text) for answer in answers)
+    everything = CandidatesBody.model_validate_json(admin.get(ASK).text)
+    populations = [sum(stratum.population for stratum in read.strata) for read in (some, everything)]
+    assert 0 < populations[0] < populations[1]
+    assert len(some.candidates) > 0
+    assert (none.strata, none.candidates) == ([], [])
+
+
 def test_labels_some_of_which_have_no_probability_are_refused(admin, problem) -> None:
     texts = [{"phrase": "a", "text": f"b {n}", "match": n > 9, "probability": 0.5} for n in range(20)]
     del texts[3]["probability"]
@@ -54,6 +64,11 @@ def test_labels_some_of_which_have_no_probability_are_refused(admin, problem) ->
         ("phrase=a&floor=-1", "floor"),
         ("phrase=a&mode=best", "mode"),
         ("phrase=a&colour=red", "colour"),
+        ("phrase=a&filter=", "filter"),
+        ("phrase=a&filter=kind", "filter"),
+        ("phrase=a&filter=[]", "filter"),
+        ('phrase=a&filter={"kind": 1}', "kind"),
+        ('phrase=a&filter={"document": {"kind": {}}}', "kind"),
     ],
 )
 def test_bad_queries_name_the_field(admin, problem, query, field) -> None:

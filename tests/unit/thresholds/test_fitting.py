@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.thresholds.fitting import fit, isotonic_knots, logistic_knots
+from app.thresholds.fitting import _smoothed, fit, isotonic_knots, logistic_knots
 from app.thresholds.labels import LabelsRefused
-from models.ops.calibrate import check_knots, score_from_raw
+from models.ops.calibrate import check_knots, least_raw, score_from_raw
+from tests.reference import isotonic_steps
 
 
 def truth(raw: np.ndarray) -> np.ndarray:
@@ -81,3 +82,39 @@ def test_whatever_the_labels_the_map_is_one(values, seed, graded) -> None:
     degree = rng.random(len(raw)) if graded else rng.integers(0, 2, len(raw)).astype(float)
     for make in (isotonic_knots, logistic_knots):
         check_knots(make(raw, degree))
+
+
+spaced = st.lists(st.integers(5, 95), min_size=5, max_size=30).map(lambda hundredths: [n / 100 for n in hundredths])
+
+
+@settings(max_examples=60)
+@given(spaced, st.integers(0, 2**32 - 1))
+def test_the_isotonic_map_goes_through_the_centres_of_its_steps(values, seed) -> None:
+    """Steps by the naive min-max formula, for labels that are not too near each other for knots."""
+    raw = np.array(values)
+    degree = np.random.default_rng(seed).integers(0, 2, len(raw)).astype(float)
+    steps = np.array(isotonic_steps(values, _smoothed(degree).tolist())).round(9)
+    centres = [[raw[steps == step].mean(), step] for step in np.unique(steps)]
+    np.testing.assert_allclose(isotonic_knots(raw, degree)[1:-1], centres, atol=1e-8)
+
+
+@settings(max_examples=50)
+@given(raws, st.integers(0, 2**32 - 1), raws, st.integers(0))
+def test_different_hits_show_different_scores(values, seed, hits, drawn_number) -> None:
+    """In the order of their raws, and a threshold that separates two on one scale separates them on the other."""
+    raw = np.array(values)
+    knots = isotonic_knots(raw, np.random.default_rng(seed).random(len(raw)))
+    shown = np.unique(np.round(hits, 4))
+    scores = score_from_raw(shown, knots)
+    assert (np.diff(scores) > 0).all()
+    number = drawn_number % len(shown)
+    reached = shown >= least_raw(float(scores[number]), knots)
+    assert reached.tolist() == (np.arange(len(shown)) >= number).tolist()
+
+
+def test_hits_between_labels_of_one_step_are_told_apart() -> None:
+    """Wherever a step is a long one, its scores used to look the same to three digits."""
+    raw, degree, _ = drawn(400, 11)
+    asked = np.arange(0.55, 0.95, 0.005)
+    scores = score_from_raw(asked, isotonic_knots(raw, degree))
+    assert len(np.unique(scores.round(3))) > 0.7 * len(asked)

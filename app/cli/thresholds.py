@@ -1,0 +1,204 @@
+"""``spanseek thresholds``: see, set and take back what hits must reach, of a collection or of a saved phrase."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
+from app.cli.phrases import phrase_as_json
+from app.search.modes import Mode
+from app.settings import Settings
+from indexer.tuning import ThresholdOn
+from models.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from app.thresholds.phrases import PhraseService
+    from app.thresholds.service import ThresholdService, TunedMode
+    from indexer.phrases import Phrase
+    from indexer.tuning import Threshold, ThresholdChange
+
+thresholds_cli = typer.Typer(
+    help="What hits must reach where a search gives no threshold, and matches of saved phrases.", no_args_is_help=True
+)
+ModeOption = Annotated[Mode | None, typer.Option(help="The mode it is for; best_span, unless another is named.")]
+PhraseOption = Annotated[str | None, typer.Option(help="Of this saved phrase, not of the collection.")]
+NoteOption = Annotated[str, typer.Option(help="Why; kept in the history.")]
+
+
+@thresholds_cli.command("get")
+def get_thresholds(collection: CollectionOption, phrase: PhraseOption = None, as_json: JsonOption = False) -> None:
+    """Show the threshold of every mode, in the scores of the active calibration; or that of a saved phrase."""
+    with _services() as services:
+        if phrase is not None:
+            _show_phrase(services.phrases.get(collection, phrase), as_json=as_json)
+            return
+        tuned = services.thresholds.thresholds(collection)
+    if as_json:
+        print_json({"thresholds": list(map(_mode_as_json, tuned))})
+        return
+    table = Table("mode", "threshold", "as it was set", "calibration")
+    for each in tuned:
+        tuning = each.tuning
+        table.add_row(each.mode, _told(tuning.present_threshold), _told(tuning.threshold), tuning.calibration_id or "")
+    out.print(table)
+
+
+@thresholds_cli.command("set")
+def set_threshold(
+    value: Annotated[str, typer.Argument(help="A number from 0 to 1; none takes the threshold away.")],
+    collection: CollectionOption,
+    threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
+    mode: ModeOption = None,
+    phrase: PhraseOption = None,
+    note: NoteOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Set the threshold of searches that give none, or of a saved phrase; it holds from the next search on."""
+    wanted = _value(value)
+    with _services() as services:
+        if phrase is None:
+            made = services.thresholds.set(collection, mode or "best_span", wanted, threshold_on, note)
+            _show_mode(collection, made, as_json=as_json)
+        else:
+            _refuse_mode(mode)
+            changed = services.phrases.set_threshold(collection, phrase, wanted, threshold_on, note)
+            _show_phrase(changed, as_json=as_json)
+
+
+@thresholds_cli.command("undo")
+def undo_threshold(
+    collection: CollectionOption,
+    mode: ModeOption = None,
+    phrase: PhraseOption = None,
+    note: NoteOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Take the last change back that has not been taken back yet; once more takes back the one before."""
+    with _services() as services:
+        if phrase is None:
+            _show_mode(collection, services.thresholds.undo(collection, mode or "best_span", note), as_json=as_json)
+        else:
+            _refuse_mode(mode)
+            _show_phrase(services.phrases.undo_threshold(collection, phrase, note), as_json=as_json)
+
+
+@thresholds_cli.command("history")
+def threshold_history(
+    collection: CollectionOption, mode: ModeOption = None, phrase: PhraseOption = None, as_json: JsonOption = False
+) -> None:
+    """Show how a threshold was changed, the newest change first."""
+    with _services() as services:
+        if phrase is None:
+            changes = services.thresholds.history(collection, mode or "best_span")
+        else:
+            _refuse_mode(mode)
+            changes = services.phrases.threshold_history(collection, phrase)
+    if as_json:
+        print_json({"changes": list(map(_change_as_json, changes))})
+        return
+    if not changes:
+        out.print("It was never set.")
+    for change in changes:
+        told = f"{_told(change.before)} -> {_told(change.after)}"
+        note = f"taken back. {change.note}" if change.undo else change.note
+        at = (change.at.isoformat(timespec="seconds"), "dim")
+        out.print(Text.assemble(at, f"  {told}  {one_line(note)}".rstrip()), soft_wrap=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Services:
+    """What changes the thresholds of collections, and those of their phrases."""
+
+    thresholds: "ThresholdService"
+    phrases: "PhraseService"
+
+
+@contextmanager
+def _services() -> Iterator[_Services]:
+    from app.composition import make_phrases, make_thresholds
+
+    settings = Settings()
+    with checked_store(settings) as store:
+        yield _Services(make_thresholds(settings, store), make_phrases(settings, store))
+
+
+def _value(given: str) -> float | None:
+    if given == "none":
+        return None
+    try:
+        return float(given)
+    except ValueError as error:
+        raise InvalidInput(
+            f"A threshold cannot be {given!r}.",
+            hint="Choose a number from 0 to 1, or none to take it away.",
+            field="threshold",
+        ) from error
+
+
+def _refuse_mode(mode: Mode | None) -> None:
+    if mode is not None:
+        raise InvalidInput(
+            "A saved phrase has one threshold, whatever the mode.", hint="Leave out --mode.", field="mode"
+        )
+
+
+def _show_mode(collection: str, tuned: "TunedMode", *, as_json: bool) -> None:
+    if as_json:
+        print_json(_mode_as_json(tuned))
+        return
+    present = tuned.tuning.present_threshold
+    if present is None:
+        out.print(f"{collection} has no threshold for mode {tuned.mode}.", soft_wrap=True)
+    else:
+        out.print(f"The threshold of {collection} for mode {tuned.mode} is {_told(present)}.", soft_wrap=True)
+
+
+def _show_phrase(phrase: "Phrase", *, as_json: bool) -> None:
+    if as_json:
+        print_json(phrase_as_json(phrase))
+        return
+    applied = phrase.threshold
+    if applied is None:
+        told = "no threshold, nor has its collection: it matches nothing"
+    elif phrase.own.threshold is None:
+        told = f"no threshold of its own; the collection's applies, {_told(applied)}"
+    else:
+        told = f"the threshold {_told(applied)}"
+    out.print(f"The phrase {one_line(phrase.name)} has {told}.", markup=False, soft_wrap=True)
+
+
+def _told(threshold: "Threshold | None") -> str:
+    if threshold is None:
+        return "none"
+    if threshold.on == "raw":
+        return f"{threshold.value:.4f} on raw"
+    return f"{threshold.value:.4f} on score, {threshold.raw:.4f} on raw"
+
+
+def _mode_as_json(tuned: "TunedMode") -> dict[str, object]:
+    tuning = tuned.tuning
+    return {
+        "mode": tuned.mode,
+        "threshold": _threshold_as_json(tuning.present_threshold),
+        "as_set": _threshold_as_json(tuning.threshold),
+        "calibration": tuning.calibration_id,
+    }
+
+
+def _change_as_json(change: "ThresholdChange") -> dict[str, object]:
+    return {
+        "at": change.at.isoformat().replace("+00:00", "Z"),
+        "from": _threshold_as_json(change.before),
+        "to": _threshold_as_json(change.after),
+        "note": change.note,
+        "undo": change.undo,
+    }
+
+
+def _threshold_as_json(threshold: "Threshold | None") -> dict[str, object] | None:
+    return None if threshold is None else asdict(threshold)
