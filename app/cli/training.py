@@ -133,12 +133,12 @@ def _shape(pairs: Iterable[str]) -> "Shape":
 @train_cli.command("average")
 def train_average(
     data: FolderOption,
-    folder: Annotated[Path, typer.Option("--out", help="Folder for the weights.")],
+    folder: OutOption,
     of: Annotated[list[Path], typer.Option(help="Folder of weights; repeat for all that are to be averaged.")],
     exclude: ExcludeOption = None,
-    seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 13,
-    backbone: Annotated[str | None, typer.Option(help="The backbone they stand on.")] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+    seed: SeedOption = 13,
+    backbone: BackboneOption = None,
+    device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Average SLICE weights of several runs, and fit the projection to 128 dimensions anew."""
