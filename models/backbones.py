@@ -81,6 +81,11 @@ class Backbone:
         return np.array([found for found in ids if found is not None], np.int32)
 
     @property
+    def unknown(self) -> int:
+        """The id of the token that stands for a word which the vocabulary does not have; -1 where there is none."""
+        return -1 if self._unknown is None else int(self._unknown)
+
+    @property
     def begin(self) -> int:
         """How many special tokens stand before a window in its row of a batch."""
         return len(self._prefix)
