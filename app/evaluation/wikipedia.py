@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from indexer.errors import SourceUnreadable
@@ -87,6 +87,12 @@ def single_sentences(found: Iterable[Article], fewest: int = 10, most: int = 40)
     for article in found:
         for paragraph in (text for section in article.sections for text in section.paragraphs):
             yield from (text for text in sentences(paragraph) if fewest <= len(text.split()) <= most)
+
+
+def held_out_sentences(folder: Path) -> Iterator[str]:
+    """The first sentence of every article that is held out: one each, so that what they speak of differs."""
+    for article in filter(is_held_out, read_articles(folder)):
+        yield from islice(single_sentences([article]), 1)
 
 
 def long_texts(found: Iterable[Article], words: int = 600) -> Iterator[str]:

@@ -33,7 +33,8 @@ def read_wikitext(path: Path) -> list[str]:
 def wikitext_articles(lines: Iterable[str]) -> list[str]:
     """Articles from lines: joined signs joined again, headings without their equals signs.
 
-    >>> wikitext_articles([" = Tea = \\n", " \\n", " Tea is a hot @-@ served drink . \\n", " = Rain = \\n", " It falls . \\n"])
+    >>> lines = [" = Tea = \\n", " \\n", " Tea is a hot @-@ served drink . \\n", " = Rain = \\n", " It falls . \\n"]
+    >>> wikitext_articles(lines)
     ['Tea\\nTea is a hot-served drink .', 'Rain\\nIt falls .']
     """
     found: list[list[str]] = []

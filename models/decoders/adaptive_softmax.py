@@ -38,13 +38,14 @@ class AdaptiveSoftmax(nn.Module):
         edges = [0, *(cut for cut in cuts if cut < len(order)), len(order)]
         self.classes = list(pairwise(edges))
         shares = np.maximum(counts[order], _UNSEEN)
-        within = np.concatenate([shares[begin:end] / shares[begin:end].sum() for begin, end in self.classes[1:]] or [[]])
+        within = np.concatenate(
+            [shares[begin:end] / shares[begin:end].sum() for begin, end in self.classes[1:]] or [[]]
+        )
         masses = np.array([shares[begin:end].sum() for begin, end in self.classes[1:]])
         frequent = shares[: self.classes[0][1]]
         self.bias = nn.Parameter(_log(np.concatenate([frequent / shares.sum(), within])))
         self.of_class = nn.Parameter(_log(masses / shares.sum()))
-        self.to_class = nn.Linear(words.shape[1], len(masses), bias=False)
-        nn.init.zeros_(self.to_class.weight)
+        self.to_class = nn.Parameter(torch.zeros(len(masses), words.shape[1]))
 
     def losses(self, states: Float[Tensor, "tokens dim"], targets: Int[Tensor, " tokens"]) -> Float[Tensor, " tokens"]:
         """Negative log likelihood of every token's target."""
@@ -58,7 +59,9 @@ class AdaptiveSoftmax(nn.Module):
         for begin, end in self.classes[1:]:
             rows = torch.nonzero((places >= begin) & (places < end)).squeeze(-1)
             if len(rows):
-                rare = functional.cross_entropy(self._tail(states[rows], begin, end), places[rows] - begin, reduction="none")
+                rare = functional.cross_entropy(
+                    self._tail(states[rows], begin, end), places[rows] - begin, reduction="none"
+                )
                 losses = losses.index_add(0, rows, rare)
         return losses
 
@@ -88,7 +91,7 @@ class AdaptiveSoftmax(nn.Module):
     def _head(self, states: Float[Tensor, "tokens dim"]) -> Float[Tensor, "tokens choices"]:
         begin, end = self.classes[0]
         words = states @ self.words[begin:end].T + self.bias[begin:end]
-        return torch.cat([words, self.to_class(states) + self.of_class], dim=-1)
+        return torch.cat([words, states @ self.to_class.T + self.of_class], dim=-1)
 
     def _tail(self, states: Float[Tensor, "tokens dim"], begin: int, end: int) -> Float[Tensor, "tokens choices"]:
         return states @ self.words[begin:end].T + self.bias[begin:end]

@@ -44,6 +44,10 @@ class Histories:
         """The vectors of one segment."""
         return self.vectors[self.bounds[segment] : self.bounds[segment + 1]]
 
+    def places(self, segment: int) -> Int[np.ndarray, " _rows"]:
+        """The tokens of one segment that its vectors are at."""
+        return self.tokens[self.bounds[segment] : self.bounds[segment + 1]]
+
 
 @dataclass(frozen=True, slots=True)
 class Read:
@@ -52,6 +56,10 @@ class Read:
     vectors: Float[Tensor, "texts rows dim"]
     ages: Int[Tensor, "texts rows"]
     real: Bool[Tensor, "texts rows"]
+
+    def to(self, device: torch.device) -> "Read":
+        """The same on a device."""
+        return Read(self.vectors.to(device), self.ages.to(device), self.real.to(device))
 
 
 def read_histories(encoder: NuggetEncoder, segments: Segments, ratios: Sequence[float]) -> dict[Kind, Histories]:

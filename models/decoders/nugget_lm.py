@@ -1,16 +1,24 @@
 """The nugget language model: the decoder reads what stands for earlier segments by cross-attention (section 6.2)."""
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models.artifacts import Artifact
+from models.backbones import Backbone
 from models.decoders.adaptive_softmax import AdaptiveSoftmax
 from models.decoders.histories import Read
 from models.decoders.nugget import NuggetDecoder
+from models.encoders.nugget import NuggetEncoder
+from models.encoders.slice import SliceEncoder
+from models.errors import BackboneMismatch
 
+ORDER = "order"  # the artifact's tensor that is no parameter: ids of words, the most frequent first
 _TINY_INIT = 0.02
 
 
@@ -32,7 +40,14 @@ class NuggetLanguageModel(nn.Module):
     how many segments ago it was read, where 0 is the text itself, which auto-encoding says again.
     """
 
-    def __init__(self, words: Float[Tensor, "vocabulary dim"], dim: int, predict: AdaptiveSoftmax, shape: LmShape, seed: int) -> None:
+    def __init__(
+        self,
+        words: Float[Tensor, "vocabulary dim"],
+        dim: int,
+        predict: AdaptiveSoftmax,
+        shape: LmShape,
+        seed: int = 13,
+    ) -> None:
         super().__init__()
         self.shape = shape
         self.words = words.detach()
@@ -61,6 +76,36 @@ class NuggetLanguageModel(nn.Module):
         """Negative log likelihood of every token that follows, text by text; what is below 0 is left out."""
         wanted = following >= 0
         return self.predict.losses(self.states(given, read)[wanted], following[wanted])
+
+
+def load_language_model(artifact: Artifact, encoder: NuggetEncoder) -> NuggetLanguageModel:
+    """A trained model, for the encoder whose vectors it learnt to read; ``BackboneMismatch`` for any other."""
+    if artifact.config.get("recipe") != "nugget-lm.v1" or artifact.config["encoder"] != encoder.fingerprint:
+        raise BackboneMismatch(
+            f"This model reads nuggets of {artifact.config.get('encoder')}, not of {encoder.fingerprint}.",
+            hint="Set SPANSEEK_NUGGET_WEIGHTS as when it was trained, or train one for these.",
+        )
+    backbone = backbone_of(encoder)
+    facts: dict[str, Any] = artifact.config  # type: ignore[assignment]
+    order = artifact.tensors[ORDER].numpy()
+    predict = AdaptiveSoftmax(backbone.word_embeddings, order, np.ones_like(order))
+    dim = encoder.dim if facts["kind"] == "nuggets" else encoder.base.dim
+    model = NuggetLanguageModel(backbone.word_embeddings, dim, predict, LmShape(**facts["shape"]))
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(artifact.tensors[name])
+    return model.to(backbone.device).eval().requires_grad_(False)
+
+
+def backbone_of(encoder: NuggetEncoder) -> Backbone:
+    """The backbone whose words are read and said. Raises ``BackboneMismatch`` for an encoder that has none."""
+    if not isinstance(encoder.base, SliceEncoder):
+        raise BackboneMismatch(
+            f"The encoder {encoder.base.fingerprint} has no word embeddings to read and say words with.",
+            hint="Use an encoder that stands on a backbone, as slice does.",
+            field="encoder",
+        )
+    return encoder.base.backbone
 
 
 def _initialise(linears: list[nn.Linear], vectors: list[nn.Parameter], seed: int) -> None:

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
+import torch
 from jaxtyping import Int, Int32
+from torch import Tensor
 
+from models.backbones import Backbone
 from models.tokens import Tokens
 
 Window = Int32[np.ndarray, " _tokens"]
+IGNORED = -100  # stands where nothing is to be said
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +62,30 @@ def cut_segments(
         counts.append(len(found))
     begins = [0, *accumulate(counts)][: len(counts)]
     return Segments(windows, np.repeat(np.array(begins, np.int64), counts), unknown)
+
+
+def spoken(
+    backbone: Backbone, segments: Segments, numbers: Sequence[int]
+) -> tuple[Int[Tensor, "texts target"], Int[Tensor, "texts target"]]:
+    """What a model is given of some segments, and what it is to say next; words that nobody knows are left out."""
+    windows = [segments.windows[number] for number in numbers]
+    lengths = np.array([len(window) for window in windows])
+    real = np.arange(lengths.max()) < lengths[:, None]
+    following = np.full(real.shape, IGNORED, np.int64)
+    following[real] = np.concatenate(windows)
+    # Every text begins with the first of the special tokens; what is given of padding predicts nothing.
+    begin = int(backbone.pad([windows[0][:0]])[0][0, 0])
+    given = np.concatenate([np.full((len(windows), 1), begin), np.where(real, following, begin)[:, :-1]], axis=1)
+    following[following == segments.unknown] = IGNORED
+    return torch.from_numpy(given).to(backbone.device), torch.from_numpy(following).to(backbone.device)
+
+
+def tokens_with_unknown(backbone: Backbone, text: str, mark: str) -> Tokens:
+    """The tokens of a text in which ``mark`` stands for every word that was left out: each is an unknown token.
+
+    Their spans are those in the pieces between the marks.
+    """
+    unknown = Tokens(np.array([backbone.unknown], np.int32), np.zeros((1, 2), np.int64), np.array([True]))
+    pieces = backbone.tokenize(text.split(mark))
+    parts = [part for piece in pieces for part in (unknown, piece)][1:]
+    return Tokens(*(np.concatenate([getattr(part, name) for part in parts]) for name in Tokens.__slots__))

@@ -5,30 +5,26 @@ How far back it may look is drawn anew at every step, so that one decoder serves
     spanseek train nugget-lm --data FOLDER --out FOLDER --checkpoints FOLDER
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import torch
 from jaxtyping import Int
-from torch import Tensor
 
 from models.artifacts import Artifact, save_artifact
 from models.backbones import Backbone
 from models.decoders.adaptive_softmax import AdaptiveSoftmax, by_frequency
 from models.decoders.histories import Histories, Read, gather, kept_histories
-from models.decoders.nugget_lm import NuggetLanguageModel
-from models.decoders.segments import Segments, cut_segments
+from models.decoders.nugget_lm import ORDER, NuggetLanguageModel, backbone_of
+from models.decoders.segments import Segments, cut_segments, spoken
 from models.encoders.nugget import NuggetEncoder
-from models.encoders.slice import SliceEncoder
-from models.errors import BackboneMismatch, InvalidInput
+from models.errors import InvalidInput
 from models.training.loop import Checkpoints, LoopHooks, Losses, fit
 from models.training.nugget_lm_config import NuggetLmConfig
 from models.types import JsonValue
 
-ORDER = "order"  # the artifact's tensor that is no parameter: ids of words, the most frequent first
 _ALONE = 4  # of so many texts that are encoded one is shown a single vector
-_IGNORED = -100
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +56,6 @@ def train_nugget_lm(
     run = _facts(config, encoder, material, 0) | {"schedule": asdict(replace(config.schedule, steps=0))}
     checkpoints = Checkpoints(config.checkpoints, config.save_every, save, run)
     return save(fit(parameters, losses, config.schedule, checkpoints, hooks))
-
-
-def backbone_of(encoder: NuggetEncoder) -> Backbone:
-    """The backbone whose words are read and said. Raises ``BackboneMismatch`` for an encoder that has none."""
-    if not isinstance(encoder.base, SliceEncoder):
-        raise BackboneMismatch(
-            f"The encoder {encoder.base.fingerprint} has no word embeddings to read and say words with.",
-            hint="Use an encoder that stands on a backbone, as slice does.",
-            field="encoder",
-        )
-    return encoder.base.backbone
 
 
 def read_lm_material(config: NuggetLmConfig, encoder: NuggetEncoder, texts: Iterable[str]) -> LmMaterial:
@@ -110,31 +95,10 @@ def lm_losses(
     read = gather(material.histories, [*wanted, *([segment] for segment in encoded)], predicted + encoded)
     read = _some_alone(read, range(len(predicted), len(predicted) + len(encoded), _ALONE), rng)
     given, following = spoken(backbone, segments, predicted + encoded)
-    losses = model.losses(given, following, on(read, backbone.device))
+    losses = model.losses(given, following, read.to(backbone.device))
     first = int((following[: len(predicted)] >= 0).sum())
     parts = {"language": losses[:first], "auto_encoding": losses[first:]}
     return {name: found.mean() for name, found in parts.items() if len(found)}
-
-
-def spoken(
-    backbone: Backbone, segments: Segments, numbers: Sequence[int]
-) -> tuple[Int[Tensor, "texts target"], Int[Tensor, "texts target"]]:
-    """What the model is given of some segments, and what it is to say next; words that nobody knows are left out."""
-    windows = [segments.windows[number] for number in numbers]
-    lengths = np.array([len(window) for window in windows])
-    real = np.arange(lengths.max()) < lengths[:, None]
-    following = np.full(real.shape, _IGNORED, np.int64)
-    following[real] = np.concatenate(windows)
-    # Every text begins with the first of the special tokens; what is given of padding predicts nothing.
-    begin = int(backbone.pad([windows[0][:0]])[0][0, 0])
-    given = np.concatenate([np.full((len(windows), 1), begin), np.where(real, following, begin)[:, :-1]], axis=1)
-    following[following == segments.unknown] = _IGNORED
-    return torch.from_numpy(given).to(backbone.device), torch.from_numpy(following).to(backbone.device)
-
-
-def on(read: Read, device: torch.device) -> Read:
-    """What is read, on a device."""
-    return Read(read.vectors.to(device), read.ages.to(device), read.real.to(device))
 
 
 def _some_alone(read: Read, rows: Iterable[int], rng: np.random.Generator) -> Read:
