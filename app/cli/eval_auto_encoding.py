@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -52,11 +52,12 @@ def eval_auto_encoding(
     artifacts = [load_artifact(folder) for folder in model]
     for name, artifact in zip(named([selector_of(each) for each in artifacts], model), artifacts, strict=True):
         # Nuggets are chosen as when the decoder learnt to read them.
-        options = replace(settings.encoder_options, nugget_selector=artifact.config.get("selector"))
+        chosen: Any = artifact.config.get("selector")
+        options = replace(settings.encoder_options, nugget_selector=chosen)
         loaded = Encoders(options).load_nuggets(settings.encoder)
         backbone = backbone_of(loaded)
-        length = int(artifact.config["shape"]["segment"])  # type: ignore[arg-type,call-overload,index]
-        segments = cut_segments(backbone.tokenize(texts), length, backbone.unknown)
+        shape: Any = artifact.config["shape"]
+        segments = cut_segments(backbone.tokenize(texts), shape["segment"], backbone.unknown)
         decoded[name] = decode_all(artifact, loaded, segments, cache, ratios)
     report = AutoEncodingReport(decoded)
     if plot:

@@ -3,10 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from matplotlib.figure import Figure
 
 from models.errors import InvalidInput
+
+# From x to y.
+Curve: TypeAlias = Mapping[int, float] | Mapping[float, float]
 
 
 def check_format(path: Path) -> None:
@@ -20,7 +24,7 @@ def check_format(path: Path) -> None:
         )
 
 
-def save_curves(path: Path, curves: Mapping[str, Mapping[float, float]], x_label: str, y_label: str) -> None:
+def save_curves(path: Path, curves: Mapping[str, Curve], x_label: str, y_label: str) -> None:
     """One line a name, from x to y; the file's ending says its format."""
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.add_subplot(xlabel=x_label, ylabel=y_label)

@@ -54,11 +54,12 @@ class NuggetLanguageModel(nn.Module):
         self.predict = predict
         self.decoder = NuggetDecoder(shape.width, shape.heads, shape.layers, shape.segment, seed)
         self.enter = nn.Linear(self.words.shape[1], shape.width)
-        self.read = nn.Sequential(nn.Linear(dim, shape.width), nn.LayerNorm(shape.width))
+        entry = nn.Linear(dim, shape.width)
+        self.read = nn.Sequential(entry, nn.LayerNorm(shape.width))
         self.ages = nn.Parameter(torch.zeros(shape.history + 1, shape.width))
         self.nothing = nn.Parameter(torch.zeros(shape.width))
         self.leave = nn.Linear(shape.width, self.words.shape[1])
-        _initialise([self.enter, self.read[0], self.leave], [self.ages, self.nothing], seed)
+        _initialise([self.enter, entry, self.leave], [self.ages, self.nothing], seed)
 
     def states(self, given: Int[Tensor, "texts target"], read: Read) -> Float[Tensor, "texts target dim"]:
         """What predicts, at every place, the token after it."""
@@ -86,7 +87,7 @@ def load_language_model(artifact: Artifact, encoder: NuggetEncoder) -> NuggetLan
             hint="Set SPANSEEK_NUGGET_WEIGHTS as when it was trained, or train one for these.",
         )
     backbone = backbone_of(encoder)
-    facts: dict[str, Any] = artifact.config  # type: ignore[assignment]
+    facts: dict[str, Any] = artifact.config
     order = artifact.tensors[ORDER].numpy()
     predict = AdaptiveSoftmax(backbone.word_embeddings, order, np.ones_like(order))
     dim = encoder.dim if facts["kind"] == "nuggets" else encoder.base.dim
