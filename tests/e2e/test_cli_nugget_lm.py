@@ -10,10 +10,11 @@ from typer.testing import CliRunner, Result
 
 from app.cli import cli
 from app.evaluation.wikipedia import Article, is_held_out
+from indexer.errors import SourceUnreadable
 from models.artifacts import save_artifact
 from models.backbones import load_backbone
 from models.encoders.slice_nuggets import foundation, start_network
-from models.errors import InvalidInput, SourceUnreadable
+from models.errors import InvalidInput
 from tests.tiny_bert import PROSE, save_tiny_bert
 
 WIKITEXT = f" \n = The cat = \n \n {PROSE} {PROSE} \n \n The dog sat <unk> . \n = Rain = \n \n {PROSE} \n"

@@ -43,8 +43,8 @@ def test_sentences_and_long_texts() -> None:
         "Tea", (Section("", ["Tea is hot. It is made of dried leaves in water."]), Section("Age", ["Old."]))
     )
     assert list(single_sentences([article], 5, 20)) == ["It is made of dried leaves in water."]
-    assert list(long_texts([article], 13)) == ["Tea\nTea is hot. It is made of dried leaves in water.\nAge\nOld."]
-    assert list(long_texts([article], 14)) == []
+    assert list(long_texts([article], 14)) == ["Tea\nTea is hot. It is made of dried leaves in water.\nAge\nOld."]
+    assert list(long_texts([article], 15)) == []
 
 
 def test_one_sentence_of_every_article_that_is_held_out(tmp_path: Path) -> None:
