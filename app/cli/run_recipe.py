@@ -1,12 +1,14 @@
-"""What every ``spanseek train`` does around its recipe: progress, Ctrl-C, and a report."""
+"""What every ``spanseek train`` does around its recipe: progress, Ctrl-C, and a report of it."""
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from app.cli.console import err
+import typer
+
+from app.cli.console import err, out, print_json
 from app.cli.interrupts import stop_on_interrupt
 
 if TYPE_CHECKING:
@@ -47,3 +49,15 @@ def run_recipe(
         "weights_sha256": hashlib.sha256((folders.out / "weights.safetensors").read_bytes()).hexdigest(),
         "folder": str(folders.out),
     }
+
+
+def tell_of_run(report: Mapping[str, Any], steps: int, setting: str, *, as_json: bool) -> None:
+    """Print what :func:`run_recipe` found, and which setting uses the weights; exit 130 where steps are missing."""
+    made, folder = report["steps"], report["folder"]
+    if as_json:
+        print_json(report)
+    else:
+        out.print(f"{made} steps made. To use the weights, set {setting}={folder}", soft_wrap=True, markup=False)
+    if made < steps:
+        err.print(f"Stopped after step {made}. Give the same command again to go on from here.")
+        raise typer.Exit(130)

@@ -8,12 +8,13 @@ import typer
 
 from app.cli.console import JsonOption, err, out, print_json, settings_with
 from app.cli.run_recipe import run_recipe
+from app.cli.training_options import CheckpointsOption, DeviceOption, SaveEveryOption, SeedOption, StepsOption
 
 
 def train_nugget_lm(
     extract: Annotated[Path, typer.Option(help="Folder of a Wikipedia extract, *.gz in WikiExtractor's form.")],
     folder: Annotated[Path, typer.Option("--out", help="Folder for the decoder.")],
-    checkpoints: Annotated[Path, typer.Option(help="Folder for checkpoint and loss curve.")],
+    checkpoints: CheckpointsOption,
     cache: Annotated[Path, typer.Option(help="Folder for what stands for segments; runs may share it.")],
     tested: Annotated[
         list[Path] | None, typer.Option(help="WikiText file to be tested on; repeat for several.")
@@ -35,12 +36,12 @@ def train_nugget_lm(
     encoded: Annotated[int, typer.Option(min=0, help="Segments a step that are said from themselves.")] = 8,
     width: Annotated[int, typer.Option(min=8, help="Width of the decoder, a multiple of 8.")] = 256,
     layers: Annotated[int, typer.Option(min=1, help="Layers of the decoder.")] = 2,
-    steps: Annotated[int, typer.Option(min=1, help="Steps to make.")] = 1_000,
+    steps: StepsOption = 1_000,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1e-3,
-    seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 13,
-    save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 50,
+    seed: SeedOption = 13,
+    save_every: SaveEveryOption = 50,
     encoder: Annotated[str | None, typer.Option(help="Encoder whose nuggets are read.")] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+    device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train a small language model that reads nuggets of what came before: section 6.2 of the Nugget paper."""

@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from app.cli.console import JsonOption, err, out, print_json, settings_with
+from app.cli.console import JsonOption, out, print_json, settings_with
 from app.cli.default_calibrations import train_calibration, train_no_match
 from app.cli.named_numbers import COUNT, NUMBER, named_numbers
-from app.cli.run_recipe import run_recipe
+from app.cli.run_recipe import run_recipe, tell_of_run
 from app.cli.train_nugget import train_nugget
 from app.cli.train_nugget_lm import train_nugget_lm
+from app.cli.training_options import (
+    BackboneOption,
+    CheckpointsOption,
+    DataOption,
+    DeviceOption,
+    DrawOption,
+    ExcludeOption,
+    OutOption,
+    SaveEveryOption,
+    SeedOption,
+    StepsOption,
+    WeightOption,
+)
 from models.training.builders import PAIRS, TRIPLETS, Kind, build
 from models.training.sources import read_excluded
 
@@ -35,34 +48,29 @@ def _kinds_help(kinds: Mapping[str, Kind]) -> str:
 
 FolderOption = Annotated[Path, typer.Option("--data", help="Folder of the known sets.")]
 RowsOption = Annotated[Path, typer.Option("--out", help="NDJSON file to write.")]
-ExcludeOption = Annotated[Path | None, typer.Option(help="STS-B-Context file whose sentences are not trained on.")]
 
 
 @train_cli.command("slice")
 def train_slice(
-    folder: Annotated[Path, typer.Option("--out", help="Folder for the weights.")],
-    checkpoints: Annotated[Path, typer.Option(help="Folder for checkpoint and loss curve.")],
-    data: Annotated[Path | None, typer.Option(help="Folder of the known sets.")] = None,
+    folder: OutOption,
+    checkpoints: CheckpointsOption,
+    data: DataOption = None,
     exclude: ExcludeOption = None,
     texts: Annotated[
         Path | None, typer.Option(help="Your own texts: NDJSON or plain text, also .gz, or a folder of them.")
     ] = None,
     pairs: Annotated[Path | None, typer.Option(help="Your own graded pairs, NDJSON.")] = None,
     triplets: Annotated[Path | None, typer.Option(help="Your own triplets, NDJSON.")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Steps to make.")] = 2_000,
+    steps: StepsOption = 2_000,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1e-4,
-    seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 13,
-    weight: Annotated[
-        list[str] | None, typer.Option(help="What a loss counts, NAME=NUMBER; repeat for several.")
-    ] = None,
-    draw: Annotated[
-        list[str] | None, typer.Option(help="Texts of a kind a step, NAME=NUMBER; repeat for several.")
-    ] = None,
-    save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 50,
-    backbone: Annotated[str | None, typer.Option(help="Backbone to begin with.")] = None,
+    seed: SeedOption = 13,
+    weight: WeightOption = None,
+    draw: DrawOption = None,
+    save_every: SaveEveryOption = 50,
+    backbone: BackboneOption = None,
     start: Annotated[Path | None, typer.Option(help="Weights to begin with, else the backbone's own.")] = None,
     frozen_layers: Annotated[int, typer.Option(min=0, help="How many of the lowest layers do not learn.")] = 0,
-    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+    device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train the SLICE encoder. The same command, given again, goes on from the last checkpoint."""
@@ -89,15 +97,7 @@ def train_slice(
         shape=_shape(draw or ()),
         weights=_weights(weight or ()),
     )
-    report = _train(config)
-    made = report["steps"]
-    if as_json:
-        print_json(report)
-    else:
-        out.print(f"{made} steps made. To use the weights, set SPANSEEK_WEIGHTS={folder}", soft_wrap=True, markup=False)
-    if made < steps:
-        err.print(f"Stopped after step {made}. Give the same command again to go on from here.")
-        raise typer.Exit(130)
+    tell_of_run(_train(config), steps, "SPANSEEK_WEIGHTS", as_json=as_json)
 
 
 def _train(config: "SliceConfig") -> dict[str, Any]:

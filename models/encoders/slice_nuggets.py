@@ -40,7 +40,7 @@ class SliceNuggetEncoder:
         self.fingerprint = f"nugget.v1-{self._backbone.fingerprint}-{found[:24]}-{self.layer}"
         self._selectors = _selectors(artifact, self._backbone, selector)
         if artifact:
-            _check(artifact, self._backbone, found)
+            check_foundation(artifact, found)
             put_in_place(self.network, artifact)
             self.fingerprint += f"-{artifact.sha256[:24]}"
         if selector:
@@ -83,6 +83,17 @@ def start_network(backbone: Backbone, layer: int, *, feedback: bool = True) -> N
     return NuggetNetwork(list(layers[layer:]), backbone.dim, feedback=feedback)
 
 
+def check_foundation(artifact: Artifact, found: str) -> None:
+    """Raise ``BackboneMismatch`` where trained parameters stand on other layers than those found."""
+    if artifact.config.get("foundation_sha256") != found:
+        raise BackboneMismatch(
+            f"These nugget weights stand on other layers than those of this encoder "
+            f"({artifact.config.get('foundation_sha256')}, not {found}).",
+            hint="Use them with the backbone and the SLICE weights whose bottom layers they were trained on, "
+            "or train nugget weights for these.",
+        )
+
+
 def put_in_place(network: NuggetNetwork, artifact: Artifact) -> None:
     """Load trained parameters. Raises ``BackboneMismatch`` where their names or shapes are others."""
     parameters = dict(network.named_parameters())
@@ -117,13 +128,3 @@ def _selectors(artifact: Artifact | None, backbone: Backbone, selector: str | No
     config = artifact.config if artifact else {}
     name = selector or str(config.get("selector", "learned"))
     return Selectors.named(name, backbone, float(str(config.get("spacing", 0.0))))
-
-
-def _check(artifact: Artifact, backbone: Backbone, found: str) -> None:
-    if artifact.config.get("foundation_sha256") != found:
-        raise BackboneMismatch(
-            f"These nugget weights stand on other layers than those of this encoder "
-            f"({artifact.config.get('foundation_sha256')}, not {found}).",
-            hint="Use them with the backbone and the SLICE weights whose bottom layers they were trained on, "
-            "or train nugget weights for these.",
-        )

@@ -21,7 +21,7 @@ from models.decoders.nugget import NuggetDecoder
 from models.encoders.nugget_network import NuggetNetwork
 from models.encoders.selectors import Selectors
 from models.encoders.slice import SliceEncoder
-from models.encoders.slice_nuggets import foundation, start_network
+from models.encoders.slice_nuggets import check_foundation, foundation, put_in_place, start_network
 from models.errors import InvalidInput
 from models.training.loop import Checkpoints, LoopHooks, Losses, fit
 from models.training.nugget_config import NuggetConfig
@@ -35,6 +35,7 @@ from models.types import JsonValue
 DECODER = "decoder"  # the folder beside the weights that holds the decoder, which searching does not need
 _HEADS = 12
 _FIRST_DRAWS = 16  # steps' worth of windows that training begins with
+_LAST_DRAWS = 48  # and with which it ends: nuggets are fewer than the segments of all ratios together
 # What begins with nothing learns this many times faster than the layers, which begin with what they know.
 _FASTER = {"scorer": 5.0, "types": 5.0, "value": 5.0, "decoder.": 5.0}
 
@@ -47,6 +48,10 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
     decoder = start_decoder(config, backbone)
     _begin(network, backbone, texts, config)
     spread = network.value.weight.detach().clone()
+    if config.start:
+        start = load_artifact(config.start)
+        check_foundation(start, foundation(backbone, config.layer))
+        put_in_place(network, start)
     reader = Reader(backbone, network, Selectors.named(config.selector, backbone, config.spacing), config.layer)
     parameters = dict(network.named_parameters())
     if config.weights.auto_encoding or config.weights.translation:
@@ -64,7 +69,8 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
     checkpoints = Checkpoints(config.checkpoints, config.save_every, save, _run(config, backbone))
     steps = fit(parameters, losses, config.schedule, checkpoints, hooks, _FASTER)
     if steps >= config.schedule.steps and config.weights.contrastive:
-        end_well(network, backbone, config.layer, reader.selectors, first_windows(backbone, texts, config))
+        windows = undrawn_windows(backbone, texts, config, _LAST_DRAWS)
+        end_well(network, backbone, config.layer, reader.selectors, windows)
     return save(steps)
 
 
@@ -75,7 +81,8 @@ def _begin(network: NuggetNetwork, backbone: Backbone, texts: NuggetTexts, confi
     parameters = dict(network.named_parameters())
     begun = [name for name in parameters if name.startswith(("scorer.", "value."))]
     if not path.is_file():
-        begin_well(network, backbone, config.layer, first_windows(backbone, texts, config), config.seed)
+        windows = undrawn_windows(backbone, texts, config, _FIRST_DRAWS)
+        begin_well(network, backbone, config.layer, windows, config.seed)
         path.parent.mkdir(parents=True, exist_ok=True)
         save_file({name: parameters[name].detach().cpu() for name in begun}, path.with_suffix(".partial"))
         path.with_suffix(".partial").replace(path)
@@ -142,9 +149,9 @@ def draw_step(
     return NuggetStep(sources, targets, noised, ratio)
 
 
-def first_windows(backbone: Backbone, texts: NuggetTexts, config: NuggetConfig) -> list[Window]:
-    """Windows of draws that no step makes, one of every document."""
-    drawn = [each for n in range(_FIRST_DRAWS) for each in draw_likenesses(texts, config.shape, config.seed, -1 - n)]
+def undrawn_windows(backbone: Backbone, texts: NuggetTexts, config: NuggetConfig, draws: int) -> list[Window]:
+    """Windows of so many draws that no step makes, one of every document."""
+    drawn = [each for n in range(draws) for each in draw_likenesses(texts, config.shape, config.seed, -1 - n)]
     found = backbone.tokenize([each.source for each in drawn])
     return [tokens.ids[: backbone.window] for tokens in found if len(tokens.ids)]
 
@@ -177,6 +184,7 @@ def _facts(config: NuggetConfig, backbone: Backbone, step: int) -> dict[str, Jso
         facts[name] = getattr(config, name)
     for name in ("shape", "schedule", "weights"):
         facts[name] = asdict(getattr(config, name))
+    facts |= {"start": load_artifact(config.start).sha256} if config.start else {}
     return facts | ({"own": {"pairs": config.pairs.name}} if config.pairs else {})
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.artifacts import load_artifact, save_artifact
+from models.artifacts import SHIPPED, load_artifact, save_artifact
 from models.backbones import load_backbone
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nugget import NuggetEncoder
@@ -15,6 +15,7 @@ from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
 from models.encoders.slice import SliceEncoder
 from models.encoders.slice_nuggets import SliceNuggetEncoder, foundation
 from models.errors import BackboneMismatch, BackboneMissing, InvalidInput
+from models.ops.maxsim import maxsim
 from models.ops.nuggets import count
 from tests.tiny_bert import PROSE, save_tiny_bart, save_tiny_bert
 
@@ -135,3 +136,48 @@ def test_without_weights_there_are_no_nuggets(bert: Path, tmp_path: Path) -> Non
     options = EncoderOptions(str(bert), None, "cpu", tmp_path)
     with pytest.raises(BackboneMissing):
         load_nuggets(load_encoder("untrained", options), options)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> NuggetEncoder:
+    options = EncoderOptions(device="cpu")
+    return load_nuggets(load_encoder("slice", options), options)
+
+
+@pytest.mark.parametrize("ratio", [0.05, 0.1, 0.25])
+def test_with_the_shipped_weights_token_vectors_stay_those_of_slice(shipped: NuggetEncoder, ratio: float) -> None:
+    windows = [tokens.ids[: shipped.base.window] for tokens in shipped.base.tokenize([*TEXTS, 20 * PROSE])]
+    (alone,) = load_encoder("slice", EncoderOptions(device="cpu")).forward([windows])
+    (together,) = shipped.forward([windows], ratio)
+    for one, (other, nuggets) in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert len(nuggets) == count(len(one), ratio)
+
+
+@pytest.mark.parametrize("ratio", [0.05, 0.1, 0.25])
+def test_the_shipped_weights_know_what_says_the_same(shipped: NuggetEncoder, ratio: float) -> None:
+    texts = [
+        "The tenant may end the lease at any time. Three months before, the landlord has to be told in writing.",
+        "At whatever moment the renter wishes, he can leave. He must write to the owner a quarter of a year ahead.",
+        "The tenant must pay the landlord every month. A lease in writing is needed three days before the keys are.",
+        "Simmer the beans for two hours. Add salt and a little vinegar in the end.",
+    ]
+    own, same, words, other = (nuggets.vectors for _, nuggets in read(shipped, texts, ratio))
+    likeness = [maxsim(own, vectors).score for vectors in (same, words, other)]
+    assert likeness[0] > likeness[2] + 0.1
+    assert likeness[1] > likeness[2]
+
+
+def test_the_shipped_weights_are_small_half_precision_and_say_where_they_come_from() -> None:
+    folder = SHIPPED / "nugget"
+    artifact = load_artifact(folder)
+    assert (folder / "weights.safetensors").stat().st_size <= 15_000_000
+    assert {tensor.dtype for tensor in artifact.tensors.values()} == {torch.float16}
+    card = (folder / "MODEL_CARD.md").read_text("utf-8")
+    assert str(artifact.config["foundation_sha256"]) in card
+    assert all(licence in card for sources in artifact.config["data"].values() for licence in sources.split(", "))
+
+
+def test_the_shipped_weights_refuse_another_encoder() -> None:
+    with pytest.raises(BackboneMismatch, match="other layers"):
+        load_nuggets(load_encoder("untrained", EncoderOptions(device="cpu")))

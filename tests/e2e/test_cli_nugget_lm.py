@@ -42,10 +42,9 @@ def folder(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SPANSEEK_NUGGET_WEIGHTS", str(bert / "nuggets"))
     (tmp_path / "extract").mkdir()
     titles = [f"Article {number}" for number in range(40)]
-    longest = " ".join([PROSE] * 30)
+    said = " ".join(["The dog which nobody saw stood late and the green door fell open."] * 60)
     pages = [
-        f'<doc id="1" url="u" title="{title}">\n{title}\n\n{title} of the cat: {longest} {longest} {longest}\n</doc>\n'
-        for title in titles
+        f'<doc id="1" url="u" title="{title}">\n{title}\n\n{title} of the cat. {said}\n</doc>\n' for title in titles
     ]
     assert any(is_held_out(Article(title, ())) for title in titles)
     (tmp_path / "extract" / "AA.gz").write_bytes(gzip.compress("".join(pages).encode()))
@@ -81,7 +80,7 @@ def test_what_is_chosen_and_what_a_nugget_tells(folder: Path) -> None:
     run(f"{TRAIN} --out lm --checkpoints runs")
     command = "eval nugget-selection --data test.txt --model lm --cache cache --probed 2"
     found = json.loads(run(f"{command} --plot chosen.svg --plot-gains gains.png --json").stdout)
-    assert sum(one["of_nuggets"] for one in found["chosen"]) <= 1
+    assert 0.5 < sum(one["of_nuggets"] for one in found["chosen"]) < 1.0001
     assert {"-1", "0", "1"} <= found["gains"]["by_distance"].keys()
     assert b"share" in (folder / "chosen.svg").read_bytes()
     assert (folder / "gains.png").read_bytes().startswith(b"\x89PNG")

@@ -13,7 +13,7 @@ from models.backbones import load_backbone
 from models.encoders.selectors import Selectors
 from models.encoders.slice import SliceEncoder
 from models.encoders.slice_nuggets import SliceNuggetEncoder, start_network
-from models.errors import InvalidInput
+from models.errors import BackboneMismatch, InvalidInput
 from models.training import nugget as recipe
 from models.training import nugget_start
 from models.training.loop import Checkpoints, LoopHooks, Schedule, StepReport, fit
@@ -32,6 +32,7 @@ NONE = NuggetWeights(0, 0, 0, 0, 0)
 def nuggets(backbone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NuggetConfig:
     monkeypatch.setattr(nugget_start, "_SCORER_STEPS", 5)
     monkeypatch.setattr(recipe, "_FIRST_DRAWS", 2)
+    monkeypatch.setattr(recipe, "_LAST_DRAWS", 2)
     return NuggetConfig(
         out=tmp_path / "weights",
         checkpoints=tmp_path / "checkpoints",
@@ -144,6 +145,24 @@ def test_a_run_that_was_killed_ends_with_the_same_weights(nuggets: NuggetConfig)
     assert train_nugget(nuggets, TEXTS).sha256 == expected.sha256
     other = replace(nuggets, seed=14, checkpoints=nuggets.checkpoints / "other", out=nuggets.out / "other")
     assert train_nugget(other, TEXTS).sha256 != expected.sha256
+
+
+def test_a_run_begins_with_other_weights(nuggets: NuggetConfig) -> None:
+    first = train_nugget(nuggets, TEXTS)
+    again = replace(nuggets, out=nuggets.out / "on", checkpoints=nuggets.checkpoints / "on", start=nuggets.out)
+    # A step that changes hardly anything leaves what it began with.
+    went_on = train_nugget(replace(again, schedule=Schedule(steps=1, rate=1e-9)), TEXTS)
+    assert went_on.config["start"] == first.sha256
+    for name, tensor in first.tensors.items():
+        if name != "value.weight":  # fitted once more in the end
+            torch.testing.assert_close(went_on.tensors[name], tensor, atol=1e-4, rtol=1e-3)
+
+
+def test_weights_on_other_layers_are_no_beginning(nuggets: NuggetConfig, tmp_path: Path) -> None:
+    train_nugget(nuggets, TEXTS)
+    other = replace(nuggets, start=nuggets.out, backbone=str(save_tiny_bart(tmp_path / "bart")))
+    with pytest.raises(BackboneMismatch, match="other layers"):
+        train_nugget(replace(other, out=tmp_path / "out", checkpoints=tmp_path / "checkpoints of bart"), TEXTS)
 
 
 def test_the_checkpoint_of_another_run_is_refused(nuggets: NuggetConfig) -> None:

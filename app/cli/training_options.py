@@ -1,0 +1,18 @@
+"""Options that every recipe's command has."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+OutOption = Annotated[Path, typer.Option("--out", help="Folder for the weights.")]
+CheckpointsOption = Annotated[Path, typer.Option(help="Folder for checkpoint and loss curve.")]
+DataOption = Annotated[Path | None, typer.Option(help="Folder of the known sets.")]
+ExcludeOption = Annotated[Path | None, typer.Option(help="STS-B-Context file whose sentences are not trained on.")]
+StepsOption = Annotated[int, typer.Option(min=1, help="Steps to make.")]
+SeedOption = Annotated[int, typer.Option(help="Decides all that is drawn.")]
+WeightOption = Annotated[list[str] | None, typer.Option(help="What a loss counts, NAME=NUMBER; repeat for several.")]
+DrawOption = Annotated[list[str] | None, typer.Option(help="What a step draws, NAME=NUMBER; repeat for several.")]
+SaveEveryOption = Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")]
+BackboneOption = Annotated[str | None, typer.Option(help="Backbone to begin with.")]
+DeviceOption = Annotated[str | None, typer.Option(help="auto, cpu or cuda.")]
