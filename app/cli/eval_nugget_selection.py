@@ -1,5 +1,6 @@
 """``spanseek eval nugget-selection``."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,7 +50,9 @@ def eval_nugget_selection(
         raise InvalidInput(
             f"The model in {model} reads means, not nuggets.", hint="Train one with --kind nuggets.", field="model"
         )
-    loaded = Encoders(settings.encoder_options).load_nuggets(settings.encoder)
+    # Nuggets are chosen as when the decoder learnt to read them.
+    chooser: Any = artifact.config.get("selector")
+    loaded = Encoders(replace(settings.encoder_options, nugget_selector=chooser)).load_nuggets(settings.encoder)
     network, backbone = load_language_model(artifact, loaded), backbone_of(loaded)
     cut = segments_of(loaded, read_wikitext(data), network.shape.segment, segments)
     histories = kept_histories(loaded, cut, ratios_of(artifact)[:1], cache)["nuggets"]
