@@ -80,6 +80,15 @@ class Backbone:
         ids = (self._tokenizer.token_to_id(token) for token in tokens)
         return np.array([found for found in ids if found is not None], np.int32)
 
+    def token(self, number: int) -> str:
+        """The token of an id."""
+        return str(self._tokenizer.id_to_token(number))
+
+    @property
+    def unknown(self) -> int:
+        """The id of the token that stands for a word which the vocabulary does not have; -1 where there is none."""
+        return -1 if self._unknown is None else int(self._unknown)
+
     @property
     def begin(self) -> int:
         """How many special tokens stand before a window in its row of a batch."""

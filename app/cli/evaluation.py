@@ -7,6 +7,9 @@ from typing import Annotated
 import typer
 
 from app.cli.console import JsonOption, out, print_json
+from app.cli.eval_auto_encoding import eval_auto_encoding
+from app.cli.eval_nugget_lm import eval_nugget_lm
+from app.cli.eval_nugget_selection import eval_nugget_selection
 from app.cli.eval_paraphrases import eval_paraphrase_identification
 from app.cli.eval_passages import eval_build_passages, eval_passage_reranking
 from app.cli.eval_phrases import eval_phrase_similarity
@@ -22,6 +25,9 @@ eval_cli.command("span-retrieval")(eval_span_retrieval)
 eval_cli.command("convert")(eval_convert)
 eval_cli.command("phrase-similarity")(eval_phrase_similarity)
 eval_cli.command("paraphrase-identification")(eval_paraphrase_identification)
+eval_cli.command("nugget-lm")(eval_nugget_lm)
+eval_cli.command("auto-encoding")(eval_auto_encoding)
+eval_cli.command("nugget-selection")(eval_nugget_selection)
 eval_cli.command("build-passages")(eval_build_passages)
 eval_cli.command("passage-reranking")(eval_passage_reranking)
 

@@ -7,12 +7,14 @@ paragraphs. A short sentence that stands alone looks the same and begins a secti
 import gzip
 import html
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from indexer.errors import SourceUnreadable
+from models.training.sources import sentences
 
 _BEGIN = re.compile(r'<doc id="[^"]*" url="[^"]*" title="(?P<title>.*)">$')
 _END = "</doc>"
@@ -65,6 +67,46 @@ def articles(lines: Iterable[str]) -> Iterator[Article]:
                 yield Article(title, sections)
         elif line:
             kept.append(html.unescape(line))
+
+
+def is_held_out(article: Article) -> bool:
+    """Whether an article is one of the tenth from which nothing is learnt: its title alone decides.
+
+    >>> is_held_out(Article("Rain", ())), is_held_out(Article("Tea", ()))
+    (False, False)
+    """
+    return zlib.crc32(article.title.encode()) % 10 == 0
+
+
+def single_sentences(found: Iterable[Article], fewest: int = 10, most: int = 40) -> Iterator[str]:
+    """The sentences of so many words, article by article.
+
+    >>> list(single_sentences([Article("Tea", (Section("", ["It is hot. It is cold by now, sadly."]),))], fewest=5))
+    ['It is cold by now, sadly.']
+    """
+    for article in found:
+        for paragraph in (text for section in article.sections for text in section.paragraphs):
+            yield from (text for text in sentences(paragraph) if fewest <= len(text.split()) <= most)
+
+
+def held_out_sentences(folder: Path) -> Iterator[str]:
+    """The first sentence of every article that is held out: one each, so that what they speak of differs."""
+    for article in filter(is_held_out, read_articles(folder)):
+        yield from islice(single_sentences([article]), 1)
+
+
+def long_texts(found: Iterable[Article], words: int = 600) -> Iterator[str]:
+    """The whole texts, title and headings too, of articles with at least so many words.
+
+    >>> articles = [Article("Tea", (Section("", ["A drink."]), Section("Age", ["Old."]))), Article("Rain", ())]
+    >>> list(long_texts(articles, words=4))
+    ['Tea\\nA drink.\\nAge\\nOld.']
+    """
+    for article in found:
+        lines = [line for section in article.sections for line in (section.heading, *section.paragraphs) if line]
+        text = "\n".join([article.title, *lines])
+        if len(text.split()) >= words:
+            yield text
 
 
 def _sections(title: str, lines: list[str]) -> Iterator[Section]:

@@ -24,6 +24,7 @@ class EncoderOptions:
     weights: Path | None = None
     device: str = "auto"
     nugget_weights: Path | None = None
+    nugget_selector: str | None = None  # another than the weights were trained with, to compare them
 
 
 def _hashing(options: EncoderOptions) -> Encoder:
@@ -108,5 +109,6 @@ def load_nuggets(base: Encoder, options: EncoderOptions | None = None) -> Nugget
             hint="Nuggets come with slice, slice128 and hashing.",
             field="encoder",
         )
-    weights = options.nugget_weights if options else None
-    return SliceNuggetEncoder(base, load_artifact(weights or SHIPPED / "nugget"))
+    options = options or EncoderOptions()
+    artifact = load_artifact(options.nugget_weights or SHIPPED / "nugget")
+    return SliceNuggetEncoder(base, artifact, selector=options.nugget_selector)

@@ -24,10 +24,13 @@ class SliceNuggetEncoder:
     """A scorer and upper layers beside those of a SLICE encoder, which is left as it is.
 
     Without an artifact the parameters are those a training begins with. The weights stand on the backbone and on the
-    bottom ``layer`` layers alone, and are refused where these are others.
+    bottom ``layer`` layers alone, and are refused where these are others. ``selector`` lets another choose than the one
+    the weights were trained with, to compare them.
     """
 
-    def __init__(self, base: SliceEncoder, artifact: Artifact | None = None, *, layer: int = LAYER) -> None:
+    def __init__(
+        self, base: SliceEncoder, artifact: Artifact | None = None, *, layer: int = LAYER, selector: str | None = None
+    ) -> None:
         self.base = base
         self.layer = int(artifact.config["layer"]) if artifact else layer  # type: ignore[arg-type]
         self._backbone = base.backbone
@@ -35,11 +38,13 @@ class SliceNuggetEncoder:
         found = foundation(self._backbone, self.layer)
         self.network = start_network(self._backbone, self.layer, feedback=_feedback(artifact))
         self.fingerprint = f"nugget.v1-{self._backbone.fingerprint}-{found[:24]}-{self.layer}"
-        self._selectors = _selectors(artifact, self._backbone)
+        self._selectors = _selectors(artifact, self._backbone, selector)
         if artifact:
             check_foundation(artifact, found)
             put_in_place(self.network, artifact)
             self.fingerprint += f"-{artifact.sha256[:24]}"
+        if selector:
+            self.fingerprint += f"-{selector}"
         self.network.to(self._backbone.device).eval().requires_grad_(False)
 
     def forward(
@@ -119,6 +124,7 @@ def _feedback(artifact: Artifact | None) -> bool:
     return bool(artifact.config.get("feedback", True)) if artifact else True
 
 
-def _selectors(artifact: Artifact | None, backbone: Backbone) -> Selectors:
+def _selectors(artifact: Artifact | None, backbone: Backbone, selector: str | None) -> Selectors:
     config = artifact.config if artifact else {}
-    return Selectors.named(str(config.get("selector", "learned")), backbone, float(str(config.get("spacing", 0.0))))
+    name = selector or str(config.get("selector", "learned"))
+    return Selectors.named(name, backbone, float(str(config.get("spacing", 0.0))))

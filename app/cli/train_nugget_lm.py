@@ -1,0 +1,89 @@
+"""``spanseek train nugget-lm``."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from app.cli.console import JsonOption, err, out, print_json, settings_with
+from app.cli.run_recipe import run_recipe
+from app.cli.training_options import CheckpointsOption, DeviceOption, SaveEveryOption, SeedOption, StepsOption
+
+
+def train_nugget_lm(
+    extract: Annotated[Path, typer.Option(help="Folder of a Wikipedia extract, *.gz in WikiExtractor's form.")],
+    folder: Annotated[Path, typer.Option("--out", help="Folder for the decoder.")],
+    checkpoints: CheckpointsOption,
+    cache: Annotated[Path, typer.Option(help="Folder for what stands for segments; runs may share it.")],
+    tested: Annotated[
+        list[Path] | None, typer.Option(help="WikiText file to be tested on; repeat for several.")
+    ] = None,
+    kind: Annotated[Literal["nuggets", "mean"], typer.Option(help="What stands for a segment.")] = "nuggets",
+    texts: Annotated[
+        Literal["articles", "sentences"], typer.Option(help="What is cut into segments: articles, or single sentences.")
+    ] = "articles",
+    ratio: Annotated[
+        list[float] | None, typer.Option(help="Nuggets a token, above 0 and at most 1; of several all take turns.")
+    ] = None,
+    selector: Annotated[
+        str | None, typer.Option(help="Who chooses, if not the weights' own: learned, chunk or sentence_boundary.")
+    ] = None,
+    segments: Annotated[int, typer.Option(min=1, help="Segments to learn from, about.")] = 6_000,
+    length: Annotated[int, typer.Option(min=2, help="Tokens of a segment.")] = 64,
+    history: Annotated[int, typer.Option(min=1, help="Most segments to look back.")] = 8,
+    predicted: Annotated[int, typer.Option(min=0, help="Segments a step that are said from those before them.")] = 16,
+    encoded: Annotated[int, typer.Option(min=0, help="Segments a step that are said from themselves.")] = 8,
+    width: Annotated[int, typer.Option(min=8, help="Width of the decoder, a multiple of 8.")] = 256,
+    layers: Annotated[int, typer.Option(min=1, help="Layers of the decoder.")] = 2,
+    steps: StepsOption = 1_000,
+    rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1e-3,
+    seed: SeedOption = 13,
+    save_every: SaveEveryOption = 50,
+    encoder: Annotated[str | None, typer.Option(help="Encoder whose nuggets are read.")] = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a small language model that reads nuggets of what came before: section 6.2 of the Nugget paper."""
+    # Imported here, because torch takes seconds that other commands should not wait for.
+    from app.evaluation.wikipedia import is_held_out, long_texts, read_articles, single_sentences
+    from app.evaluation.wikitext import apart_from, read_wikitext
+    from app.search.encoders import Encoders
+    from models.decoders.nugget_lm import LmShape
+    from models.encoders.nugget import check_ratio
+    from models.training import nugget_lm as recipe
+    from models.training.nugget_lm_config import NuggetLmConfig
+
+    ratios = tuple(ratio or (0.1,))
+    for each in ratios:
+        check_ratio(each)
+    settings = settings_with(device=device, encoder=encoder)
+    config = NuggetLmConfig(
+        out=folder,
+        checkpoints=checkpoints,
+        cache=cache,
+        kind=kind,
+        ratios=ratios,
+        selector=selector,
+        segments=segments,
+        predicted=predicted,
+        encoded=encoded,
+        seed=seed,
+        save_every=save_every,
+        shape=LmShape(width=width, layers=layers, segment=length, history=history),
+    )
+    config = replace(config, schedule=replace(config.schedule, steps=steps, rate=rate))
+    articles = (article for article in read_articles(extract) if not is_held_out(article))
+    read = long_texts(articles) if texts == "articles" else single_sentences(articles)
+    apart = apart_from(read, (text for file in tested or () for text in read_wikitext(file)))
+    options = replace(settings.encoder_options, nugget_selector=selector)
+    loaded = Encoders(options).load_nuggets(settings.encoder)
+    report = run_recipe(lambda hooks: recipe.train_nugget_lm(config, loaded, apart, hooks), steps, save_every, config)
+    made = report["steps"]
+    if as_json:
+        print_json(report)
+    else:
+        out.print(f"{made} steps made. `spanseek eval nugget-lm --model {folder}` measures it.", soft_wrap=True)
+    if made < steps:
+        err.print(f"Stopped after step {made}. Give the same command again to go on from here.")
+        raise typer.Exit(130)

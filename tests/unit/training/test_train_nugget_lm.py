@@ -1,0 +1,158 @@
+"""The recipe of the nugget language model on tiny networks: what learns, what is saved, what goes on."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from models.artifacts import load_artifact
+from models.backbones import load_backbone
+from models.decoders import histories
+from models.decoders.histories import kept_histories, read_histories
+from models.decoders.nugget_lm import LmShape, load_language_model
+from models.decoders.segments import cut_segments
+from models.encoders.hashing import HashingEncoder
+from models.encoders.hashing_nuggets import HashingNuggetEncoder
+from models.encoders.slice import SliceEncoder
+from models.encoders.slice_nuggets import SliceNuggetEncoder
+from models.errors import BackboneMismatch, InvalidInput
+from models.training.loop import LoopHooks, Schedule, StepReport
+from models.training.nugget_lm import lm_losses, read_lm_material, start_model, train_nugget_lm
+from models.training.nugget_lm_config import NuggetLmConfig
+from tests.tiny_bert import PROSE
+
+TEXTS = [PROSE, f"{PROSE} {PROSE}", "the cat sat"]
+
+
+@pytest.fixture
+def encoder(backbone: Path) -> SliceNuggetEncoder:
+    return SliceNuggetEncoder(SliceEncoder(load_backbone(str(backbone), device="cpu")), layer=1)
+
+
+@pytest.fixture
+def lm(tmp_path: Path) -> NuggetLmConfig:
+    return NuggetLmConfig(
+        out=tmp_path / "weights",
+        checkpoints=tmp_path / "checkpoints",
+        cache=tmp_path / "cache",
+        ratios=(0.2, 0.5),
+        predicted=3,
+        encoded=2,
+        save_every=3,
+        shape=LmShape(width=16, layers=1, heads=2, segment=8, history=3),
+        schedule=Schedule(steps=6, rate=3e-3),
+    )
+
+
+def losses_of(config: NuggetLmConfig, encoder: SliceNuggetEncoder) -> tuple[torch.nn.Module, Callable]:
+    backbone = encoder.base.backbone
+    material = read_lm_material(config, encoder, TEXTS)
+    model = start_model(config, backbone, encoder, material.counts)
+    return model, lambda step: lm_losses(model, backbone, material, config, np.random.default_rng([config.seed, step]))
+
+
+@pytest.mark.parametrize("kind", ["nuggets", "mean"])
+def test_a_gradient_reaches_all_that_learns_and_nothing_else(
+    lm: NuggetLmConfig, encoder: SliceNuggetEncoder, kind: str
+) -> None:
+    model, losses = losses_of(replace(lm, kind=kind), encoder)
+    torch.stack([loss for step in range(4) for loss in losses(step).values()]).sum().backward()
+    without = {name for name, p in model.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0}
+    # A key's bias shifts all scores alike, and the tiny vocabulary has no rare words.
+    assert all(name.endswith("key.bias") or name.startswith("predict.") for name in without)
+    assert "predict.bias" not in without
+    assert all(p.grad is None for p in encoder.base.backbone.model.parameters())
+    assert all(p.grad is None for p in encoder.network.parameters())
+
+
+def test_it_learns_to_say_texts_again(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
+    config = replace(lm, schedule=Schedule(steps=80, rate=1e-2))
+    train_nugget_lm(config, encoder, TEXTS)
+    curve = np.genfromtxt(config.checkpoints / "loss.csv", delimiter=",", names=True)
+    for name in ("language", "auto_encoding"):
+        assert curve[name][-10:].mean() < 0.7 * curve[name][:5].mean(), name
+
+
+def test_what_is_saved_is_what_was_learnt(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
+    artifact = train_nugget_lm(lm, encoder, TEXTS)
+    assert (artifact.config["steps"], artifact.config["ratios"]) == (6, [0.2, 0.5])
+    model = load_language_model(load_artifact(lm.out), encoder)
+    for name, parameter in model.named_parameters():
+        torch.testing.assert_close(parameter, artifact.tensors[name].float())
+    fresh, _ = losses_of(lm, encoder)
+    changed = (fresh.leave.weight - model.leave.weight).abs().max()
+    assert changed > 1e-3
+
+
+def test_a_run_that_was_killed_ends_with_the_same_weights(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
+    def kill(report: StepReport) -> None:
+        if report.step == 5:
+            raise KeyboardInterrupt
+
+    whole = replace(lm, out=lm.out / "whole", checkpoints=lm.checkpoints / "whole")
+    expected = train_nugget_lm(whole, encoder, TEXTS)
+    with pytest.raises(KeyboardInterrupt):
+        train_nugget_lm(lm, encoder, TEXTS, LoopHooks(kill))
+    assert train_nugget_lm(lm, encoder, TEXTS).sha256 == expected.sha256
+    other = replace(lm, seed=14, out=lm.out / "other", checkpoints=lm.checkpoints / "other")
+    assert train_nugget_lm(other, encoder, TEXTS).sha256 != expected.sha256
+
+
+def test_the_checkpoint_of_another_run_is_refused(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
+    train_nugget_lm(lm, encoder, TEXTS)
+    with pytest.raises(InvalidInput, match="differs in: kind"):
+        train_nugget_lm(replace(lm, kind="mean"), encoder, TEXTS)
+
+
+def test_without_auto_encoding_only_language_is_learnt(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
+    assert losses_of(replace(lm, encoded=0), encoder)[1](0).keys() == {"language"}
+    assert losses_of(replace(lm, predicted=0), encoder)[1](0).keys() == {"auto_encoding"}
+
+
+def test_the_model_of_another_encoder_is_refused(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
+    artifact = train_nugget_lm(lm, encoder, TEXTS)
+    other = SliceNuggetEncoder(encoder.base, layer=1, selector="chunk")
+    with pytest.raises(BackboneMismatch, match="not of nugget"):
+        load_language_model(artifact, other)
+
+
+def test_an_encoder_without_words_is_refused(lm: NuggetLmConfig) -> None:
+    with pytest.raises(BackboneMismatch, match="no word embeddings"):
+        train_nugget_lm(lm, HashingNuggetEncoder(HashingEncoder()), TEXTS)
+
+
+def test_nothing_to_train_on(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
+    with pytest.raises(InvalidInput, match="nothing to train on"):
+        train_nugget_lm(lm, encoder, ["", " "])
+
+
+def test_what_was_read_before_is_read_from_its_file(
+    lm: NuggetLmConfig, encoder: SliceNuggetEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backbone = encoder.base.backbone
+    segments = cut_segments(backbone.tokenize(TEXTS), 8, backbone.unknown)
+    first = kept_histories(encoder, segments, (0.2, 0.5), lm.cache)
+    (file,) = lm.cache.iterdir()
+    monkeypatch.setattr(histories, "read_histories", lambda *given: pytest.fail("it was read again"))
+    again = kept_histories(encoder, segments, (0.2, 0.5), lm.cache)
+    assert list(lm.cache.iterdir()) == [file]
+    for kind, found in first.items():
+        np.testing.assert_allclose(found.vectors, again[kind].vectors, atol=1e-3)
+        np.testing.assert_array_equal(found.tokens, again[kind].tokens)
+    with pytest.raises(pytest.fail.Exception, match="read again"):
+        kept_histories(encoder, segments, (0.2,), lm.cache)
+
+
+def test_ratios_take_turns_and_every_segment_is_read_on_its_own(encoder: SliceNuggetEncoder) -> None:
+    backbone = encoder.base.backbone
+    segments = cut_segments(backbone.tokenize(TEXTS), 8, backbone.unknown)
+    found = read_histories(encoder, segments, (0.2, 1.0))
+    for number, window in enumerate(segments.windows):
+        (((vectors, nuggets),),) = encoder.forward([[window]], (0.2, 1.0)[number % 2])
+        np.testing.assert_allclose(found["nuggets"].of(number), nuggets.vectors, atol=1e-5)
+        np.testing.assert_array_equal(found["nuggets"].places(number), nuggets.tokens)
+        mean = vectors.mean(axis=0)
+        np.testing.assert_allclose(found["mean"].of(number)[0], mean / np.linalg.norm(mean), atol=1e-5)
