@@ -44,7 +44,7 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
     """Train, and save nuggets' own parameters (fp16) in ``config.out``; goes on from a checkpoint if there is one."""
     texts = texts or read_material(config)
     backbone = frozen(config)
-    network = start_network(backbone, config.layer, feedback=config.feedback).to(backbone.device)
+    network = start_network(backbone, config.layer, feedback=config.feedback, gather=config.gather).to(backbone.device)
     decoder = start_decoder(config, backbone)
     _begin(network, backbone, texts, config)
     spread = network.value.weight.detach().clone()
@@ -178,9 +178,9 @@ def _facts(config: NuggetConfig, backbone: Backbone, step: int) -> dict[str, Jso
         "steps": step,
         "data": dict(known) if config.data else {},
     }
-    for name in ("seed", "layer", "selector", "feedback", "lowest_ratio", "highest_ratio", "temperature", "noise"):
+    for name in ("seed", "layer", "selector", "feedback", "gather", "lowest_ratio", "highest_ratio", "temperature"):
         facts[name] = getattr(config, name)
-    for name in ("spacing", "delete", "decoded", "target_tokens", "decoder_layers"):
+    for name in ("noise", "spacing", "delete", "decoded", "target_tokens", "decoder_layers"):
         facts[name] = getattr(config, name)
     for name in ("shape", "schedule", "weights"):
         facts[name] = asdict(getattr(config, name))
