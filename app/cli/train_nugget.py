@@ -54,6 +54,7 @@ def train_nugget(
     save_every: SaveEveryOption = 50,
     backbone: BackboneOption = None,
     start: Annotated[Path | None, typer.Option(help="Nugget weights to begin with, else SLICE's layers.")] = None,
+    scorer: Annotated[Path | None, typer.Option(help="Nugget weights whose scorer to begin with.")] = None,
     device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -76,6 +77,7 @@ def train_nugget(
         exclude=exclude,
         weights_of_slice=settings.weights,
         start=start,
+        scorer=scorer,
         backbone=settings.backbone,
         device=settings.device,
         seed=seed,

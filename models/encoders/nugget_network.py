@@ -10,7 +10,7 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -120,7 +120,7 @@ def gather_named(name: str) -> Gather:
             hint=f"They are gathered by: {', '.join(GATHERS)}.",
             field="gather",
         )
-    return cast("Gather", name)
+    return name
 
 
 def _padded(

@@ -89,7 +89,7 @@ def check_foundation(artifact: Artifact, found: str) -> None:
         )
 
 
-def put_in_place(network: NuggetNetwork, artifact: Artifact) -> None:
+def put_in_place(network: torch.nn.Module, artifact: Artifact) -> None:
     """Load trained parameters. Raises ``BackboneMismatch`` where their names or shapes are others."""
     parameters = dict(network.named_parameters())
     fits = parameters.keys() == artifact.tensors.keys() and all(

@@ -162,6 +162,19 @@ def test_a_run_begins_with_other_weights(nuggets: NuggetConfig) -> None:
             torch.testing.assert_close(went_on.tensors[name], tensor, atol=1e-4, rtol=1e-3)
 
 
+def test_a_run_begins_with_the_scorer_of_others_alone(nuggets: NuggetConfig, tmp_path: Path) -> None:
+    first = train_nugget(replace(nuggets, gather="token"), TEXTS)
+    still = replace(nuggets, schedule=Schedule(steps=1, rate=0.0), checkpoints=tmp_path / "2", out=tmp_path / "second")
+    second = train_nugget(replace(still, scorer=nuggets.out), TEXTS)
+    assert second.config["scorer"] == first.sha256
+    alike = {name for name, tensor in second.tensors.items() if torch.equal(tensor, first.tensors[name])}
+    assert {name for name in first.tensors if name.startswith("scorer.")} <= alike
+    assert "value.weight" not in alike
+    layers = dict(start_network(frozen(nuggets), nuggets.layer).layers.named_parameters(prefix="layers"))
+    for name, parameter in layers.items():
+        torch.testing.assert_close(second.tensors[name].float(), parameter.detach(), atol=1e-3, rtol=1e-3)
+
+
 def test_weights_on_other_layers_are_no_beginning(nuggets: NuggetConfig, tmp_path: Path) -> None:
     train_nugget(nuggets, TEXTS)
     other = replace(nuggets, start=nuggets.out, backbone=str(save_tiny_bart(tmp_path / "bart")))
