@@ -39,6 +39,7 @@ def train_nugget(
     exclude: ExcludeOption = None,
     layer: Annotated[int, typer.Option(min=0, help="Layers at the bottom that are shared and frozen.")] = 3,
     selector: Annotated[str, typer.Option(help="learned, chunk or sentence_boundary.")] = "learned",
+    gather: Annotated[str, typer.Option(help="What a nugget is made of: token or segment.")] = "segment",
     no_feedback: Annotated[
         bool, typer.Option("--no-feedback", help="Do not tell the upper layers which tokens are nuggets.")
     ] = False,
@@ -53,12 +54,14 @@ def train_nugget(
     save_every: SaveEveryOption = 50,
     backbone: BackboneOption = None,
     start: Annotated[Path | None, typer.Option(help="Nugget weights to begin with, else SLICE's layers.")] = None,
+    scorer: Annotated[Path | None, typer.Option(help="Nugget weights whose scorer to begin with.")] = None,
     device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train nuggets on a SLICE encoder. The same command, given again, goes on from the last checkpoint."""
     # Imported here, because torch takes seconds that other commands should not wait for.
     from models.encoders.nugget import check_ratio
+    from models.encoders.nugget_network import gather_named
     from models.training import nugget as recipe
     from models.training.loop import Schedule
     from models.training.nugget_config import NuggetConfig
@@ -74,12 +77,14 @@ def train_nugget(
         exclude=exclude,
         weights_of_slice=settings.weights,
         start=start,
+        scorer=scorer,
         backbone=settings.backbone,
         device=settings.device,
         seed=seed,
         layer=layer,
         selector=selector,
         feedback=not no_feedback,
+        gather=gather_named(gather),
         lowest_ratio=min(ratio_from, ratio_to),
         highest_ratio=max(ratio_from, ratio_to),
         delete=delete,

@@ -1,5 +1,8 @@
 """The network behind nuggets: a scorer on hidden states of layer l, feedback, upper layers of its own, a projection.
 
+A nugget is made of the vector of its own token (``token``, eq. 4), or of the mean over its segment (``segment``): from
+behind the nugget before it to the nugget itself.
+
 What it reads was computed by the frozen layers below, which belong to the encoder that shares the forward pass.
 """
 
@@ -7,13 +10,20 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from models.errors import InvalidInput
 from models.layers import LayerInput
+from models.ops.segment_means import segment_means
+
+# What the network gathers in a nugget.
+Gather: TypeAlias = Literal["token", "segment"]
+GATHERS: tuple[Gather, ...] = ("token", "segment")
 
 # From a window's scores to the positions of its nuggets, given which window of the batch it is.
 Selector = Callable[[int, Float[np.ndarray, " tokens"]], Int[np.ndarray, " nuggets"]]
@@ -40,9 +50,18 @@ class NuggetNetwork(nn.Module):
     the scorer is random.
     """
 
-    def __init__(self, upper: Sequence[nn.Module], dim: int, *, feedback: bool = True, seed: int = 13) -> None:
+    def __init__(
+        self,
+        upper: Sequence[nn.Module],
+        dim: int,
+        *,
+        feedback: bool = True,
+        gather: Gather = "token",
+        seed: int = 13,
+    ) -> None:
         super().__init__()
         self.feedback = feedback
+        self.gather = gather
         self.layers = nn.ModuleList(copy.deepcopy(layer) for layer in upper)
         self.scorer = nn.Sequential(nn.Linear(dim, dim), nn.GELU(), nn.Linear(dim, 1))
         if feedback:
@@ -63,13 +82,22 @@ class NuggetNetwork(nn.Module):
         hidden = given.hidden + self._types(positions, real, scores) if self.feedback else given.hidden
         last = given.through(list(self.layers), hidden)
         rows = torch.arange(len(last), device=last.device)[:, None]
-        return Selected(self.value(last[rows, positions]), scores[rows, positions], positions, real, scores)
+        gathered = last[rows, positions]
+        if self.gather == "segment":
+            gathered = segment_means(last.float(), positions, real, begin)
+        return Selected(self.value(gathered), scores[rows, positions], positions, real, scores)
 
     def _chosen(
         self, scores: Float[Tensor, "windows padded"], begin: int, lengths: Sequence[int], select: Selector
     ) -> list[Int[np.ndarray, " _nuggets"]]:
         rows = scores.detach().float().cpu().numpy()
-        return [begin + select(row, rows[row, begin : begin + length]) for row, length in enumerate(lengths)]
+        chosen = [select(row, rows[row, begin : begin + length]) for row, length in enumerate(lengths)]
+        if self.gather == "segment":
+            # The last one moves to the end, so that every token has a nugget which stands for it.
+            chosen = [
+                np.append(found[:-1], length - 1)[: len(found)] for found, length in zip(chosen, lengths, strict=True)
+            ]
+        return [begin + found for found in chosen]
 
     def _types(
         self, positions: Int[Tensor, "windows nuggets"], real: Bool[Tensor, "windows nuggets"], like: Tensor
@@ -78,6 +106,21 @@ class NuggetNetwork(nn.Module):
         kinds = torch.zeros(like.shape, dtype=torch.long, device=like.device)
         kinds.scatter_reduce_(1, positions, real.long(), "amax")
         return self.types[kinds]
+
+
+def gather_named(name: str) -> Gather:
+    """A way to gather nuggets by its name. Raises ``InvalidInput`` where there is none of this name.
+
+    >>> gather_named("segment")
+    'segment'
+    """
+    if name not in GATHERS:
+        raise InvalidInput(
+            f"Nuggets cannot be gathered by {name!r}.",
+            hint=f"They are gathered by: {', '.join(GATHERS)}.",
+            field="gather",
+        )
+    return name
 
 
 def _padded(

@@ -10,7 +10,7 @@ from jaxtyping import Int32
 from models.artifacts import Artifact
 from models.backbones import Backbone
 from models.encoders.nugget import Nuggets, ReadWindow, check_ratio
-from models.encoders.nugget_network import NuggetNetwork, Selected
+from models.encoders.nugget_network import Gather, NuggetNetwork, Selected, gather_named
 from models.encoders.selectors import Selectors
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
@@ -36,7 +36,7 @@ class SliceNuggetEncoder:
         self._backbone = base.backbone
         self.dim = self._backbone.dim
         found = foundation(self._backbone, self.layer)
-        self.network = start_network(self._backbone, self.layer, feedback=_feedback(artifact))
+        self.network = start_network(self._backbone, self.layer, feedback=_feedback(artifact), gather=_gather(artifact))
         self.fingerprint = f"nugget.v1-{self._backbone.fingerprint}-{found[:24]}-{self.layer}"
         self._selectors = _selectors(artifact, self._backbone, selector)
         if artifact:
@@ -71,7 +71,7 @@ def foundation(backbone: Backbone, layer: int) -> str:
     return digest.hexdigest()
 
 
-def start_network(backbone: Backbone, layer: int, *, feedback: bool = True) -> NuggetNetwork:
+def start_network(backbone: Backbone, layer: int, *, feedback: bool = True, gather: Gather = "token") -> NuggetNetwork:
     """The parameters a training begins with: the backbone's own upper layers. Raises ``BackboneMismatch``."""
     layers = layers_of(backbone.model)
     if not 0 <= layer < len(layers):
@@ -80,7 +80,7 @@ def start_network(backbone: Backbone, layer: int, *, feedback: bool = True) -> N
             hint="Use the backbone the weights were trained on, or train some with a lower layer.",
             field="layer",
         )
-    return NuggetNetwork(list(layers[layer:]), backbone.dim, feedback=feedback)
+    return NuggetNetwork(list(layers[layer:]), backbone.dim, feedback=feedback, gather=gather)
 
 
 def check_foundation(artifact: Artifact, found: str) -> None:
@@ -94,7 +94,7 @@ def check_foundation(artifact: Artifact, found: str) -> None:
         )
 
 
-def put_in_place(network: NuggetNetwork, artifact: Artifact) -> None:
+def put_in_place(network: torch.nn.Module, artifact: Artifact) -> None:
     """Load trained parameters. Raises ``BackboneMismatch`` where their names or shapes are others."""
     parameters = dict(network.named_parameters())
     fits = parameters.keys() == artifact.tensors.keys() and all(
@@ -122,6 +122,11 @@ def unpadded(selected: Selected, begin: int) -> list[Nuggets]:
 
 def _feedback(artifact: Artifact | None) -> bool:
     return bool(artifact.config.get("feedback", True)) if artifact else True
+
+
+def _gather(artifact: Artifact | None) -> Gather:
+    """How the weights were trained to gather; those that do not say gather tokens."""
+    return gather_named(str(artifact.config.get("gather", "token"))) if artifact else "token"
 
 
 def _selectors(artifact: Artifact | None, backbone: Backbone, selector: str | None) -> Selectors:

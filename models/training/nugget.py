@@ -44,14 +44,11 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
     """Train, and save nuggets' own parameters (fp16) in ``config.out``; goes on from a checkpoint if there is one."""
     texts = texts or read_material(config)
     backbone = frozen(config)
-    network = start_network(backbone, config.layer, feedback=config.feedback).to(backbone.device)
+    network = start_network(backbone, config.layer, feedback=config.feedback, gather=config.gather).to(backbone.device)
     decoder = start_decoder(config, backbone)
     _begin(network, backbone, texts, config)
     spread = network.value.weight.detach().clone()
-    if config.start:
-        start = load_artifact(config.start)
-        check_foundation(start, foundation(backbone, config.layer))
-        put_in_place(network, start)
+    _begin_with_others(network, backbone, config)
     reader = Reader(backbone, network, Selectors.named(config.selector, backbone, config.spacing), config.layer)
     parameters = dict(network.named_parameters())
     if config.weights.auto_encoding or config.weights.translation:
@@ -90,6 +87,19 @@ def _begin(network: NuggetNetwork, backbone: Backbone, texts: NuggetTexts, confi
     with torch.no_grad():
         for name in begun:
             parameters[name].copy_(found[name])
+
+
+def _begin_with_others(network: NuggetNetwork, backbone: Backbone, config: NuggetConfig) -> None:
+    """Put in place what other weights have learnt: all of it (``start``), or the scorer alone (``scorer``)."""
+    if config.start:
+        start = load_artifact(config.start)
+        check_foundation(start, foundation(backbone, config.layer))
+        put_in_place(network, start)
+    if config.scorer:
+        other = load_artifact(config.scorer)
+        check_foundation(other, foundation(backbone, config.layer))
+        own = {name.removeprefix("scorer."): t for name, t in other.tensors.items() if name.startswith("scorer.")}
+        put_in_place(network.scorer, replace(other, tensors=own))
 
 
 def read_material(config: NuggetConfig) -> NuggetTexts:
@@ -178,13 +188,14 @@ def _facts(config: NuggetConfig, backbone: Backbone, step: int) -> dict[str, Jso
         "steps": step,
         "data": dict(known) if config.data else {},
     }
-    for name in ("seed", "layer", "selector", "feedback", "lowest_ratio", "highest_ratio", "temperature", "noise"):
+    for name in ("seed", "layer", "selector", "feedback", "gather", "lowest_ratio", "highest_ratio", "temperature"):
         facts[name] = getattr(config, name)
-    for name in ("spacing", "delete", "decoded", "target_tokens", "decoder_layers"):
+    for name in ("noise", "spacing", "delete", "decoded", "target_tokens", "decoder_layers"):
         facts[name] = getattr(config, name)
     for name in ("shape", "schedule", "weights"):
         facts[name] = asdict(getattr(config, name))
-    facts |= {"start": load_artifact(config.start).sha256} if config.start else {}
+    for name, folder in (("start", config.start), ("scorer", config.scorer)):
+        facts |= {name: load_artifact(folder).sha256} if folder else {}
     return facts | ({"own": {"pairs": config.pairs.name}} if config.pairs else {})
 
 

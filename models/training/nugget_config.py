@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from models.encoders.nugget_network import Gather
 from models.encoders.slice_nuggets import LAYER
 from models.packages import DEFAULT
 from models.training.loop import Schedule
@@ -24,7 +25,8 @@ class NuggetWeights:
 class NuggetConfig:
     """A run: what it reads (a folder of known sets, or aligned texts, or both), where it writes, how it learns.
 
-    ``start`` is the folder of nugget weights to begin with, if not with the upper layers of SLICE.
+    ``start`` is the folder of nugget weights to begin with, if not with the upper layers of SLICE; ``scorer`` that of
+    weights of which the scorer alone is taken. ``gather`` says what a nugget is made of: its own token, or its segment.
     ``temperature`` is that of the contrast, ``delete`` the share of tokens left out before auto-encoding, ``decoded``
     how many documents of a step are decoded, of at most ``target_tokens`` each. Nuggets lie at least ``spacing`` of
     their mean distance apart; ``noise`` is how far scores are scattered before the choice, so that other choices are
@@ -38,6 +40,7 @@ class NuggetConfig:
     pairs: Path | None = None
     weights_of_slice: Path | None = None
     start: Path | None = None
+    scorer: Path | None = None
     backbone: str = DEFAULT
     device: str = "auto"
     seed: int = 13
@@ -45,6 +48,7 @@ class NuggetConfig:
     selector: str = "learned"
     spacing: float = 0.5
     feedback: bool = True
+    gather: Gather = "segment"
     lowest_ratio: float = 0.05
     highest_ratio: float = 0.25
     temperature: float = 0.03

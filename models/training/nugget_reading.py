@@ -13,7 +13,7 @@ from models.backbones import Backbone
 from models.encoders.nugget_network import NuggetNetwork, Selected
 from models.encoders.selectors import PUNCTUATION, Selectors
 from models.layers import inputs_of, layers_of
-from models.training.nugget_losses import segment_means
+from models.ops.segment_means import segment_means
 from models.training.nugget_start import boundaries
 
 Window = Int32[np.ndarray, " _tokens"]

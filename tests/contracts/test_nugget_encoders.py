@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.artifacts import SHIPPED, load_artifact, save_artifact
+from models.artifacts import SHIPPED, Artifact, load_artifact, save_artifact
 from models.backbones import load_backbone
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nugget import NuggetEncoder
@@ -106,6 +106,56 @@ def test_weights_are_loaded(bert: Path, weights: Path) -> None:
     np.testing.assert_array_equal(one.vectors, same.vectors)
     assert len(one) == len(other)
     assert np.abs(one.vectors - other.vectors).max() > 0.01
+
+
+@pytest.fixture
+def gathered(bert: Path) -> Artifact:
+    """Weights whose upper layers are the encoder's own, with another projection; they do not say how to gather."""
+    network = SliceNuggetEncoder(SliceEncoder(load_backbone(str(bert), device="cpu")), layer=1).network
+    torch.manual_seed(4)
+    tensors = {name: p.detach().clone() for name, p in network.named_parameters() if name != "types"}
+    tensors["value.weight"] = torch.randn_like(tensors["value.weight"])
+    found = foundation(load_backbone(str(bert), device="cpu"), 1)
+    return Artifact(tensors, {"layer": 1, "feedback": False, "foundation_sha256": found}, "0" * 64)
+
+
+def with_gather(bert: Path, artifact: Artifact, gather: str) -> SliceNuggetEncoder:
+    config = artifact.config | {"gather": gather}
+    return SliceNuggetEncoder(SliceEncoder(load_backbone(str(bert), device="cpu")), replace(artifact, config=config))
+
+
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_gathered_by_segment_a_nugget_is_the_projected_mean_of_its_segment(
+    bert: Path, gathered: Artifact, ratio: float
+) -> None:
+    encoder = with_gather(bert, gathered, "segment")
+    value = gathered.tensors["value.weight"].numpy()
+    windows = [tokens.ids for tokens in encoder.base.tokenize(TEXTS)]
+    (alone,) = encoder.base.forward([windows])
+    for own, (vectors, nuggets) in zip(alone, read(encoder, TEXTS, ratio), strict=True):
+        np.testing.assert_array_equal(own, vectors)
+        assert len(nuggets) == count(len(vectors), ratio)
+        assert nuggets.tokens[-1:].tolist() == [len(vectors) - 1][: len(nuggets)]
+        start = 0
+        for token, vector in zip(nuggets.tokens, nuggets.vectors, strict=True):
+            expected = value @ (sum(vectors[start : token + 1]) / (token + 1 - start))
+            np.testing.assert_allclose(vector, expected / np.linalg.norm(expected), atol=1e-4)
+            start = token + 1
+
+
+def test_weights_that_do_not_say_how_to_gather_gather_tokens(bert: Path, gathered: Artifact) -> None:
+    encoder = SliceNuggetEncoder(SliceEncoder(load_backbone(str(bert), device="cpu")), gathered)
+    ((vectors, nuggets),) = read(encoder, [PROSE], 0.25)
+    expected = vectors[nuggets.tokens] @ gathered.tensors["value.weight"].numpy().T
+    np.testing.assert_allclose(nuggets.vectors, expected / np.linalg.norm(expected, axis=1)[:, None], atol=1e-4)
+    ((_, same),) = read(with_gather(bert, gathered, "token"), [PROSE], 0.25)
+    np.testing.assert_array_equal(nuggets.vectors, same.vectors)
+
+
+def test_an_unknown_way_to_gather_is_refused(bert: Path, gathered: Artifact) -> None:
+    with pytest.raises(InvalidInput, match="'sentence'") as caught:
+        with_gather(bert, gathered, "sentence")
+    assert caught.value.field == "gather"
 
 
 def test_weights_on_other_bottom_layers_are_refused_but_not_on_other_upper_ones(bert: Path, weights: Path) -> None:

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from models.decoders.nugget import NuggetDecoder
-from models.training.nugget_losses import maxsim_scores, own_scale, query_shares, segment_means
+from models.ops.segment_means import segment_means
+from models.training.nugget_losses import maxsim_scores, own_scale, query_shares
 
 
 def padded(lengths: list[int], seed: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -10,6 +10,7 @@ import torch
 
 from models.artifacts import load_artifact
 from models.backbones import load_backbone
+from models.encoders.nugget_network import GATHERS, Gather
 from models.encoders.selectors import Selectors
 from models.encoders.slice import SliceEncoder
 from models.encoders.slice_nuggets import SliceNuggetEncoder, start_network
@@ -54,7 +55,7 @@ def nuggets(backbone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def parts(config: NuggetConfig) -> tuple[Reader, torch.nn.Module, Callable[[int], dict[str, torch.Tensor]]]:
     """What a run is made of: the reader, the decoder, and its losses by step."""
     backbone = frozen(config)
-    network = start_network(backbone, config.layer, feedback=config.feedback)
+    network = start_network(backbone, config.layer, feedback=config.feedback, gather=config.gather)
     reader = Reader(backbone, network, Selectors.named(config.selector, backbone), config.layer)
     decoder = start_decoder(config, backbone)
     spread = network.value.weight.detach().clone()
@@ -70,8 +71,9 @@ def without_gradient(module: torch.nn.Module) -> set[str]:
     return {name for name, p in module.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0}
 
 
-def test_a_gradient_reaches_all_that_learns_and_nothing_that_is_frozen(nuggets: NuggetConfig) -> None:
-    reader, decoder, losses = parts(nuggets)
+@pytest.mark.parametrize("gather", GATHERS)
+def test_a_gradient_reaches_all_that_learns_and_nothing_that_is_frozen(nuggets: NuggetConfig, gather: Gather) -> None:
+    reader, decoder, losses = parts(replace(nuggets, gather=gather))
     torch.stack(list(losses(0).values())).sum().backward()
     # A key's bias shifts all scores of a query alike, so that softmax leaves it without a gradient.
     assert all(name.endswith("key.bias") for name in without_gradient(reader.network))
@@ -79,9 +81,10 @@ def test_a_gradient_reaches_all_that_learns_and_nothing_that_is_frozen(nuggets: 
     assert all(p.grad is None for p in reader.backbone.model.parameters())
 
 
+@pytest.mark.parametrize("gather", GATHERS)
 @pytest.mark.parametrize("loss", ["contrastive", "auto_encoding", "translation", "boundaries"])
-def test_the_scorer_learns_from_every_objective(nuggets: NuggetConfig, loss: str) -> None:
-    reader, _, losses = parts(replace(nuggets, weights=replace(NONE, **{loss: 1.0})))
+def test_the_scorer_learns_from_every_objective(nuggets: NuggetConfig, loss: str, gather: Gather) -> None:
+    reader, _, losses = parts(replace(nuggets, gather=gather, weights=replace(NONE, **{loss: 1.0})))
     found = losses(0)
     assert list(found) == [loss]
     found[loss].backward()
@@ -126,6 +129,7 @@ def vectors(nuggets: SliceNuggetEncoder) -> np.ndarray:
 def test_what_is_saved_is_what_was_learnt(nuggets: NuggetConfig) -> None:
     artifact = train_nugget(nuggets, TEXTS)
     assert artifact.config["steps"] == 6
+    assert artifact.config["gather"] == encoder(nuggets).network.gather == "segment"
     assert all(tensor.dtype == torch.float16 for tensor in artifact.tensors.values())
     np.testing.assert_array_equal(vectors(encoder(nuggets)), vectors(encoder(nuggets, artifact)))
     untrained = SliceNuggetEncoder(SliceEncoder(load_backbone(nuggets.backbone, device="cpu")), layer=1)
@@ -156,6 +160,19 @@ def test_a_run_begins_with_other_weights(nuggets: NuggetConfig) -> None:
     for name, tensor in first.tensors.items():
         if name != "value.weight":  # fitted once more in the end
             torch.testing.assert_close(went_on.tensors[name], tensor, atol=1e-4, rtol=1e-3)
+
+
+def test_a_run_begins_with_the_scorer_of_others_alone(nuggets: NuggetConfig, tmp_path: Path) -> None:
+    first = train_nugget(replace(nuggets, gather="token"), TEXTS)
+    still = replace(nuggets, schedule=Schedule(steps=1, rate=0.0), checkpoints=tmp_path / "2", out=tmp_path / "second")
+    second = train_nugget(replace(still, scorer=nuggets.out), TEXTS)
+    assert second.config["scorer"] == first.sha256
+    alike = {name for name, tensor in second.tensors.items() if torch.equal(tensor, first.tensors[name])}
+    assert {name for name in first.tensors if name.startswith("scorer.")} <= alike
+    assert "value.weight" not in alike
+    layers = dict(start_network(frozen(nuggets), nuggets.layer).layers.named_parameters(prefix="layers"))
+    for name, parameter in layers.items():
+        torch.testing.assert_close(second.tensors[name].float(), parameter.detach(), atol=1e-3, rtol=1e-3)
 
 
 def test_weights_on_other_layers_are_no_beginning(nuggets: NuggetConfig, tmp_path: Path) -> None:
