@@ -5,7 +5,7 @@ So a step's batch is the same in every run, and a run that was interrupted goes 
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import punctuation
@@ -14,7 +14,6 @@ import numpy as np
 
 from models.tokens import UnitTokens
 from models.training.sources import PHRASES, PROSE, GradedPair, read_graded_pairs, sentences
-from models.training.topics import Topics
 from models.types import CharSpan, SpanBounds, UnitSpan
 
 _WORDS_ALONE = range(2, 25)
@@ -24,13 +23,16 @@ _READABLE = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What batches are made of: paragraphs that serve as context, by kind; short texts; graded pairs."""
+    """What batches are made of: paragraphs that serve as context, by kind; short texts; graded pairs.
+
+    ``near`` gives a context of a phrase's own topic (:class:`models.training.topics.Topics`), where some are asked for.
+    """
 
     prose: dict[str, list[str]]
     phrases: dict[str, list[str]]
     pairs: list[GradedPair]
     by_word: dict[str, list[str]]
-    topics: Topics | None = None
+    near: Callable[[str, random.Random], str] | None = None
 
 
 NO_TEXTS = Texts({}, {}, [], {})
@@ -144,10 +146,10 @@ def in_context(phrase: str, texts: Texts, rng: random.Random) -> Sample:
 
 
 def near_context(phrase: str, texts: Texts, rng: random.Random) -> Sample:
-    """A phrase set into a context that speaks of the same, of the contexts in ``texts.topics``."""
-    if texts.topics is None:
+    """A phrase set into a context that speaks of the same, if such are known."""
+    if texts.near is None:
         return in_context(phrase, texts, rng)
-    return set_in_context(phrase, texts.topics.near(phrase, rng), rng)
+    return set_in_context(phrase, texts.near(phrase, rng), rng)
 
 
 def some_contexts(texts: Texts, count: int, seed: int) -> list[str]:

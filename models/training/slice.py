@@ -77,7 +77,7 @@ def _with_topics(material: Material, teacher: Backbone, config: SliceConfig) -> 
     if material.texts is None or not config.shape.near:
         return material
     topics = Topics(teacher, some_contexts(material.texts, _CONTEXTS, config.seed))
-    return replace(material, texts=replace(material.texts, topics=topics))
+    return replace(material, texts=replace(material.texts, near=topics.near))
 
 
 def train_slice(config: SliceConfig, material: Material | None = None, hooks: LoopHooks | None = None) -> Artifact:

@@ -38,7 +38,7 @@ def test_a_pool_smaller_than_the_choice_is_drawn_from_whole(bert: Backbone) -> N
 
 def test_only_as_many_pairs_as_asked_for_are_set_into_near_contexts(found: Topics) -> None:
     pairs = [GradedPair("nobody saw", "nobody saw", 1.0)]
-    texts = replace(NO_TEXTS, prose={"far": ["zzz."]}, pairs=pairs, topics=found)
+    texts = replace(NO_TEXTS, prose={"far": ["zzz."]}, pairs=pairs, near=found.near)
     drawn = draw(texts, Shape(pairs=6, near=4, set_in_context=0, plain=0, alone=0), 13, 1)
     assert ["zzz" in sample.text for sample in drawn.contexts] == [False] * 4 + [True] * 2
 
