@@ -1,6 +1,7 @@
 """Nuggets: the token vectors that stand for a text, chosen by a scorer (Qin and Van Durme, 2023, sections 3.1 to 3.3).
 
-A nugget encoder reads a window once, as any encoder does, and gives its token vectors and its nuggets.
+A nugget encoder reads a window once, as any encoder does, and gives its token vectors and its nuggets. A nugget's vector
+is made of the chosen token's own, or of those of the segment which ends there: the weights say of which.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
