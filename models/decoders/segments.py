@@ -33,7 +33,8 @@ class Segments:
     def before(self, segment: int, history: int) -> range:
         """The segments of the same text before one of them: at most so many, the nearest last.
 
-        >>> segments = cut_segments([Tokens(np.arange(6, dtype=np.int32), None, None)], 2, -1)
+        >>> from models.encoders.hashing import HashingEncoder
+        >>> segments = cut_segments(HashingEncoder().tokenize(["six words are cut in three"]), 2, -1)
         >>> segments.before(2, 1), segments.before(2, 8), segments.before(2, 0)
         (range(1, 2), range(0, 2), range(2, 2))
         """
@@ -47,10 +48,11 @@ def cut_segments(
 
     With ``most`` it ends with the text that brings that many; of a text at most the first ``of_text`` are taken.
 
-    >>> tokens = [Tokens(np.arange(n, dtype=np.int32), None, None) for n in (5, 2, 3)]
+    >>> from models.encoders.hashing import HashingEncoder
+    >>> tokens = HashingEncoder().tokenize(["five words are cut here", "two words", "left out"])
     >>> segments = cut_segments(tokens, 2, -1, most=4)
-    >>> [window.tolist() for window in segments.windows], segments.first.tolist()
-    ([[0, 1], [2, 3], [4], [0, 1]], [0, 0, 0, 3])
+    >>> [len(window) for window in segments.windows], segments.first.tolist()
+    ([2, 2, 1, 2], [0, 0, 0, 3])
     """
     windows: list[Window] = []
     counts: list[int] = []
