@@ -13,7 +13,7 @@ from string import punctuation
 import numpy as np
 
 from models.tokens import UnitTokens
-from models.training.sources import PHRASES, PROSE, GradedPair, read_graded_pairs, sentences
+from models.training.sources import PHRASES, PROSE, QUESTIONS, GradedPair, read_graded_pairs, sentences
 from models.types import CharSpan, SpanBounds, UnitSpan
 
 _WORDS_ALONE = range(2, 25)
@@ -32,6 +32,7 @@ class Texts:
     phrases: dict[str, list[str]]
     pairs: list[GradedPair]
     by_word: dict[str, list[str]]
+    questions: Sequence[str] = ()
     near: Callable[[str, random.Random], str] | None = None
 
 
@@ -48,7 +49,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """The texts of one step: the graded pairs' contexts and queries first, in step with ``scores``; then others."""
+    """The texts of one step: the graded pairs' contexts and queries first, in step with ``scores``; then others.
+
+    ``short`` texts, questions among them, are learnt as wholes.
+    """
 
     queries: list[str]
     contexts: list[Sample]
@@ -59,7 +63,11 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many texts of which kind make a batch; ``near`` of the pairs are set into contexts of their own topic."""
+    """How many texts of which kind make a batch.
+
+    ``near`` of the pairs are set into contexts of their own topic. Beside each of the ``questions`` stands prose of its
+    topic, of which a sentence is learnt as well: so that a question stays as near to what may answer it as it was.
+    """
 
     pairs: int = 20
     near: int = 0
@@ -67,6 +75,7 @@ class Shape:
     plain: int = 4
     alone: int = 4
     short: int = 0
+    questions: int = 0
 
 
 def read_texts(folder: Path, excluded: Sequence[str]) -> Texts:
@@ -78,7 +87,8 @@ def read_texts(folder: Path, excluded: Sequence[str]) -> Texts:
     }
     pairs = read_graded_pairs(folder, excluded)
     phrases["stsb"] = [text for pair in pairs for text in (pair.query, pair.paraphrase)]
-    return Texts(prose, phrases, pairs, index_by_word(prose))
+    questions = [text for source in QUESTIONS.values() for text in source.read(folder)]
+    return Texts(prose, phrases, pairs, index_by_word(prose), questions)
 
 
 def add_own(texts: Texts, own: Sequence[str], pairs: Sequence[GradedPair]) -> Texts:
@@ -92,7 +102,7 @@ def add_own(texts: Texts, own: Sequence[str], pairs: Sequence[GradedPair]) -> Te
     short += [text for pair in pairs for text in (pair.query, pair.paraphrase)]
     prose = texts.prose | ({"own": list(own)} if own else {})
     phrases = texts.phrases | ({"own": short} if short else {})
-    return Texts(prose, phrases, [*texts.pairs, *pairs], index_by_word(prose))
+    return Texts(prose, phrases, [*texts.pairs, *pairs], index_by_word(prose), texts.questions)
 
 
 def index_by_word(prose: dict[str, list[str]], most: int = 60) -> dict[str, list[str]]:
@@ -128,15 +138,19 @@ def draw(texts: Texts, shape: Shape, seed: int, step: int) -> Draw:
     others = [set_in_context(_phrase(texts, rng), _context(texts, rng), rng) for _ in range(shape.set_in_context)]
     others += [_whole(_context(texts, rng)) for _ in range(shape.plain)]
     others += [_whole(_phrase(texts, rng)) for _ in range(shape.alone)]
+    contexts = [
+        near_context(phrase, texts, rng) if number < shape.near else in_context(phrase, texts, rng)
+        for number, (_, phrase) in enumerate(swapped)
+    ]
+    short = [_few_words(texts, rng) for _ in range(shape.short)]
+    # Questions are drawn last: steps without them stay what they were, and so do the weights of earlier commands.
+    questions = [rng.choice(texts.questions) for _ in range(shape.questions if texts.questions else 0)]
     return Draw(
         queries=[query for query, _ in swapped],
-        contexts=[
-            near_context(phrase, texts, rng) if number < shape.near else in_context(phrase, texts, rng)
-            for number, (_, phrase) in enumerate(swapped)
-        ],
+        contexts=contexts,
         scores=[pair.score for pair in pairs],
-        others=others,
-        short=[_few_words(texts, rng) for _ in range(shape.short)],
+        others=others + [_sentence_of(_about(question, texts, rng), rng) for question in questions],
+        short=short + questions,
     )
 
 
@@ -147,9 +161,7 @@ def in_context(phrase: str, texts: Texts, rng: random.Random) -> Sample:
 
 def near_context(phrase: str, texts: Texts, rng: random.Random) -> Sample:
     """A phrase set into a context that speaks of the same, if such are known."""
-    if texts.near is None:
-        return in_context(phrase, texts, rng)
-    return set_in_context(phrase, texts.near(phrase, rng), rng)
+    return set_in_context(phrase, _about(phrase, texts, rng), rng)
 
 
 def some_contexts(texts: Texts, count: int, seed: int) -> list[str]:
@@ -160,6 +172,14 @@ def some_contexts(texts: Texts, count: int, seed: int) -> list[str]:
 
 def _whole(text: str) -> Sample:
     return Sample(text, CharSpan(0, len(text)))
+
+
+def _sentence_of(text: str, rng: random.Random) -> Sample:
+    """One of the sentences of a text."""
+    found = sentences(text)
+    number = rng.randrange(len(found))
+    begin = len(" ".join([*found[:number], ""]))
+    return Sample(text, CharSpan(begin, begin + len(found[number])))
 
 
 def _phrase(texts: Texts, rng: random.Random) -> str:
@@ -188,6 +208,11 @@ def _context(texts: Texts, rng: random.Random) -> str:
     kind = rng.choices(kinds, [len(texts.prose[name]) ** 0.5 for name in kinds])[0]
     found = sentences(rng.choice(texts.prose[kind]))
     return _some_of(found, rng.randrange(len(found)), rng)
+
+
+def _about(phrase: str, texts: Texts, rng: random.Random) -> str:
+    """A context that speaks of the same as a phrase, if such are known."""
+    return texts.near(phrase, rng) if texts.near else _context_for(phrase, texts, rng)
 
 
 def _context_for(phrase: str, texts: Texts, rng: random.Random) -> str:

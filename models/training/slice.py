@@ -25,7 +25,7 @@ from models.training.objectives import draw_losses, read_draw, triplet_losses
 from models.training.own import read_own_pairs, read_own_texts
 from models.training.projection import fit_projection
 from models.training.reading import alone
-from models.training.sources import PHRASES, PROSE, read_excluded, without
+from models.training.sources import PHRASES, PROSE, QUESTIONS, read_excluded, without
 from models.training.topics import Topics
 from models.training.triplets import TripletFile
 from models.types import JsonValue
@@ -74,7 +74,7 @@ def _read_texts(config: SliceConfig, excluded: Sequence[str]) -> Texts | None:
 
 def _with_topics(material: Material, teacher: Backbone, config: SliceConfig) -> Material:
     """The same, with a pool of contexts to be found by topic where some are asked for."""
-    if material.texts is None or not config.shape.near:
+    if material.texts is None or not (config.shape.near or config.shape.questions):
         return material
     topics = Topics(teacher, some_contexts(material.texts, _CONTEXTS, config.seed))
     return replace(material, texts=replace(material.texts, near=topics.near))
@@ -193,7 +193,8 @@ def step_losses(
 
 def _facts(config: SliceConfig, backbone: Backbone, step: int) -> dict[str, JsonValue]:
     """What a reader of the weights must know: on what they stand and how they were made."""
-    licences: dict[str, JsonValue] = {name: source.licence for name, source in (PROSE | PHRASES).items()}
+    sources = PROSE | PHRASES | (QUESTIONS if config.shape.questions else {})
+    licences: dict[str, JsonValue] = {name: source.licence for name, source in sources.items()}
     facts: dict[str, JsonValue] = {
         "recipe": "slice.v1",
         "backbone_sha256": backbone.weights_sha256,

@@ -126,6 +126,18 @@ def _orders(folder: Path) -> Iterator[str]:
             yield " ".join(turn["text"] for turn in dialogue["utterances"])
 
 
+def _trivia(folder: Path) -> Iterator[str]:
+    """Questions of the EfficientQA competition: not those of Natural Questions' dev split, which QED is made of."""
+    for name in ("efficientqa.dev.1.1.jsonl", "efficientqa.test.1.1.jsonl.gz"):
+        for line in lines(folder / "nq-open" / f"NQ-open.{name}"):
+            yield json.loads(line)["question"]
+
+
+def _meeting_questions(folder: Path) -> Iterator[str]:
+    for text in _members(folder / "qmsum/train.tar.gz", ".json"):
+        yield from (row["query"] for row in json.loads(text)["specific_query_list"])
+
+
 def _customers(folder: Path) -> Iterator[str]:
     for path in sorted((folder / "multidogo/splits_annotated_at_turn_level").glob("*/train.tsv.gz")):
         for row in csv.DictReader(lines(path), delimiter="\t", quoting=csv.QUOTE_NONE):
@@ -178,11 +190,16 @@ PHRASES = {
     "snli": Source("CC BY-SA 4.0", _captions),
     "wiki-split": Source("CC BY-SA 4.0", _short_sentences),
 }
+QUESTIONS = {
+    "nq-open": Source("CC BY-SA 3.0", _trivia),
+    "qmsum": Source("MIT", _meeting_questions),
+}
 
 
 def lines(path: Path) -> Iterator[str]:
-    """The lines of a file of a data folder, in gzip; an error that names the file where there is none."""
-    with gzip.open(need(path), "rt", encoding="utf-8", errors="replace") as file:
+    """The lines of a file of a data folder, in gzip or plain; an error that names the file where there is none."""
+    open_text = gzip.open if path.suffix == ".gz" else open
+    with open_text(need(path), "rt", encoding="utf-8", errors="replace") as file:
         yield from file
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from models import units
 from models.errors import InvalidInput
 from models.tokens import Tokens, join
 from models.training.data import Shape, Texts, draw, draw_spans, index_by_word, set_in_context
-from models.training.sources import GradedPair, read_excluded, read_graded_pairs
+from models.training.sources import GradedPair, read_excluded, read_graded_pairs, sentences
 from models.types import CharSpan, SpanBounds
 
 PROSE = {"novels": ["It was late, and nobody saw the cat. The door, which was green, stood open. Rain fell."]}
@@ -51,6 +52,23 @@ def test_short_texts_are_one_to_four_words_of_prose_without_its_punctuation() ->
     assert len(short) == 200
     assert {len(text.split()) for text in short} == {1, 2, 3, 4}
     assert all(text in prose and text == text.strip(".,;: ") for text in short)
+
+
+def test_questions_are_learnt_whole_and_a_sentence_of_the_prose_beside_each() -> None:
+    texts = replace(TEXTS, questions=["where was the cat", "who saw it"])
+    without = draw(texts, Shape(short=2), 13, 5)
+    drawn = draw(texts, Shape(short=2, questions=30), 13, 5)
+    assert set(drawn.short[2:]) == set(texts.questions)
+    assert (drawn.queries, drawn.contexts, drawn.short[:2]) == (without.queries, without.contexts, without.short)
+    assert drawn.others[: len(without.others)] == without.others
+    beside = drawn.others[len(without.others) :]
+    assert len(beside) == 30
+    assert len({sample.phrase.of(sample.text) for sample in beside}) > 1
+    assert all(sample.phrase.of(sample.text) in sentences(sample.text) for sample in beside)
+
+
+def test_where_no_questions_are_known_none_are_drawn() -> None:
+    assert draw(TEXTS, Shape(questions=5), 13, 5) == draw(TEXTS, Shape(), 13, 5)
 
 
 def test_contexts_of_the_same_topic_are_found_by_word() -> None:

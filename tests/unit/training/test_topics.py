@@ -43,6 +43,12 @@ def test_only_as_many_pairs_as_asked_for_are_set_into_near_contexts(found: Topic
     assert ["zzz" in sample.text for sample in drawn.contexts] == [False] * 4 + [True] * 2
 
 
+def test_questions_stand_beside_prose_that_speaks_of_the_same(found: Topics) -> None:
+    texts = replace(NO_TEXTS, prose={"far": ["zzz."]}, questions=["nobody saw it"], near=found.near)
+    drawn = draw(texts, Shape(set_in_context=0, plain=0, alone=0, questions=9), 13, 1)
+    assert {sample.text for sample in drawn.others} == set(CATS)
+
+
 def test_the_same_seed_gives_the_same_contexts() -> None:
     texts = replace(NO_TEXTS, prose={"a": [f"Word {number} stands here." for number in range(50)]})
     assert some_contexts(texts, 9, 1) == some_contexts(texts, 9, 1) != some_contexts(texts, 9, 2)
