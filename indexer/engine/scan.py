@@ -109,9 +109,12 @@ def scan(
     fine = code_queries(queries, _FINE)
     coarse = code_queries(queries, COARSE) if len(queries) >= together else fine
     scans = [read(view, allowed, coarse) for view, allowed in places]
-    floors, runs = _floors(scans, wanted, len(queries))
-    if scans and coarse is not fine:
-        floors = _sharpened(scans, queries, fine, floors, runs, wanted)
+    floors = np.full(len(queries), -np.inf)
+    if scans:
+        apart = _apart(scans, wanted)
+        floors, among = _floors(scans, apart, wanted)
+        if coarse is not fine:
+            floors = _sharpened(scans, queries, fine, floors, _showing(scans, apart, floors, among), wanted)
     floors = np.maximum(floors, -np.inf if wanted.floor is None else wanted.floor)
     found = [_exact(scanned, queries, fine, floors, _may_reach(scanned, floors)) for scanned in scans]
     return [choose([of_segment[number] for of_segment in found], wanted) for number in range(len(queries))]
@@ -135,30 +138,51 @@ def errors(
     return of_norms * (1 + slack) + slack
 
 
-def _floors(
-    scans: list[SegmentScan], wanted: Selection, queries: int
-) -> tuple[Float[np.ndarray, " queries"], list[Bool[np.ndarray, "queries _ runs"]]]:
-    """For every query a cosine that its last wanted span reaches for certain, and the runs that show it.
+def _apart(scans: list[SegmentScan], wanted: Selection) -> Bool[np.ndarray, "sets all_runs"]:
+    """Sets of runs; of the best spans of any two runs of a set, no span overlaps both.
 
-    It is -inf where there may be too few. Of spans, take every ``stride``-th run only: the best spans of any two of
-    these lie so far apart that no span overlaps both. So each is a survivor of the suppression, or has been displaced
-    by a survivor of its own that scores higher.
+    So each is a survivor of the suppression, or has been displaced by a survivor of its own that scores higher. Where
+    documents or parts are wanted, nothing is displaced, and one set holds all runs.
     """
-    if not scans:
-        return np.full(queries, -np.inf), []
-    lower = np.concatenate([scan.lower for scan in scans], axis=1)
+    runs = np.concatenate([scan.run_numbers for scan in scans])
+    if wanted.group_by != "span":
+        return np.ones((1, len(runs)), np.bool_)
+    stride = 1 + -(-(2 * scans[0].view.segment.recipe.bounds.longest - 2) // kernels.RUN)
+    turns = runs - runs // stride * stride  # numpy divides by a constant ten times faster than it takes remainders
+    return turns == np.arange(stride)[:, None]
+
+
+def _floors(
+    scans: list[SegmentScan], apart: Bool[np.ndarray, "sets all_runs"], wanted: Selection
+) -> tuple[Float[np.ndarray, " queries"], Int[np.ndarray, " queries"]]:
+    """For every query a cosine that its last wanted span reaches for certain, and the set of runs that shows it.
+
+    It is -inf where there may be too few.
+    """
+    lower = _lower(scans)
     if wanted.group_by == "span":
-        stride = 1 + -(-(2 * scans[0].view.segment.recipe.bounds.longest - 2) // kernels.RUN)
-        turn = np.concatenate([scan.run_numbers for scan in scans]) % stride
-        of_turns = np.stack([_kth_largest(lower[:, turn == offset], wanted.top_k) for offset in range(stride)])
-        floors, apart = of_turns.max(axis=0), turn == of_turns.argmax(axis=0)[:, None]
-    else:
-        groups = (_groups(scans, wanted, query) for query in range(queries))
-        floors = np.array([_kth_group(row, of_runs, wanted.top_k) for row, of_runs in zip(lower, groups, strict=True)])
-        apart = np.ones_like(lower, np.bool_)
+        of_sets = np.stack([_kth_largest(np.where(runs, lower, -np.inf), wanted.top_k) for runs in apart])
+        return of_sets.max(axis=0), of_sets.argmax(axis=0)
+    groups = (_groups(scans, wanted, query) for query in range(len(lower)))
+    floors = [_kth_group(row, of_runs, wanted.top_k) for row, of_runs in zip(lower, groups, strict=True)]
+    return np.array(floors), np.zeros(len(lower), np.int64)
+
+
+def _lower(scans: list[SegmentScan]) -> Float[np.ndarray, "queries all_runs"]:
+    return np.concatenate([scan.lower for scan in scans], axis=1)
+
+
+def _showing(
+    scans: list[SegmentScan],
+    apart: Bool[np.ndarray, "sets all_runs"],
+    floors: Float[np.ndarray, " queries"],
+    among: Int[np.ndarray, " queries"],
+) -> list[Bool[np.ndarray, "queries _ runs"]]:
+    """For every query the runs of its set that reach its floor for certain, segment by segment."""
+    lower = _lower(scans)
+    shown = (lower >= floors[:, None]) & (lower > -np.inf) & apart[among]
     ends = np.cumsum([len(scan.run_numbers) for scan in scans])[:-1]
-    shown = np.split((lower >= floors[:, None]) & (lower > -np.inf) & apart, ends, axis=1)
-    return floors, [runs.reshape(scan.best.shape) for runs, scan in zip(shown, scans, strict=True)]
+    return [runs.reshape(scan.best.shape) for runs, scan in zip(np.split(shown, ends, axis=1), scans, strict=True)]
 
 
 def _sharpened(

@@ -27,6 +27,7 @@ _FLIPS = -0x7F7F7F80
 _BYTE, _INT32, _INT64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _FLOAT, _FEW_FLOATS = ir.FloatType(), ir.VectorType(ir.FloatType(), ROWS)
 _INTS, _FLOATS = ir.VectorType(ir.IntType(32), LANES), ir.VectorType(ir.FloatType(), LANES)
+_BYTES = ir.VectorType(ir.IntType(8), LANES)
 
 
 @intrinsic
@@ -117,6 +118,47 @@ def grow_prefix_of_one(typing_context, vectors, scales, high, low, first, step, 
         return context.get_dummy_value()
 
     return types.void(vectors, scales, high, low, first, step, prefix), generate
+
+
+@intrinsic
+def score_run(typing_context, prefix, codes, affine, begin, shortest, top):  # type: ignore[no-untyped-def]
+    """For every start of a run, the best approximate cosine over all lengths, for one query: a lane is a start.
+
+    ``prefix`` is float32 [bounds] of a block, ``codes`` uint8 [lengths, BLOCK], ``affine`` float32 [lengths, 2],
+    ``begin`` the run's first start in the block, ``top`` float32 [BLOCK], of which that of the run is written.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        sums, code, norms, _, _, out = _data(context, builder, signature, arguments)
+        lengths = _length(context, builder, signature, arguments, 1)
+        run, least = arguments[3], arguments[4]
+        groups = [builder.add(run, _whole(first)) for first in range(0, RUN, LANES)]
+        before = [_load(builder, sums, start, _FLOATS) for start in groups]
+
+        def of_length(length: Any, best: Sequence[Any]) -> list[Any]:
+            row = builder.mul(length, _whole(2))
+            offset, step = (
+                _splat(builder, _load(builder, norms, builder.add(row, _whole(place)), _FLOAT)) for place in (0, 1)
+            )
+            found = []
+            for start, sum_before, top in zip(groups, before, best, strict=True):
+                end = builder.add(builder.add(start, least), length)
+                place = builder.gep(code, [builder.add(builder.mul(length, _whole(BLOCK)), start)])
+                codes = builder.zext(builder.load(builder.bitcast(place, _BYTES.as_pointer()), align=1), _INTS)
+                scaled = builder.fmul(step, builder.sitofp(codes, _FLOATS), ("contract",))
+                norm = builder.fadd(offset, scaled, ("contract",))
+                score = builder.fmul(builder.fsub(_load(builder, sums, end, _FLOATS), sum_before), norm)
+                there = builder.icmp_unsigned("!=", codes, _constant(_INTS, 0))
+                better = builder.and_(there, builder.fcmp_ordered(">", score, top))
+                found.append(builder.select(better, score, top))
+            return found
+
+        nothing = [_constant(_FLOATS, float(NO_SPAN))] * len(groups)
+        for start, best in zip(groups, _loop(builder, lengths, nothing, of_length), strict=True):
+            _store(builder, best, out, start)
+        return context.get_dummy_value()
+
+    return types.void(prefix, codes, affine, types.intp, types.intp, top), generate
 
 
 @intrinsic

@@ -5,7 +5,15 @@ from jaxtyping import Bool, Float32, Int, Int8, Int16, Int32, UInt8
 from numba import njit, prange
 
 from indexer.engine.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
-from indexer.engine.kernels.intrinsics import FLIP, LINE, ROWS, grow_prefix_of_one, has_byte_products, prefetch
+from indexer.engine.kernels.intrinsics import (
+    FLIP,
+    LINE,
+    ROWS,
+    grow_prefix_of_one,
+    has_byte_products,
+    prefetch,
+    score_run,
+)
 from indexer.segments.layout import BLOCK
 
 _CACHE_LINE = 64
@@ -76,28 +84,19 @@ def block_scores(
     top: Float32[np.ndarray, " block"],
 ) -> None:
     """For every start in a block, the best approximate cosine over all lengths."""
-    top[:] = NO_SPAN
-    starts = prefix[:BLOCK]
-    for length in range(len(codes)):
-        offset, step = affine[length, 0], affine[length, 1]
-        ends = prefix[length + shortest : length + shortest + BLOCK]
-        code = codes[length]
-        for i in range(BLOCK):
-            score = (ends[i] - starts[i]) * (offset + step * np.float32(code[i]))
-            score = score if code[i] > 0 else NO_SPAN
-            top[i] = max(top[i], score)
+    for run in range(RUNS):
+        score_run(prefix, codes, affine, run * RUN, shortest, top)
 
 
 @njit(fastmath=FAST, cache=True)
-def _best_of(scores: Float32[np.ndarray, " run"]) -> tuple[np.float32, int]:
-    """The largest of some scores and where it stands: in two loops, the first of which vectorises."""
-    best = NO_SPAN
-    for i in range(len(scores)):
-        best = max(best, scores[i])
-    for i in range(len(scores)):
-        if scores[i] == best:
-            return best, i
-    return best, 0
+def _best_of(top: Float32[np.ndarray, " block"], begin: int) -> tuple[np.float32, int]:
+    """The largest score of a run, and where in its block: in loops without a way out, which vectorise."""
+    best, at = NO_SPAN, np.int32(BLOCK)
+    for i in range(begin, begin + RUN):
+        best = max(best, top[i])
+    for i in range(begin, begin + RUN):
+        at = min(at, np.int32(i) if top[i] == best else np.int32(BLOCK))
+    return best, at
 
 
 @njit(parallel=True, fastmath=FAST, cache=True)
@@ -117,8 +116,8 @@ def _scan(vectors, scales, codes, affine, shortest, query, step, blocks, masked,
                 if not mask[begin + i]:
                     top[i] = NO_SPAN
         for run in range(RUNS):
-            best[position, run], at = _best_of(top[run * RUN : (run + 1) * RUN])
-            peak[position, run] = min(begin + run * RUN + at, units - 1)
+            best[position, run], at = _best_of(top, run * RUN)
+            peak[position, run] = min(begin + at, units - 1)
 
 
 @one_at_a_time
