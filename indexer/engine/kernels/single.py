@@ -89,7 +89,7 @@ def block_scores(
 
 
 @njit(fastmath=FAST, cache=True)
-def _best_of(top: Float32[np.ndarray, " block"], begin: int) -> tuple[np.float32, int]:
+def _best_of(top: Float32[np.ndarray, " block"], begin: int) -> tuple[np.float32, np.int32]:
     """The largest score of a run, and where in its block: in loops without a way out, which vectorise."""
     best, at = NO_SPAN, np.int32(BLOCK)
     for i in range(begin, begin + RUN):
