@@ -15,16 +15,30 @@ def bert(**settings: object) -> BertModel:
     return BertModel(BertConfig(**SMALL, initializer_range=0.5, **settings), add_pooling_layer=False).eval()
 
 
-@pytest.mark.parametrize("with_onednn", [True, False])
+@pytest.mark.parametrize(
+    ("in_halves", "with_onednn"), [(True, True), (False, True), (False, False)], ids=["fbgemm", "onednn", "plain"]
+)
 @pytest.mark.parametrize("lengths", [[1], [9], [40], [7, 3, 1], [30, 2]])
-def test_hidden_states_are_the_same(lengths: list[int], with_onednn: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hidden_states_are_the_same(
+    lengths: list[int], in_halves: bool, with_onednn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: with_onednn)
-    model = bert()
+    model = bert().half().float() if in_halves else bert()
     mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
     ids = torch.randint(0, 40, mask.shape, generator=torch.Generator().manual_seed(1)) * mask
     with torch.inference_mode():
         wanted = model(input_ids=ids, attention_mask=mask).last_hidden_state
     torch.testing.assert_close(packed_bert(model, CPU)(ids, mask)[mask], wanted[mask], atol=1e-4, rtol=1e-4)
+
+
+def test_no_digit_of_a_weight_is_lost() -> None:
+    model = bert()
+    needs_all = model.encoder.layer[0].output.dense
+    with torch.no_grad():
+        needs_all.weight.fill_(1 + 2.0**-20)
+        needs_all.bias.zero_()
+        found = packed_bert(model, CPU)._layers[0].contract(torch.ones(1, 40))
+    torch.testing.assert_close(found, torch.full((1, 24), 40 * (1 + 2.0**-20)), rtol=4e-7, atol=0)
 
 
 def test_what_cannot_be_packed_is_left_as_it_is() -> None:
