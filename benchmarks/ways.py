@@ -83,7 +83,8 @@ class Indexed(Finder):
         learnt = [of_some for _, of_some in directions(segment.vectors, segment.scales, windows[sample])]
         self._index.train(np.concatenate(learnt))
         for starts, of_some in directions(segment.vectors, segment.scales, windows):
-            self._index.add_with_ids(of_some, starts)
+            if len(starts):  # RaBitQ's fast scan refuses to add nothing
+                self._index.add_with_ids(of_some, starts)
         self.nbytes = len(faiss.serialize_index(self._index))
 
     def blocks(self, query: Float32[np.ndarray, " dim"], setting: Setting) -> Int[np.ndarray, " blocks"]:
