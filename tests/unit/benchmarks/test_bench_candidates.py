@@ -86,7 +86,7 @@ def test_a_sketch_is_near_the_truth(segment, units) -> None:
     planes = [(sketch.codes >> shift & 3) - 1.5 for shift in (0, 2, 4, 6)]
     kept = np.concatenate(planes, axis=1) * sketch.scales[:, None] @ sketch.axes
     cosines = (normalize(kept) * normalize(units)).sum(axis=1)
-    assert cosines.min() > 0.9
+    assert cosines.min() > 0.85  # one bit would leave 0.8 on average
     np.testing.assert_allclose((kept * units).sum(axis=1), np.square(units).sum(axis=1), rtol=1e-3)
 
 
