@@ -97,7 +97,7 @@ def test_a_round_ends_when_searches_see_what_was_written(url) -> None:
 
 
 def test_documents_that_fail_are_told(url) -> None:
-    with pytest.raises(InvalidInput, match="1 documents were not indexed: .*'bad'"):
+    with pytest.raises(InvalidInput, match=r"1 documents were not indexed: .*'bad'"):
         upsert(url, [SHORT, replace(SHORT, id="bad")])
 
 
