@@ -39,12 +39,13 @@ class Elsewhere(Finder):
 
 @pytest.mark.parametrize("name", WAYS)
 def test_a_way_finds_where_a_phrase_stands_and_everywhere_finds_all(name, small, segment, units) -> None:
-    """The phrase is a window in the middle of the second block, so that its neighbours lie there as well."""
+    """The phrase has a vector of its own in the index: in the second block, it begins with a word that stands once."""
     finder = WAYS[name].build(segment)
-    middle = BLOCK + BLOCK // 2
-    part = int(np.searchsorted(segment.part_units, middle, side="right")) - 1
-    start = int(segment.part_units[part]) + 4
-    phrase = normalize(units[start : start + 3].sum(axis=0)).astype(np.float32)
+    once = [n for n, unit in enumerate(units) if (units == unit).all(axis=1).sum() == 1]
+    length = 1 if name.startswith("units") else 3
+    middle = segment.part_units[(segment.part_units > BLOCK) & (segment.part_units < 2 * BLOCK)][1:-1].tolist()
+    start = next(n for n in once if any(first + 4 <= n < first + 12 for first in middle[:-1]))
+    phrase = normalize(units[start : start + length].sum(axis=0)).astype(np.float32)
     assert finder.blocks(phrase, Setting(64, 1)).tolist() == [1]
     found = [finder.blocks(query, EVERYTHING) for query in small.queries.vectors]
     assert [blocks.tolist() for blocks in found] == [[0, 1, 2]] * len(found)
