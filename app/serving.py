@@ -34,16 +34,17 @@ class KeysRequired(SpanseekError):
     code = "keys_required"
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, encoders: Encoders | None = None) -> None:
     """Serve until SIGTERM or SIGINT, then finish what was begun and return.
 
+    ``encoders`` replace those that the settings name, for callers that have them already.
     Raises a ``SpanseekError`` that says what to do where the server could not answer, or should not.
     """
     _set_up_logging(settings.log_level)
     with closing(open_store(settings).catalog) as catalog:
         schema.check(catalog)
         refuse_open_doors(settings.host, catalog)
-    encoders = Encoders(settings.encoder_options)
+    encoders = encoders or Encoders(settings.encoder_options)
     encoders.load(settings.encoder)
     _check_threads()
     with listen(settings.host, settings.port) as listening:

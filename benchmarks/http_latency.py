@@ -44,16 +44,20 @@ _QUERIES = 500
 _ENCODINGS = 200
 _WORDS = 10
 _START_S = 180.0
-_SERVE = "from app.cli import main; main()"
+SERVE = ("-c", "from app.cli import main; main()", "serve")
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One request: what the client waited, what the server says it took, and whether it was answered with 200."""
+    """One request: what the client waited, what the server says it took, and whether it was answered with 200.
+
+    ``generation`` is the collection's that was searched.
+    """
 
     wall_ms: float
     took_ms: float
     ok: bool
+    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,8 @@ class Client:
             self._connection.close()
             return Answered((time.perf_counter() - started) * 1000, 0.0, ok=False)
         wall_ms = (time.perf_counter() - started) * 1000
-        return Answered(wall_ms, float(answer.get("took_ms", 0.0)), ok=response.status == 200)
+        took_ms, generation = float(answer.get("took_ms", 0.0)), int(answer.get("generation", 0))
+        return Answered(wall_ms, took_ms, response.status == 200, generation)
 
     def close(self) -> None:
         """Close the connection."""
@@ -142,13 +147,16 @@ def publish_documents(store: Store, split: Split, recipe: Recipe) -> int:
 
 
 @contextmanager
-def serving(data_dir: Path) -> Iterator[str]:
-    """The address of a server on a data folder; it is stopped at the end."""
-    variables = os.environ | {"SPANSEEK_DATA_DIR": str(data_dir), "SPANSEEK_DATABASE_URL": "", "SPANSEEK_PORT": "0"}
+def serving(data_dir: Path, program: Sequence[str] = SERVE, **settings: str) -> Iterator[str]:
+    """The address of a server on a data folder; it is stopped at the end.
+
+    ``program`` is what Python runs, and ``settings`` have names without their prefix.
+    """
+    wanted = settings | {"data_dir": str(data_dir), "database_url": "", "port": "0"}
+    variables = os.environ | {f"SPANSEEK_{name.upper()}": value for name, value in wanted.items()}
     log = data_dir / "serve.log"
     with log.open("wb") as said:
-        command = [sys.executable, "-c", _SERVE, "serve"]
-        process = subprocess.Popen(command, env=variables, stdout=said, stderr=said)
+        process = subprocess.Popen([sys.executable, *program], env=variables, stdout=said, stderr=said)
         try:
             yield _wait(process, log)
         finally:

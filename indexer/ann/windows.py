@@ -5,7 +5,7 @@ windows nearest to a query hold its best spans, nearly always. What is found the
 else. ADR 8 has what was tried instead, and the figures.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import faiss
@@ -57,13 +57,13 @@ def write_windows(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " pa
         spans = spans[:0]
     index = empty_index(recipe.dim - recipe.dim % DIM_A_CODE, lists_for(len(spans)), PROBES)
     sample = np.random.default_rng(SEED).permutation(len(spans))[: TRAINED_ON * index.nlist]
-    learnt = np.concatenate([directions for _, directions in _directions(vectors, scales, spans[sample])])
+    learnt = np.concatenate([of_some for _, of_some in directions(vectors, scales, spans[sample])])
     if len(learnt) < TRAINED_ON * FEWEST_LISTS:
         (folder / layout.WINDOWS).touch()
         return
     index.train(learnt)
-    for starts, directions in _directions(vectors, scales, spans):
-        index.add_with_ids(directions, starts)
+    for starts, of_some in directions(vectors, scales, spans):
+        index.add_with_ids(of_some, starts)
     (folder / layout.WINDOWS).write_bytes(faiss.serialize_index(index).data)
 
 
@@ -75,8 +75,19 @@ def window_spans(part_units: Int[np.ndarray, " parts_and_one"], bounds: SpanBoun
     >>> window_spans(np.array([0, 2, 9]), SpanBounds(1, 20)).tolist()
     [[0, 2], [2, 5], [2, 9], [3, 6], [4, 7], [5, 8], [6, 9]]
     """
+    return windows_of(part_units, {length: max(1, length // 3) for length in window_lengths(bounds)})
+
+
+def windows_of(
+    part_units: Int[np.ndarray, " parts_and_one"], strides: Mapping[int, int]
+) -> Int[np.ndarray, "windows 2"]:
+    """The windows of any lengths, each with its stride, in the same way.
+
+    >>> windows_of(np.array([0, 3, 4]), {1: 1, 2: 2}).tolist()
+    [[0, 1], [0, 2], [1, 2], [1, 3], [2, 3], [3, 4]]
+    """
     firsts, sizes = part_units[:-1], np.diff(part_units)
-    found = [_windows_of(firsts, sizes, length) for length in window_lengths(bounds)]
+    found = [_windows_of(firsts, sizes, length, stride) for length, stride in strides.items()]
     return np.unique(np.concatenate(found), axis=0)
 
 
@@ -91,9 +102,8 @@ def window_lengths(bounds: SpanBounds) -> list[int]:
 
 
 def _windows_of(
-    firsts: Int[np.ndarray, " parts"], sizes: Int[np.ndarray, " parts"], length: int
+    firsts: Int[np.ndarray, " parts"], sizes: Int[np.ndarray, " parts"], length: int, stride: int
 ) -> Int[np.ndarray, "windows 2"]:
-    stride = max(1, length // 3)
     counts = np.where(sizes > 0, 1 + np.maximum(-(-(sizes - length) // stride), 0), 0)
     owners = np.repeat(np.arange(len(sizes)), counts)
     numbers = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -101,7 +111,7 @@ def _windows_of(
     return np.stack([starts, np.minimum(starts + length, firsts[owners] + sizes[owners])], axis=1)
 
 
-def _directions(
+def directions(
     vectors: Int8[np.ndarray, "units dim"],
     scales: Float32[np.ndarray, " units"],
     spans: Int[np.ndarray, "windows 2"],
