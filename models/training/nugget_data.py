@@ -19,7 +19,7 @@ from models.training.sources import PROSE, lines, read_graded_pairs, sentences, 
 _WORDS = re.compile(r"[a-z]{3,}")
 _ALIKE = 0.8  # graded pairs from here on mean the same
 _LEAST_KNOWN = 20  # how often texts must use a word for it to stand for another
-_LONGEST = 60  # words of a sentence; a longer one is cut
+LONGEST = 60  # words of a sentence; a longer one is cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _neighbours(texts: NuggetTexts, words: int, many: int, rng: random.Random) -
     held = 0
     while many:
         for sentence in sentences(paragraphs[at % len(paragraphs)]):
-            found.append(" ".join(sentence.split()[:_LONGEST]))
+            found.append(" ".join(sentence.split()[:LONGEST]))
             held += len(sentence.split())
             if held >= words and many:
                 yield found

@@ -6,6 +6,7 @@ once more, to the nuggets that have been learnt.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -24,10 +25,26 @@ from models.ops.similarity import normalize
 RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25)
 _BATCH = 16
 _SCORER_STEPS, _SCORER_TOKENS, _SCORER_RATE = 200, 1_024, 2e-3
-# Directions in which meanings hardly extend hold little but noise; this share of the mean is added to all.
-_FLOOR = 0.1
 
 Window = Int32[np.ndarray, " _tokens"]
+
+
+@dataclass(frozen=True, slots=True)
+class Whitening:
+    """How the projection is fitted in the end.
+
+    With ``documents``, to the nuggets of so many varied documents, and to these alone: what the projection was before
+    does not count. Without, to what steps draw, and on top of what was learnt. Of an ``exponent`` of 1 vectors extend
+    as far in every direction, of 0 as they did. Directions in which they hardly extend hold little but noise: a share
+    ``floor`` of the mean variance is added to all.
+    """
+
+    documents: int = 0
+    exponent: float = 1.0
+    floor: float = 0.1
+
+
+BEGINNING = Whitening()
 
 
 def begin_well(network: NuggetNetwork, backbone: Backbone, layer: int, windows: Sequence[Window], seed: int) -> None:
@@ -51,9 +68,14 @@ def begin_well(network: NuggetNetwork, backbone: Backbone, layer: int, windows: 
 
 
 def end_well(
-    network: NuggetNetwork, backbone: Backbone, layer: int, selectors: Selectors, windows: Sequence[Window]
+    network: NuggetNetwork,
+    backbone: Backbone,
+    layer: int,
+    selectors: Selectors,
+    windows: Sequence[Window],
+    how: Whitening = BEGINNING,
 ) -> None:
-    """Spread the nuggets that have been learnt, at all ratios together, as evenly as segments were to begin with."""
+    """Spread the nuggets that have been learnt, at all ratios together, as evenly as is wanted."""
     found = [np.zeros((0, backbone.dim), np.float32)]
     for begin in range(0, len(windows), _BATCH):
         batch = windows[begin : begin + _BATCH]
@@ -63,7 +85,7 @@ def end_well(
             lengths = [len(window) for window in batch]
             selected = network(seen[0], backbone.begin, lengths, selectors.of(batch, ratio))
         found.append(selected.vectors[selected.real].float().cpu().numpy())
-    spread = torch.from_numpy(whitening(normalize(np.concatenate(found)).astype(np.float32)))
+    spread = torch.from_numpy(whitening(normalize(np.concatenate(found)).astype(np.float32), how))
     with torch.no_grad():
         network.value.weight.copy_(spread.to(network.value.weight.device) @ network.value.weight)
 
@@ -100,15 +122,18 @@ def fit_scorer(
             optimizer.step()
 
 
-def whitening(vectors: Float32[np.ndarray, "segments dim"]) -> Float32[np.ndarray, "dim dim"]:
+def whitening(
+    vectors: Float32[np.ndarray, "segments dim"], how: Whitening = BEGINNING
+) -> Float32[np.ndarray, "dim dim"]:
     """The symmetric matrix that lets vectors extend as far in every direction: what all have in common counts least.
 
-    >>> spread = whitening(np.array([[4, 1], [-4, 1], [4, -1], [-4, -1]], np.float32))
-    >>> bool(spread[0, 0] < spread[1, 1])
-    True
+    >>> vectors = np.array([[4, 1], [-4, 1], [4, -1], [-4, -1]], np.float32)
+    >>> whitening(vectors, Whitening(floor=0)).diagonal().round(3).tolist()
+    [0.729, 2.915]
+    >>> whitening(vectors, Whitening(exponent=0, floor=0)).diagonal().round(3).tolist()
+    [1.0, 1.0]
     """
     long = vectors.astype(np.float64)
     variances, directions = np.linalg.eigh(long.T @ long / len(long))
-    level = variances.mean()
-    scales = np.sqrt(level / (variances.clip(0) + _FLOOR * level))
+    scales = (variances.clip(0) / variances.mean() + how.floor) ** (-how.exponent / 2)
     return ((directions * scales) @ directions.T).astype(np.float32)
