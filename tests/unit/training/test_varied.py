@@ -3,7 +3,9 @@
 from models.training.nugget_data import NO_TEXTS, NuggetTexts
 from models.training.varied import draw_varied
 
-PROSE = {kind: [" ".join(f"{kind}{n} goes on." for n in range(9))] * many for kind, many in (("novel", 40), ("law", 2))}
+PROSE = {
+    kind: [" ".join(f"The {kind} goes on {n}." for n in range(9))] * many for kind, many in (("novel", 40), ("law", 2))
+}
 TEXTS = NuggetTexts(PROSE, [("pair sits.", "pair is seated.")], {})
 KINDS = ("novel", "law", "pair")
 
