@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float32, Int32
+from jaxtyping import Bool, Float, Float32, Float64, Int32
 from torch import Tensor
 from torch.nn import functional
 
@@ -62,7 +62,7 @@ def begin_well(network: NuggetNetwork, backbone: Backbone, layer: int, windows: 
             labels.append(torch.from_numpy(found))
             means.append(of_segments)
     fit_scorer(network, torch.cat(states), torch.cat(labels), seed)
-    spread = whitening(np.concatenate(means))
+    spread = whitening(second_moment(np.concatenate(means)))
     with torch.no_grad():
         network.value.weight.copy_(torch.from_numpy(spread))
 
@@ -75,8 +75,8 @@ def end_well(
     windows: Sequence[Window],
     how: Whitening = BEGINNING,
 ) -> None:
-    """Spread the nuggets that have been learnt, at all ratios together, as evenly as is wanted."""
-    found = [np.zeros((0, backbone.dim), np.float32)]
+    """Spread the nuggets that have been learnt as evenly as is wanted; every ratio counts alike."""
+    found: dict[float, list[Float32[np.ndarray, "_nuggets dim"]]] = {}
     for begin in range(0, len(windows), _BATCH):
         batch = windows[begin : begin + _BATCH]
         ratio = RATIOS[begin // _BATCH % len(RATIOS)]
@@ -84,8 +84,9 @@ def end_well(
             backbone.hidden(*backbone.pad(batch))
             lengths = [len(window) for window in batch]
             selected = network(seen[0], backbone.begin, lengths, selectors.of(batch, ratio))
-        found.append(selected.vectors[selected.real].float().cpu().numpy())
-    spread = torch.from_numpy(whitening(normalize(np.concatenate(found)).astype(np.float32), how))
+        found.setdefault(ratio, []).append(selected.vectors[selected.real].float().cpu().numpy())
+    moments = [second_moment(normalize(np.concatenate(nuggets))) for nuggets in found.values()]
+    spread = torch.from_numpy(whitening(np.mean(moments, axis=0), how))
     with torch.no_grad():
         network.value.weight.copy_(spread.to(network.value.weight.device) @ network.value.weight)
 
@@ -122,18 +123,24 @@ def fit_scorer(
             optimizer.step()
 
 
-def whitening(
-    vectors: Float32[np.ndarray, "segments dim"], how: Whitening = BEGINNING
-) -> Float32[np.ndarray, "dim dim"]:
-    """The symmetric matrix that lets vectors extend as far in every direction: what all have in common counts least.
+def second_moment(vectors: Float[np.ndarray, "rows dim"]) -> Float64[np.ndarray, "dim dim"]:
+    """How far vectors extend in all directions, about the origin.
 
-    >>> vectors = np.array([[4, 1], [-4, 1], [4, -1], [-4, -1]], np.float32)
-    >>> [round(float(scale), 3) for scale in whitening(vectors, Whitening(floor=0)).diagonal()]
-    [0.729, 2.915]
-    >>> [round(float(scale), 3) for scale in whitening(vectors, Whitening(exponent=0, floor=0)).diagonal()]
-    [1.0, 1.0]
+    >>> second_moment(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()
+    [[2.0, 0.0], [0.0, 8.0]]
     """
     long = vectors.astype(np.float64)
-    variances, directions = np.linalg.eigh(long.T @ long / len(long))
+    return long.T @ long / len(long)
+
+
+def whitening(moment: Float64[np.ndarray, "dim dim"], how: Whitening = BEGINNING) -> Float32[np.ndarray, "dim dim"]:
+    """The symmetric matrix that lets vectors extend as far in every direction: what all have in common counts least.
+
+    >>> [round(float(scale), 3) for scale in whitening(np.diag([16.0, 1.0]), Whitening(floor=0)).diagonal()]
+    [0.729, 2.915]
+    >>> whitening(np.diag([16.0, 1.0]), Whitening(exponent=0, floor=0)).diagonal().tolist()
+    [1.0, 1.0]
+    """
+    variances, directions = np.linalg.eigh(moment)
     scales = (variances.clip(0) / variances.mean() + how.floor) ** (-how.exponent / 2)
     return ((directions * scales) @ directions.T).astype(np.float32)
