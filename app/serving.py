@@ -2,6 +2,7 @@
 
 import logging
 import math
+import os
 import socket
 from contextlib import closing
 from ipaddress import ip_address
@@ -40,6 +41,7 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
     ``encoders`` replace those that the settings name, for callers that have them already.
     Raises a ``SpanseekError`` that says what to do where the server could not answer, or should not.
     """
+    let_threads_sleep()
     _set_up_logging(settings.log_level)
     with closing(open_store(settings).catalog) as catalog:
         schema.check(catalog)
@@ -50,6 +52,14 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
     with listen(settings.host, settings.port) as listening:
         _log.info("Spanseek serves on %s", _url(listening))
         _server(settings, encoders).run(sockets=[listening])
+
+
+def let_threads_sleep() -> None:
+    """Say, before they are loaded, that threads of OpenMP shall not spin while they wait, unless the operator says other.
+
+    The encoder's and the scan's take turns: either would keep the cores from the other for milliseconds after its work.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def refuse_open_doors(host: str, catalog: Catalog) -> None:

@@ -1,11 +1,12 @@
 """What the server process refuses before it serves."""
 
+import os
 import socket
 from contextlib import closing
 
 import pytest
 
-from app.serving import AddressUnavailable, KeysRequired, listen, refuse_open_doors, serve
+from app.serving import AddressUnavailable, KeysRequired, let_threads_sleep, listen, refuse_open_doors, serve
 from indexer.catalog.repository import Catalog
 from indexer.errors import CatalogNotInitialised, CatalogUnavailable
 from models.errors import BackboneMissing, InvalidInput
@@ -42,6 +43,15 @@ def test_a_database_that_cannot_be_reached(empty_settings) -> None:
 def test_a_model_that_is_missing(settings) -> None:
     with pytest.raises(BackboneMissing, match="/no/such/folder"):
         serve(settings.model_copy(update={"encoder": "untrained", "backbone": "/no/such/folder"}))
+
+
+@pytest.mark.parametrize(("given", "wanted"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_threads_sleep_unless_the_operator_says_other(monkeypatch, given, wanted) -> None:
+    monkeypatch.setenv("OMP_WAIT_POLICY", given or "")
+    if given is None:
+        monkeypatch.delenv("OMP_WAIT_POLICY")
+    let_threads_sleep()
+    assert os.environ["OMP_WAIT_POLICY"] == wanted
 
 
 def test_a_log_level_that_is_none(settings) -> None:
