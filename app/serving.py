@@ -55,7 +55,7 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
 
 
 def let_threads_sleep() -> None:
-    """Say, before they are loaded, that threads of OpenMP shall not spin while they wait, unless the operator says other.
+    """Say, before it is loaded, that OpenMP's threads shall not spin while they wait, unless the operator says other.
 
     The encoder's and the scan's take turns: either would keep the cores from the other for milliseconds after its work.
     """
