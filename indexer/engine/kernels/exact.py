@@ -8,20 +8,23 @@ from indexer.engine.kernels.common import FAST, one_at_a_time
 
 
 @njit(parallel=True, fastmath=FAST, cache=True)
-def _rescore(vectors, scales, starts, ends, queries, owners, cosines):  # type: ignore[no-untyped-def]
+def _rescore(vectors, scales, firsts, starts, ends, queries, owners, cosines):  # type: ignore[no-untyped-def]
     dim = vectors.shape[1]
-    for span in prange(len(starts)):
-        query = queries[owners[span]]
+    for group in prange(len(firsts) - 1):
+        query = queries[owners[firsts[group]]]
         total = np.zeros(dim, np.float64)
-        for unit in range(starts[span], ends[span]):
-            scale = np.float64(scales[unit])
+        unit = starts[firsts[group]]
+        for span in range(firsts[group], firsts[group + 1]):
+            while unit < ends[span]:
+                scale = np.float64(scales[unit])
+                for k in range(dim):
+                    total[k] += np.float64(vectors[unit, k]) * scale
+                unit += 1
+            dot = squares = 0.0
             for k in range(dim):
-                total[k] += np.float64(vectors[unit, k]) * scale
-        dot = squares = 0.0
-        for k in range(dim):
-            dot += total[k] * np.float64(query[k])
-            squares += total[k] * total[k]
-        cosines[span] = dot / np.sqrt(squares) if squares > 0 else 0.0
+                dot += total[k] * np.float64(query[k])
+                squares += total[k] * total[k]
+            cosines[span] = dot / np.sqrt(squares) if squares > 0 else 0.0
 
 
 @one_at_a_time
@@ -38,5 +41,19 @@ def rescore(
     A span's figure depends on the span and the query alone, to the last bit: not on what else is scored.
     """
     cosines = np.empty(len(starts), np.float64)
-    _rescore(vectors, scales, starts, ends, queries, owners, cosines)
+    _rescore(vectors, scales, _growing(starts, ends, owners), starts, ends, queries, owners, cosines)
     return cosines
+
+
+def _growing(
+    starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"], owners: Int[np.ndarray, " spans"]
+) -> Int[np.ndarray, " groups_and_one"]:
+    """Where groups of spans begin of which each goes on from the one before it, for the same query; and their number.
+
+    The sum over a span's units, from the first on, is on its way to that of a longer span: it is the same to the bit.
+
+    >>> _growing(np.array([4, 4, 4, 9]), np.array([5, 7, 6, 11]), np.zeros(4, int)).tolist()
+    [0, 2, 3, 4]
+    """
+    goes_on = (starts[1:] == starts[:-1]) & (owners[1:] == owners[:-1]) & (ends[1:] >= ends[:-1])
+    return np.concatenate([np.zeros(min(1, len(starts)), np.int64), np.flatnonzero(~goes_on) + 1, [len(starts)]])
