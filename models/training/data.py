@@ -78,7 +78,7 @@ class Shape:
     questions: int = 0
 
 
-def read_texts(folder: Path, excluded: Sequence[str]) -> Texts:
+def read_texts(folder: Path, excluded: Sequence[str], *, questions: bool = False) -> Texts:
     """Everything training reads, from one data folder, but graded pairs that have an excluded sentence."""
     prose = {name: list(source.read(folder)) for name, source in PROSE.items()}
     phrases = {
@@ -87,8 +87,8 @@ def read_texts(folder: Path, excluded: Sequence[str]) -> Texts:
     }
     pairs = read_graded_pairs(folder, excluded)
     phrases["stsb"] = [text for pair in pairs for text in (pair.query, pair.paraphrase)]
-    questions = [text for source in QUESTIONS.values() for text in source.read(folder)]
-    return Texts(prose, phrases, pairs, index_by_word(prose), questions)
+    asked = [text for source in QUESTIONS.values() for text in source.read(folder)] if questions else []
+    return Texts(prose, phrases, pairs, index_by_word(prose), asked)
 
 
 def add_own(texts: Texts, own: Sequence[str], pairs: Sequence[GradedPair]) -> Texts:

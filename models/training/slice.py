@@ -66,7 +66,8 @@ def read_material(config: SliceConfig) -> Material:
 def _read_texts(config: SliceConfig, excluded: Sequence[str]) -> Texts | None:
     own = read_own_texts(config.texts, config.seed) if config.texts else []
     pairs = read_own_pairs(config.pairs) if config.pairs else []
-    texts = read_texts(config.data, excluded) if config.data else NO_TEXTS
+    asked = bool(config.shape.questions)
+    texts = read_texts(config.data, excluded, questions=asked) if config.data else NO_TEXTS
     if own or pairs:
         texts = add_own(texts, own, without(pairs, excluded))
     return texts if texts.prose else None
