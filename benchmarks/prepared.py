@@ -55,6 +55,7 @@ class PreparedEncoder(_Based):
     """Knows the vectors of some windows, by the bytes of their tokens, and makes none.
 
     >>> from models.encoders.hashing import HashingEncoder
+    >>> from models.types import Part
     >>> base = HashingEncoder(dim=8)
     >>> known = prepare(base, [Document("a", (Part("late fee"),))])
     >>> encoder, ids = PreparedEncoder(base, known), base.tokenize(["late fee"])[0].ids
