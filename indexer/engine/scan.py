@@ -111,10 +111,11 @@ def scan(
     scans = [read(view, allowed, coarse) for view, allowed in places]
     floors = np.full(len(queries), -np.inf)
     if scans:
-        apart = _apart(scans, wanted)
-        floors, among = _floors(scans, apart, wanted)
+        apart, lower = _apart(scans, wanted), np.concatenate([scan.lower for scan in scans], axis=1)
+        floors, among = _floors(scans, lower, apart, wanted)
         if coarse is not fine:
-            floors = _sharpened(scans, queries, fine, floors, _showing(scans, apart, floors, among), wanted)
+            shown = _showing(scans, lower, apart[among], floors)
+            floors = _sharpened(scans, queries, fine, floors, shown, wanted)
     floors = np.maximum(floors, -np.inf if wanted.floor is None else wanted.floor)
     found = [_exact(scanned, queries, fine, floors, _may_reach(scanned, floors)) for scanned in scans]
     return [choose([of_segment[number] for of_segment in found], wanted) for number in range(len(queries))]
@@ -153,13 +154,15 @@ def _apart(scans: list[SegmentScan], wanted: Selection) -> Bool[np.ndarray, "set
 
 
 def _floors(
-    scans: list[SegmentScan], apart: Bool[np.ndarray, "sets all_runs"], wanted: Selection
+    scans: list[SegmentScan],
+    lower: Float[np.ndarray, "queries all_runs"],
+    apart: Bool[np.ndarray, "sets all_runs"],
+    wanted: Selection,
 ) -> tuple[Float[np.ndarray, " queries"], Int[np.ndarray, " queries"]]:
     """For every query a cosine that its last wanted span reaches for certain, and the set of runs that shows it.
 
     It is -inf where there may be too few.
     """
-    lower = _lower(scans)
     if wanted.group_by == "span":
         of_sets = np.stack([_kth_largest(np.where(runs, lower, -np.inf), wanted.top_k) for runs in apart])
         return of_sets.max(axis=0), of_sets.argmax(axis=0)
@@ -168,19 +171,14 @@ def _floors(
     return np.array(floors), np.zeros(len(lower), np.int64)
 
 
-def _lower(scans: list[SegmentScan]) -> Float[np.ndarray, "queries all_runs"]:
-    return np.concatenate([scan.lower for scan in scans], axis=1)
-
-
 def _showing(
     scans: list[SegmentScan],
-    apart: Bool[np.ndarray, "sets all_runs"],
+    lower: Float[np.ndarray, "queries all_runs"],
+    among: Bool[np.ndarray, "queries all_runs"],
     floors: Float[np.ndarray, " queries"],
-    among: Int[np.ndarray, " queries"],
 ) -> list[Bool[np.ndarray, "queries _ runs"]]:
-    """For every query the runs of its set that reach its floor for certain, segment by segment."""
-    lower = _lower(scans)
-    shown = (lower >= floors[:, None]) & (lower > -np.inf) & apart[among]
+    """For every query the runs, of its set, that reach its floor for certain, segment by segment."""
+    shown = (lower >= floors[:, None]) & (lower > -np.inf) & among
     ends = np.cumsum([len(scan.run_numbers) for scan in scans])[:-1]
     return [runs.reshape(scan.best.shape) for runs, scan in zip(np.split(shown, ends, axis=1), scans, strict=True)]
 
