@@ -15,7 +15,7 @@ from jaxtyping import Float32, Int
 
 from benchmarks.sketch import make_sketch
 from indexer.ann.lists import SEED, TRAINED_ON, empty_index, lists_for
-from indexer.ann.windows import PROBES, directions, window_spans, windows_of
+from indexer.ann.windows import directions, window_spans, windows_of
 from indexer.engine.kernels.common import RUNS
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
@@ -114,7 +114,7 @@ def _engines_own(segment: Segment) -> Int[np.ndarray, "windows 2"]:
 
 def _products(dim: int, lists: int) -> faiss.Index:
     """The engine's own index."""
-    return empty_index(dim, lists, PROBES)
+    return empty_index(dim, lists)
 
 
 def _one_bit(suffix: str, dim: int, lists: int) -> faiss.Index:
@@ -141,7 +141,7 @@ _CODES: dict[str, tuple[Empty, str]] = {
     "rabitq": (partial(_one_bit, ""), "RaBitQ, 1 bit"),
     "rabitq_fs": (partial(_one_bit, "fs"), "RaBitQ, 1 bit, fast scan"),
 }
-_LISTS = (Setting(16, 500), Setting(32, 1_000), Setting(128, 4_000))
+_LISTS = tuple(Setting(16 * times, 500 * times) for times in (1, 2, 4, 8, 16))
 
 
 def _in_lists() -> list[Way]:

@@ -51,15 +51,6 @@ def train_nugget(
     seed: SeedOption = 13,
     weight: WeightOption = None,
     draw: DrawOption = None,
-    whiten_documents: Annotated[
-        int, typer.Option(min=0, help="Varied documents to which alone the projection is fitted in the end.")
-    ] = 0,
-    whiten_exponent: Annotated[
-        float, typer.Option(min=0, max=2, help="How evenly nuggets extend in all directions; 0: as they did.")
-    ] = 1.0,
-    whiten_floor: Annotated[
-        float, typer.Option(min=1e-6, help="Share of the mean variance that is added in every direction.")
-    ] = 0.1,
     save_every: SaveEveryOption = 50,
     backbone: BackboneOption = None,
     start: Annotated[Path | None, typer.Option(help="Nugget weights to begin with, else SLICE's layers.")] = None,
@@ -74,7 +65,6 @@ def train_nugget(
     from models.training import nugget as recipe
     from models.training.loop import Schedule
     from models.training.nugget_config import NuggetConfig
-    from models.training.nugget_start import Whitening
 
     for ratio in (ratio_from, ratio_to):
         check_ratio(ratio)
@@ -102,7 +92,6 @@ def train_nugget(
         schedule=Schedule(steps=steps, rate=rate),
         shape=_shape(draw or ()),
         weights=_weights(weight or ()),
-        whitening=Whitening(whiten_documents, whiten_exponent, whiten_floor),
     )
     texts = recipe.read_material(config)
     report = run_recipe(lambda hooks: recipe.train_nugget(config, texts, hooks), steps, save_every, config)

@@ -1,15 +1,16 @@
 """Search where it pays to look: near the windows that come nearest to the query, in segments that have windows."""
 
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Float32, Int
 
 from indexer.engine.base import ScoredSpan
 from indexer.engine.scan import ScanEngine, scan
-from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
+from indexer.engine.snapshot import Allowed, Snapshot
 from indexer.engine.wanted import Selection
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
@@ -18,8 +19,11 @@ from models.types import QueryVectors
 if TYPE_CHECKING:
     from indexer.ann.windows import WindowIndex
 
-# Windows looked up in every segment, at least, and for every span that is wanted.
-_WINDOWS, _WINDOWS_A_SPAN = 1_000, 100
+# Both grow with the fourth root of the number of windows, which is the square root of the number of lists in one index
+# (ADR 8): windows that are taken, and lists that are visited, as a share of all.
+_WINDOWS, _VISITED = 128, 4.0
+# Windows that are taken for every span that is wanted, at least.
+_WINDOWS_A_SPAN = 100
 # Where no more blocks than this may hold what is wanted, reading them all takes no longer than choosing among them.
 _FEW_BLOCKS = 1_000
 
@@ -41,33 +45,35 @@ class CandidateEngine:
 
     def search(self, snapshot: Snapshot, queries: QueryVectors, wanted: Selection) -> list[list[ScoredSpan]]:
         """For every unit-length query its wanted spans, best first."""
-        if not any(len(view.segment.windows) for view in snapshot.views):
+        near = self._near(snapshot, queries, wanted)
+        if near is None:
             return self._scan.search(snapshot, queries, wanted)
-        near = [self._near(view, queries, wanted) for view in snapshot.views]
         return [
-            scan(
-                [(view, places[number]) for view, places in zip(snapshot.views, near, strict=True)],
-                queries[number : number + 1],
-                wanted,
-            )[0]
-            for number in range(len(queries))
+            scan(list(zip(snapshot.views, places, strict=True)), queries[number : number + 1], wanted)[0]
+            for number, places in enumerate(near)
         ]
 
-    def _near(self, view: SegmentView, queries: QueryVectors, wanted: Selection) -> list[Allowed]:
-        """For every query, where in a segment to look for it."""
-        allowed = view.allowed(wanted.filter)
-        if not len(view.segment.windows) or len(allowed.blocks) <= self._few_blocks:
-            return [allowed] * len(queries)
-        index = self._open(view.segment)
-        count = self._count(view, allowed, wanted)
-        if count >= index.windows:
-            return [allowed] * len(queries)
-        return [_around(starts, allowed) for starts in index.nearest(queries, count)]
-
-    def _count(self, view: SegmentView, allowed: Allowed, wanted: Selection) -> int:
-        """How many windows to look up: the more, the more spans are wanted, and the fewer blocks may hold them."""
-        share = len(allowed.blocks) / len(view.segment.norm_codes)
-        return int(max(self._windows, _WINDOWS_A_SPAN * wanted.top_k) / share)
+    def _near(self, snapshot: Snapshot, queries: QueryVectors, wanted: Selection) -> list[list[Allowed]] | None:
+        """For every query, where in every segment to look for it; None where that is everywhere."""
+        allowed = [view.allowed(wanted.filter) for view in snapshot.views]
+        indexes = {
+            number: self._open(view.segment)
+            for number, (view, places) in enumerate(zip(snapshot.views, allowed, strict=True))
+            if len(view.segment.windows) and len(places.blocks) > self._few_blocks
+        }
+        windows = sum(index.windows for index in indexes.values())
+        chosen = sum(len(allowed[number].blocks) for number in indexes)
+        blocks = sum(len(snapshot.views[number].segment.norm_codes) for number in indexes)
+        root = windows**0.25
+        # The fewer blocks a filter leaves, the more windows lie where nothing is wanted.
+        count = int(max(self._windows * root, _WINDOWS_A_SPAN * wanted.top_k) * blocks / max(chosen, 1))
+        if count >= windows:
+            return None
+        found = {
+            number: index.nearest(queries, min(count, index.windows), min(1.0, _VISITED / root))
+            for number, index in indexes.items()
+        }
+        return [_places(allowed, found, query, count) for query in range(len(queries))]
 
     def _open(self, segment: Segment) -> "WindowIndex":
         # Imported here because scanning needs no FAISS.
@@ -79,7 +85,23 @@ class CandidateEngine:
             return self._opened[segment]
 
 
-def _around(starts: Int[np.ndarray, " windows"], allowed: Allowed) -> Allowed:
-    """The allowed blocks in which windows start."""
-    blocks = np.unique(starts[starts >= 0] // BLOCK)
+Starts = Int[np.ndarray, "queries count"]
+Cosines = Float32[np.ndarray, "queries count"]
+
+
+def _places(
+    allowed: Sequence[Allowed], found: Mapping[int, tuple[Starts, Cosines]], query: int, count: int
+) -> list[Allowed]:
+    """Where to look for a query: in the blocks of so many windows, the nearest of those found in all segments."""
+    cosines = np.concatenate([of[query] for _, of in found.values()])
+    floor = np.partition(cosines, len(cosines) - count)[len(cosines) - count] if len(cosines) > count else -np.inf
+    places = list(allowed)
+    for number, (starts, of) in found.items():
+        places[number] = _around(starts[query], of[query] >= floor, allowed[number])
+    return places
+
+
+def _around(starts: Int[np.ndarray, " count"], near: Bool[np.ndarray, " count"], allowed: Allowed) -> Allowed:
+    """The allowed blocks in which near windows start."""
+    blocks = np.unique(starts[near & (starts >= 0)] // BLOCK)
     return Allowed(np.intersect1d(blocks, allowed.blocks, assume_unique=True), allowed.mask)

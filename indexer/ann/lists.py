@@ -17,8 +17,8 @@ DIM_A_CODE = 4
 SEED = 13
 
 
-def empty_index(dim: int, lists: int, probes: int) -> faiss.IndexIVFPQFastScan:
-    """An index of directions to be trained; of its lists so many are visited, whole."""
+def empty_index(dim: int, lists: int, probes: int = 1) -> faiss.IndexIVFPQFastScan:
+    """An index of directions to be trained; of its lists so many are visited, whole, unless a search says another."""
     centres = faiss.IndexFlatIP(dim)
     index = faiss.IndexIVFPQFastScan(centres, dim, lists, dim // DIM_A_CODE, 4, faiss.METRIC_INNER_PRODUCT)
     index.cp.seed = index.pq.cp.seed = SEED

@@ -21,8 +21,6 @@ from models.ops.quantization import dequantize
 from models.ops.similarity import normalize
 from models.types import QueryVectors, SpanBounds
 
-# Lists are visited whole, and the nearest windows of them taken.
-PROBES = 32
 _WINDOWS_AT_ONCE = 65_536
 
 
@@ -37,9 +35,16 @@ class WindowIndex:
         """How many there are."""
         return int(self._index.ntotal)
 
-    def nearest(self, queries: QueryVectors, count: int) -> Int[np.ndarray, "queries count"]:
-        """The units at which the windows nearest to every query start; -1 where there are fewer."""
-        return self._index.search(np.ascontiguousarray(queries, np.float32), count)[1]
+    def nearest(
+        self, queries: QueryVectors, count: int, visited: float
+    ) -> tuple[Int[np.ndarray, "queries count"], Float32[np.ndarray, "queries count"]]:
+        """The units at which the windows nearest to every query start, -1 where there are fewer, and about how near.
+
+        They are looked for in a share ``visited`` of the lists, those with the nearest centres.
+        """
+        probes = faiss.SearchParametersIVF(nprobe=max(1, round(visited * self._index.nlist)))
+        cosines, starts = self._index.search(np.ascontiguousarray(queries, np.float32), count, params=probes)
+        return starts, cosines
 
 
 def open_windows(segment: Segment) -> WindowIndex:
@@ -55,7 +60,7 @@ def write_windows(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " pa
     spans = window_spans(part_units, recipe.bounds)
     if recipe.dim % DIM_A_CODE:
         spans = spans[:0]
-    index = empty_index(recipe.dim - recipe.dim % DIM_A_CODE, lists_for(len(spans)), PROBES)
+    index = empty_index(recipe.dim - recipe.dim % DIM_A_CODE, lists_for(len(spans)))
     sample = np.random.default_rng(SEED).permutation(len(spans))[: TRAINED_ON * index.nlist]
     learnt = np.concatenate([of_some for _, of_some in directions(vectors, scales, spans[sample])])
     if len(learnt) < TRAINED_ON * FEWEST_LISTS:

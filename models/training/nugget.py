@@ -18,7 +18,6 @@ from safetensors.torch import load_file, save_file
 from models.artifacts import SHIPPED, Artifact, load_artifact, save_artifact
 from models.backbones import Backbone, load_backbone
 from models.decoders.nugget import NuggetDecoder
-from models.encoders.nugget import even_windows
 from models.encoders.nugget_network import NuggetNetwork
 from models.encoders.selectors import Selectors
 from models.encoders.slice import SliceEncoder
@@ -31,7 +30,6 @@ from models.training.nugget_objectives import NuggetStep, Window, nugget_losses
 from models.training.nugget_reading import Reader
 from models.training.nugget_start import begin_well, end_well
 from models.training.sources import PHRASES, PROSE, read_excluded
-from models.training.varied import draw_varied
 from models.types import JsonValue
 
 DECODER = "decoder"  # the folder beside the weights that holds the decoder, which searching does not need
@@ -91,13 +89,9 @@ def _begin(network: NuggetNetwork, backbone: Backbone, texts: NuggetTexts, confi
 
 
 def _end(reader: Reader, texts: NuggetTexts, config: NuggetConfig) -> None:
-    """Fit the projection once more: on top of what was learnt, or anew, to varied documents."""
-    windows = varied_windows(reader.backbone, texts, config)
-    if windows:
-        torch.nn.init.eye_(reader.network.value.weight)
-    else:
-        windows = undrawn_windows(reader.backbone, texts, config, _LAST_DRAWS)
-    end_well(reader.network, reader.backbone, config.layer, reader.selectors, windows, config.whitening)
+    """Fit the projection once more, on top of what was learnt."""
+    windows = undrawn_windows(reader.backbone, texts, config, _LAST_DRAWS)
+    end_well(reader.network, reader.backbone, config.layer, reader.selectors, windows)
 
 
 def _begin_with_others(network: NuggetNetwork, backbone: Backbone, config: NuggetConfig) -> None:
@@ -177,12 +171,6 @@ def undrawn_windows(backbone: Backbone, texts: NuggetTexts, config: NuggetConfig
     return [tokens.ids[: backbone.window] for tokens in found if len(tokens.ids)]
 
 
-def varied_windows(backbone: Backbone, texts: NuggetTexts, config: NuggetConfig) -> list[Window]:
-    """All windows of the varied documents to which the projection is fitted; none where none are wanted."""
-    found = backbone.tokenize(draw_varied(texts, config.whitening.documents, config.seed))
-    return [window for tokens in found for window in even_windows(tokens.ids, backbone.window) if len(window)]
-
-
 def delete(window: Window, share: float, rng: np.random.Generator) -> Window:
     """A window less some of its tokens (section 3.4); one is always left."""
     kept = window[rng.random(len(window)) >= share]
@@ -209,7 +197,7 @@ def _facts(config: NuggetConfig, backbone: Backbone, step: int) -> dict[str, Jso
         facts[name] = getattr(config, name)
     for name in ("noise", "spacing", "delete", "decoded", "target_tokens", "decoder_layers"):
         facts[name] = getattr(config, name)
-    for name in ("shape", "schedule", "weights", "whitening"):
+    for name in ("shape", "schedule", "weights"):
         facts[name] = asdict(getattr(config, name))
     for name, folder in (("start", config.start), ("scorer", config.scorer)):
         facts |= {name: load_artifact(folder).sha256} if folder else {}

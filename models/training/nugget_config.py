@@ -8,7 +8,6 @@ from models.encoders.slice_nuggets import LAYER
 from models.packages import DEFAULT
 from models.training.loop import Schedule
 from models.training.nugget_data import NuggetShape
-from models.training.nugget_start import Whitening
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +61,3 @@ class NuggetConfig:
     shape: NuggetShape = field(default_factory=NuggetShape)
     schedule: Schedule = field(default_factory=Schedule)
     weights: NuggetWeights = field(default_factory=NuggetWeights)
-    whitening: Whitening = field(default_factory=Whitening)

@@ -6,11 +6,10 @@ once more, to the nuggets that have been learnt.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float32, Float64, Int32
+from jaxtyping import Bool, Float, Float32, Int32
 from torch import Tensor
 from torch.nn import functional
 
@@ -21,30 +20,14 @@ from models.layers import inputs_of, layers_of
 from models.ops.nuggets import count, segment_starts
 from models.ops.segmentation import best_segment_ends
 from models.ops.similarity import normalize
+from models.training.whitening import Whitening, second_moment, whitening
 
 RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25)
 _BATCH = 16
+_EVENLY = Whitening()
 _SCORER_STEPS, _SCORER_TOKENS, _SCORER_RATE = 200, 1_024, 2e-3
 
 Window = Int32[np.ndarray, " _tokens"]
-
-
-@dataclass(frozen=True, slots=True)
-class Whitening:
-    """How the projection is fitted in the end.
-
-    With ``documents``, to the nuggets of so many varied documents, and to these alone: what the projection was before
-    does not count. Without, to what steps draw, and on top of what was learnt. Of an ``exponent`` of 1 vectors extend
-    as far in every direction, of 0 as they did. Directions in which they hardly extend hold little but noise: a share
-    ``floor`` of the mean variance is added to all.
-    """
-
-    documents: int = 0
-    exponent: float = 1.0
-    floor: float = 0.1
-
-
-BEGINNING = Whitening()
 
 
 def begin_well(network: NuggetNetwork, backbone: Backbone, layer: int, windows: Sequence[Window], seed: int) -> None:
@@ -62,7 +45,7 @@ def begin_well(network: NuggetNetwork, backbone: Backbone, layer: int, windows: 
             labels.append(torch.from_numpy(found))
             means.append(of_segments)
     fit_scorer(network, torch.cat(states), torch.cat(labels), seed)
-    spread = whitening(second_moment(np.concatenate(means)))
+    spread = whitening(second_moment(np.concatenate(means)), _EVENLY)
     with torch.no_grad():
         network.value.weight.copy_(torch.from_numpy(spread))
 
@@ -73,9 +56,8 @@ def end_well(
     layer: int,
     selectors: Selectors,
     windows: Sequence[Window],
-    how: Whitening = BEGINNING,
 ) -> None:
-    """Spread the nuggets that have been learnt as evenly as is wanted; every ratio counts alike."""
+    """Spread the nuggets that have been learnt evenly; every ratio counts alike."""
     found: dict[float, list[Float32[np.ndarray, "_nuggets dim"]]] = {}
     for begin in range(0, len(windows), _BATCH):
         batch = windows[begin : begin + _BATCH]
@@ -86,7 +68,7 @@ def end_well(
             selected = network(seen[0], backbone.begin, lengths, selectors.of(batch, ratio))
         found.setdefault(ratio, []).append(selected.vectors[selected.real].float().cpu().numpy())
     moments = [second_moment(normalize(np.concatenate(nuggets))) for nuggets in found.values()]
-    spread = torch.from_numpy(whitening(np.mean(moments, axis=0), how))
+    spread = torch.from_numpy(whitening(np.mean(moments, axis=0), _EVENLY))
     with torch.no_grad():
         network.value.weight.copy_(spread.to(network.value.weight.device) @ network.value.weight)
 
@@ -121,26 +103,3 @@ def fit_scorer(
             optimizer.zero_grad()
             functional.binary_cross_entropy_with_logits(scores, labels[drawn].to(device)).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-
-
-def second_moment(vectors: Float[np.ndarray, "rows dim"]) -> Float64[np.ndarray, "dim dim"]:
-    """How far vectors extend in all directions, about the origin.
-
-    >>> second_moment(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()
-    [[2.0, 0.0], [0.0, 8.0]]
-    """
-    long = vectors.astype(np.float64)
-    return long.T @ long / len(long)
-
-
-def whitening(moment: Float64[np.ndarray, "dim dim"], how: Whitening = BEGINNING) -> Float32[np.ndarray, "dim dim"]:
-    """The symmetric matrix that lets vectors extend as far in every direction: what all have in common counts least.
-
-    >>> [round(float(scale), 3) for scale in whitening(np.diag([16.0, 1.0]), Whitening(floor=0)).diagonal()]
-    [0.729, 2.915]
-    >>> whitening(np.diag([16.0, 1.0]), Whitening(exponent=0, floor=0)).diagonal().tolist()
-    [1.0, 1.0]
-    """
-    variances, directions = np.linalg.eigh(moment)
-    scales = (variances.clip(0) / variances.mean() + how.floor) ** (-how.exponent / 2)
-    return ((directions * scales) @ directions.T).astype(np.float32)

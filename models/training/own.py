@@ -24,13 +24,13 @@ PAIRS = Form(
 _ENDINGS = (".ndjson", ".jsonl", ".txt")
 
 
-def read_own_texts(path: Path, seed: int) -> list[str]:
-    """At most ``MOST`` paragraphs of a file, or of all files below a folder, each as likely as any other.
+def read_own_texts(path: Path, seed: int, most: int = MOST) -> list[str]:
+    """At most so many paragraphs of a file, or of all files below a folder, each as likely as any other.
 
     Memory is that of so many paragraphs of ``LONGEST`` characters, whatever the size of the files.
     """
     paragraphs = (text for file in _files(path) for text in _paragraphs_of(file) if WORD.search(text))
-    found = sample(paragraphs, MOST, random.Random(f"texts/{seed}"))  # noqa: S311  sampling, not secrets
+    found = sample(paragraphs, most, random.Random(f"texts/{seed}"))  # noqa: S311  sampling, not secrets
     if not found:
         raise TEXTS.refused(str(path), "there are no texts in it")
     return found

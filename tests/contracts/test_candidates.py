@@ -21,7 +21,7 @@ from tests.unit.indexer.test_windows import segment, vectors_of
 DIM = 16
 UNITS = 12_000
 # Few windows, and no segment so small that it is scanned: the approximate way, as far as it goes.
-FEW = CandidateEngine(windows=100, few_blocks=0)
+FEW = CandidateEngine(windows=9, few_blocks=0)
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +68,22 @@ def test_not_everything_is_read(snapshot: Snapshot) -> None:
     asked = queries(40)
     everything = Selection(top_k=UNITS)
     exact = ScanEngine().search(snapshot, asked[:1], everything)[0]
-    assert len(CandidateEngine(windows=100, few_blocks=0).search(snapshot, asked[:1], Selection(top_k=1))[0]) == 1
-    near = FEW._near(snapshot.views[0], asked, Selection(top_k=1))
-    assert all(0 < len(allowed.blocks) < UNITS // 256 for allowed in near)
+    near = FEW._near(snapshot, asked, Selection(top_k=1))
+    assert near
+    assert all(0 < len(large.blocks) < UNITS // 256 and len(small.blocks) == 1 for large, small in near)
     # More spans than there are windows: everything is read, and nothing is missed.
     assert FEW.search(snapshot, asked[:1], everything)[0] == exact
+
+
+def test_windows_of_several_segments_compete(tmp_path: Path) -> None:
+    """Texts of two segments have nothing in common: of the one that a query is not like, hardly a block is read."""
+    parts, halves = [30] * (UNITS // 30), np.arange(DIM) < DIM // 2
+    ours, theirs = (np.where(half, vectors_of(UNITS), 0).astype(np.float32) for half in (halves, ~halves))
+    segments = [segment(tmp_path / name, vectors, parts) for name, vectors in (("a", ours), ("b", theirs))]
+    both = Snapshot(1, Recipe("none", "none", DIM), list(map(view, segments)))
+    near = FEW._near(both, np.where(halves, queries(20), 0).astype(np.float32), Selection(top_k=1))
+    assert near
+    assert sum(len(far.blocks) for _, far in near) < 0.1 * sum(len(close.blocks) for close, _ in near)
 
 
 def test_small_segments_and_narrow_filters_are_scanned(snapshot: Snapshot) -> None:

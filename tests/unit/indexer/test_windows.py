@@ -66,8 +66,8 @@ def test_the_nearest_windows_are_found_and_named_by_their_starts(tmp_path: Path)
     found = 0
     for start in range(0, 690, 30):
         query = vectors[start : start + 7].sum(axis=0)
-        nearest = opened.nearest((query / np.linalg.norm(query))[None], 20)
-        assert nearest.shape == (1, 20)
+        nearest, cosines = opened.nearest((query / np.linalg.norm(query))[None], 20, 0.5)
+        assert nearest.shape == cosines.shape == (1, 20)
         found += bool((np.abs(nearest - start) < 7).any())
     assert found >= 22  # of 23
 

@@ -23,14 +23,13 @@ def test_texts_of_a_folder_are_read_whatever_their_form(tmp_path: Path) -> None:
     assert sorted(read_own_texts(tmp_path, seed=1)) == ["Five six.", "Four.", "One.", "Seven.", "Two, three."]
 
 
-def test_no_more_texts_are_kept_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own, "MOST", 5)
+def test_no_more_texts_are_kept_than_there_is_room_for(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_text("".join(json.dumps({"text": f"text {number}"}) + "\n" for number in range(200)))
-    found = read_own_texts(path, seed=1)
+    found = read_own_texts(path, seed=1, most=5)
     assert len(set(found)) == 5
-    assert found == read_own_texts(path, seed=1)
-    assert found != read_own_texts(path, seed=2)
+    assert found == read_own_texts(path, seed=1, most=5)
+    assert found != read_own_texts(path, seed=2, most=5)
 
 
 def test_a_sample_takes_every_item_about_as_often() -> None:

@@ -23,7 +23,6 @@ from models.training.nugget_config import NuggetConfig, NuggetWeights
 from models.training.nugget_data import NuggetShape, NuggetTexts
 from models.training.nugget_objectives import nugget_losses
 from models.training.nugget_reading import Reader
-from models.training.nugget_start import Whitening
 from tests.tiny_bert import PROSE, save_tiny_bart
 
 TEXTS = NuggetTexts({"novels": [PROSE] * 4}, [("the cat sat", "a cat was seen"), ("rain fell", "it was late")], {})
@@ -174,22 +173,6 @@ def test_a_run_begins_with_the_scorer_of_others_alone(nuggets: NuggetConfig, tmp
     layers = dict(start_network(frozen(nuggets), nuggets.layer).layers.named_parameters(prefix="layers"))
     for name, parameter in layers.items():
         torch.testing.assert_close(second.tensors[name].float(), parameter.detach(), atol=1e-3, rtol=1e-3)
-
-
-def test_a_projection_of_varied_documents_alone(nuggets: NuggetConfig, tmp_path: Path) -> None:
-    still = replace(nuggets, schedule=Schedule(steps=1, rate=0.0))
-    whitened = [
-        train_nugget(
-            replace(still, whitening=Whitening(8, exponent), out=tmp_path / name, checkpoints=tmp_path / f"{name}-run"),
-            TEXTS,
-        )
-        for name, exponent in (("whole", 1.0), ("half", 0.5), ("none", 0.0))
-    ]
-    whole, half, none = (artifact.tensors["value.weight"].float() for artifact in whitened)
-    # What was fitted in the beginning is gone, and half of the way taken twice is all of it.
-    torch.testing.assert_close(none, torch.eye(len(none)), atol=1e-3, rtol=1e-3)
-    torch.testing.assert_close(half @ half, whole, atol=0.02, rtol=0.02)
-    assert whitened[1].config["whitening"] == {"documents": 8, "exponent": 0.5, "floor": 0.1}
 
 
 def test_weights_on_other_layers_are_no_beginning(nuggets: NuggetConfig, tmp_path: Path) -> None:
