@@ -1,6 +1,6 @@
 """Search where it pays to look: near the windows that come nearest to the query, in segments that have windows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -19,9 +19,9 @@ from models.types import QueryVectors
 if TYPE_CHECKING:
     from indexer.ann.windows import WindowIndex
 
-# Both grow with the fourth root of the number of windows, which is the square root of the number of lists in one index
-# (ADR 8): windows that are taken, and lists that are visited, as a share of all.
-_WINDOWS, _VISITED = 128, 4.0
+# Windows that are taken are so many times the fourth root of their number; the share of the lists that is visited is so
+# much divided by it (ADR 8).
+_WINDOWS, _VISITED = 40, 8.0
 # Windows that are taken for every span that is wanted, at least.
 _WINDOWS_A_SPAN = 100
 # Where no more blocks than this may hold what is wanted, reading them all takes no longer than choosing among them.
@@ -62,18 +62,18 @@ class CandidateEngine:
             if len(view.segment.windows) and len(places.blocks) > self._few_blocks
         }
         windows = sum(index.windows for index in indexes.values())
-        chosen = sum(len(allowed[number].blocks) for number in indexes)
-        blocks = sum(len(snapshot.views[number].segment.norm_codes) for number in indexes)
-        root = windows**0.25
-        # The fewer blocks a filter leaves, the more windows lie where nothing is wanted.
-        count = int(max(self._windows * root, _WINDOWS_A_SPAN * wanted.top_k) * blocks / max(chosen, 1))
+        count = self._count(windows, _share(snapshot, allowed, indexes), wanted)
         if count >= windows:
             return None
+        visited = min(1.0, _VISITED / windows**0.25)
         found = {
-            number: index.nearest(queries, min(count, index.windows), min(1.0, _VISITED / root))
-            for number, index in indexes.items()
+            number: index.nearest(queries, min(count, index.windows), visited) for number, index in indexes.items()
         }
         return [_places(allowed, found, query, count) for query in range(len(queries))]
+
+    def _count(self, windows: int, share: float, wanted: Selection) -> int:
+        """How many windows to take: the more, the more spans are wanted, and the fewer blocks may hold them."""
+        return int(max(self._windows * windows**0.25, _WINDOWS_A_SPAN * wanted.top_k) / share)
 
     def _open(self, segment: Segment) -> "WindowIndex":
         # Imported here because scanning needs no FAISS.
@@ -87,6 +87,12 @@ class CandidateEngine:
 
 Starts = Int[np.ndarray, "queries count"]
 Cosines = Float32[np.ndarray, "queries count"]
+
+
+def _share(snapshot: Snapshot, allowed: Sequence[Allowed], of: Collection[int]) -> float:
+    """The share of the blocks of some segments in which spans may start; 1 where there are none."""
+    chosen = sum(len(allowed[number].blocks) for number in of)
+    return chosen / sum(len(snapshot.views[number].segment.norm_codes) for number in of) if chosen else 1.0
 
 
 def _places(

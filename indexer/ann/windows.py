@@ -7,6 +7,7 @@ else. ADR 8 has what was tried instead, and the figures.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
 import faiss
 import numpy as np
@@ -27,7 +28,7 @@ _WINDOWS_AT_ONCE = 65_536
 class WindowIndex:
     """The windows of one segment, by direction."""
 
-    def __init__(self, index: faiss.Index) -> None:
+    def __init__(self, index: faiss.IndexIVF) -> None:
         self._index = index
 
     @property
@@ -42,14 +43,15 @@ class WindowIndex:
 
         They are looked for in a share ``visited`` of the lists, those with the nearest centres.
         """
-        probes = faiss.SearchParametersIVF(nprobe=max(1, round(visited * self._index.nlist)))
+        probes = faiss.SearchParametersIVF()
+        probes.nprobe = max(1, round(visited * self._index.nlist))
         cosines, starts = self._index.search(np.ascontiguousarray(queries, np.float32), count, params=probes)
         return starts, cosines
 
 
 def open_windows(segment: Segment) -> WindowIndex:
     """Read a segment's windows; raises ``SegmentCorrupt`` where a bit is not what was published."""
-    return WindowIndex(open_index(segment, layout.WINDOWS, segment.windows))
+    return WindowIndex(cast(faiss.IndexIVF, open_index(segment, layout.WINDOWS, segment.windows)))
 
 
 def write_windows(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " parts_and_one"]) -> None:

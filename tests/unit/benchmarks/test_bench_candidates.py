@@ -110,10 +110,10 @@ def test_rows_of_a_way(small, capsys, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("sys.argv", line.split())
     candidates.main()
     rows = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert [(row["way"], row["queries"]) for row in rows] == [("sketch", 4)] * 3 + [("units_pq", 4)] * 3
+    assert [(row["way"], row["queries"]) for row in rows] == [("sketch", 4)] * 3 + [("units_pq", 4)] * 5
     assert all(row.keys() >= KEYS and 0 <= row["found"] <= 1 and row["p50_ms"] > 0 for row in rows)
     assert rows[2]["found"] == 1.0  # 800 runs are all
-    assert as_table(rows).row_count == 6
+    assert as_table(rows).row_count == 8
     assert "sketch" in plot.read_text("utf-8")
 
 
