@@ -51,7 +51,7 @@ class WindowIndex:
 
 def open_windows(segment: Segment) -> WindowIndex:
     """Read a segment's windows; raises ``SegmentCorrupt`` where a bit is not what was published."""
-    return WindowIndex(cast(faiss.IndexIVF, open_index(segment, layout.WINDOWS, segment.windows)))
+    return WindowIndex(cast("faiss.IndexIVF", open_index(segment, layout.WINDOWS, segment.windows)))
 
 
 def write_windows(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " parts_and_one"]) -> None:
