@@ -54,6 +54,7 @@ def train_nugget(
     save_every: SaveEveryOption = 50,
     backbone: BackboneOption = None,
     start: Annotated[Path | None, typer.Option(help="Nugget weights to begin with, else SLICE's layers.")] = None,
+    upper: Annotated[str, typer.Option(help="Whose upper layers to begin with: slice or backbone.")] = "slice",
     scorer: Annotated[Path | None, typer.Option(help="Nugget weights whose scorer to begin with.")] = None,
     device: DeviceOption = None,
     as_json: JsonOption = False,
@@ -64,7 +65,7 @@ def train_nugget(
     from models.encoders.nugget_network import gather_named
     from models.training import nugget as recipe
     from models.training.loop import Schedule
-    from models.training.nugget_config import NuggetConfig
+    from models.training.nugget_config import NuggetConfig, upper_named
 
     for ratio in (ratio_from, ratio_to):
         check_ratio(ratio)
@@ -78,6 +79,7 @@ def train_nugget(
         weights_of_slice=settings.weights,
         start=start,
         scorer=scorer,
+        upper=upper_named(upper),
         backbone=settings.backbone,
         device=settings.device,
         seed=seed,

@@ -23,6 +23,7 @@ from models.encoders.selectors import Selectors
 from models.encoders.slice import SliceEncoder
 from models.encoders.slice_nuggets import check_foundation, foundation, put_in_place, start_network
 from models.errors import InvalidInput
+from models.layers import layers_of
 from models.training.loop import Checkpoints, LoopHooks, Losses, fit
 from models.training.nugget_config import NuggetConfig
 from models.training.nugget_data import NO_TEXTS, NuggetTexts, draw_likenesses, read_nugget_texts
@@ -95,11 +96,15 @@ def _end(reader: Reader, texts: NuggetTexts, config: NuggetConfig) -> None:
 
 
 def _begin_with_others(network: NuggetNetwork, backbone: Backbone, config: NuggetConfig) -> None:
-    """Put in place what other weights have learnt: all of it (``start``), or the scorer alone (``scorer``)."""
+    """Put in place what others have learnt: all of it (``start``), the upper layers, or the scorer alone."""
     if config.start:
         start = load_artifact(config.start)
         check_foundation(start, foundation(backbone, config.layer))
         put_in_place(network, start)
+    if config.upper == "backbone":
+        untrained = load_backbone(config.backbone, device=config.device)
+        own_layers = torch.nn.ModuleList(layers_of(untrained.model)[config.layer :])
+        network.layers.load_state_dict(own_layers.state_dict())
     if config.scorer:
         other = load_artifact(config.scorer)
         check_foundation(other, foundation(backbone, config.layer))
@@ -193,7 +198,17 @@ def _facts(config: NuggetConfig, backbone: Backbone, step: int) -> dict[str, Jso
         "steps": step,
         "data": dict(known) if config.data else {},
     }
-    for name in ("seed", "layer", "selector", "feedback", "gather", "lowest_ratio", "highest_ratio", "temperature"):
+    for name in (
+        "seed",
+        "layer",
+        "upper",
+        "selector",
+        "feedback",
+        "gather",
+        "lowest_ratio",
+        "highest_ratio",
+        "temperature",
+    ):
         facts[name] = getattr(config, name)
     for name in ("noise", "spacing", "delete", "decoded", "target_tokens", "decoder_layers"):
         facts[name] = getattr(config, name)

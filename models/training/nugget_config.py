@@ -2,12 +2,18 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from models.encoders.nugget_network import Gather
 from models.encoders.slice_nuggets import LAYER
+from models.errors import InvalidInput
 from models.packages import DEFAULT
 from models.training.loop import Schedule
 from models.training.nugget_data import NuggetShape
+
+# Whose upper layers a run begins with.
+Upper: TypeAlias = Literal["slice", "backbone"]
+UPPERS: tuple[Upper, ...] = ("slice", "backbone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +31,12 @@ class NuggetWeights:
 class NuggetConfig:
     """A run: what it reads (a folder of known sets, or aligned texts, or both), where it writes, how it learns.
 
-    ``start`` is the folder of nugget weights to begin with, if not with the upper layers of SLICE; ``scorer`` that of
-    weights of which the scorer alone is taken. ``gather`` says what a nugget is made of: its own token, or its segment.
-    ``temperature`` is that of the contrast, ``delete`` the share of tokens left out before auto-encoding, ``decoded``
-    how many documents of a step are decoded, of at most ``target_tokens`` each. Nuggets lie at least ``spacing`` of
-    their mean distance apart; ``noise`` is how far scores are scattered before the choice, so that other choices are
-    tried as well.
+    ``start`` is the folder of nugget weights to begin with, if not with the upper layers of SLICE, or with those
+    that the backbone has untrained (``upper``); ``scorer`` that of weights of which the scorer alone is taken.
+    ``gather`` says what a nugget is made of: its own token, or its segment. ``temperature`` is that of the
+    contrast, ``delete`` the share of tokens left out before auto-encoding, ``decoded`` how many documents of a step
+    are decoded, of at most ``target_tokens`` each. Nuggets lie at least ``spacing`` of their mean distance apart;
+    ``noise`` is how far scores are scattered before the choice, so that other choices are tried as well.
     """
 
     out: Path
@@ -41,6 +47,7 @@ class NuggetConfig:
     weights_of_slice: Path | None = None
     start: Path | None = None
     scorer: Path | None = None
+    upper: Upper = "slice"
     backbone: str = DEFAULT
     device: str = "auto"
     seed: int = 13
@@ -61,3 +68,19 @@ class NuggetConfig:
     shape: NuggetShape = field(default_factory=NuggetShape)
     schedule: Schedule = field(default_factory=Schedule)
     weights: NuggetWeights = field(default_factory=NuggetWeights)
+
+
+def upper_named(name: str) -> Upper:
+    """Whose upper layers, by name. Raises ``InvalidInput`` for any other.
+
+    >>> upper_named("backbone")
+    'backbone'
+    """
+    for upper in UPPERS:
+        if upper == name:
+            return upper
+    raise InvalidInput(
+        f"There are no upper layers of {name!r} to begin with.",
+        hint=f"They are of: {', '.join(UPPERS)}.",
+        field="upper",
+    )

@@ -8,21 +8,23 @@ import numpy as np
 import pytest
 import torch
 
-from models.artifacts import load_artifact
+from models.artifacts import load_artifact, save_artifact
 from models.backbones import load_backbone
 from models.encoders.nugget_network import GATHERS, Gather
 from models.encoders.selectors import Selectors
 from models.encoders.slice import SliceEncoder
 from models.encoders.slice_nuggets import SliceNuggetEncoder, start_network
 from models.errors import BackboneMismatch, InvalidInput
+from models.layers import layers_of
 from models.training import nugget as recipe
 from models.training import nugget_start
 from models.training.loop import Checkpoints, LoopHooks, Schedule, StepReport, fit
 from models.training.nugget import draw_step, frozen, read_material, start_decoder, train_nugget
-from models.training.nugget_config import NuggetConfig, NuggetWeights
+from models.training.nugget_config import NuggetConfig, NuggetWeights, Upper
 from models.training.nugget_data import NuggetShape, NuggetTexts
 from models.training.nugget_objectives import nugget_losses
 from models.training.nugget_reading import Reader
+from models.types import JsonValue
 from tests.tiny_bert import PROSE, save_tiny_bart
 
 TEXTS = NuggetTexts({"novels": [PROSE] * 4}, [("the cat sat", "a cat was seen"), ("rain fell", "it was late")], {})
@@ -173,6 +175,27 @@ def test_a_run_begins_with_the_scorer_of_others_alone(nuggets: NuggetConfig, tmp
     layers = dict(start_network(frozen(nuggets), nuggets.layer).layers.named_parameters(prefix="layers"))
     for name, parameter in layers.items():
         torch.testing.assert_close(second.tensors[name].float(), parameter.detach(), atol=1e-3, rtol=1e-3)
+
+
+def test_upper_layers_of_the_untrained_backbone(nuggets: NuggetConfig, tmp_path: Path) -> None:
+    """SLICE weights in which every layer is another; a run that learns nothing has layers of either."""
+    plain = load_backbone(nuggets.backbone, device="cpu")
+    tensors = {name: parameter.detach() + 0.5 for name, parameter in plain.model.named_parameters() if "layer." in name}
+    facts: dict[str, JsonValue] = {"backbone_sha256": plain.weights_sha256}
+    save_artifact(tmp_path / "of slice", tensors, facts)
+    still = replace(nuggets, weights_of_slice=tmp_path / "of slice", schedule=Schedule(steps=1, rate=0.0))
+    uppers: tuple[Upper, ...] = ("slice", "backbone")
+    made = {
+        upper: train_nugget(
+            replace(still, upper=upper, out=tmp_path / upper, checkpoints=tmp_path / f"{upper}-run"), TEXTS
+        )
+        for upper in uppers
+    }
+    last = layers_of(plain.model)[-1].state_dict()
+    name, begun = next(iter(last.items()))
+    place = f"layers.{len(layers_of(plain.model)) - nuggets.layer - 1}.{name}"
+    torch.testing.assert_close(made["backbone"].tensors[place].float(), begun, atol=1e-3, rtol=1e-3)
+    torch.testing.assert_close(made["slice"].tensors[place].float(), begun + 0.5, atol=1e-3, rtol=1e-3)
 
 
 def test_weights_on_other_layers_are_no_beginning(nuggets: NuggetConfig, tmp_path: Path) -> None:
