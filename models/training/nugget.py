@@ -45,12 +45,15 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
     """Train, and save nuggets' own parameters (fp16) in ``config.out``; goes on from a checkpoint if there is one."""
     texts = texts or read_material(config)
     backbone = frozen(config)
+    untrained = load_backbone(config.backbone, device=config.device) if config.upper == "backbone" else None
     network = start_network(backbone, config.layer, feedback=config.feedback, gather=config.gather).to(backbone.device)
     decoder = start_decoder(config, backbone)
     _begin(network, backbone, texts, config)
     spread = network.value.weight.detach().clone()
-    _begin_with_others(network, backbone, config)
-    reader = Reader(backbone, network, Selectors.named(config.selector, backbone, config.spacing), config.layer)
+    _begin_with_others(network, backbone, untrained, config)
+    reader = Reader(
+        backbone, network, Selectors.named(config.selector, backbone, config.spacing), config.layer, untrained
+    )
     parameters = dict(network.named_parameters())
     if config.weights.auto_encoding or config.weights.translation:
         parameters |= {f"{DECODER}.{name}": parameter for name, parameter in decoder.named_parameters()}
@@ -95,14 +98,15 @@ def _end(reader: Reader, texts: NuggetTexts, config: NuggetConfig) -> None:
     end_well(reader.network, reader.backbone, config.layer, reader.selectors, windows)
 
 
-def _begin_with_others(network: NuggetNetwork, backbone: Backbone, config: NuggetConfig) -> None:
+def _begin_with_others(
+    network: NuggetNetwork, backbone: Backbone, untrained: Backbone | None, config: NuggetConfig
+) -> None:
     """Put in place what others have learnt: all of it (``start``), the upper layers, or the scorer alone."""
     if config.start:
         start = load_artifact(config.start)
         check_foundation(start, foundation(backbone, config.layer))
         put_in_place(network, start)
-    if config.upper == "backbone":
-        untrained = load_backbone(config.backbone, device=config.device)
+    if untrained:
         own_layers = torch.nn.ModuleList(layers_of(untrained.model)[config.layer :])
         network.layers.load_state_dict(own_layers.state_dict())
     if config.scorer:

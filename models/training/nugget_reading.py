@@ -22,7 +22,7 @@ BATCH_TOKENS = 2_048
 
 @dataclass(frozen=True, slots=True)
 class ReadNuggets:
-    """The nuggets of a step's windows, padded, and the means of the frozen encoder's vectors of their segments."""
+    """The nuggets of a step's windows, padded, and the means of the teacher's vectors of their segments."""
 
     vectors: Float[Tensor, "windows nuggets dim"]
     scores: Float[Tensor, "windows nuggets"]
@@ -40,12 +40,16 @@ class ReadNuggets:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """The frozen encoder, the network being trained on its layer, and who chooses."""
+    """The frozen encoder, the network being trained on its layer, who chooses, and who says what segments mean.
+
+    Without a ``teacher`` that is the frozen encoder too.
+    """
 
     backbone: Backbone
     network: NuggetNetwork
     selectors: Selectors
     layer: int
+    teacher: Backbone | None = None
 
     @property
     def _marks(self) -> Int32[np.ndarray, " found"]:
@@ -71,6 +75,7 @@ class Reader:
         ids, mask = self.backbone.pad(windows)
         with torch.no_grad(), inputs_of(layers_of(self.backbone.model)[self.layer]) as seen:
             states = self.backbone.hidden(ids, mask).float()
+            taught = self.teacher.hidden(ids, mask).float() if self.teacher else states
         choose = self.selectors.of(windows, ratio)
 
         def select(row: int, scores: Float32[np.ndarray, " tokens"]) -> Int[np.ndarray, " nuggets"]:
@@ -78,7 +83,7 @@ class Reader:
 
         with self.backbone.precision():
             found: Selected = self.network(seen[0], self.backbone.begin, [len(window) for window in windows], select)
-        means = segment_means(states, found.positions, found.real, self.backbone.begin)
+        means = segment_means(taught, found.positions, found.real, self.backbone.begin)
         loss = self._boundary_loss(found, states, windows, ratio)
         return ReadNuggets(found.vectors.float(), found.scores.float(), found.real, means, loss)
 
