@@ -134,7 +134,7 @@ def _cropped(sentence: str, rng: random.Random) -> str:
 
 def _turned_about(sentence: str) -> str:
     """The part before a comma behind the rest."""
-    body, stop = (sentence[:-1], sentence[-1]) if sentence[-1:] in ".?!" else (sentence, "")
+    body, stop = (sentence[:-1], sentence[-1]) if sentence.endswith((".", "?", "!")) else (sentence, "")
     before, comma, after = body.partition(", ")
     return f"{after}, {before}{stop}" if comma and after else sentence
 

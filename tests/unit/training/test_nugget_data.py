@@ -58,6 +58,11 @@ def test_nothing_is_rewritten_where_no_rule_applies() -> None:
     assert rewrite(SENTENCES[0], TEXTS.synonyms, random.Random(1), NOTHING) == SENTENCES[0]
 
 
+def test_an_empty_sentence_stays_empty() -> None:
+    all_of_it = RewriteShape(crop=1, turn_about=1, spelling=1, synonym=1, filler=0)
+    assert rewrite("", TEXTS.synonyms, random.Random(1), all_of_it) == ""
+
+
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
