@@ -18,7 +18,7 @@ SEED = 13
 
 
 def empty_index(dim: int, lists: int, probes: int = 1) -> faiss.IndexIVFPQFastScan:
-    """An index of directions to be trained; of its lists so many are visited, whole, unless a search asks for others."""
+    """An index of directions to be trained; of its lists so many are visited, unless a search asks for others."""
     centres = faiss.IndexFlatIP(dim)
     index = faiss.IndexIVFPQFastScan(centres, dim, lists, dim // DIM_A_CODE, 4, faiss.METRIC_INNER_PRODUCT)
     index.cp.seed = index.pq.cp.seed = SEED
