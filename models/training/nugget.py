@@ -101,14 +101,14 @@ def _end(reader: Reader, texts: NuggetTexts, config: NuggetConfig) -> None:
 def _begin_with_others(
     network: NuggetNetwork, backbone: Backbone, untrained: Backbone | None, config: NuggetConfig
 ) -> None:
-    """Put in place what others have learnt: all of it (``start``), the upper layers, or the scorer alone."""
+    """Put in place what others have learnt: the upper layers, or all of it (``start``), or the scorer alone."""
+    if untrained:
+        own_layers = torch.nn.ModuleList(layers_of(untrained.model)[config.layer :])
+        network.layers.load_state_dict(own_layers.state_dict())
     if config.start:
         start = load_artifact(config.start)
         check_foundation(start, foundation(backbone, config.layer))
         put_in_place(network, start)
-    if untrained:
-        own_layers = torch.nn.ModuleList(layers_of(untrained.model)[config.layer :])
-        network.layers.load_state_dict(own_layers.state_dict())
     if config.scorer:
         other = load_artifact(config.scorer)
         check_foundation(other, foundation(backbone, config.layer))
