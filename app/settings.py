@@ -68,4 +68,6 @@ class Settings(BaseSettings):
     @property
     def encoder_options(self) -> EncoderOptions:
         """What the operator decided about encoders."""
-        return EncoderOptions(self.backbone, self.weights, self.device, self.nugget_weights)
+        return EncoderOptions(
+            self.backbone, self.weights, self.device, self.nugget_weights, whitenings=self.data_dir / "whitenings"
+        )

@@ -11,7 +11,11 @@ from app.search.encoders import Encoders
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.evaluation.paraphrase_identification import Report
+    from app.evaluation.paraphrase_identification import Report, Tasks
+
+AsTrainedOption = Annotated[
+    bool, typer.Option("--as-trained", help="Do not whiten the nuggets by a sample of the texts, as indexing does.")
+]
 
 
 def eval_paraphrase_identification(
@@ -21,23 +25,32 @@ def eval_paraphrase_identification(
     split: Annotated[
         Literal["train", "dev", "test"], typer.Option(help="train, by which to choose; dev and test, to report only.")
     ] = "dev",
+    as_trained: AsTrainedOption = False,
     gains: Annotated[
         bool, typer.Option("--gains", help="Add what is gained over the baselines, with lower bounds.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """How well MaxSim of nuggets finds the document that says the same: table 2 of the Nugget paper."""
-    from app.evaluation.paraphrase_identification import evaluate_paraphrases, read_tasks
+    from app.evaluation.paraphrase_identification import read_tasks
     from models.encoders.nugget import check_ratio
-    from models.encoders.registry import load_nuggets
 
     check_ratio(ratio)
-    tasks = read_tasks(data, split)
+    report = evaluate_nuggets(read_tasks(data, split), ratio, encoder, as_trained=as_trained)
+    print_report(report, gains=gains, as_json=as_json)
+
+
+def evaluate_nuggets(tasks: "Tasks", ratio: float, encoder: str | None, *, as_trained: bool) -> "Report":
+    """The nuggets of an encoder beside the baselines, made as indexing makes those of a new collection."""
+    from app.evaluation.paraphrase_identification import evaluate_paraphrases
+    from models.encoders.whitened_nuggets import WhitenedNuggets, fit_whitening
+
     settings = Settings()
     encoders = Encoders(settings.encoder_options)
-    nuggets = load_nuggets(encoders.load(encoder or settings.encoder), settings.encoder_options)
-    report = evaluate_paraphrases(nuggets, encoders.load("untrained"), tasks, ratio)
-    print_report(report, gains=gains, as_json=as_json)
+    nuggets = encoders.load_nuggets(encoder or settings.encoder)
+    if not as_trained:
+        nuggets = WhitenedNuggets(nuggets, fit_whitening(nuggets, tasks.texts, ratio))
+    return evaluate_paraphrases(nuggets, encoders.load("untrained"), tasks, ratio)
 
 
 def print_report(report: "Report", *, gains: bool, as_json: bool) -> None:

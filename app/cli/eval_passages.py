@@ -7,9 +7,7 @@ from typing import Annotated
 import typer
 
 from app.cli.console import JsonOption, out, print_json
-from app.cli.eval_paraphrases import print_report
-from app.search.encoders import Encoders
-from app.settings import Settings
+from app.cli.eval_paraphrases import AsTrainedOption, evaluate_nuggets, print_report
 
 
 def eval_build_passages(
@@ -40,19 +38,16 @@ def eval_passage_reranking(
     ratio: Annotated[float, typer.Option(help="Nuggets a token, above 0 and at most 1.")] = 0.1,
     encoder: Annotated[str | None, typer.Option(help="Encoder whose nuggets are evaluated.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many tasks.")] = None,
+    as_trained: AsTrainedOption = False,
     gains: Annotated[
         bool, typer.Option("--gains", help="Add what is gained over the baselines, with lower bounds.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """How well MaxSim of nuggets finds the section of the same article: table 2 of the Nugget paper."""
-    from app.evaluation.paraphrase_identification import evaluate_paraphrases
     from app.evaluation.passage_set import read_passage_tasks
     from models.encoders.nugget import check_ratio
 
     check_ratio(ratio)
-    tasks = read_passage_tasks(data, limit)
-    encoders = Encoders(Settings().encoder_options)
-    nuggets = encoders.load_nuggets(encoder or Settings().encoder)
-    report = evaluate_paraphrases(nuggets, encoders.load("untrained"), tasks, ratio)
+    report = evaluate_nuggets(read_passage_tasks(data, limit), ratio, encoder, as_trained=as_trained)
     print_report(report, gains=gains, as_json=as_json)

@@ -9,6 +9,7 @@ import typer
 from app.cli.bounds import span_bounds
 from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json, settings_with
 from app.cli.interrupts import stop_on_interrupt
+from app.cli.nuggets import new_nuggets, nuggets_of
 from app.cli.progress import indexing_progress
 from app.search.encoders import Encoders
 from app.thresholds.start import starting_calibration
@@ -34,6 +35,9 @@ def index(
     nugget_ratio: Annotated[
         float | None, typer.Option(help="Keep nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25.")
     ] = None,
+    as_trained: Annotated[
+        bool, typer.Option("--as-trained", help="Do not whiten the nuggets of a new collection by its own texts.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Index documents into a collection, which is created if need be.
@@ -57,15 +61,18 @@ def index(
         encoders = Encoders(settings.encoder_options)
         loaded = encoders.load(name)
         recipe = Recipe(name, loaded.fingerprint, loaded.dim, bounds)
-        ratio = nugget_ratio if nugget_ratio is not None else _ratio_of(made)
-        nuggets = None if ratio is None else encoders.load_nuggets(name)
-        if nuggets is not None and ratio is not None:
-            recipe = recipe.with_nuggets(NuggetRecipe(nuggets.fingerprint, nuggets.dim, ratio))
+        if made:
+            nuggets = nuggets_of(encoders, made, nugget_ratio)
+        else:
+            nuggets = new_nuggets(encoders, name, nugget_ratio, None if as_trained else records)
+        if nuggets:
+            recipe = recipe.with_nuggets(NuggetRecipe(nuggets.encoder.fingerprint, nuggets.encoder.dim, nuggets.ratio))
         start = None if made else starting_calibration(encoders, recipe)
         target = store.catalog.create_collection(collection, recipe, start)
         with indexing_progress(records, err) as show, stop_on_interrupt(_STOPPING) as stop:
             hooks = JobHooks(progress=show, bad_record=_report_bad_record, stop=stop.is_set)
-            job = IndexJob(store, loaded, target, hooks, nuggets=nuggets, segment_units=settings.segment_units)
+            chosen = nuggets.encoder if nuggets else None
+            job = IndexJob(store, loaded, target, hooks, nuggets=chosen, segment_units=settings.segment_units)
             report = job.run(records)
     if as_json:
         print_json(asdict(report))
@@ -86,11 +93,6 @@ def _recipe_of(store: "Store", collection: str) -> Recipe | None:
         return store.catalog.collection(collection).recipe
     except CollectionNotFound:
         return None
-
-
-def _ratio_of(made: Recipe | None) -> float | None:
-    """The nugget ratio of a collection that is there already."""
-    return made.nuggets.ratio if made and made.nuggets else None
 
 
 def _report_bad_record(record: "BadRecord") -> None:

@@ -36,8 +36,8 @@ def train_whitening(
     from models.backbones import load_backbone
     from models.encoders.slice import SliceEncoder
     from models.encoders.slice_nuggets import SliceNuggetEncoder
+    from models.ops.whitening import Whitening
     from models.training.nugget_whitening import WhiteningTexts, whiten
-    from models.training.whitening import Whitening
 
     settings = settings_with(backbone=backbone, device=device)
     made = load_artifact(nuggets or settings.nugget_weights or SHIPPED / "nugget")

@@ -11,6 +11,7 @@ from threading import Lock
 
 from app.documents.concurrent import ConcurrentWriting
 from app.documents.service import DocumentService
+from app.http.doors import Doors
 from app.http.guard import internal_error
 from app.search.concurrent import ConcurrentSearch
 from app.search.service import SearchService
@@ -58,10 +59,11 @@ class _Opened:
 
 
 class Backend:
-    """One a server. All methods may block: call them in threads, not on the event loop."""
+    """One a server. All methods may block: call them in threads, not on the event loop. ``doors`` never do."""
 
     def __init__(self, makers: Makers, limits: Limits) -> None:
         self.limits = limits
+        self.doors = Doors()
         self._makers = makers
         self._opened: _Opened | None = None
         self._lock = Lock()

@@ -1,8 +1,6 @@
-"""What routes are given: the backend, and who is asking.
+"""What routes are given: the backend, and who is asking."""
 
-Synchronous functions, so that they run in threads: looking up a key asks the database.
-"""
-
+import asyncio
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -48,17 +46,24 @@ class Caller:
             )
 
 
-def backend(request: Request) -> Backend:
+async def backend(request: Request) -> Backend:
     """The server's backend."""
     found: Backend = request.app.state.backend
     return found
 
 
-def caller(
+async def caller(
     backend: Annotated[Backend, Depends(backend)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Caller:
     """Who is asking. Raises ``Unauthenticated`` for no key, or a wrong one, where keys are in use."""
+    if credentials is None and backend.doors.are_open():
+        return Caller(backend, None)
+    # In a thread: looking up a key asks the database.
+    return await asyncio.to_thread(_caller, backend, credentials)
+
+
+def _caller(backend: Backend, credentials: HTTPAuthorizationCredentials | None) -> Caller:
     catalog = backend.store.catalog
     key = authenticate(catalog, credentials.credentials) if credentials else None
     if key is None and any_keys(catalog):
@@ -66,6 +71,8 @@ def caller(
             "The API key is not valid." if credentials else "This server asks for an API key.",
             hint="Send the header `Authorization: Bearer <key>`; `spanseek keys create` makes one.",
         )
+    if key is None:
+        backend.doors.found_open()
     return Caller(backend, key)
 
 

@@ -1,6 +1,6 @@
 """The encoders that queries need, loaded once and checked against the collections they are used for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import Self
 
@@ -11,6 +11,7 @@ from models.encoders.base import Encoder
 from models.encoders.nugget import NuggetEncoder
 from models.encoders.nugget_pass import NuggetPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets, weights_folder
+from models.encoders.whitened_nuggets import WhitenedNuggets, fit_whitening, load_whitened
 
 
 class Encoders:
@@ -21,6 +22,7 @@ class Encoders:
         self._loaded: dict[str, Encoder] = {}
         self._defaults: dict[str, DefaultCalibration | None] = {}
         self._nuggets: dict[str, NuggetEncoder] = {}
+        self._whitened: dict[str, WhitenedNuggets] = {}
         self._lock = Lock()
 
     @classmethod
@@ -61,12 +63,19 @@ class Encoders:
         return encoder
 
     def load_nuggets(self, name: str) -> NuggetEncoder:
-        """The nuggets that go with the encoder of this name."""
+        """The nuggets that go with the encoder of this name, as they were trained."""
         base = self.load(name)
         with self._lock:
             if name not in self._nuggets:
                 self._nuggets[name] = load_nuggets(base, self._options)
             return self._nuggets[name]
+
+    def whiten_nuggets(self, name: str, texts: Iterable[str], ratio: float) -> NuggetEncoder:
+        """The nuggets of a new collection, whitened by a sample of its texts, and kept for those who read it later."""
+        trained = self.load_nuggets(name)
+        whitened = WhitenedNuggets(trained, fit_whitening(trained, texts, ratio))
+        whitened.save(self._options.whitenings)
+        return whitened
 
     def nuggets_of(self, recipe: Recipe) -> NuggetEncoder | None:
         """The encoder of a collection's nuggets, None where it keeps none.
@@ -80,11 +89,21 @@ class Encoders:
         made = recipe.nuggets
         if made is None:
             raise AssertionError("a collection without nuggets cannot be asked for them")
-        encoder = self.load_nuggets(recipe.encoder)
-        if encoder.fingerprint != made.fingerprint:
+        trained = self.load_nuggets(recipe.encoder)
+        encoder = trained if trained.fingerprint == made.fingerprint else self._load_whitened(trained, made.fingerprint)
+        if encoder is None:
             raise RecipeMismatch(
-                f"The collection's nuggets are of {made.fingerprint}; this server has {encoder.fingerprint}.",
+                f"The collection's nuggets are of {made.fingerprint}; this server has {trained.fingerprint}.",
                 hint="Serve with the nugget weights it was indexed with, or index its documents into a new collection.",
                 field="collection",
             )
         return NuggetPass(encoder, made.ratio)
+
+    def _load_whitened(self, trained: NuggetEncoder, fingerprint: str) -> NuggetEncoder | None:
+        with self._lock:
+            if fingerprint not in self._whitened:
+                found = load_whitened(trained, fingerprint, self._options.whitenings)
+                if found is None:
+                    return None
+                self._whitened[fingerprint] = found
+            return self._whitened[fingerprint]

@@ -10,8 +10,9 @@ from indexer.segments import layout
 from indexer.segments.mapping import mapped
 from indexer.types import Recipe
 
-# Blocks per pass of the norm kernel: bounds its memory, whatever the size of the segment.
-_BLOCKS_A_PASS = 512
+# Blocks per pass of the norm kernel: bounds its memory, whatever the size of the segment, and how long a search may
+# have to wait for its turn: milliseconds.
+_BLOCKS_A_PASS = 4
 
 
 def write_norms(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " parts_and_one"]) -> None:

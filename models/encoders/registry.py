@@ -25,6 +25,7 @@ class EncoderOptions:
     device: str = "auto"
     nugget_weights: Path | None = None
     nugget_selector: str | None = None  # another than the weights were trained with, to compare them
+    whitenings: Path = Path("data") / "whitenings"  # of the nuggets of collections
 
 
 def _hashing(options: EncoderOptions) -> Encoder:

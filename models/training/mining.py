@@ -15,7 +15,7 @@ from jaxtyping import Float32
 
 from models.backbones import Backbone, load_backbone
 from models.packages import DEFAULT
-from models.training.own import sample
+from models.sampling import sample
 from models.training.reading import alone
 from models.training.sources import (
     PHRASES,

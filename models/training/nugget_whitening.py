@@ -17,12 +17,12 @@ from models.artifacts import Artifact, save_artifact
 from models.encoders.nugget import even_windows
 from models.encoders.slice_nuggets import SliceNuggetEncoder
 from models.errors import InvalidInput
+from models.ops.whitening import Whitening, second_moment, whitening
 from models.training.nugget_data import read_nugget_texts
 from models.training.nugget_start import RATIOS
 from models.training.own import read_own_texts
 from models.training.sources import read_excluded
 from models.training.varied import draw_varied
-from models.training.whitening import Whitening, second_moment, whitening
 
 _BATCH = 16
 

@@ -2,15 +2,13 @@
 
 import io
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 from models.errors import InvalidInput
+from models.sampling import sample
 from models.training.ndjson import WORD, Form, open_text, read_lines
 from models.training.sources import GradedPair
-
-Item = TypeVar("Item")
 
 MOST = 100_000
 LONGEST = 2_000
@@ -39,21 +37,6 @@ def read_own_texts(path: Path, seed: int, most: int = MOST) -> list[str]:
 def read_own_pairs(path: Path) -> list[GradedPair]:
     """All graded pairs of an NDJSON file."""
     return [GradedPair(line["query"], line["paraphrase"], float(line["score"])) for line in read_lines(path, PAIRS)]
-
-
-def sample(items: Iterable[Item], most: int, rng: random.Random) -> list[Item]:
-    """At most so many items, each as likely as any other, in one pass (reservoir sampling, Vitter's algorithm R).
-
-    >>> len(sample(range(1000), 10, random.Random(1))), sample("ab", 10, random.Random(1))
-    (10, ['a', 'b'])
-    """
-    kept: list[Item] = []
-    for number, item in enumerate(items):
-        if number < most:
-            kept.append(item)
-        elif (place := rng.randrange(number + 1)) < most:
-            kept[place] = item
-    return kept
 
 
 def _files(path: Path) -> list[Path]:

@@ -14,6 +14,7 @@ from models.encoders.nugget import NuggetEncoder
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
 from models.encoders.slice import SliceEncoder
 from models.encoders.slice_nuggets import SliceNuggetEncoder, foundation
+from models.encoders.whitened_nuggets import WhitenedNuggets, fit_whitening
 from models.errors import BackboneMismatch, BackboneMissing, InvalidInput
 from models.ops.maxsim import maxsim
 from models.ops.nuggets import count
@@ -32,10 +33,13 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny_bert(tmp_path_factory.mktemp("bert"))
 
 
-@pytest.fixture(scope="module", params=["hashing", "bert", "bart"])
+@pytest.fixture(scope="module", params=["hashing", "whitened", "bert", "bart"])
 def encoder(request: pytest.FixtureRequest, bert: Path, tmp_path_factory: pytest.TempPathFactory) -> NuggetEncoder:
     if request.param == "hashing":
         return load_nuggets(HashingEncoder())
+    if request.param == "whitened":
+        trained = load_nuggets(HashingEncoder())
+        return WhitenedNuggets(trained, fit_whitening(trained, TEXTS, 0.25))
     return untrained(bert if request.param == "bert" else save_tiny_bart(tmp_path_factory.mktemp("bart")))
 
 

@@ -168,6 +168,25 @@ def test_documents_by_their_nuggets(data: Path, run: Run) -> None:
     assert run("verify", "--json").json["damages"] == []
 
 
+def test_nuggets_are_whitened_by_what_is_indexed(data: Path, run: Run) -> None:
+    index = ("index", "--source", "calls.ndjson", "--nugget-ratio", "0.5", "-c")
+    assert run(*index, "trained", "--as-trained").code == 0
+    assert not (data / "whitenings").exists()
+    assert "to whiten their nuggets" in run(*index, "calls").err
+    (kept,) = (data / "whitenings").iterdir()
+    search = ("search", "Where is my parcel?", "--mode", "maxsim", "--json", "-c")
+    first, trained = (run(*search, name).json["hits"][0] for name in ("calls", "trained"))
+    assert first["document_id"] == trained["document_id"] == "a"
+    assert first["raw"] != trained["raw"]
+    # Whoever indexes more must find the same whitening, and is told where it is gone.
+    assert run(*index, "calls", "--json").json["unchanged"] == 2
+    kept.rename(kept.with_suffix(".gone"))
+    for said in (run(*search, "calls"), run(*index, "calls")):
+        assert said.code == 1
+        assert "backup" in said.err
+    assert run("search", "parcel", "-c", "calls").code == 0
+
+
 @pytest.mark.parametrize("ratio", ["0", "1.01", "-1", "nan"])
 def test_a_nugget_ratio_that_cannot_be(data: Path, run: Run, ratio: str) -> None:
     said = run("index", "-c", "calls", "--source", "calls.ndjson", "--nugget-ratio", ratio)

@@ -51,7 +51,7 @@ def _leave_out(mask: Bool[np.ndarray, " starts"], inverse: Float32[np.ndarray, "
             inverse[:, i] = np.float32(np.nan)
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
 def _scan_many(  # type: ignore[no-untyped-def]
     pieces, vectors, scales, codes, affine, shortest, queries, first, steps, blocks, masked, mask, best, peak
 ):

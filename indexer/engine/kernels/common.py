@@ -26,7 +26,11 @@ _LOCK = threading.Lock()
 
 
 def one_at_a_time(kernel: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Let one thread at a time into parallel kernels: they use all cores, and numba's fallback layer dies of two."""
+    """Let one thread at a time into parallel kernels: they use all cores, and numba's fallback layer dies of two.
+
+    Kernels let go of Python (``nogil``), so that all but other kernels goes on meanwhile; those that only lanes of low
+    priority call are short, for searches wait for them.
+    """
 
     @functools.wraps(kernel)
     def locked(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
@@ -36,7 +40,7 @@ def one_at_a_time(kernel: Callable[Arguments, Result]) -> Callable[Arguments, Re
     return locked
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True, nogil=True, cache=True)
 def _parallel(numbers):  # type: ignore[no-untyped-def]
     for at in prange(len(numbers)):
         numbers[at] = at

@@ -7,7 +7,7 @@ from numba import njit, prange
 from indexer.engine.kernels.common import FAST, one_at_a_time
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
 def _rescore(vectors, scales, firsts, starts, ends, queries, owners, cosines):  # type: ignore[no-untyped-def]
     dim = vectors.shape[1]
     for group in prange(len(firsts) - 1):

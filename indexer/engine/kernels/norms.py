@@ -45,7 +45,7 @@ def _square_norms(vectors, scales, count, longest):  # type: ignore[no-untyped-d
     return squares, np.sqrt(cross[:, 0]).sum()
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True, nogil=True, cache=True)
 def _inverse_norms(vectors, scales, room, shortest, longest, codes, affine, errors):  # type: ignore[no-untyped-def]
     units = len(vectors)
     for block in prange(len(codes)):

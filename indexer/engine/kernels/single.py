@@ -99,7 +99,7 @@ def _best_of(top: Float32[np.ndarray, " block"], begin: int) -> tuple[np.float32
     return best, at
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
 def _scan(vectors, scales, codes, affine, shortest, query, step, blocks, masked, mask, best, peak):  # type: ignore[no-untyped-def]
     units = len(vectors)
     ahead = codes.shape[1] + shortest - 2

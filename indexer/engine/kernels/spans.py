@@ -41,7 +41,7 @@ def run_cosines(
     return scores
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
 def _spans_above(vectors, scales, codes, affine, shortest, queries, steps, owners, runs, floors, masked, mask, found):  # type: ignore[no-untyped-def]
     counts = np.zeros(len(runs), np.int64)
     for position in prange(len(runs)):

@@ -15,7 +15,7 @@ NOT_WANTED = float(np.finfo(np.float32).max)
 _RUNS_A_PASS = 512
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
 def _best_of_starts(vectors, scales, codes, affine, shortest, query, step, blocks, best):  # type: ignore[no-untyped-def]
     units = len(vectors)
     ahead = codes.shape[1] + shortest - 2
@@ -50,7 +50,7 @@ def best_of_starts(
     return best
 
 
-@njit(parallel=True, fastmath=FAST, cache=True)
+@njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
 def _spans_reaching(vectors, scales, codes, affine, shortest, query, step, runs, floors, found):  # type: ignore[no-untyped-def]
     counts = np.zeros(len(runs), np.int64)
     for position in prange(len(runs)):

@@ -12,9 +12,9 @@ from models.backbones import load_backbone
 from models.encoders.slice import SliceEncoder
 from models.encoders.slice_nuggets import SliceNuggetEncoder, foundation
 from models.errors import InvalidInput
+from models.ops.whitening import Whitening, second_moment
 from models.training.nugget_start import RATIOS
 from models.training.nugget_whitening import WhiteningTexts, whiten
-from models.training.whitening import Whitening, second_moment
 from tests.tiny_bert import PROSE
 
 EVENLY = Whitening(floor=1e-6)

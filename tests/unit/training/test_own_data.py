@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from models.errors import InvalidInput
+from models.sampling import sample
 from models.training import own
-from models.training.own import paragraphs, read_own_pairs, read_own_texts, sample
+from models.training.own import paragraphs, read_own_pairs, read_own_texts
 from models.training.sources import GradedPair
 
 

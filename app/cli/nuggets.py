@@ -1,0 +1,42 @@
+"""Which nuggets a collection keeps: those it was made with or, of a new one, whitened by what will be in it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from app.cli.console import err
+from app.search.encoders import Encoders
+from indexer.types import Recipe
+from models.encoders.nugget_pass import NuggetPass
+from models.types import Document
+
+if TYPE_CHECKING:
+    from indexer.sources import Record
+
+# Of how many documents, from the first one on, a sample is drawn that tells what a new collection is about.
+_SAMPLED = 20_000
+
+
+def nuggets_of(encoders: Encoders, made: Recipe, ratio: float | None) -> NuggetPass | None:
+    """The nuggets of a collection that is there already; of another ratio if it is named, which will be refused."""
+    if made.nuggets is None:
+        return None if ratio is None else NuggetPass(encoders.load_nuggets(made.encoder), ratio)
+    kept = encoders.nugget_pass(made)
+    return kept if ratio is None else replace(kept, ratio=ratio)
+
+
+def new_nuggets(
+    encoders: Encoders, name: str, ratio: float | None, records: "Iterable[Record] | None"
+) -> NuggetPass | None:
+    """The nuggets of a new collection, whitened by a sample of these records; without records, as trained."""
+    if ratio is None:
+        return None
+    if records is None:
+        return NuggetPass(encoders.load_nuggets(name), ratio)
+    err.print("Reading a sample of the documents, to whiten their nuggets.")
+    return NuggetPass(encoders.whiten_nuggets(name, _texts(islice(records, _SAMPLED)), ratio), ratio)
+
+
+def _texts(records: "Iterable[Record]") -> Iterator[str]:
+    return (record.text for record in records if isinstance(record, Document))

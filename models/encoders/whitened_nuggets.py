@@ -1,0 +1,117 @@
+"""Nuggets whitened by the collection they are of: what all its texts have in common counts least.
+
+Trained weights cannot know what a collection is about. Where every document is a contract, every nugget points a little
+towards contracts, and what is left to tell them apart is small. A matrix fitted to a sample of the collection takes
+that away. It needs no labels, and changes neither which tokens are chosen nor the token vectors.
+"""
+
+import hashlib
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float32, Int32
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from models.encoders.nugget import NuggetEncoder, ReadWindow, even_windows
+from models.errors import BackboneMissing
+from models.ops.similarity import normalize
+from models.ops.whitening import Whitening, second_moment, whitening
+from models.sampling import sample
+
+# How many windows a whitening is fitted to. The trained directions count as much as these many windows would.
+WINDOWS = 512
+_BATCH = 16
+_SEED = "whitening/1"
+_NAME = re.compile(r"(?P<trained>.+)-w(?P<name>[0-9a-f]{24})")
+
+
+class WhitenedNuggets:
+    """The nuggets of ``trained``, multiplied by a symmetric matrix and brought back to length 1.
+
+    >>> from models.encoders.hashing import HashingEncoder
+    >>> from models.encoders.hashing_nuggets import HashingNuggetEncoder
+    >>> trained = HashingNuggetEncoder(HashingEncoder(dim=4))
+    >>> whitened = WhitenedNuggets(trained, fit_whitening(trained, ["one two three", "one four"], ratio=0.5))
+    >>> (tokens,) = trained.base.tokenize(["one two"])
+    >>> (((_, nuggets),),) = whitened.forward([[tokens.ids]], 0.5)
+    >>> nuggets.vectors.shape
+    (1, 4)
+    """
+
+    def __init__(self, trained: NuggetEncoder, matrix: Float32[np.ndarray, "dim dim"]) -> None:
+        self._trained = trained
+        self._matrix = matrix
+        self.base, self.dim, self.layer = trained.base, trained.dim, trained.layer
+        self.fingerprint = f"{trained.fingerprint}-w{_name(matrix)}"
+
+    def forward(
+        self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]], ratio: float
+    ) -> Iterator[list[ReadWindow]]:
+        """Token vectors and choice of nuggets as ``trained`` gives them; the nuggets' vectors whitened."""
+        for read in self._trained.forward(batches, ratio):
+            yield [
+                (vectors, replace(nuggets, vectors=normalize(nuggets.vectors @ self._matrix).astype(np.float32)))
+                for vectors, nuggets in read
+            ]
+
+    def save(self, folder: Path) -> None:
+        """Keep the matrix where :func:`load_whitened` finds it. Done twice it is the same file."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = _path(folder, _name(self._matrix))
+        partial = path.with_suffix(".partial")
+        partial.write_bytes(save({"matrix": self._matrix}))
+        partial.replace(path)
+
+
+def load_whitened(trained: NuggetEncoder, fingerprint: str, folder: Path) -> WhitenedNuggets | None:
+    """The nuggets of this fingerprint, None where it is not one of ``trained`` whitened.
+
+    Raises ``BackboneMissing`` where the matrix is not in the folder, or is not what it was.
+    """
+    found = _NAME.fullmatch(fingerprint)
+    if found is None or found["trained"] != trained.fingerprint:
+        return None
+    path = _path(folder, found["name"])
+    try:
+        whitened = WhitenedNuggets(trained, load_file(path)["matrix"])
+    except (OSError, SafetensorError, KeyError) as error:
+        raise _missing(path) from error
+    if whitened.fingerprint != fingerprint:
+        raise _missing(path)
+    return whitened
+
+
+def fit_whitening(trained: NuggetEncoder, texts: Iterable[str], ratio: float) -> Float32[np.ndarray, "dim dim"]:
+    """The matrix that whitens the nuggets of a sample of texts; of few, it stays close to what leaves all as it is.
+
+    The sample is drawn in one pass, with a fixed seed.
+    """
+    rng = random.Random(_SEED)  # noqa: S311  sampling, not secrets
+    tokens = trained.base.tokenize(sample(texts, WINDOWS, rng))
+    windows = [window for each in tokens for window in even_windows(each.ids, trained.base.window) if len(window)]
+    drawn = sorted(sample(windows, WINDOWS, rng), key=len)
+    if not drawn:
+        return np.eye(trained.dim, dtype=np.float32)
+    batches = [drawn[begin : begin + _BATCH] for begin in range(0, len(drawn), _BATCH)]
+    vectors = np.concatenate([nuggets.vectors for read in trained.forward(batches, ratio) for _, nuggets in read])
+    return whitening(second_moment(vectors), Whitening(exponent=1, floor=WINDOWS / len(drawn)))
+
+
+def _name(matrix: Float32[np.ndarray, "dim dim"]) -> str:
+    return hashlib.sha256(np.ascontiguousarray(matrix).tobytes()).hexdigest()[:24]
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / f"{name}.safetensors"
+
+
+def _missing(path: Path) -> BackboneMissing:
+    return BackboneMissing(
+        f"{path} does not hold the whitening of this collection's nuggets.",
+        hint="Put back the folder from the backup of the data folder, or index the documents into a new collection.",
+    )
