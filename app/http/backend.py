@@ -21,6 +21,7 @@ from app.thresholds.service import ThresholdService
 from indexer.catalog import schema
 from indexer.errors import CatalogUnavailable
 from indexer.store import Store
+from models.encoders.base import Encoder, encode_queries
 from models.errors import InvalidInput, SpanseekError
 
 _log = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ _log = logging.getLogger(__name__)
 class Makers:
     """How the parts of a backend are made."""
 
-    load_encoder: Callable[[], object]
+    load_encoder: Callable[[], Encoder]
     open_store: Callable[[], Store]
     make_service: Callable[[Store], SearchService]
     make_documents: Callable[[Store], DocumentService]
@@ -102,9 +103,12 @@ class Backend:
 
     def warm_up(self) -> None:
         """Open and load everything now, so that no request waits for it. What fails is logged."""
-        for name, error in self.checks().items():
+        checks = self.checks()
+        for name, error in checks.items():
             if error is not None:
                 _log.error("not ready, %s: %s %s", name, error, error.hint)
+        if checks["encoder"] is None:
+            encode_queries(self._makers.load_encoder(), ["warm up"])  # the first pass takes many times as long
         try:
             self._makers.warm_up_engine()
         except OSError as error:  # nowhere to put a temporary file; searches need none

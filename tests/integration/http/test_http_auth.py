@@ -4,6 +4,7 @@ from contextlib import closing
 
 import pytest
 
+from app.http.doors import FRESH_S, Doors
 from indexer.catalog.keys import list_keys, revoke_key
 from indexer.catalog.repository import Catalog
 from indexer.types import Recipe
@@ -52,6 +53,20 @@ def test_a_wrong_key_learns_nothing_about_collections(ask, make_key, problem) ->
     ask(None)
     problem(ask.client.get("/collections/no-such"), 401, "unauthenticated")
     problem(ask.client.post("/search", {"collection": "no-such", "text": "a"}), 401, "unauthenticated")
+
+
+def test_doors_that_stood_open_close_soon_after_the_first_key(ask, make_key) -> None:
+    now = 0.0
+    ask.client.app.state.backend.doors = Doors(clock=lambda: now)
+    assert ask(None) == [200] * 4
+    token = make_key("search")
+    # Who shows a key is looked up at once; who shows none, after the moment for which that was remembered.
+    assert ask(token + "x") == [401] * 4
+    now = 0.9 * FRESH_S
+    assert ask(None) == ask(token) == [200] * 4
+    now = FRESH_S
+    assert ask(None) == [401] * 4
+    assert ask(token) == [200] * 4
 
 
 def test_scopes(ask, make_key) -> None:
