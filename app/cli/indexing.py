@@ -62,7 +62,7 @@ def index(
         loaded = encoders.load(name)
         recipe = Recipe(name, loaded.fingerprint, loaded.dim, bounds)
         if made:
-            nuggets = nuggets_of(encoders, made, nugget_ratio)
+            nuggets = nuggets_of(encoders, made, nugget_ratio, as_trained=as_trained)
         else:
             nuggets = new_nuggets(encoders, name, nugget_ratio, None if as_trained else records)
         if nuggets:

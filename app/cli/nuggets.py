@@ -1,7 +1,6 @@
 """Which nuggets a collection keeps: those it was made with or, of a new one, whitened by what will be in it."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -18,12 +17,13 @@ if TYPE_CHECKING:
 _SAMPLED = 20_000
 
 
-def nuggets_of(encoders: Encoders, made: Recipe, ratio: float | None) -> NuggetPass | None:
-    """The nuggets of a collection that is there already; of another ratio if it is named, which will be refused."""
+def nuggets_of(encoders: Encoders, made: Recipe, ratio: float | None, *, as_trained: bool) -> NuggetPass | None:
+    """The nuggets of a collection that is there already; others, if others are asked for, which will be refused."""
     if made.nuggets is None:
         return None if ratio is None else NuggetPass(encoders.load_nuggets(made.encoder), ratio)
-    kept = encoders.nugget_pass(made)
-    return kept if ratio is None else replace(kept, ratio=ratio)
+    wanted = made.nuggets.ratio if ratio is None else ratio
+    kept = encoders.load_nuggets(made.encoder) if as_trained else encoders.nugget_pass(made).encoder
+    return NuggetPass(kept, wanted)
 
 
 def new_nuggets(

@@ -180,6 +180,8 @@ def test_nuggets_are_whitened_by_what_is_indexed(data: Path, run: Run) -> None:
     assert first["raw"] != trained["raw"]
     # Whoever indexes more must find the same whitening, and is told where it is gone.
     assert run(*index, "calls", "--json").json["unchanged"] == 2
+    assert run(*index, "trained", "--as-trained", "--json").json["unchanged"] == 2
+    assert "was made" in run(*index, "calls", "--as-trained").err
     kept.rename(kept.with_suffix(".gone"))
     for said in (run(*search, "calls"), run(*index, "calls")):
         assert said.code == 1
