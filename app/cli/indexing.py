@@ -9,7 +9,7 @@ import typer
 from app.cli.bounds import span_bounds
 from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json, settings_with
 from app.cli.interrupts import stop_on_interrupt
-from app.cli.nuggets import new_nuggets, nuggets_of
+from app.cli.nuggets import chosen_nuggets
 from app.cli.progress import indexing_progress
 from app.search.encoders import Encoders
 from app.thresholds.start import starting_calibration
@@ -61,10 +61,7 @@ def index(
         encoders = Encoders(settings.encoder_options)
         loaded = encoders.load(name)
         recipe = Recipe(name, loaded.fingerprint, loaded.dim, bounds)
-        if made:
-            nuggets = nuggets_of(encoders, made, nugget_ratio, as_trained=as_trained)
-        else:
-            nuggets = new_nuggets(encoders, name, nugget_ratio, None if as_trained else records)
+        nuggets = chosen_nuggets(encoders, name, made, nugget_ratio, None if as_trained else records)
         if nuggets:
             recipe = recipe.with_nuggets(NuggetRecipe(nuggets.encoder.fingerprint, nuggets.encoder.dim, nuggets.ratio))
         start = None if made else starting_calibration(encoders, recipe)

@@ -17,19 +17,25 @@ if TYPE_CHECKING:
 _SAMPLED = 20_000
 
 
-def nuggets_of(encoders: Encoders, made: Recipe, ratio: float | None, *, as_trained: bool) -> NuggetPass | None:
-    """The nuggets of a collection that is there already; others, if others are asked for, which will be refused."""
+def chosen_nuggets(
+    encoders: Encoders, name: str, made: Recipe | None, ratio: float | None, records: "Iterable[Record] | None"
+) -> NuggetPass | None:
+    """The nuggets of a collection, new or there already (``made``); without records to whiten them by, as trained."""
+    return _kept(encoders, made, ratio, records) if made else _new(encoders, name, ratio, records)
+
+
+def _kept(
+    encoders: Encoders, made: Recipe, ratio: float | None, records: "Iterable[Record] | None"
+) -> NuggetPass | None:
+    """Those of the collection; others, if others are asked for, which will be refused."""
     if made.nuggets is None:
         return None if ratio is None else NuggetPass(encoders.load_nuggets(made.encoder), ratio)
-    wanted = made.nuggets.ratio if ratio is None else ratio
-    kept = encoders.load_nuggets(made.encoder) if as_trained else encoders.nugget_pass(made).encoder
-    return NuggetPass(kept, wanted)
+    kept = encoders.load_nuggets(made.encoder) if records is None else encoders.nugget_pass(made).encoder
+    return NuggetPass(kept, made.nuggets.ratio if ratio is None else ratio)
 
 
-def new_nuggets(
-    encoders: Encoders, name: str, ratio: float | None, records: "Iterable[Record] | None"
-) -> NuggetPass | None:
-    """The nuggets of a new collection, whitened by a sample of these records; without records, as trained."""
+def _new(encoders: Encoders, name: str, ratio: float | None, records: "Iterable[Record] | None") -> NuggetPass | None:
+    """Those of a new collection, whitened by a sample of its records."""
     if ratio is None:
         return None
     if records is None:
