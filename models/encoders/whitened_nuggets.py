@@ -6,6 +6,7 @@ that away. It needs no labels, and changes neither which tokens are chosen nor t
 """
 
 import hashlib
+import os
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,11 +61,17 @@ class WhitenedNuggets:
             ]
 
     def save(self, folder: Path) -> None:
-        """Keep the matrix where :func:`load_whitened` finds it. Done twice it is the same file."""
+        """Keep the matrix where :func:`load_whitened` finds it, on the disk before a catalog names it.
+
+        Done twice it is the same file.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         path = _path(folder, _name(self._matrix))
         partial = path.with_suffix(".partial")
-        partial.write_bytes(save({"matrix": self._matrix}))
+        with partial.open("wb") as file:
+            file.write(save({"matrix": self._matrix}))
+            file.flush()
+            os.fsync(file.fileno())
         partial.replace(path)
 
 
