@@ -26,13 +26,17 @@ def eval_span_retrieval(
     baseline: Annotated[
         list[str] | None, typer.Option(help="Another encoder to set beside it; repeat for several.")
     ] = None,
+    sentences: Annotated[
+        list[str] | None,
+        typer.Option(help="An encoder that reads every sentence alone, to set beside it; repeat for several."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """How often the gold spans of queries are found in a corpus, beside BM25."""
     from app.evaluation.corpus import read_corpus
     from app.evaluation.queries import read_queries
     from app.evaluation.retrieval_figures import measure, reachable
-    from app.evaluation.span_retrieval import bm25_answers, search_answers
+    from app.evaluation.span_retrieval import bm25_answers, search_answers, sentence_answers
 
     settings = Settings()
     bounds = span_bounds(min_span, max_span)
@@ -45,6 +49,10 @@ def eval_span_retrieval(
     for each, model in loaded.items():
         with err.status(f"{each}: {len(corpus.documents)} documents, {len(asked)} queries"):
             found[each] = measure(corpus, asked, search_answers(corpus, asked, model, bounds))
+    for each in sentences or ():
+        with err.status(f"{each}: sentences of {len(corpus.documents)} documents"):
+            alone = sentence_answers(corpus, corpus.sentences(), asked, encoders.load(each))
+            found[f"{each}, sentences alone"] = measure(corpus, asked, alone)
     within_reach = reachable(corpus, asked, bounds)
     if as_json:
         baselines = {each: asdict(figures) for each, figures in found.items() if each != name}

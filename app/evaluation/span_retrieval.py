@@ -1,24 +1,26 @@
-"""Span retrieval: what the search, and BM25, find for queries in a corpus.
+"""Span retrieval: what the search finds for queries in a corpus, beside BM25 and sentences that are read alone.
 
-BM25 ranks sentences, which are its spans. So it is told where sentences begin and end; the search has to find out.
+Both rank sentences, which are their spans. So they are told where sentences begin and end; the search has to find out.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 import numpy as np
+from jaxtyping import Float32, Int
 
 from app.evaluation.bm25 import Bm25
 from app.evaluation.corpus import Corpus, DocumentSpan
 from app.evaluation.queries import Query
 from app.evaluation.retrieval_figures import TOP
 from app.evaluation.searching import COLLECTION, index_and_search
+from app.evaluation.texts import encode_texts
 from app.search.types import Hit, SearchRequest
 from indexer.engine.wanted import Filter
 from models.encoders.base import Encoder, check_query
 from models.errors import InvalidInput
-from models.types import CharSpan, SpanBounds
+from models.types import CharSpan, QueryVectors, SpanBounds
 
 # Documents are indexed with their own id as metadata, so that the search's filter can keep to some of them.
 _OWN_ID = "document_id"
@@ -74,11 +76,55 @@ def bm25_answers(corpus: Corpus, spans: Iterable[DocumentSpan], queries: Sequenc
     """
     places = list(spans)
     index = Bm25([corpus.text(place) for place in places])
+    rows = _rows(corpus, places)
+    return [[places[row] for row in index.best(query.text, TOP, _among(query, rows))] for query in queries]
+
+
+def sentence_answers(
+    corpus: Corpus, spans: Iterable[DocumentSpan], queries: Sequence[Query], encoder: Encoder
+) -> list[list[DocumentSpan]]:
+    """What an encoder finds that reads every one of these spans alone, a forward pass each: at most ``TOP`` a query.
+
+    Spans that no forward pass can read whole, or that hold no words, are left out.
+
+    >>> from models.encoders.hashing import HashingEncoder
+    >>> from models.types import Document, Part
+    >>> corpus = Corpus([Document("a", (Part("Red car. Blue car."),)), Document("b", (Part("No car."),))])
+    >>> queries = [Query("1", "blue car", gold=()), Query("2", "car", gold=(), within=("b",))]
+    >>> found = sentence_answers(corpus, corpus.sentences(), queries, HashingEncoder())
+    >>> corpus.text(found[0][0]), [corpus.text(each) for each in found[1]]
+    ('Blue car.', ['No car.'])
+    """
+    places = [place for place in spans if _is_readable(encoder, corpus.text(place))]
+    vectors = encode_texts(encoder, [corpus.text(place) for place in places])
+    asked = encode_texts(encoder, [query.text for query in queries])
+    rows = _rows(corpus, places)
+    best = [_nearest(vectors, vector, _among(query, rows)) for query, vector in zip(queries, asked, strict=True)]
+    return [[places[row] for row in found] for found in best]
+
+
+def _is_readable(encoder: Encoder, text: str) -> bool:
+    """Whether a text holds words, and no more than one forward pass reads."""
+    (tokens,) = encoder.tokenize([text])
+    return 0 < len(tokens.ids) <= encoder.window
+
+
+def _nearest(
+    vectors: QueryVectors, query: Float32[np.ndarray, " dim"], among: Int[np.ndarray, " rows"] | None
+) -> list[int]:
+    """The numbers of the ``TOP`` vectors of largest cosine, of equals the first."""
+    rows = np.arange(len(vectors)) if among is None else among
+    return [int(row) for row in rows[np.argsort(-(vectors[rows] @ query), kind="stable")[:TOP]]]
+
+
+def _rows(corpus: Corpus, places: Sequence[DocumentSpan]) -> dict[str, list[int]]:
+    """The numbers of the spans of every document."""
     rows: dict[str, list[int]] = {id: [] for id in corpus.documents}
     for row, place in enumerate(places):
         rows[place.document_id].append(row)
-    answers = []
-    for query in queries:
-        among = np.array([row for id in query.within for row in rows[id]], int) if query.within else None
-        answers.append([places[row] for row in index.best(query.text, TOP, among)])
-    return answers
+    return rows
+
+
+def _among(query: Query, rows: Mapping[str, Sequence[int]]) -> Int[np.ndarray, " rows"] | None:
+    """The spans that a query may find; None where it may find any."""
+    return np.array([row for id in query.within for row in rows[id]], int) if query.within else None

@@ -65,3 +65,13 @@ def test_bounds_decide_what_can_be_hit(folder: Path) -> None:
     found = json.loads(run(f"{RETRIEVE} --min-span 3 --max-span 20 --json"))
     assert found["reachable"] == pytest.approx(2 / 3)
     assert found["top10"] <= 2 / 3
+
+
+def test_sentences_that_are_read_alone_stand_beside(folder: Path) -> None:
+    run("eval convert pic --data . --out made")
+    found = json.loads(run(f"{RETRIEVE} --sentences hashing --json"))["baselines"]["hashing, sentences alone"]
+    assert list(found) == FIGURES
+    # As BM25's, whole sentences are too long to be right, but stand around the phrases; and where no word is shared,
+    # some sentence is still the nearest, here the only one.
+    assert found["top1"] == 0
+    assert found["place_top1"] == 1
