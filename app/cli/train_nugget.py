@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import fields, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +27,7 @@ from app.cli.training_options import (
 
 if TYPE_CHECKING:
     from models.training.nugget_config import NuggetWeights
-    from models.training.nugget_data import NuggetShape
+    from models.training.nugget_data import NuggetShape, Sections
 
 
 def train_nugget(
@@ -37,6 +38,10 @@ def train_nugget(
         Path | None, typer.Option(help="Your own aligned texts: source, tab, target on every line.")
     ] = None,
     exclude: ExcludeOption = None,
+    extract: Annotated[
+        Path | None, typer.Option(help="Folder of a Wikipedia extract, for --draw of_articles=N.")
+    ] = None,
+    skip: Annotated[int, typer.Option(min=0, help="Leave out the first so many articles of the extract.")] = 0,
     layer: Annotated[int, typer.Option(min=0, help="Layers at the bottom that are shared and frozen.")] = 3,
     selector: Annotated[str, typer.Option(help="learned, chunk or sentence_boundary.")] = "learned",
     gather: Annotated[str, typer.Option(help="What a nugget is made of: token or segment.")] = "segment",
@@ -95,9 +100,24 @@ def train_nugget(
         shape=_shape(draw or ()),
         weights=_weights(weight or ()),
     )
-    texts = recipe.read_material(config)
+    texts = replace(recipe.read_material(config), articles=_articles(extract, skip) if extract else ())
     report = run_recipe(lambda hooks: recipe.train_nugget(config, texts, hooks), steps, save_every, config)
     tell_of_run(report, steps, "SPANSEEK_NUGGET_WEIGHTS", as_json=as_json)
+
+
+def _articles(extract: Path, skip: int) -> "list[Sections]":
+    """Articles with a lead and another section that a step can read."""
+    from app.evaluation.passage_set import Recipe
+    from app.evaluation.wikipedia import read_articles
+    from models.training.nugget_data import Sections
+
+    fits = Recipe(shortest=40, longest=260).fits
+    found = []
+    for article in islice(read_articles(extract), skip, None):
+        lead, *others = (" ".join(section.paragraphs) for section in article.sections)
+        if fits(lead) and (kept := [text for text in others if fits(text)]):
+            found.append(Sections(lead, kept))
+    return found
 
 
 def _weights(pairs: Iterable[str]) -> "NuggetWeights":

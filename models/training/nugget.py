@@ -31,6 +31,7 @@ from models.training.nugget_objectives import NuggetStep, Window, nugget_losses
 from models.training.nugget_reading import Reader
 from models.training.nugget_start import begin_well, end_well
 from models.training.sources import PHRASES, PROSE, read_excluded
+from models.training.topics import Topics
 from models.types import JsonValue
 
 DECODER = "decoder"  # the folder beside the weights that holds the decoder, which searching does not need
@@ -43,14 +44,15 @@ _FASTER = {"scorer": 5.0, "types": 5.0, "value": 5.0, "decoder.": 5.0}
 
 def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: LoopHooks | None = None) -> Artifact:
     """Train, and save nuggets' own parameters (fp16) in ``config.out``; goes on from a checkpoint if there is one."""
-    texts = texts or read_material(config)
     backbone = frozen(config)
+    texts = _with_neighbours(texts or read_material(config), backbone, config)
     untrained = load_backbone(config.backbone, device=config.device) if config.upper == "backbone" else None
     network = start_network(backbone, config.layer, feedback=config.feedback, gather=config.gather).to(backbone.device)
     decoder = start_decoder(config, backbone)
-    _begin(network, backbone, texts, config)
-    spread = network.value.weight.detach().clone()
+    if not config.start:
+        _begin(network, backbone, texts, config)
     _begin_with_others(network, backbone, untrained, config)
+    spread = network.value.weight.detach().clone()
     reader = Reader(
         backbone, network, Selectors.named(config.selector, backbone, config.spacing), config.layer, untrained
     )
@@ -69,9 +71,22 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
 
     checkpoints = Checkpoints(config.checkpoints, config.save_every, save, _run(config, backbone))
     steps = fit(parameters, losses, config.schedule, checkpoints, hooks, _FASTER)
-    if steps >= config.schedule.steps and config.weights.contrastive:
+    if steps >= config.schedule.steps and config.weights.contrastive and not config.start:
         _end(reader, texts, config)
     return save(steps)
+
+
+def _with_neighbours(texts: NuggetTexts, backbone: Backbone, config: NuggetConfig) -> NuggetTexts:
+    """The same; articles, if steps draw some, know which others are nearest to them in topic."""
+    if not config.shape.of_articles:
+        return texts
+    if not texts.articles:
+        raise InvalidInput(
+            "There are no articles to draw leads and sections from.",
+            hint="Name the folder of a Wikipedia extract (--extract).",
+            field="extract",
+        )
+    return replace(texts, near=Topics(backbone, [article.lead for article in texts.articles]).nearest)
 
 
 def _begin(network: NuggetNetwork, backbone: Backbone, texts: NuggetTexts, config: NuggetConfig) -> None:

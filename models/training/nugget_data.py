@@ -3,13 +3,16 @@
 A document is a run of sentences, and so is the one that says the same: each sentence in other words, and on either
 side some of them left out, as in the paper's paraphrase identification (appendix A.1). The documents of a batch come
 from the same places, one behind the other, so that those which do not say the same speak of the same.
+
+Of articles, what a lead section "says the same" as is another section of its article (appendix A.2); the others of the
+batch are those of articles nearest in topic.
 """
 
 import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,13 +25,29 @@ _LEAST_KNOWN = 20  # how often texts must use a word for it to stand for another
 LONGEST = 60  # words of a sentence; a longer one is cut
 
 
+_AMONG = 3  # of so many times as many neighbours the articles of a step are drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """The lead section of an article, and others of its sections."""
+
+    lead: str
+    others: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True)
 class NuggetTexts:
-    """What documents are made of: prose in its order, by kind; pairs of sentences that say the same; synonyms."""
+    """What documents are made of: prose in its order, by kind; pairs of sentences that say the same; synonyms.
+
+    And articles, of which ``near`` gives the numbers of those nearest in topic to one of them, itself among them.
+    """
 
     prose: Mapping[str, Sequence[str]]
     pairs: Sequence[tuple[str, str]]
     synonyms: Mapping[str, Sequence[str]]
+    articles: Sequence[Sections] = ()
+    near: Callable[[int, int], Sequence[int]] | None = None
 
 
 NO_TEXTS = NuggetTexts({}, [], {})
@@ -39,11 +58,12 @@ class NuggetShape:
     """What a step draws: how many documents, of how many words; how many of them are made of pairs of sentences.
 
     A document keeps between ``least_kept`` and ``most_kept`` of its sentences on either side: the fewer, the less two
-    documents that say the same have in common.
+    documents that say the same have in common. ``of_articles`` come on top of the ``documents``.
     """
 
     documents: int = 12
     of_pairs: int = 4
+    of_articles: int = 0
     places: int = 2
     fewest_words: int = 60
     most_words: int = 180
@@ -82,7 +102,7 @@ def draw_likenesses(texts: NuggetTexts, shape: NuggetShape, seed: int, step: int
     for place in range(places):
         many = of_prose * (place + 1) // places - of_prose * place // places
         sides += [_of_prose(found, texts, shape, rng) for found in _neighbours(texts, words, many, rng)]
-    return [_likeness(side, shape, rng) for side in sides]
+    return [_likeness(side, shape, rng) for side in sides] + _of_articles(texts, shape, seed, step)
 
 
 # The sentences of a document, each as it is said on either side.
@@ -118,6 +138,19 @@ def _neighbours(texts: NuggetTexts, words: int, many: int, rng: random.Random) -
                 yield found
                 found, held, many = [], 0, many - 1
         at += 1
+
+
+def _of_articles(texts: NuggetTexts, shape: NuggetShape, seed: int, step: int) -> list[Likeness]:
+    """Leads of articles that speak of the same, each with another section of its own."""
+    if not (shape.of_articles and texts.near):
+        return []
+    # With a source of its own, so that steps with articles have the same other documents as those without.
+    rng = random.Random(f"articles/{seed}/{step}")  # noqa: S311  sampling, not secrets
+    first = rng.randrange(len(texts.articles))
+    near = [number for number in texts.near(first, _AMONG * shape.of_articles) if number != first]
+    chosen = [first, *rng.sample(near, min(len(near), shape.of_articles - 1))]
+    articles = [texts.articles[number] for number in chosen]
+    return [Likeness(article.lead, rng.choice(article.others)) for article in articles]
 
 
 def _likeness(sides: Sides, shape: NuggetShape, rng: random.Random) -> Likeness:

@@ -38,6 +38,11 @@ class Topics:
         # Sorted, because what argpartition leaves in which place is not promised.
         return self._contexts[int(rng.choice(sorted(nearest.tolist())))]
 
+    def nearest(self, number: int, many: int) -> list[int]:
+        """The numbers of so many contexts nearest to one of them, itself first."""
+        cosines = self._vectors @ self._vectors[number]
+        return np.argsort(-cosines, kind="stable")[:many].tolist()
+
     def _topics_of(self, ids: Sequence[Int32[np.ndarray, " _tokens"]]) -> Float32[np.ndarray, "texts dim"]:
         vectors = [(self._rareness[of_text, None] * self._embeddings[of_text]).sum(axis=0) for of_text in ids]
         return normalize(np.stack(vectors)).astype(np.float32)

@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from models.training.nugget_data import NuggetShape, NuggetTexts, draw_likenesses
+from models.training.nugget_data import NuggetShape, NuggetTexts, Sections, draw_likenesses
 from models.training.rewrites import RewriteShape, known_synonyms, read_synonyms, rewrite, set_apart
 
 SENTENCES = [f"The {n}th dog ran over the {n}th hill, and a cat sat." for n in range(200)]
@@ -91,3 +91,30 @@ def test_synonyms_are_read_and_slips_left_out(tmp_path: Path) -> None:
     found = read_synonyms(tmp_path)
     assert found == {"big": ["large", "bgi"], "large": ["big"], "bgi": ["big"]}
     assert known_synonyms(found, {"big": 20, "large": 20, "bgi": 1}, 5) == {"big": ["large"], "large": ["big"]}
+
+
+def test_leads_stand_beside_sections_of_their_own_articles_which_speak_of_the_same() -> None:
+    articles = [Sections(f"lead {n}", [f"section {n}", f"another section {n}"]) for n in range(20)]
+
+    def near(number: int, many: int) -> list[int]:
+        return [(number + step) % 20 for step in range(many)]
+
+    alone = draw_likenesses(TEXTS, SHAPE, 13, 1)
+    drawn = draw_likenesses(replace(TEXTS, articles=articles, near=near), replace(SHAPE, of_articles=4), 13, 1)
+    assert drawn[: len(alone)] == alone  # the other documents stay what they were
+    places = [int(likeness.source.split()[-1]) for likeness in drawn[len(alone) :]]
+    assert len(set(places)) == 4
+    assert all((place - places[0]) % 20 < 12 for place in places)  # among three times as many neighbours
+    for likeness, place in zip(drawn[len(alone) :], places, strict=True):
+        assert likeness.source == f"lead {place}"
+        assert likeness.target in articles[place].others
+
+
+def test_a_few_articles_are_all_drawn() -> None:
+    articles = [Sections("lead 0", ["section 0"]), Sections("lead 1", ["section 1"])]
+    texts = replace(TEXTS, articles=articles, near=lambda number, many: [number, 1 - number][:many])
+    drawn = draw_likenesses(texts, replace(SHAPE, documents=0, of_pairs=0, of_articles=5), 13, 1)
+    assert {(likeness.source, likeness.target) for likeness in drawn} == {
+        ("lead 0", "section 0"),
+        ("lead 1", "section 1"),
+    }

@@ -36,6 +36,12 @@ def test_a_pool_smaller_than_the_choice_is_drawn_from_whole(bert: Backbone) -> N
     assert Topics(bert, CATS[:1]).near("rain", random.Random(1)) == CATS[0]
 
 
+def test_contexts_know_which_others_are_nearest(found: Topics) -> None:
+    assert found.nearest(0, 2) == [0, 2]
+    assert found.nearest(1, 2) == [1, 3]
+    assert sorted(found.nearest(3, 9)) == [0, 1, 2, 3]
+
+
 def test_only_as_many_pairs_as_asked_for_are_set_into_near_contexts(found: Topics) -> None:
     pairs = [GradedPair("nobody saw", "nobody saw", 1.0)]
     texts = replace(NO_TEXTS, prose={"far": ["zzz."]}, pairs=pairs, near=found.near)
