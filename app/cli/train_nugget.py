@@ -1,4 +1,4 @@
-"""``spanseek train nugget``."""
+"""``spanseek train nugget``, and the average of several runs of it."""
 
 from collections.abc import Iterable
 from dataclasses import fields, replace
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.cli.console import JsonOption, settings_with
+from app.cli.console import JsonOption, out, print_json, settings_with
 from app.cli.named_numbers import COUNT, NUMBER, named_numbers
 from app.cli.run_recipe import run_recipe, tell_of_run
 from app.cli.training_options import (
@@ -103,6 +103,21 @@ def train_nugget(
     texts = replace(recipe.read_material(config), articles=_articles(extract, skip) if extract else ())
     report = run_recipe(lambda hooks: recipe.train_nugget(config, texts, hooks), steps, save_every, config)
     tell_of_run(report, steps, "SPANSEEK_NUGGET_WEIGHTS", as_json=as_json)
+
+
+def train_average_nuggets(
+    folder: OutOption,
+    of: Annotated[list[Path], typer.Option(help="Folder of nugget weights; repeat for all that are to be averaged.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Average nugget weights of several runs that began with the same weights."""
+    from models.training.averaging import average_nuggets
+
+    artifact = average_nuggets(of, folder)
+    if as_json:
+        print_json({"folder": str(folder), "parts": len(of), "sha256": artifact.sha256})
+    else:
+        out.print(f"To use the weights, set SPANSEEK_NUGGET_WEIGHTS={folder}", soft_wrap=True, markup=False)
 
 
 def _articles(extract: Path, skip: int) -> "list[Sections]":

@@ -12,7 +12,7 @@ from app.cli.console import JsonOption, out, print_json, settings_with
 from app.cli.default_calibrations import train_calibration, train_no_match
 from app.cli.named_numbers import COUNT, NUMBER, named_numbers
 from app.cli.run_recipe import run_recipe, tell_of_run
-from app.cli.train_nugget import train_nugget
+from app.cli.train_nugget import train_average_nuggets, train_nugget
 from app.cli.train_nugget_lm import train_nugget_lm
 from app.cli.train_whitening import train_whitening
 from app.cli.training_options import (
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 train_cli = typer.Typer(help="Train encoders, and make what they are trained on.", no_args_is_help=True)
 train_cli.command("nugget")(train_nugget)
+train_cli.command("average-nuggets")(train_average_nuggets)
 train_cli.command("nugget-lm")(train_nugget_lm)
 train_cli.command("whitening")(train_whitening)
 train_cli.command("calibration")(train_calibration)

@@ -19,6 +19,9 @@ from models.training.projection import fit_projection
 from models.training.slice import learnt_spans, load_teacher, read_material
 from models.types import JsonValue
 
+# What an encoder, or a reader of its licences, must know of nugget weights, and all parts must agree in.
+_AGREED = ("backbone_sha256", "foundation_sha256", "layer", "feedback", "gather", "selector", "spacing", "data")
+
 
 def average(folders: Sequence[Path], config: SliceConfig) -> Artifact:
     """Average the weights of several folders, all counting alike, and save them in ``config.out``.
@@ -37,6 +40,25 @@ def average(folders: Sequence[Path], config: SliceConfig) -> Artifact:
     return save_artifact(config.out, tensors, _facts(parts, config))
 
 
+def average_nuggets(folders: Sequence[Path], out: Path) -> Artifact:
+    """Average the nugget weights of several folders, all counting alike, and save them in ``out``.
+
+    Raises ``InvalidInput`` for weights that differ in what they stand on or in how nuggets are chosen and made.
+    """
+    parts = [load_artifact(folder) for folder in folders]
+    tensors = mean_tensors(parts)
+    differing = [name for name in _AGREED if any(part.config.get(name) != parts[0].config.get(name) for part in parts)]
+    if differing:
+        raise InvalidInput(
+            f"These weights differ in {', '.join(differing)}: they have no average.",
+            hint="Average runs of spanseek train nugget that began with the same weights (--start).",
+            field="of",
+        )
+    facts = {name: parts[0].config[name] for name in _AGREED}
+    made: list[JsonValue] = [{"sha256": part.sha256, "made": part.config} for part in parts]
+    return save_artifact(out, tensors, facts | {"recipe": "nugget-average.v1", "parts": made})
+
+
 def mean_tensors(parts: Sequence[Artifact]) -> dict[str, Tensor]:
     """The mean of every tensor, fp16. Raises ``InvalidInput`` for weights that cannot be averaged."""
     if len(parts) < 2:
@@ -46,7 +68,7 @@ def mean_tensors(parts: Sequence[Artifact]) -> dict[str, Tensor]:
         if _shapes(other) != _shapes(first) or other.config["backbone_sha256"] != first.config["backbone_sha256"]:
             raise InvalidInput(
                 "These weights stand on different backbones, or hold different layers: they have no average.",
-                hint="Average runs of spanseek train slice that began with the same weights.",
+                hint="Average runs of one recipe that began with the same weights.",
                 field="of",
             )
     return {

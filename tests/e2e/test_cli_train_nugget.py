@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner, Result
 
 from app.cli import cli
@@ -71,3 +72,28 @@ def test_a_run_goes_on_from_other_weights_with_articles(folder: Path) -> None:
     assert config["shape"]["of_articles"] == 2
     with pytest.raises(InvalidInput, match="no articles"):
         run(f"{begun} --draw of_articles=2 --extract extract --skip 5")
+
+
+def test_runs_from_the_same_weights_are_averaged(folder: Path) -> None:
+    run(TRAIN)
+    for seed in (1, 2):
+        done = run(
+            f"{TRAIN.replace('weights', f'of{seed}').replace('runs', f'run{seed}')} --start weights --seed {seed}"
+        )
+        assert done.exit_code == 0, done.output
+    done = run("train average-nuggets --of of1 --of of2 --out average --json")
+    assert json.loads(done.stdout)["parts"] == 2
+    one, other, found = (load_artifact(folder / name) for name in ("of1", "of2", "average"))
+    for name, tensor in found.tensors.items():
+        middle = (one.tensors[name].float() + other.tensors[name].float()) / 2
+        torch.testing.assert_close(tensor.float(), middle, atol=1e-3, rtol=1e-3)
+    assert [of["sha256"] for of in found.config["parts"]] == [one.sha256, other.sha256]
+    options = EncoderOptions("bert", None, "cpu", folder / "average")
+    assert found.sha256[:24] in load_nuggets(load_encoder("untrained", options), options).fingerprint
+
+
+def test_what_differs_has_no_average(folder: Path) -> None:
+    run(TRAIN)
+    run(f"{TRAIN.replace('weights', 'tokens').replace('runs', 'others')} --gather token")
+    with pytest.raises(InvalidInput, match="differ in gather"):
+        run("train average-nuggets --of weights --of tokens --out average")
