@@ -65,11 +65,12 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
         return nugget_losses(reader, decoder, spread, draw_step(backbone, texts, config, step, rng), config, rng)
 
     def save(step: int) -> Artifact:
-        facts = _facts(config, backbone, step)
+        facts = _facts(config, backbone, step) | _article_facts(texts)
         save_artifact(config.out / DECODER, _halved(decoder), facts)
         return save_artifact(config.out, _halved(network), facts)
 
-    checkpoints = Checkpoints(config.checkpoints, config.save_every, save, _run(config, backbone))
+    run = _run(config, backbone) | _article_facts(texts)
+    checkpoints = Checkpoints(config.checkpoints, config.save_every, save, run)
     steps = fit(parameters, losses, config.schedule, checkpoints, hooks, _FASTER)
     if steps >= config.schedule.steps and config.weights.contrastive and not config.start:
         _end(reader, texts, config)
@@ -236,6 +237,11 @@ def _facts(config: NuggetConfig, backbone: Backbone, step: int) -> dict[str, Jso
     for name, folder in (("start", config.start), ("scorer", config.scorer)):
         facts |= {name: load_artifact(folder).sha256} if folder else {}
     return facts | ({"own": {"pairs": config.pairs.name}} if config.pairs else {})
+
+
+def _article_facts(texts: NuggetTexts) -> dict[str, JsonValue]:
+    """From how many articles leads and sections are drawn, if from any: of another extract there are seldom as many."""
+    return {"articles": len(texts.articles)} if texts.articles else {}
 
 
 def _run(config: NuggetConfig, backbone: Backbone) -> dict[str, JsonValue]:
