@@ -34,6 +34,9 @@ def train_nugget_lm(
     history: Annotated[int, typer.Option(min=1, help="Most segments to look back.")] = 8,
     predicted: Annotated[int, typer.Option(min=0, help="Segments a step that are said from those before them.")] = 16,
     encoded: Annotated[int, typer.Option(min=0, help="Segments a step that are said from themselves.")] = 8,
+    places: Annotated[
+        bool, typer.Option("--places", help="Tell where in a text that is said from itself each nugget is.")
+    ] = False,
     width: Annotated[int, typer.Option(min=8, help="Width of the decoder, a multiple of 8.")] = 256,
     layers: Annotated[int, typer.Option(min=1, help="Layers of the decoder.")] = 2,
     steps: StepsOption = 1_000,
@@ -70,7 +73,7 @@ def train_nugget_lm(
         encoded=encoded,
         seed=seed,
         save_every=save_every,
-        shape=LmShape(width=width, layers=layers, segment=length, history=history),
+        shape=LmShape(width=width, layers=layers, segment=length, history=history, places=places),
     )
     config = replace(config, schedule=replace(config.schedule, steps=steps, rate=rate))
     articles = (article for article in read_articles(extract) if not is_held_out(article))

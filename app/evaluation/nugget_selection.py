@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -90,7 +90,7 @@ def _gains(
     given, following = spoken(backbone, segments, [number])
     read = gather(histories, [[number]] * (many + 1), [number] * (many + 1))
     alone = torch.cat([torch.zeros(1, many, dtype=torch.bool), torch.eye(many, dtype=torch.bool)])
-    shown = Read(read.vectors, read.ages, alone).to(backbone.device)
+    shown = replace(read, real=alone).to(backbone.device)
     likely = _probabilities(model, given.expand(many + 1, -1), following.expand(many + 1, -1), shown)
     found = (likely[1:] - likely[:1]).cpu().numpy().astype(np.float64)
     found[:, following[0].cpu().numpy() < 0] = np.nan

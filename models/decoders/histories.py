@@ -51,15 +51,20 @@ class Histories:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Vectors that a batch may look at, padded: how many segments ago each was read (0: the text itself)."""
+    """Vectors that a batch may look at, padded.
+
+    ``ages`` say how many segments ago each was read (0: the text itself), ``places`` at which token of its segment it
+    is (-1: a mean, which is at none).
+    """
 
     vectors: Float[Tensor, "texts rows dim"]
     ages: Int[Tensor, "texts rows"]
+    places: Int[Tensor, "texts rows"]
     real: Bool[Tensor, "texts rows"]
 
     def to(self, device: torch.device) -> "Read":
         """The same on a device."""
-        return Read(self.vectors.to(device), self.ages.to(device), self.real.to(device))
+        return Read(*(getattr(self, name).to(device) for name in Read.__slots__))
 
 
 def read_histories(encoder: NuggetEncoder, segments: Segments, ratios: Sequence[float]) -> dict[Kind, Histories]:
@@ -89,16 +94,18 @@ def kept_histories(
 def gather(histories: Histories, segments: Sequence[Sequence[int]], now: Sequence[int]) -> Read:
     """The vectors of some segments for every text of a batch, whose own segment is ``now``.
 
-    >>> histories = Histories(np.eye(3, dtype=np.float32), np.array([0, 2, 3]), np.zeros(3, np.int64))
+    >>> histories = Histories(np.eye(3, dtype=np.float32), np.array([0, 2, 3]), np.array([1, 3, 0]))
     >>> read = gather(histories, [[0, 1], []], [2, 0])
     >>> read.vectors.shape, read.ages.tolist(), read.real.tolist()
     (torch.Size([2, 3, 3]), [[2, 2, 1], [0, 0, 0]], [[True, True, True], [False, False, False]])
+    >>> read.places.tolist()
+    [[1, 3, 0], [-1, -1, -1]]
     """
     rows = [[histories.of(segment) for segment in wanted] for wanted in segments]
     counts = [[len(vectors) for vectors in row] for row in rows]
     real = np.arange(max(sum(row) for row in counts)) < np.array([sum(row) for row in counts])[:, None]
     vectors = np.zeros((*real.shape, histories.vectors.shape[1]), np.float32)
-    ages = np.zeros(real.shape, np.int64)
+    ages, places = np.zeros(real.shape, np.int64), np.full(real.shape, -1)
     vectors[real] = np.concatenate([histories.vectors[:0], *(found for row in rows for found in row)])
     ages[real] = [
         at - segment
@@ -106,7 +113,10 @@ def gather(histories: Histories, segments: Sequence[Sequence[int]], now: Sequenc
         for segment, count in zip(wanted, row, strict=True)
         for _ in range(count)
     ]
-    return Read(torch.from_numpy(vectors), torch.from_numpy(ages), torch.from_numpy(real))
+    places[real] = np.concatenate(
+        [histories.tokens[:0], *(histories.places(segment) for wanted in segments for segment in wanted)]
+    )
+    return Read(*(torch.from_numpy(array) for array in (vectors, ages, places, real)))
 
 
 def _read(

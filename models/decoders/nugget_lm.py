@@ -18,19 +18,25 @@ from models.encoders.nugget import NuggetEncoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
 
+RECIPE = "nugget-lm.v2"
 ORDER = "order"  # the artifact's tensor that is no parameter: ids of words, the most frequent first
 _TINY_INIT = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class LmShape:
-    """How wide and deep the decoder is, how long a segment, and how many segments ago it may look."""
+    """How wide and deep the decoder is, how long a segment, and how many segments ago it may look.
+
+    ``places`` says whether it is told where in the text that it says again a nugget is. Auto-encoding needs it; a model
+    that is to read earlier segments learns to look for words in them instead, and reads them better without.
+    """
 
     width: int = 256
     layers: int = 2
     heads: int = 8
     segment: int = 64
     history: int = 8
+    places: bool = False
 
 
 class NuggetLanguageModel(nn.Module):
@@ -64,6 +70,9 @@ class NuggetLanguageModel(nn.Module):
     def states(self, given: Int[Tensor, "texts target"], read: Read) -> Float[Tensor, "texts target dim"]:
         """What predicts, at every place, the token after it."""
         vectors = self.read(read.vectors) + self.ages[read.ages]
+        if self.shape.places:
+            told = (read.ages == 0) & (read.places >= 0)
+            vectors = vectors + self.decoder.positions[read.places] * told[..., None]
         many = len(given)
         vectors = torch.cat([self.nothing.expand(many, 1, -1), vectors], dim=1)
         real = functional.pad(read.real, (1, 0), value=True)
@@ -81,7 +90,7 @@ class NuggetLanguageModel(nn.Module):
 
 def load_language_model(artifact: Artifact, encoder: NuggetEncoder) -> NuggetLanguageModel:
     """A trained model, for the encoder whose vectors it learnt to read; ``BackboneMismatch`` for any other."""
-    if artifact.config.get("recipe") != "nugget-lm.v1" or artifact.config["encoder"] != encoder.fingerprint:
+    if artifact.config.get("recipe") != RECIPE or artifact.config["encoder"] != encoder.fingerprint:
         raise BackboneMismatch(
             f"This model reads nuggets of {artifact.config.get('encoder')}, not of {encoder.fingerprint}.",
             hint="Set SPANSEEK_NUGGET_WEIGHTS as when it was trained, or train one for these.",

@@ -241,7 +241,8 @@ def _facts(config: NuggetConfig, backbone: Backbone, step: int) -> dict[str, Jso
 
 def _article_facts(texts: NuggetTexts) -> dict[str, JsonValue]:
     """From how many articles leads and sections are drawn, if from any: of another extract there are seldom as many."""
-    return {"articles": len(texts.articles)} if texts.articles else {}
+    licence = PROSE["enwiki-extract"].licence
+    return {"articles": len(texts.articles), "articles_licence": licence} if texts.articles else {}
 
 
 def _run(config: NuggetConfig, backbone: Backbone) -> dict[str, JsonValue]:

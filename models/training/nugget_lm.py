@@ -16,7 +16,7 @@ from models.artifacts import Artifact, save_artifact
 from models.backbones import Backbone
 from models.decoders.adaptive_softmax import AdaptiveSoftmax, by_frequency
 from models.decoders.histories import Histories, Read, gather, kept_histories
-from models.decoders.nugget_lm import ORDER, NuggetLanguageModel, backbone_of
+from models.decoders.nugget_lm import ORDER, RECIPE, NuggetLanguageModel, backbone_of
 from models.decoders.segments import Segments, cut_segments, spoken
 from models.encoders.nugget import NuggetEncoder
 from models.errors import InvalidInput
@@ -109,13 +109,13 @@ def _some_alone(read: Read, rows: Iterable[int], rng: np.random.Generator) -> Re
         if len(places):
             real[row] = False
             real[row, int(rng.choice(places))] = True
-    return Read(read.vectors, read.ages, real)
+    return replace(read, real=real)
 
 
 def _facts(config: NuggetLmConfig, encoder: NuggetEncoder, material: LmMaterial, step: int) -> dict[str, JsonValue]:
     """What a reader of the weights must know: on what they stand and how they were made."""
     facts: dict[str, JsonValue] = {
-        "recipe": "nugget-lm.v1",
+        "recipe": RECIPE,
         "encoder": encoder.fingerprint,
         "backbone_sha256": backbone_of(encoder).weights_sha256,
         "steps": step,

@@ -90,7 +90,7 @@ def test_what_is_chosen_and_what_a_nugget_tells(folder: Path) -> None:
 def test_selectors_are_compared_on_the_same_sentences(folder: Path) -> None:
     for selector in ("learned", "chunk"):
         names = f"--selector {selector} --out {selector} --checkpoints runs-{selector}"
-        run(f"{TRAIN} --texts sentences --predicted 0 {names}")
+        run(f"{TRAIN} --texts sentences --predicted 0 --places {names}")
     command = "eval auto-encoding --extract extract --model learned --model chunk --cache cache --ratio 0.2 --ratio 0.5"
     found = json.loads(run(f"{command} --plot said.svg --json").stdout)
     assert found["accuracy"].keys() == {"learned", "chunk"}

@@ -70,7 +70,7 @@ def test_a_run_goes_on_from_other_weights_with_articles(folder: Path) -> None:
     config = load_artifact(folder / "further").config
     assert config["start"] == load_artifact(folder / "weights").sha256
     assert config["shape"]["of_articles"] == 2
-    assert config["articles"] == 3
+    assert (config["articles"], config["articles_licence"]) == (3, "CC BY-SA 3.0")
     with pytest.raises(InvalidInput, match="differs in: articles"):
         run(f"{begun} --draw of_articles=2 --extract extract --skip 1 --weight boundaries=0")
     with pytest.raises(InvalidInput, match="no articles"):

@@ -11,7 +11,7 @@ import torch
 from models.artifacts import load_artifact
 from models.backbones import load_backbone
 from models.decoders import histories
-from models.decoders.histories import kept_histories, read_histories
+from models.decoders.histories import gather, kept_histories, read_histories
 from models.decoders.nugget_lm import LmShape, load_language_model
 from models.decoders.segments import cut_segments
 from models.encoders.hashing import HashingEncoder
@@ -110,6 +110,25 @@ def test_the_checkpoint_of_another_run_is_refused(lm: NuggetLmConfig, encoder: S
 def test_without_auto_encoding_only_language_is_learnt(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
     assert losses_of(replace(lm, encoded=0), encoder)[1](0).keys() == {"language"}
     assert losses_of(replace(lm, predicted=0), encoder)[1](0).keys() == {"auto_encoding"}
+
+
+@pytest.mark.parametrize(("places", "told"), [(False, set()), (True, {"itself"})])
+def test_the_place_of_a_nugget_is_told_of_the_text_itself_alone(
+    lm: NuggetLmConfig, encoder: SliceNuggetEncoder, places: bool, told: set[str]
+) -> None:
+    config = replace(lm, shape=replace(lm.shape, places=places))
+    model, _ = losses_of(config, encoder)
+    histories = read_lm_material(config, encoder, TEXTS).histories
+    given = torch.zeros(1, 4, dtype=torch.long)
+    moved = set()
+    for name, now in {"itself": 0, "before": 1}.items():
+        read = gather(histories, [[0]], [now])
+        elsewhere = replace(read, places=(read.places + 1) % config.shape.segment)
+        if not torch.allclose(model.states(given, read), model.states(given, elsewhere)):
+            moved.add(name)
+        nowhere = replace(read, places=torch.full_like(read.places, -1))
+        assert torch.isfinite(model.states(given, nowhere)).all()
+    assert moved == told
 
 
 def test_the_model_of_another_encoder_is_refused(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
