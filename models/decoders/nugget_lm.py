@@ -13,7 +13,7 @@ from models.artifacts import Artifact
 from models.backbones import Backbone
 from models.decoders.adaptive_softmax import AdaptiveSoftmax
 from models.decoders.histories import Read
-from models.decoders.nugget import NuggetDecoder
+from models.decoders.nugget import NuggetDecoder, waves
 from models.encoders.nugget import NuggetEncoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
@@ -62,10 +62,10 @@ class NuggetLanguageModel(nn.Module):
         self.enter = nn.Linear(self.words.shape[1], shape.width)
         entry = nn.Linear(dim, shape.width)
         self.read = nn.Sequential(entry, nn.LayerNorm(shape.width))
-        self.ages = nn.Parameter(torch.zeros(shape.history + 1, shape.width))
+        self.ages = nn.Parameter(waves(shape.history + 1, shape.width))
         self.nothing = nn.Parameter(torch.zeros(shape.width))
         self.leave = nn.Linear(shape.width, self.words.shape[1])
-        _initialise([self.enter, entry, self.leave], [self.ages, self.nothing], seed)
+        _initialise([self.enter, entry, self.leave], self.nothing, seed)
 
     def states(self, given: Int[Tensor, "texts target"], read: Read) -> Float[Tensor, "texts target dim"]:
         """What predicts, at every place, the token after it."""
@@ -118,12 +118,11 @@ def backbone_of(encoder: NuggetEncoder) -> Backbone:
     return encoder.base.backbone
 
 
-def _initialise(linears: list[nn.Linear], vectors: list[nn.Parameter], seed: int) -> None:
+def _initialise(linears: list[nn.Linear], vector: nn.Parameter, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for linear in linears:
             linear.weight.normal_(0, linear.in_features**-0.5, generator=generator)
             linear.bias.zero_()
-        for vector in vectors:
-            vector.normal_(0, _TINY_INIT, generator=generator)
+        vector.normal_(0, _TINY_INIT, generator=generator)
         linears[-1].weight.mul_(_TINY_INIT)  # what goes out begins as frequencies
