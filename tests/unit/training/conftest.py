@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from models.training import curve
 from models.training.config import SliceConfig
 from models.training.data import Shape
 from models.training.loop import Schedule
@@ -19,6 +20,12 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(autouse=True)
+def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture at every checkpoint takes ten times as long as the steps between; the curve has tests of its own."""
+    monkeypatch.setattr(curve, "draw", lambda folder: None)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from models.training import curve
+from models.training.curve import draw
 
 
 def test_rows_are_read_as_they_were_written_without_the_seconds(tmp_path: Path) -> None:
@@ -29,7 +30,7 @@ def test_a_picture_is_drawn_of_every_loss_and_their_sum(tmp_path: Path, monkeypa
     monkeypatch.setattr(curve.Figure, "savefig", spy)
     for step in range(40):
         curve.append_row(tmp_path, step, {"graded": 1 / (step + 1), "paper": 2.0, "narrow": 0.5}, 0.1)
-    curve.draw(tmp_path)
+    draw(tmp_path)
     assert (tmp_path / curve.PICTURE).read_bytes().startswith(b"\x89PNG")
     (figure,) = drawn
     assert [axes.get_title() for axes in figure.axes] == ["sum", "graded", "paper", "narrow"]
@@ -39,5 +40,5 @@ def test_a_picture_is_drawn_of_every_loss_and_their_sum(tmp_path: Path, monkeypa
 
 
 def test_nothing_is_drawn_where_no_step_has_been_made(tmp_path: Path) -> None:
-    curve.draw(tmp_path)
+    draw(tmp_path)
     assert list(tmp_path.iterdir()) == []
