@@ -28,7 +28,7 @@ class LmShape:
     """How wide and deep the decoder is, how long a segment, and how many segments ago it may look.
 
     ``places`` says whether it is told where in the text that it says again a nugget is. Auto-encoding needs it; a model
-    that is to read earlier segments learns to look for words in them instead, and reads them better without.
+    that is to read earlier segments was found to read them better without.
     """
 
     width: int = 256
