@@ -31,7 +31,7 @@ def eval_nugget_lm(
     as_json: JsonOption = False,
 ) -> None:
     """Perplexity by how many segments before are read: table 3 of the Nugget paper, at small scale."""
-    from app.evaluation.nugget_lm import HISTORIES, evaluate_language_models, kind_of, named, segments_of
+    from app.evaluation.nugget_lm import HISTORIES, evaluate_language_models, kinds_of, named, segments_of
     from app.evaluation.plots import check_format, save_curves
     from app.evaluation.wikitext import read_wikitext
     from models.artifacts import load_artifact
@@ -39,14 +39,14 @@ def eval_nugget_lm(
     if plot:
         check_format(plot)
     settings = settings_with(encoder=encoder, device=device)
-    artifacts = [load_artifact(folder) for folder in model]
-    names = named([kind_of(artifact) for artifact in artifacts], model)
+    artifacts = {folder: load_artifact(folder) for folder in model}
+    readers = [(folder, kind) for folder, artifact in artifacts.items() for kind in kinds_of(artifact)]
     loaded = Encoders(settings.encoder_options).load_nuggets(settings.encoder)
-    shapes: list[dict[str, int]] = [artifact.config["shape"] for artifact in artifacts]  # type: ignore[misc]
+    shapes: list[dict[str, int]] = [artifact.config["shape"] for artifact in artifacts.values()]  # type: ignore[misc]
     cut = segments_of(loaded, read_wikitext(data), min(shape["segment"] for shape in shapes), segments)
-    report = evaluate_language_models(
-        dict(zip(names, artifacts, strict=True)), loaded, cut, cache, tuple(history or HISTORIES)
-    )
+    names = named([kind for _, kind in readers], [folder for folder, _ in readers])
+    models = {name: (artifacts[folder], kind) for name, (folder, kind) in zip(names, readers, strict=True)}
+    report = evaluate_language_models(models, loaded, cut, cache, tuple(history or HISTORIES))
     if plot:
         save_curves(plot, report.curves(), "segments of history", "perplexity a token")
     if as_json:

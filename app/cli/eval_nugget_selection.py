@@ -33,7 +33,7 @@ def eval_nugget_selection(
     as_json: JsonOption = False,
 ) -> None:
     """Which tokens become nuggets, and where each one helps: figures 5, 7 and 8 of the Nugget paper."""
-    from app.evaluation.nugget_lm import kind_of, ratios_of, segments_of
+    from app.evaluation.nugget_lm import kinds_of, ratios_of, segments_of
     from app.evaluation.nugget_selection import chosen_tokens, rows_of, single_nugget_gains
     from app.evaluation.plots import check_format, save_bars, save_panels
     from app.evaluation.wikitext import read_wikitext
@@ -46,7 +46,7 @@ def eval_nugget_selection(
         check_format(file)
     settings = settings_with(encoder=encoder, device=device)
     artifact = load_artifact(model)
-    if kind_of(artifact) != "nuggets":
+    if "nuggets" not in kinds_of(artifact):
         raise InvalidInput(
             f"The model in {model} reads means, not nuggets.", hint="Train one with --kind nuggets.", field="model"
         )

@@ -19,7 +19,10 @@ def train_nugget_lm(
     tested: Annotated[
         list[Path] | None, typer.Option(help="WikiText file to be tested on; repeat for several.")
     ] = None,
-    kind: Annotated[Literal["nuggets", "mean"], typer.Option(help="What stands for a segment.")] = "nuggets",
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(help="What stands for a segment, nuggets (the default) or mean; several take turns."),
+    ] = None,
     texts: Annotated[
         Literal["articles", "sentences"], typer.Option(help="What is cut into segments: articles, or single sentences.")
     ] = "articles",
@@ -52,6 +55,7 @@ def train_nugget_lm(
     from app.evaluation.wikipedia import is_held_out, long_texts, read_articles, single_sentences
     from app.evaluation.wikitext import apart_from, read_wikitext
     from app.search.encoders import Encoders
+    from models.decoders.histories import kind_named
     from models.decoders.nugget_lm import LmShape
     from models.encoders.nugget import check_ratio
     from models.training import nugget_lm as recipe
@@ -65,7 +69,7 @@ def train_nugget_lm(
         out=folder,
         checkpoints=checkpoints,
         cache=cache,
-        kind=kind,
+        kinds=tuple(kind_named(name) for name in kind or ["nuggets"]),
         ratios=ratios,
         selector=selector,
         segments=segments,

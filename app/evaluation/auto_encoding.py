@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from app.evaluation.nugget_lm import kind_of
+from app.evaluation.nugget_lm import kinds_of
 from app.evaluation.perplexity import TokenLosses, loss_gain
 from models.artifacts import Artifact
 from models.decoders.histories import Histories, gather, kept_histories
@@ -73,8 +73,8 @@ class AutoEncodingReport:
 
 
 def selector_of(artifact: Artifact) -> str:
-    """By whom was chosen what a model has learnt to read."""
-    return "mean" if kind_of(artifact) == "mean" else str(artifact.config.get("selector", "learned"))
+    """By whom was chosen what a model has learnt to read; what it read first, where it read several kinds."""
+    return "mean" if kinds_of(artifact)[0] == "mean" else str(artifact.config.get("selector", "learned"))
 
 
 def decode_all(
@@ -84,7 +84,7 @@ def decode_all(
     model = load_language_model(artifact, encoder)
     found: dict[float, Decoded] = {}
     for ratio in ratios:
-        histories = kept_histories(encoder, segments, (ratio,), cache)[kind_of(artifact)]
+        histories = kept_histories(encoder, segments, (ratio,), cache)[kinds_of(artifact)[0]]
         if not found:
             found[0.0] = Decoded(_wrong(model, encoder, segments, histories, shown=False), 0.0)
         wrong = _wrong(model, encoder, segments, histories, shown=True)

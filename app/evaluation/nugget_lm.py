@@ -66,18 +66,18 @@ def segments_of(encoder: NuggetEncoder, texts: Sequence[str], length: int, most:
 
 
 def evaluate_language_models(
-    models: Mapping[str, Artifact],
+    models: Mapping[str, tuple[Artifact, Kind]],
     encoder: NuggetEncoder,
     segments: Segments,
     cache: Path,
     histories: Sequence[int] = HISTORIES,
 ) -> LmReport:
-    """Perplexities of models by name. Raises ``InvalidInput`` where one cannot look back as far as is asked."""
+    """Perplexities, by name, of models that read one kind each. Raises ``InvalidInput`` for too long a history."""
     found: dict[str, dict[int, TokenLosses]] = {}
-    for name, artifact in models.items():
+    for name, (artifact, kind) in models.items():
         model = load_language_model(artifact, encoder)
         _check(name, model, segments, histories)
-        read = kept_histories(encoder, segments, ratios_of(artifact)[:1], cache)[kind_of(artifact)]
+        read = kept_histories(encoder, segments, ratios_of(artifact)[:1], cache)[kind]
         found[name] = {h: token_losses(model, encoder, segments, read, h) for h in histories}
     return LmReport(found)
 
@@ -92,9 +92,10 @@ def named(kinds: Sequence[str], folders: Sequence[Path]) -> list[str]:
     return [kind if kinds.count(kind) == 1 else f"{kind} ({folder})" for kind, folder in pairs]
 
 
-def kind_of(artifact: Artifact) -> Kind:
+def kinds_of(artifact: Artifact) -> list[Kind]:
     """What a model has learnt to read."""
-    return "mean" if artifact.config["kind"] == "mean" else "nuggets"
+    found: Any = artifact.config["kinds"]
+    return list(found)
 
 
 def ratios_of(artifact: Artifact) -> list[float]:

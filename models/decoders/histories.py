@@ -19,6 +19,7 @@ from torch import Tensor
 
 from models.decoders.segments import Segments
 from models.encoders.nugget import NuggetEncoder
+from models.errors import InvalidInput
 from models.ops.similarity import normalize
 
 Kind: TypeAlias = Literal["nuggets", "mean"]
@@ -65,6 +66,17 @@ class Read:
     def to(self, device: torch.device) -> "Read":
         """The same on a device."""
         return Read(*(getattr(self, name).to(device) for name in Read.__slots__))
+
+
+def kind_named(name: str) -> Kind:
+    """What can stand for a segment, by its name. Raises ``InvalidInput`` where there is none of this name.
+
+    >>> kind_named("mean")
+    'mean'
+    """
+    if name not in KINDS:
+        raise InvalidInput(f"{name!r} cannot stand for a segment.", hint=f"What can: {', '.join(KINDS)}.", field="kind")
+    return name
 
 
 def read_histories(encoder: NuggetEncoder, segments: Segments, ratios: Sequence[float]) -> dict[Kind, Histories]:

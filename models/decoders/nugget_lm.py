@@ -1,5 +1,6 @@
 """The nugget language model: the decoder reads what stands for earlier segments by cross-attention (section 6.2)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +13,13 @@ from torch.nn import functional
 from models.artifacts import Artifact
 from models.backbones import Backbone
 from models.decoders.adaptive_softmax import AdaptiveSoftmax
-from models.decoders.histories import Read
+from models.decoders.histories import Kind, Read
 from models.decoders.nugget import NuggetDecoder, waves
 from models.encoders.nugget import NuggetEncoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
 
-RECIPE = "nugget-lm.v2"
+RECIPE = "nugget-lm.v3"
 ORDER = "order"  # the artifact's tensor that is no parameter: ids of words, the most frequent first
 _TINY_INIT = 0.02
 
@@ -99,12 +100,24 @@ def load_language_model(artifact: Artifact, encoder: NuggetEncoder) -> NuggetLan
     facts: dict[str, Any] = artifact.config
     order = artifact.tensors[ORDER].numpy()
     predict = AdaptiveSoftmax(backbone.word_embeddings, order, np.ones_like(order))
-    dim = encoder.dim if facts["kind"] == "nuggets" else encoder.base.dim
+    dim = dim_of(encoder, facts["kinds"])
     model = NuggetLanguageModel(backbone.word_embeddings, dim, predict, LmShape(**facts["shape"]))
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(artifact.tensors[name])
     return model.to(backbone.device).eval().requires_grad_(False)
+
+
+def dim_of(encoder: NuggetEncoder, kinds: Sequence[Kind]) -> int:
+    """The length of the vectors that are read. Raises ``BackboneMismatch`` where kinds differ in it."""
+    dims = {kind: encoder.dim if kind == "nuggets" else encoder.base.dim for kind in kinds}
+    if len(set(dims.values())) > 1:
+        raise BackboneMismatch(
+            f"One decoder cannot read vectors of different length: {dims}.",
+            hint="Train one for each kind.",
+            field="kind",
+        )
+    return dims[kinds[0]]
 
 
 def backbone_of(encoder: NuggetEncoder) -> Backbone:

@@ -5,7 +5,7 @@ How far back it may look is drawn anew at every step, so that one decoder serves
     spanseek train nugget-lm --data FOLDER --out FOLDER --checkpoints FOLDER
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -15,8 +15,8 @@ from jaxtyping import Int
 from models.artifacts import Artifact, save_artifact
 from models.backbones import Backbone
 from models.decoders.adaptive_softmax import AdaptiveSoftmax, by_frequency
-from models.decoders.histories import Histories, Read, gather, kept_histories
-from models.decoders.nugget_lm import ORDER, RECIPE, NuggetLanguageModel, backbone_of
+from models.decoders.histories import Histories, Kind, Read, gather, kept_histories
+from models.decoders.nugget_lm import ORDER, RECIPE, NuggetLanguageModel, backbone_of, dim_of
 from models.decoders.segments import Segments, cut_segments, spoken
 from models.encoders.nugget import NuggetEncoder
 from models.errors import InvalidInput
@@ -29,10 +29,10 @@ _ALONE = 4  # of so many texts that are encoded one is shown a single vector
 
 @dataclass(frozen=True, slots=True)
 class LmMaterial:
-    """Segments, what stands for each, and how often every word occurs."""
+    """Segments, what of each kind stands for them, and how often every word occurs."""
 
     segments: Segments
-    histories: Histories
+    histories: Mapping[Kind, Histories]
     counts: Int[np.ndarray, " vocabulary"]
 
 
@@ -46,7 +46,7 @@ def train_nugget_lm(
     parameters = dict(model.named_parameters())
 
     def losses(step: int) -> Losses:
-        return lm_losses(model, backbone, material, config, np.random.default_rng([config.seed, step]))
+        return lm_losses(model, backbone, material, config, step)
 
     def save(step: int) -> Artifact:
         tensors = {name: parameter.detach().to("cpu", torch.float16) for name, parameter in parameters.items()}
@@ -65,7 +65,8 @@ def read_lm_material(config: NuggetLmConfig, encoder: NuggetEncoder, texts: Iter
     segments = cut_segments(tokens, config.shape.segment, backbone.unknown, config.segments, config.of_text)
     if not len(segments):
         raise InvalidInput("There is nothing to train on.", hint="Give texts that hold words.", field="data")
-    histories = kept_histories(encoder, segments, config.ratios, config.cache)[config.kind]
+    kept = kept_histories(encoder, segments, config.ratios, config.cache)
+    histories = {kind: kept[kind] for kind in config.kinds}
     counts = np.bincount(np.concatenate(segments.windows), minlength=len(backbone.word_embeddings))
     return LmMaterial(segments, histories, counts)
 
@@ -74,7 +75,7 @@ def start_model(
     config: NuggetLmConfig, backbone: Backbone, encoder: NuggetEncoder, counts: Int[np.ndarray, " vocabulary"]
 ) -> NuggetLanguageModel:
     """The parameters a training begins with."""
-    dim = encoder.dim if config.kind == "nuggets" else encoder.base.dim
+    dim = dim_of(encoder, config.kinds)
     predict = AdaptiveSoftmax(backbone.word_embeddings, by_frequency(counts), counts)
     return NuggetLanguageModel(backbone.word_embeddings, dim, predict, config.shape, config.seed).to(backbone.device)
 
@@ -84,15 +85,20 @@ def lm_losses(
     backbone: Backbone,
     material: LmMaterial,
     config: NuggetLmConfig,
-    rng: np.random.Generator,
+    step: int,
 ) -> Losses:
-    """The losses of one step: of segments given those before them, and of segments given themselves."""
-    segments = material.segments
+    """The losses of one step: of segments given those before them, and of segments given themselves.
+
+    Kinds take turns; each sees what the others see.
+    """
+    turn, number = divmod(step, len(config.kinds))
+    rng = np.random.default_rng([config.seed, turn])
+    segments, histories = material.segments, material.histories[config.kinds[number]]
     history = int(rng.integers(config.shape.history + 1))
     predicted = rng.integers(len(segments), size=config.predicted).tolist()
     encoded = rng.integers(len(segments), size=config.encoded).tolist()
     wanted = [segments.before(segment, history) for segment in predicted]
-    read = gather(material.histories, [*wanted, *([segment] for segment in encoded)], predicted + encoded)
+    read = gather(histories, [*wanted, *([segment] for segment in encoded)], predicted + encoded)
     read = _some_alone(read, range(len(predicted), len(predicted) + len(encoded), _ALONE), rng)
     given, following = spoken(backbone, segments, predicted + encoded)
     losses = model.losses(given, following, read.to(backbone.device))
@@ -124,7 +130,7 @@ def _facts(config: NuggetLmConfig, encoder: NuggetEncoder, material: LmMaterial,
         "schedule": asdict(config.schedule),
         "shape": asdict(config.shape),
     }
-    for name in ("kind", "seed", "predicted", "encoded", "of_text"):
+    for name in ("seed", "predicted", "encoded", "of_text"):
         facts[name] = getattr(config, name)
-    facts["ratios"] = list(config.ratios)
+    facts |= {"kinds": list(config.kinds), "ratios": list(config.ratios)}
     return facts | ({"selector": config.selector} if config.selector else {})

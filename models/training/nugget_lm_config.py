@@ -12,8 +12,9 @@ from models.training.loop import Schedule
 class NuggetLmConfig:
     """A run: what stands for a segment, where it writes, how it learns.
 
-    ``kind`` says whether nuggets stand for a segment, at ``ratios`` that take turns, or a mean; ``selector`` who chose,
-    if not the nugget weights' own. ``cache`` holds the vectors of segments, which do not change; runs may share it.
+    ``kinds`` say whether nuggets stand for a segment, at ``ratios`` that take turns, or a mean. Several kinds take
+    turns too, each on the same segments, so that one decoder learns to read both. ``selector`` says who chose, if not
+    the nugget weights' own. ``cache`` holds the vectors of segments, which do not change; runs may share it.
     ``segments`` is about how many are read of the texts, of each at most the first ``of_text``. A step predicts
     ``predicted`` of them, with a history drawn anew, and says ``encoded`` of them again from their own vectors
     (auto-encoding, with which the paper's models begin); of the latter every fourth is shown one vector alone, so that
@@ -23,7 +24,7 @@ class NuggetLmConfig:
     out: Path
     checkpoints: Path
     cache: Path
-    kind: Kind = "nuggets"
+    kinds: tuple[Kind, ...] = ("nuggets",)
     ratios: tuple[float, ...] = (0.1,)
     selector: str | None = None
     segments: int = 6_000

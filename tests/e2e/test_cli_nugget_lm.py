@@ -76,6 +76,17 @@ def test_from_texts_to_perplexities_and_plots(folder: Path) -> None:
     assert "h = 2" in run(command).stdout
 
 
+def test_one_decoder_reads_either_in_turn(folder: Path) -> None:
+    run(f"{TRAIN} --kind nuggets --kind mean --out both --checkpoints runs")
+    found = json.loads(
+        run("eval nugget-lm --data test.txt --model both --cache cache --history 0 --history 2 --json").stdout
+    )
+    perplexity = found["perplexity"]
+    assert perplexity["nuggets"]["0"] == perplexity["mean"]["0"]
+    assert perplexity["nuggets"]["2"] != perplexity["mean"]["2"]
+    assert found["gains_over_mean"]["nuggets"]["0"]["difference"] == 0
+
+
 def test_what_is_chosen_and_what_a_nugget_tells(folder: Path) -> None:
     run(f"{TRAIN} --out lm --checkpoints runs")
     command = "eval nugget-selection --data test.txt --model lm --cache cache --probed 2"
@@ -106,6 +117,8 @@ def test_what_cannot_be_is_told(folder: Path) -> None:
         run(f"{TRAIN.replace('0.25', '1.5')} --out lm --checkpoints runs")
     with pytest.raises(SourceUnreadable):
         run(f"{TRAIN.replace('test.txt', 'nowhere.txt')} --out lm --checkpoints runs")
+    with pytest.raises(InvalidInput, match="cannot stand for a segment"):
+        run(f"{TRAIN} --kind median --out lm --checkpoints runs")
     run(f"{TRAIN} --kind mean --out mean --checkpoints runs")
     with pytest.raises(InvalidInput, match="reads means"):
         run("eval nugget-selection --data test.txt --model mean --cache cache")

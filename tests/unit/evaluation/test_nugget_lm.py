@@ -14,7 +14,7 @@ from app.evaluation.nugget_selection import chosen_tokens, single_nugget_gains
 from app.evaluation.perplexity import TokenLosses, loss_gain
 from models.artifacts import Artifact
 from models.backbones import load_backbone
-from models.decoders.histories import gather, kept_histories
+from models.decoders.histories import Kind, gather, kept_histories
 from models.decoders.nugget_lm import LmShape, load_language_model
 from models.decoders.segments import Segments, cut_segments
 from models.encoders.slice import SliceEncoder
@@ -80,7 +80,10 @@ def blind(artifact: Artifact) -> Artifact:
 def test_history_changes_nothing_for_a_model_that_cannot_see_it(
     artifact: Artifact, encoder: SliceNuggetEncoder, segments: Segments, tmp_path: Path
 ) -> None:
-    models = {"nuggets": artifact, "blind": blind(artifact)}
+    models: dict[str, tuple[Artifact, Kind]] = {
+        "nuggets": (artifact, "nuggets"),
+        "blind": (blind(artifact), "nuggets"),
+    }
     report = evaluate_language_models(models, encoder, segments, tmp_path, (0, 1, 2, 4))
     curves = report.curves()
     assert len(set(curves["blind"].values())) == 1
@@ -126,7 +129,7 @@ def test_words_that_nobody_knows_do_not_count(segments: Segments, artifact: Arti
 
 
 def test_perplexity_is_that_of_all_tokens(artifact: Artifact, encoder, segments: Segments, tmp_path: Path) -> None:
-    report = evaluate_language_models({"nuggets": artifact}, encoder, segments, tmp_path, (0, 2))
+    report = evaluate_language_models({"nuggets": (artifact, "nuggets")}, encoder, segments, tmp_path, (0, 2))
     model = load_language_model(artifact, encoder)
     backbone = encoder.base.backbone
     total, tokens = 0.0, 0
@@ -167,7 +170,7 @@ def test_a_longer_history_than_was_learnt_is_refused(
     artifact: Artifact, encoder, segments: Segments, tmp_path: Path, histories: tuple[int, ...]
 ) -> None:
     with pytest.raises(InvalidInput, match="looks back 4"):
-        evaluate_language_models({"nuggets": artifact}, encoder, segments, tmp_path, histories)
+        evaluate_language_models({"nuggets": (artifact, "nuggets")}, encoder, segments, tmp_path, histories)
 
 
 def test_more_is_said_right_with_nuggets_than_without(artifact: Artifact, encoder, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import torch
 from models.artifacts import load_artifact
 from models.backbones import load_backbone
 from models.decoders import histories
-from models.decoders.histories import gather, kept_histories, read_histories
+from models.decoders.histories import Kind, gather, kept_histories, read_histories
 from models.decoders.nugget_lm import LmShape, load_language_model
 from models.decoders.segments import cut_segments
 from models.encoders.hashing import HashingEncoder
@@ -20,7 +20,7 @@ from models.encoders.slice import SliceEncoder
 from models.encoders.slice_nuggets import SliceNuggetEncoder
 from models.errors import BackboneMismatch, InvalidInput
 from models.training.loop import LoopHooks, Schedule, StepReport
-from models.training.nugget_lm import lm_losses, read_lm_material, start_model, train_nugget_lm
+from models.training.nugget_lm import LmMaterial, lm_losses, read_lm_material, start_model, train_nugget_lm
 from models.training.nugget_lm_config import NuggetLmConfig
 from tests.tiny_bert import PROSE
 
@@ -51,14 +51,14 @@ def losses_of(config: NuggetLmConfig, encoder: SliceNuggetEncoder) -> tuple[torc
     backbone = encoder.base.backbone
     material = read_lm_material(config, encoder, TEXTS)
     model = start_model(config, backbone, encoder, material.counts)
-    return model, lambda step: lm_losses(model, backbone, material, config, np.random.default_rng([config.seed, step]))
+    return model, lambda step: lm_losses(model, backbone, material, config, step)
 
 
-@pytest.mark.parametrize("kind", ["nuggets", "mean"])
+@pytest.mark.parametrize("kinds", [("nuggets",), ("mean",), ("nuggets", "mean")])
 def test_a_gradient_reaches_all_that_learns_and_nothing_else(
-    lm: NuggetLmConfig, encoder: SliceNuggetEncoder, kind: str
+    lm: NuggetLmConfig, encoder: SliceNuggetEncoder, kinds: tuple[Kind, ...]
 ) -> None:
-    model, losses = losses_of(replace(lm, kind=kind), encoder)
+    model, losses = losses_of(replace(lm, kinds=kinds), encoder)
     torch.stack([loss for step in range(4) for loss in losses(step).values()]).sum().backward()
     without = {name for name, p in model.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0}
     # A key's bias shifts all scores alike, and the tiny vocabulary has no rare words.
@@ -103,8 +103,24 @@ def test_a_run_that_was_killed_ends_with_the_same_weights(lm: NuggetLmConfig, en
 
 def test_the_checkpoint_of_another_run_is_refused(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
     train_nugget_lm(lm, encoder, TEXTS)
-    with pytest.raises(InvalidInput, match="differs in: kind"):
-        train_nugget_lm(replace(lm, kind="mean"), encoder, TEXTS)
+    with pytest.raises(InvalidInput, match="differs in: kinds"):
+        train_nugget_lm(replace(lm, kinds=("mean",)), encoder, TEXTS)
+
+
+def test_kinds_take_turns_on_the_same_segments(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
+    config = replace(lm, kinds=("nuggets", "mean"))
+    material = read_lm_material(config, encoder, TEXTS)
+    alike = replace(material, histories=dict.fromkeys(config.kinds, material.histories["nuggets"]))
+    model = start_model(config, encoder.base.backbone, encoder, material.counts)
+
+    def losses(read: LmMaterial) -> list[list[float]]:
+        made = (lm_losses(model, encoder.base.backbone, read, config, step) for step in range(4))
+        return [[float(loss.detach()) for loss in found.values()] for found in made]
+
+    first, second, third, _ = losses(alike)
+    assert first == second != third
+    assert losses(material)[::2] == [first, third]
+    assert losses(material)[1] != second
 
 
 def test_without_auto_encoding_only_language_is_learnt(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
@@ -118,7 +134,7 @@ def test_the_place_of_a_nugget_is_told_of_the_text_itself_alone(
 ) -> None:
     config = replace(lm, shape=replace(lm.shape, places=places))
     model, _ = losses_of(config, encoder)
-    histories = read_lm_material(config, encoder, TEXTS).histories
+    histories = read_lm_material(config, encoder, TEXTS).histories["nuggets"]
     given = torch.zeros(1, 4, dtype=torch.long)
     moved = set()
     for name, now in {"itself": 0, "before": 1}.items():
