@@ -34,6 +34,7 @@ from models.training.sources import read_excluded
 if TYPE_CHECKING:
     from models.training.config import SliceConfig, Weights
     from models.training.data import Shape
+    from models.training.losses import DistillationWeights
 
 train_cli = typer.Typer(help="Train encoders, and make what they are trained on.", no_args_is_help=True)
 train_cli.command("nugget")(train_nugget)
@@ -85,6 +86,7 @@ def train_slice(
     from models.training.loop import Schedule
 
     settings = settings_with(backbone=backbone, device=device)
+    weights, distillation = _weights(weight or ())
     config = SliceConfig(
         out=folder,
         checkpoints=checkpoints,
@@ -102,7 +104,8 @@ def train_slice(
         save_every=save_every,
         schedule=Schedule(steps=steps, rate=rate),
         shape=_shape(draw or ()),
-        weights=_weights(weight or ()),
+        weights=weights,
+        distillation=distillation,
     )
     tell_of_run(_train(config), steps, "SPANSEEK_WEIGHTS", as_json=as_json)
 
@@ -117,13 +120,17 @@ def _train(config: "SliceConfig") -> dict[str, Any]:
     )
 
 
-def _weights(pairs: Iterable[str]) -> "Weights":
-    """The recipe's weights of the losses, less what an option overrules."""
+def _weights(pairs: Iterable[str]) -> "tuple[Weights, DistillationWeights]":
+    """The recipe's weights of the losses, and of the parts of the distillation, less what an option overrules."""
     from models.training.config import Weights
+    from models.training.losses import DistillationWeights
 
-    known = [field.name for field in fields(Weights)]
-    found = named_numbers(pairs, known, NUMBER, "weight of a loss", "weight", "graded=0.5")
-    return replace(Weights(), **found)
+    losses, parts = ([field.name for field in fields(of)] for of in (Weights, DistillationWeights))
+    found = named_numbers(pairs, losses + parts, NUMBER, "weight of a loss", "weight", "graded=0.5")
+    return (
+        replace(Weights(), **{name: found[name] for name in losses if name in found}),
+        replace(DistillationWeights(), **{name: found[name] for name in parts if name in found}),
+    )
 
 
 def _shape(pairs: Iterable[str]) -> "Shape":

@@ -83,9 +83,11 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(folder: Path, monkeypatch: py
 
 
 def test_weights_of_losses_are_set_by_name(folder: Path) -> None:
-    run(f"{TRAIN} --steps 1 --weight triplets=0.5 --weight narrow=2")
-    weights = load_artifact(folder / "weights").config["weights"]
+    run(f"{TRAIN} --steps 1 --weight triplets=0.5 --weight narrow=2 --weight contrast=0")
+    kept = load_artifact(folder / "weights").config
+    weights, distillation = kept["weights"], kept["distillation"]
     assert (weights["triplets"], weights["narrow"], weights["graded"]) == (0.5, 2.0, 1.0)
+    assert (distillation["contrast"], distillation["cosine"]) == (0.0, 1.0)
     for wrong in ("triplets", "other=1", "graded=-1", "graded=much"):
         with pytest.raises(InvalidInput, match="is no weight of a loss"):
             run(f"{TRAIN} --weight {wrong}")
