@@ -51,13 +51,13 @@ def run_recipe(
     }
 
 
-def tell_of_run(report: Mapping[str, Any], steps: int, setting: str, *, as_json: bool) -> None:
-    """Print what :func:`run_recipe` found, and which setting uses the weights; exit 130 where steps are missing."""
-    made, folder = report["steps"], report["folder"]
+def tell_of_run(report: Mapping[str, Any], steps: int, what_now: str, *, as_json: bool) -> None:
+    """Print what :func:`run_recipe` found, and what to do with it; exit 130 where steps are missing."""
+    made = report["steps"]
     if as_json:
         print_json(report)
     else:
-        out.print(f"{made} steps made. To use the weights, set {setting}={folder}", soft_wrap=True, markup=False)
+        out.print(f"{made} steps made. {what_now}", soft_wrap=True, markup=False)
     if made < steps:
         err.print(f"Stopped after step {made}. Give the same command again to go on from here.")
         raise typer.Exit(130)

@@ -102,7 +102,7 @@ def train_nugget(
     )
     texts = replace(recipe.read_material(config), articles=_articles(extract, skip) if extract else ())
     report = run_recipe(lambda hooks: recipe.train_nugget(config, texts, hooks), steps, save_every, config)
-    tell_of_run(report, steps, "SPANSEEK_NUGGET_WEIGHTS", as_json=as_json)
+    tell_of_run(report, steps, f"To use the weights, set SPANSEEK_NUGGET_WEIGHTS={folder}", as_json=as_json)
 
 
 def train_average_nuggets(

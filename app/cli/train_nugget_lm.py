@@ -1,13 +1,14 @@
 """``spanseek train nugget-lm``."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from app.cli.console import JsonOption, err, out, print_json, settings_with
-from app.cli.run_recipe import run_recipe
+from app.cli.console import JsonOption, settings_with
+from app.cli.run_recipe import run_recipe, tell_of_run
 from app.cli.training_options import CheckpointsOption, DeviceOption, SaveEveryOption, SeedOption, StepsOption
 
 
@@ -52,8 +53,6 @@ def train_nugget_lm(
 ) -> None:
     """Train a small language model that reads nuggets of what came before: section 6.2 of the Nugget paper."""
     # Imported here, because torch takes seconds that other commands should not wait for.
-    from app.evaluation.wikipedia import is_held_out, long_texts, read_articles, single_sentences
-    from app.evaluation.wikitext import apart_from, read_wikitext
     from app.search.encoders import Encoders
     from models.decoders.histories import kind_named
     from models.decoders.nugget_lm import LmShape
@@ -80,17 +79,18 @@ def train_nugget_lm(
         shape=LmShape(width=width, layers=layers, segment=length, history=history, places=places),
     )
     config = replace(config, schedule=replace(config.schedule, steps=steps, rate=rate))
-    articles = (article for article in read_articles(extract) if not is_held_out(article))
-    read = long_texts(articles) if texts == "articles" else single_sentences(articles)
-    apart = apart_from(read, (text for file in tested or () for text in read_wikitext(file)))
+    apart = _texts_apart(extract, texts, tested or ())
     options = replace(settings.encoder_options, nugget_selector=selector)
     loaded = Encoders(options).load_nuggets(settings.encoder)
     report = run_recipe(lambda hooks: recipe.train_nugget_lm(config, loaded, apart, hooks), steps, save_every, config)
-    made = report["steps"]
-    if as_json:
-        print_json(report)
-    else:
-        out.print(f"{made} steps made. `spanseek eval nugget-lm --model {folder}` measures it.", soft_wrap=True)
-    if made < steps:
-        err.print(f"Stopped after step {made}. Give the same command again to go on from here.")
-        raise typer.Exit(130)
+    tell_of_run(report, steps, f"`spanseek eval nugget-lm --model {folder}` measures it.", as_json=as_json)
+
+
+def _texts_apart(extract: Path, what: str, tested: Iterable[Path]) -> Iterator[str]:
+    """Articles or sentences that are neither held out nor share a run of words with what is tested."""
+    from app.evaluation.wikipedia import is_held_out, long_texts, read_articles, single_sentences
+    from app.evaluation.wikitext import apart_from, read_wikitext
+
+    articles = (article for article in read_articles(extract) if not is_held_out(article))
+    read = long_texts(articles) if what == "articles" else single_sentences(articles)
+    return apart_from(read, (text for file in tested for text in read_wikitext(file)))

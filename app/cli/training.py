@@ -107,7 +107,7 @@ def train_slice(
         weights=weights,
         distillation=distillation,
     )
-    tell_of_run(_train(config), steps, "SPANSEEK_WEIGHTS", as_json=as_json)
+    tell_of_run(_train(config), steps, f"To use the weights, set SPANSEEK_WEIGHTS={folder}", as_json=as_json)
 
 
 def _train(config: "SliceConfig") -> dict[str, Any]:
