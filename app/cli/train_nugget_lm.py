@@ -68,7 +68,7 @@ def train_nugget_lm(
         out=folder,
         checkpoints=checkpoints,
         cache=cache,
-        kinds=tuple(kind_named(name) for name in kind or ["nuggets"]),
+        kinds=tuple(dict.fromkeys(kind_named(name) for name in kind or ["nuggets"])),
         ratios=ratios,
         selector=selector,
         segments=segments,

@@ -17,7 +17,7 @@ from models.decoders.histories import Kind, Read
 from models.decoders.nugget import NuggetDecoder, waves
 from models.encoders.nugget import NuggetEncoder
 from models.encoders.slice import SliceEncoder
-from models.errors import BackboneMismatch
+from models.errors import BackboneMismatch, InvalidInput
 
 RECIPE = "nugget-lm.v3"
 ORDER = "order"  # the artifact's tensor that is no parameter: ids of words, the most frequent first
@@ -109,10 +109,10 @@ def load_language_model(artifact: Artifact, encoder: NuggetEncoder) -> NuggetLan
 
 
 def dim_of(encoder: NuggetEncoder, kinds: Sequence[Kind]) -> int:
-    """The length of the vectors that are read. Raises ``BackboneMismatch`` where kinds differ in it."""
+    """The length of the vectors that are read. Raises ``InvalidInput`` where kinds differ in it."""
     dims = {kind: encoder.dim if kind == "nuggets" else encoder.base.dim for kind in kinds}
     if len(set(dims.values())) > 1:
-        raise BackboneMismatch(
+        raise InvalidInput(
             f"One decoder cannot read vectors of different length: {dims}.",
             hint="Train one for each kind.",
             field="kind",

@@ -12,7 +12,7 @@ from models.artifacts import load_artifact
 from models.backbones import load_backbone
 from models.decoders import histories
 from models.decoders.histories import Kind, gather, kept_histories, read_histories
-from models.decoders.nugget_lm import LmShape, load_language_model
+from models.decoders.nugget_lm import LmShape, dim_of, load_language_model
 from models.decoders.segments import cut_segments
 from models.encoders.hashing import HashingEncoder
 from models.encoders.hashing_nuggets import HashingNuggetEncoder
@@ -121,6 +121,14 @@ def test_kinds_take_turns_on_the_same_segments(lm: NuggetLmConfig, encoder: Slic
     assert first == second != third
     assert losses(material)[::2] == [first, third]
     assert losses(material)[1] != second
+
+
+def test_one_decoder_does_not_read_vectors_of_different_length() -> None:
+    narrow = HashingNuggetEncoder(HashingEncoder())
+    narrow.dim = narrow.base.dim + 1
+    assert dim_of(narrow, ["mean"]) == narrow.base.dim
+    with pytest.raises(InvalidInput, match="different length"):
+        dim_of(narrow, ["nuggets", "mean"])
 
 
 def test_without_auto_encoding_only_language_is_learnt(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
