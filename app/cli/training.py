@@ -12,6 +12,7 @@ from app.cli.console import JsonOption, out, print_json, settings_with
 from app.cli.default_calibrations import train_calibration, train_no_match
 from app.cli.named_numbers import COUNT, NUMBER, named_numbers
 from app.cli.run_recipe import run_recipe, tell_of_run
+from app.cli.train_judge import grade_pairs, train_judge
 from app.cli.train_nugget import train_average_nuggets, train_nugget
 from app.cli.train_nugget_lm import train_nugget_lm
 from app.cli.train_whitening import train_whitening
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from models.training.losses import DistillationWeights
 
 train_cli = typer.Typer(help="Train encoders, and make what they are trained on.", no_args_is_help=True)
+train_cli.command("judge")(train_judge)
+train_cli.command("grade-pairs")(grade_pairs)
 train_cli.command("nugget")(train_nugget)
 train_cli.command("average-nuggets")(train_average_nuggets)
 train_cli.command("nugget-lm")(train_nugget_lm)

@@ -145,6 +145,18 @@ def _mined(data: Path) -> Iterator[GradedPair]:
     return mined_pairs(data)
 
 
+def _neighbouring(data: Path) -> Iterator[GradedPair]:
+    from models.training.mining import neighbouring_pairs
+
+    return neighbouring_pairs(data)
+
+
+def _plain(data: Path) -> Iterator[GradedPair]:
+    from models.training.mining import plain_pairs
+
+    return plain_pairs(data)
+
+
 class Distractors:
     """Texts that share a word with a query, and do not mean the same."""
 
@@ -184,6 +196,18 @@ PAIRS = {
         "short texts near one another, graded by the frozen backbone",
         "CC BY-SA 4.0 and freer",
         _mined,
+        by_default=False,
+    ),
+    "neighbours": Kind(
+        "sentences of STS-B near one another that no one graded, graded by the frozen backbone",
+        "CC BY-SA 4.0",
+        _neighbouring,
+        by_default=False,
+    ),
+    "plain": Kind(
+        "sentences of common words alone, near one another, graded by the frozen backbone",
+        "CC BY-SA 4.0 and freer",
+        _plain,
         by_default=False,
     ),
 }

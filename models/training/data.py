@@ -203,11 +203,13 @@ def _run_of(words: Sequence[str], length: int, rng: random.Random) -> str:
 
 
 def _context(texts: Texts, rng: random.Random) -> str:
-    """Some sentences of any kind of prose, the larger kinds more often."""
+    """Some sentences of any kind of prose, the larger kinds more often; rules and the like, without a word, are not."""
     kinds = sorted(texts.prose)
-    kind = rng.choices(kinds, [len(texts.prose[name]) ** 0.5 for name in kinds])[0]
-    found = sentences(rng.choice(texts.prose[kind]))
-    return _some_of(found, rng.randrange(len(found)), rng)
+    while True:
+        kind = rng.choices(kinds, [len(texts.prose[name]) ** 0.5 for name in kinds])[0]
+        found = sentences(rng.choice(texts.prose[kind]))
+        if _READABLE.search(context := _some_of(found, rng.randrange(len(found)), rng)):
+            return context
 
 
 def _about(phrase: str, texts: Texts, rng: random.Random) -> str:

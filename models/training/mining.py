@@ -6,7 +6,9 @@ reads both texts alone, judges pairs of any field nearly as people do; read in c
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from jaxtyping import Float32
 from models.backbones import Backbone, load_backbone
 from models.packages import DEFAULT
 from models.sampling import sample
+from models.training.grading import Grader, cosines_of
 from models.training.reading import alone
 from models.training.sources import (
     PHRASES,
@@ -29,10 +32,16 @@ from models.training.sources import (
 )
 
 NEAR = 5_000  # pairs of neighbours
+AMONG_GRADED = 11_000
+PLAIN = 6_000
 WRITTEN = 1_500  # pairs of each set in which people wrote one text after the other
 _OF_A_KIND = 3_000
 _PARAGRAPHS = 10_000
 _WORDS = range(3, 25)
+_PLAIN_WORDS = range(3, 15)
+_FREQUENT = 1_500
+_WORD = re.compile(r"[a-z]+(?:['\u2019][a-z]+)?")
+_NUMBER = re.compile(r"\d")
 _FARTHEST = 200
 _ANYWHERE = 1 / 6
 _AT_ONCE = 256
@@ -42,30 +51,57 @@ def mined_pairs(folder: Path) -> Iterator[GradedPair]:
     """Pairs of short texts of a data folder, graded from 0 to 1 on the scale of the graded pairs; always the same."""
     rng = random.Random("mined")  # noqa: S311  sampling, not secrets
     teacher = load_backbone(DEFAULT)
-    scale = _Scale(teacher, read_graded_pairs(folder))
-    texts = _short_texts(folder, rng)
-    near = near_pairs(alone(teacher, texts).numpy(), NEAR, rng)
-    yield from scale.graded([(texts[this], texts[other]) for this, other in near])
+    grader = Grader([cosines_of(teacher)], read_graded_pairs(folder))
+    yield from grader.graded(_neighbours(_short_texts(folder, rng), NEAR, teacher, rng))
     for pairs in (snli_pairs(folder), _split_pairs(folder)):
-        yield from scale.graded(sample(pairs, WRITTEN, rng))
+        yield from grader.graded(sample(pairs, WRITTEN, rng))
 
 
-class _Scale:
-    """Grades as people would give them: a straight line through the cosines of pairs that people graded."""
+def neighbouring_pairs(folder: Path) -> Iterator[GradedPair]:
+    """Pairs of neighbours among the sentences that people graded, other than those they graded; graded as above."""
+    people = read_graded_pairs(folder)
+    known = {frozenset((pair.query, pair.paraphrase)) for pair in people}
+    texts = list({fold(text): text for pair in people for text in (pair.query, pair.paraphrase)}.values())
+    teacher, rng = load_backbone(DEFAULT), random.Random("neighbours")  # noqa: S311  sampling, not secrets
+    near = [pair for pair in _neighbours(texts, AMONG_GRADED, teacher, rng) if frozenset(pair) not in known]
+    yield from Grader([cosines_of(teacher)], people).graded(near)
 
-    def __init__(self, teacher: Backbone, graded: Sequence[GradedPair]) -> None:
-        self._teacher = teacher
-        cosines = self._cosines([(pair.query, pair.paraphrase) for pair in graded])
-        self._line = np.polyfit(cosines, [pair.score for pair in graded], 1)
 
-    def graded(self, pairs: Sequence[tuple[str, str]]) -> Iterator[GradedPair]:
-        grades = np.polyval(self._line, self._cosines(pairs)).clip(0, 1)
-        for (query, paraphrase), grade in zip(pairs, grades, strict=True):
-            yield GradedPair(query, paraphrase, round(float(grade), 4))
+def plain_pairs(folder: Path) -> Iterator[GradedPair]:
+    """Pairs of neighbours among sentences of common words alone ("It is up to you."); graded as above.
 
-    def _cosines(self, pairs: Sequence[tuple[str, str]]) -> Float32[np.ndarray, " pairs"]:
-        queries, paraphrases = (alone(self._teacher, side).numpy() for side in zip(*pairs, strict=True))
-        return np.einsum("pd,pd->p", queries, paraphrases)
+    In a context such a sentence is drowned by what stands around it, unless an encoder has learnt to keep it.
+    """
+    teacher, rng = load_backbone(DEFAULT), random.Random("plain")  # noqa: S311  sampling, not secrets
+    texts = plain_sentences(_prose(folder))
+    yield from Grader([cosines_of(teacher)], read_graded_pairs(folder)).graded(_neighbours(texts, PLAIN, teacher, rng))
+
+
+def plain_sentences(prose: Mapping[str, Sequence[str]]) -> list[str]:
+    """Sentences of words that are frequent in most kinds of prose, none twice.
+
+    >>> calls, news = ["We did it. My parcel is lost.", "It is what we did."], ["It is what we did!"]
+    >>> plain_sentences({"calls": calls, "news": news})
+    ['We did it.', 'It is what we did.']
+    """
+    frequent: Counter[str] = Counter()
+    for texts in prose.values():
+        counted = Counter(word for text in texts for word in _WORD.findall(text.lower()))
+        frequent.update(word for word, _ in counted.most_common(_FREQUENT))
+    common = {word for word, kinds in frequent.items() if kinds > len(prose) / 2}
+    found: dict[str, str] = {}
+    for texts in prose.values():
+        for sentence in (sentence.strip() for text in texts for sentence in sentences(text)):
+            words = _WORD.findall(sentence.lower())
+            if len(words) in _PLAIN_WORDS and common.issuperset(words) and not _NUMBER.search(sentence):
+                found.setdefault(fold(sentence), sentence)
+    return list(found.values())
+
+
+def _neighbours(texts: Sequence[str], count: int, teacher: Backbone, rng: random.Random) -> list[tuple[str, str]]:
+    """So many pairs of texts near one another, less those that were drawn before."""
+    near = near_pairs(alone(teacher, texts).numpy(), count, rng)
+    return list(dict.fromkeys((texts[this], texts[other]) for this, other in near))
 
 
 def near_pairs(vectors: Float32[np.ndarray, "texts dim"], count: int, rng: random.Random) -> list[tuple[int, int]]:
@@ -111,6 +147,12 @@ def _short_texts(folder: Path, rng: random.Random) -> list[str]:
         whole = (text.strip() for text in kinds[name] if len(text.split()) in _WORDS)
         found |= {fold(text): text for text in sample(whole, _OF_A_KIND, rng)}
     return list(found.values())
+
+
+def _prose(folder: Path) -> dict[str, list[str]]:
+    """Paragraphs of every kind, and what customers write."""
+    kinds = PROSE | {"multidogo": PHRASES["multidogo"]}
+    return {name: list(islice(source.read(folder), _PARAGRAPHS)) for name, source in kinds.items()}
 
 
 def _sentences(paragraphs: Iterator[str]) -> Iterator[str]:

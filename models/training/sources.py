@@ -47,8 +47,17 @@ def sentences(text: str) -> list[str]:
 
 def read_graded_pairs(folder: Path, excluded: Iterable[str] = ()) -> list[GradedPair]:
     """Pairs of the STS-B training split, but those with a sentence that is to be excluded."""
-    rows = (line.rstrip("\n").split("\t") for line in lines(folder / "stsb/sts-train.csv.gz"))
-    return without((GradedPair(row[5], row[6], float(row[4]) / 5) for row in rows), excluded)
+    return without(_stsb(folder / "stsb/sts-train.csv.gz"), excluded)
+
+
+def read_held_out_pairs(folder: Path, excluded: Iterable[str] = ()) -> list[GradedPair]:
+    """The same of the dev split, from which no encoder learns."""
+    return without(_stsb(folder / "stsb/sts-dev.csv"), excluded)
+
+
+def _stsb(path: Path) -> Iterator[GradedPair]:
+    rows = (line.rstrip("\n").split("\t") for line in lines(path))
+    return (GradedPair(row[5], row[6], float(row[4]) / 5) for row in rows)
 
 
 def without(pairs: Iterable[GradedPair], excluded: Iterable[str]) -> list[GradedPair]:

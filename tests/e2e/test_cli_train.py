@@ -116,3 +116,27 @@ def test_triplets_and_pairs_are_built_with_their_licences(folder: Path) -> None:
     assert "CC BY-SA 4.0" in shown
     scores = [json.loads(line)["score"] for line in (folder / "p.ndjson").read_text().splitlines()]
     assert scores == [1.0, 0.0]
+
+
+def test_a_judge_is_trained_and_grades_pairs(folder: Path) -> None:
+    (folder / "data/stsb").mkdir(parents=True)
+    rows = [("5.0", "the cat sat", "a cat sat"), ("0.0", "rain fell", "the door stood open"), ("2.0", "rain", "a cat")]
+    text = "".join(f"main\tof\t2012\t1\t{score}\t{one}\t{other}\n" for score, one, other in rows)
+    with gzip.open(folder / "data/stsb/sts-train.csv.gz", "wt") as file:
+        file.write(text)
+    (folder / "data/stsb/sts-dev.csv").write_text(text)
+    local = "--data data --backbone bert --device cpu"
+    trained = run(f"train judge {local} --out judge --checkpoints cp --steps 2 --json")
+    assert json.loads(trained.stdout)["losses"].keys() == {"judge"}
+    run(f"{TRAIN} --steps 1")
+    pair = {"query": "a dog barked", "paraphrase": "the dog barked", "score": 0.5}
+    (folder / "pairs.ndjson").write_text((json.dumps(pair) + "\n") * 2)
+    grade = f"train grade-pairs {local} --pairs pairs.ndjson --judge judge --weights weights --out graded.ndjson"
+    report = json.loads(run(f"{grade} --json").stdout)
+    assert report.keys() == {"out", "rows", "correlations"}
+    assert report["rows"] == 2
+    assert report["correlations"].keys() == {"judge", "encoder", "both"}
+    lines = [json.loads(line) for line in (folder / "graded.ndjson").read_text().splitlines()]
+    assert [line["query"] for line in lines] == ["a dog barked"] * 2
+    assert lines[0]["score"] != 0.5
+    assert "2 pairs graded. Correlation with people's grades: judge" in run(grade).stdout

@@ -1,10 +1,14 @@
-"""Pairs near one another: who is drawn with whom."""
+"""Pairs near one another: who is drawn with whom, and of which sentences."""
 
+import gzip
 import random
+from pathlib import Path
 
 import numpy as np
+import pytest
 
-from models.training.mining import near_pairs
+from models.training import mining
+from models.training.mining import near_pairs, neighbouring_pairs, plain_sentences
 
 
 def test_a_text_is_drawn_with_its_near_neighbours_more_often_than_with_others_and_never_with_itself() -> None:
@@ -24,3 +28,27 @@ def test_the_same_seed_gives_the_same_pairs() -> None:
     vectors = np.eye(12, dtype=np.float32)
     assert near_pairs(vectors, 9, random.Random(3)) == near_pairs(vectors, 9, random.Random(3))
     assert near_pairs(vectors, 9, random.Random(3)) != near_pairs(vectors, 9, random.Random(4))
+
+
+def test_neighbours_are_pairs_that_no_one_graded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mining, "AMONG_GRADED", 300)
+    people = [
+        ("A man sings.", "A man is singing."),
+        ("A dog runs.", "The dog is running."),
+        ("Rain fell.", "It rained."),
+    ]
+    (tmp_path / "stsb").mkdir()
+    with gzip.open(tmp_path / "stsb/sts-train.csv.gz", "wt") as file:
+        file.writelines(f"m\tf\ty\t{n}\t{5 - n}.0\t{one}\t{other}\n" for n, (one, other) in enumerate(people))
+    found = list(neighbouring_pairs(tmp_path))
+    pairs = {frozenset((pair.query, pair.paraphrase)) for pair in found}
+    assert len(pairs) == 15 - 3  # all of six sentences, but those that people graded
+    assert pairs.isdisjoint(map(frozenset, people))
+    assert all(0 <= pair.score <= 1 for pair in found)
+
+
+def test_plain_sentences_say_nothing_that_one_kind_of_prose_alone_speaks_of() -> None:
+    calls = ["My parcel is late. It is what it is.", "Where is it? It is 5 what it is."]
+    novels, news = ["The whale, it is what it is! Where is it"], ["Where is what it is", "Shares fell."]
+    found = plain_sentences({"calls": calls, "novels": novels, "news": news})
+    assert sorted(found) == ["It is what it is.", "Where is it?", "Where is what it is"]

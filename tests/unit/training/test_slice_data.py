@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +53,12 @@ def test_short_texts_are_one_to_four_words_of_prose_without_its_punctuation() ->
     assert len(short) == 200
     assert {len(text.split()) for text in short} == {1, 2, 3, 4}
     assert all(text in prose and text == text.strip(".,;: ") for text in short)
+
+
+def test_paragraphs_without_a_word_are_passed_over() -> None:
+    texts = replace(TEXTS, prose={"meetings": ["", "* * *", "It rained."]})
+    drawn = draw(texts, Shape(plain=40, alone=40), 13, 5)
+    assert all(re.search(r"\w", sample.text) for sample in drawn.others)
 
 
 def test_questions_are_learnt_whole_and_a_sentence_of_the_prose_beside_each() -> None:

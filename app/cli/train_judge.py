@@ -1,0 +1,110 @@
+"""``spanseek train judge`` and ``grade-pairs``: grades for pairs that no one graded."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.console import JsonOption, out, print_json, settings_with
+from app.cli.run_recipe import run_recipe, tell_of_run
+from app.cli.training_options import (
+    BackboneOption,
+    CheckpointsOption,
+    DeviceOption,
+    ExcludeOption,
+    OutOption,
+    SaveEveryOption,
+    SeedOption,
+    StepsOption,
+)
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from models.training.grading import Reader
+
+FolderOption = Annotated[Path, typer.Option("--data", help="Folder of the known sets.")]
+
+
+def train_judge(
+    data: FolderOption,
+    folder: OutOption,
+    checkpoints: CheckpointsOption,
+    exclude: ExcludeOption = None,
+    pairs: Annotated[Path | None, typer.Option(help="Your own graded pairs, NDJSON, beside the known ones.")] = None,
+    steps: StepsOption = 640,
+    rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1e-4,
+    seed: SeedOption = 13,
+    save_every: SaveEveryOption = 50,
+    backbone: BackboneOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a network that reads both texts of a pair at once, to grade pairs for encoders to learn from."""
+    # Imported here, because torch takes seconds that other commands should not wait for.
+    from models.training.judge import JudgeConfig
+    from models.training.judge import train_judge as recipe
+    from models.training.loop import Schedule
+
+    settings = settings_with(backbone=backbone, device=device)
+    config = JudgeConfig(
+        out=folder,
+        checkpoints=checkpoints,
+        data=data,
+        exclude=exclude,
+        pairs=pairs,
+        backbone=settings.backbone,
+        device=settings.device,
+        seed=seed,
+        save_every=save_every,
+        schedule=Schedule(steps=steps, rate=rate),
+    )
+    report = run_recipe(lambda hooks: recipe(config, hooks), steps, save_every, config)
+    tell_of_run(report, steps, f"To grade pairs: spanseek train grade-pairs --judge {folder}", as_json=as_json)
+
+
+def grade_pairs(
+    data: FolderOption,
+    pairs: Annotated[Path, typer.Option(help="Pairs to grade anew, NDJSON.")],
+    judge: Annotated[Path, typer.Option(help="Folder of the judge.")],
+    file: Annotated[Path, typer.Option("--out", help="NDJSON file to write.")],
+    weights: Annotated[Path | None, typer.Option(help="Weights of the encoder beside it, else those in use.")] = None,
+    exclude: ExcludeOption = None,
+    backbone: BackboneOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Grade pairs by a judge and an encoder together, weighted as pairs that people graded (STS-B dev) say is best."""
+    # Imported here, because torch takes seconds that other commands should not wait for.
+    from models.training.grading import Grader
+    from models.training.own import read_own_pairs
+    from models.training.sources import read_excluded, read_held_out_pairs, without
+
+    excluded = read_excluded(exclude)
+    asked = without(read_own_pairs(pairs), excluded)
+    grader = Grader(
+        _readers(judge, weights, settings_with(backbone=backbone, device=device)), read_held_out_pairs(data, excluded)
+    )
+    graded = grader.graded([(pair.query, pair.paraphrase) for pair in asked])
+    with file.open("w", encoding="utf-8") as opened:
+        opened.writelines(json.dumps(asdict(pair), ensure_ascii=False) + "\n" for pair in graded)
+    correlations = dict(zip(("judge", "encoder", "both"), grader.correlations, strict=True))
+    if as_json:
+        print_json({"out": str(file), "rows": len(graded), "correlations": correlations})
+        return
+    said = ", ".join(f"{name} {found:.3f}" for name, found in correlations.items())
+    out.print(f"{len(graded):,} pairs graded. Correlation with people's grades: {said}.", soft_wrap=True, markup=False)
+
+
+def _readers(judge: Path, weights: Path | None, settings: Settings) -> "list[Reader]":
+    """A judge, and an encoder that reads texts alone."""
+    from models.artifacts import SHIPPED, load_artifact
+    from models.backbones import load_backbone
+    from models.encoders.slice import put_in_place
+    from models.training.grading import cosines_of
+    from models.training.judge import load_judge
+
+    encoder = load_backbone(settings.backbone, device=settings.device)
+    put_in_place(encoder, load_artifact(weights or settings.weights or SHIPPED / "slice"))
+    return [load_judge(judge, settings.backbone, settings.device).grades, cosines_of(encoder)]
