@@ -20,6 +20,7 @@ from app.cli.training_options import (
     StepsOption,
 )
 from app.settings import Settings
+from models.errors import InvalidInput
 
 if TYPE_CHECKING:
     from models.training.grading import Reader
@@ -83,10 +84,14 @@ def grade_pairs(
 
     excluded = read_excluded(exclude)
     asked = without(read_own_pairs(pairs), excluded)
-    grader = Grader(
-        _readers(judge, weights, settings_with(backbone=backbone, device=device)), read_held_out_pairs(data, excluded)
-    )
+    if not asked:
+        raise InvalidInput(
+            f"There are no pairs to grade in {pairs}.", hint="Check --pairs and --exclude.", field="pairs"
+        )
+    readers = _readers(judge, weights, settings_with(backbone=backbone, device=device))
+    grader = Grader(readers, read_held_out_pairs(data, excluded))
     graded = grader.graded([(pair.query, pair.paraphrase) for pair in asked])
+    file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", encoding="utf-8") as opened:
         opened.writelines(json.dumps(asdict(pair), ensure_ascii=False) + "\n" for pair in graded)
     correlations = dict(zip(("judge", "encoder", "both"), grader.correlations, strict=True))

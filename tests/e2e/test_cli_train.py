@@ -140,3 +140,6 @@ def test_a_judge_is_trained_and_grades_pairs(folder: Path) -> None:
     assert [line["query"] for line in lines] == ["a dog barked"] * 2
     assert lines[0]["score"] != 0.5
     assert "2 pairs graded. Correlation with people's grades: judge" in run(grade).stdout
+    (folder / "pairs.ndjson").write_text("\n")
+    with pytest.raises(InvalidInput, match=r"no pairs to grade in pairs\.ndjson"):
+        run(grade)
