@@ -14,7 +14,9 @@ from app.cli.training_options import (
     CheckpointsOption,
     DeviceOption,
     ExcludeOption,
+    FolderOption,
     OutOption,
+    RowsOption,
     SaveEveryOption,
     SeedOption,
     StepsOption,
@@ -24,8 +26,6 @@ from models.errors import InvalidInput
 
 if TYPE_CHECKING:
     from models.training.grading import Reader
-
-FolderOption = Annotated[Path, typer.Option("--data", help="Folder of the known sets.")]
 
 
 def train_judge(
@@ -69,7 +69,7 @@ def grade_pairs(
     data: FolderOption,
     pairs: Annotated[Path, typer.Option(help="Pairs to grade anew, NDJSON.")],
     judge: Annotated[Path, typer.Option(help="Folder of the judge.")],
-    file: Annotated[Path, typer.Option("--out", help="NDJSON file to write.")],
+    file: RowsOption,
     weights: Annotated[Path | None, typer.Option(help="Weights of the encoder beside it, else those in use.")] = None,
     exclude: ExcludeOption = None,
     backbone: BackboneOption = None,

@@ -23,7 +23,9 @@ from app.cli.training_options import (
     DeviceOption,
     DrawOption,
     ExcludeOption,
+    FolderOption,
     OutOption,
+    RowsOption,
     SaveEveryOption,
     SeedOption,
     StepsOption,
@@ -51,10 +53,6 @@ train_cli.command("no-match")(train_no_match)
 def _kinds_help(kinds: Mapping[str, Kind]) -> str:
     by_default = (name for name, kind in kinds.items() if kind.by_default)
     return f"What to make: {', '.join(kinds)}; repeat for several. By default: {', '.join(by_default)}."
-
-
-FolderOption = Annotated[Path, typer.Option("--data", help="Folder of the known sets.")]
-RowsOption = Annotated[Path, typer.Option("--out", help="NDJSON file to write.")]
 
 
 @train_cli.command("slice")

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 OutOption = Annotated[Path, typer.Option("--out", help="Folder for the weights.")]
+RowsOption = Annotated[Path, typer.Option("--out", help="NDJSON file to write.")]
 CheckpointsOption = Annotated[Path, typer.Option(help="Folder for checkpoint and loss curve.")]
+FolderOption = Annotated[Path, typer.Option("--data", help="Folder of the known sets.")]
 DataOption = Annotated[Path | None, typer.Option(help="Folder of the known sets.")]
 ExcludeOption = Annotated[Path | None, typer.Option(help="STS-B-Context file whose sentences are not trained on.")]
 StepsOption = Annotated[int, typer.Option(min=1, help="Steps to make.")]
