@@ -83,7 +83,8 @@ def grade_pairs(
     from models.training.sources import read_excluded, read_held_out_pairs, without
 
     excluded = read_excluded(exclude)
-    asked = without(read_own_pairs(pairs), excluded)
+    read = read_own_pairs(pairs)
+    asked = without(read, excluded)
     if not asked:
         raise InvalidInput(
             f"There are no pairs to grade in {pairs}.", hint="Check --pairs and --exclude.", field="pairs"
@@ -94,12 +95,15 @@ def grade_pairs(
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", encoding="utf-8") as opened:
         opened.writelines(json.dumps(asdict(pair), ensure_ascii=False) + "\n" for pair in graded)
+    left_out = len(read) - len(asked)
     correlations = dict(zip(("judge", "encoder", "both"), grader.correlations, strict=True))
     if as_json:
-        print_json({"out": str(file), "rows": len(graded), "correlations": correlations})
+        print_json({"out": str(file), "rows": len(graded), "left_out": left_out, "correlations": correlations})
         return
+    excluded_too = f", {left_out:,} left out (--exclude)" if left_out else ""
     said = ", ".join(f"{name} {found:.3f}" for name, found in correlations.items())
-    out.print(f"{len(graded):,} pairs graded. Correlation with people's grades: {said}.", soft_wrap=True, markup=False)
+    text = f"{len(graded):,} pairs graded{excluded_too}. Correlation with people's grades: {said}."
+    out.print(text, soft_wrap=True, markup=False)
 
 
 def _readers(judge: Path, weights: Path | None, settings: Settings) -> "list[Reader]":

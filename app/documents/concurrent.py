@@ -32,6 +32,11 @@ class ConcurrentWriting:
         self._untidy: set[str] = set()
         self._lane: Lane[Job, Any] = Lane("write", _run, limit=queue_limit, batch=1, begin=step_back)
 
+    @property
+    def waiting(self) -> int:
+        """How many writes and other jobs wait in the lane."""
+        return self._lane.waiting
+
     def close(self) -> None:
         """Finish what was asked for, leave the merging to the next writer, then stop."""
         self._closing.set()

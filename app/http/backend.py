@@ -115,9 +115,11 @@ class Backend:
             _log.warning("the first search will be slow: %s", error)
 
     def waiting(self) -> Mapping[str, int]:
-        """How many searches wait, by lane."""
+        """How many requests wait, by lane."""
         opened = self._opened
-        return opened.search.waiting if opened else {}
+        if opened is None:
+            return {}
+        return {**opened.search.waiting, "write": opened.writing.waiting, "tune": opened.thresholds.waiting}
 
     def refresh(self) -> None:
         """Let go of old snapshots though nobody searches, and take up merging that was left."""

@@ -18,7 +18,7 @@ router = APIRouter(tags=["health"])
 
 @router.get("/metrics", response_class=PlainTextResponse, summary="Figures for Prometheus")
 def metrics(request: Request) -> Response:
-    """Requests by route and status, how long they took, and how many searches wait."""
+    """Requests by route and status, how long they took, and how many wait."""
     found: Metrics = request.app.state.metrics
     return Response(generate_latest(found.registry), media_type=CONTENT_TYPE_LATEST)
 
@@ -48,8 +48,8 @@ class _Waiting(Collector):
         self._waiting = waiting
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """How many searches wait in every lane."""
-        family = GaugeMetricFamily("spanseek_searches_waiting", "Searches that wait, by lane.", labels=["lane"])
+        """How many requests wait in every lane."""
+        family = GaugeMetricFamily("spanseek_requests_waiting", "Requests that wait, by lane.", labels=["lane"])
         for lane, count in self._waiting().items():
             family.add_metric([lane], count)
         yield family

@@ -19,6 +19,11 @@ class ConcurrentThresholds:
         self.service = service
         self._lane: Lane[Callable[[], Any], Any] = Lane("tune", _run, limit=queue_limit, batch=1, begin=step_back)
 
+    @property
+    def waiting(self) -> int:
+        """How many requests wait in the lane."""
+        return self._lane.waiting
+
     def close(self) -> None:
         """Finish what was asked for, then stop."""
         self._lane.close()

@@ -16,7 +16,7 @@ from models.encoders.slice import PROJECTION, projection_of, put_in_place
 from models.errors import InvalidInput
 from models.training.config import SliceConfig
 from models.training.projection import fit_projection
-from models.training.slice import learnt_spans, load_teacher, read_material
+from models.training.slice import learnt_spans, load_teachers, read_material
 from models.types import JsonValue
 
 # What an encoder, or a reader of its licences, must know of nugget weights, and all parts must agree in.
@@ -34,7 +34,7 @@ def average(folders: Sequence[Path], config: SliceConfig) -> Artifact:
     artifact = Artifact(tensors, dict(parts[0].config), "")
     student = load_backbone(config.backbone, device=config.device)
     put_in_place(student, artifact)
-    spans = learnt_spans(student, load_teacher(config), read_material(config), config, step=0)
+    spans = learnt_spans(student, load_teachers(config), read_material(config), config, step=0)
     begin = projection_of(artifact).to(student.device)
     tensors[PROJECTION] = fit_projection(spans, begin, config.seed).to("cpu", torch.float16)
     return save_artifact(config.out, tensors, _facts(parts, config))

@@ -11,7 +11,9 @@ from pathlib import Path
 from string import punctuation
 
 import numpy as np
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from models.errors import InvalidInput
 from models.tokens import UnitTokens
 from models.training.sources import PHRASES, PROSE, QUESTIONS, GradedPair, read_graded_pairs, sentences
 from models.types import CharSpan, SpanBounds, UnitSpan
@@ -19,6 +21,8 @@ from models.types import CharSpan, SpanBounds, UnitSpan
 _WORDS_ALONE = range(2, 25)
 _WORD = re.compile(r"[a-z]{4,}")
 _READABLE = re.compile(r"\w")
+_RUNS = 24  # runs of words of one context: about a third are terms
+_TRIES = 20  # contexts for every term that is wanted, where next to none have any
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,7 @@ def draw(texts: Texts, shape: Shape, seed: int, step: int) -> Draw:
         near_context(phrase, texts, rng) if number < shape.near else in_context(phrase, texts, rng)
         for number, (_, phrase) in enumerate(swapped)
     ]
-    short = [_few_words(texts, rng) for _ in range(shape.short)]
+    short = _terms(texts, shape.short, rng)
     # Questions are drawn last: steps without them stay what they were, and so do the weights of earlier commands.
     questions = [rng.choice(texts.questions) for _ in range(shape.questions if texts.questions else 0)]
     return Draw(
@@ -189,12 +193,33 @@ def _phrase(texts: Texts, rng: random.Random) -> str:
     return _run_of(_context(texts, rng).split(), rng.randint(2, 14), rng)
 
 
-def _few_words(texts: Texts, rng: random.Random) -> str:
-    """One to four words of some prose, as people look up terms and names: without the sentence's punctuation."""
-    while True:
-        words = [word for word in _context(texts, rng).split() if _READABLE.search(word)]
-        if found := _run_of(words, rng.randint(1, 4), rng).strip(punctuation):
-            return found
+def _terms(texts: Texts, count: int, rng: random.Random) -> list[str]:
+    """Terms and names of prose, as people look them up; several of a context, so that some have to do with others."""
+    found: list[str] = []
+    for _ in range(_TRIES * count):
+        if len(found) >= count:
+            break
+        words = _context(texts, rng).split()
+        runs = [_run_of(words, rng.randint(1, 4), rng).strip(punctuation) for _ in range(_RUNS)]
+        found += dict.fromkeys(run for run in runs if is_term(run))
+    if len(found) < count:
+        raise InvalidInput(
+            "There are hardly any terms in the texts to be trained on, only words such as 'and' and 'of'.",
+            hint="Bring other texts, or ask for no short ones (--draw short=0).",
+            field="draw",
+        )
+    return found[:count]
+
+
+def is_term(text: str) -> bool:
+    """Whether a run of words may be a term: no part of it ends, and it begins and ends with a word that says something.
+
+    >>> [text for text in ("steam engine", "the engine", "coal, steam", "Bank of England") if is_term(text)]
+    ['steam engine', 'Bank of England']
+    """
+    words = text.lower().split()
+    saying = [bool(_READABLE.search(word)) and word not in ENGLISH_STOP_WORDS for word in words]
+    return bool(words) and saying[0] and saying[-1] and all(word[-1] not in punctuation for word in words[:-1])
 
 
 def _run_of(words: Sequence[str], length: int, rng: random.Random) -> str:

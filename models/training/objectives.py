@@ -58,8 +58,23 @@ class ReadDraw:
         return slice(self.queries, self.queries + self.queries * self.per_text)
 
 
-def read_draw(student: Backbone, teacher: Backbone, drawn: Draw, config: SliceConfig, step: int) -> ReadDraw:
-    """Read every text once with the student, and spans of all of them with the teacher."""
+@dataclass(frozen=True, slots=True)
+class Teachers:
+    """Who reads spans alone: of short texts the frozen backbone, which they are to stay as near to as they were."""
+
+    spans: Backbone
+    short: Backbone
+
+    def alone(self, texts: Sequence[str], short: range) -> Float[Tensor, "texts dim"]:
+        """What they make of texts, of which those in a range of numbers are short ones."""
+        taught = alone(self.spans, texts)
+        if short and self.short is not self.spans:
+            taught[short.start : short.stop] = alone(self.short, texts[short.start : short.stop])
+        return taught
+
+
+def read_draw(student: Backbone, teachers: Teachers, drawn: Draw, config: SliceConfig, step: int) -> ReadDraw:
+    """Read every text once with the student, and spans of all of them with the teachers."""
     rng = random.Random(f"spans/{config.seed}/{step}")  # noqa: S311  sampling, not secrets
     count = len(drawn.queries)
     twins = [sample.phrase.of(sample.text) for sample in drawn.contexts] if config.weights.twins else []
@@ -78,7 +93,9 @@ def read_draw(student: Backbone, teacher: Backbone, drawn: Draw, config: SliceCo
             texts.append(text[of_text.spans[span.start, 0] : of_text.spans[span.end - 1, 1]])
     vectors, counts = unit_vectors(student, joined)
     sums = span_sums(vectors, torch.tensor(where, device=vectors.device))
-    return ReadDraw(vectors, counts, sums, alone(teacher, texts).to(vectors.device), count, config.spans)
+    begin = len(texts) - whole
+    taught = teachers.alone(texts, range(begin, begin + len(drawn.short)))
+    return ReadDraw(vectors, counts, sums, taught.to(vectors.device), count, config.spans)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from models.errors import InvalidInput
 from models.training.config import SliceConfig
 from models.training.data import NO_TEXTS, Texts, add_own, draw, read_texts, some_contexts
 from models.training.loop import Checkpoints, LoopHooks, Losses, fit
-from models.training.objectives import draw_losses, read_draw, triplet_losses
+from models.training.objectives import Teachers, draw_losses, read_draw, triplet_losses
 from models.training.own import read_own_pairs, read_own_texts
 from models.training.projection import fit_projection
 from models.training.reading import alone
@@ -88,15 +88,15 @@ def train_slice(config: SliceConfig, material: Material | None = None, hooks: Lo
     """
     material = material or read_material(config)
     student = load_backbone(config.backbone, device=config.device)
-    teacher = load_teacher(config)
-    material = _with_topics(material, teacher, config)
+    teachers = load_teachers(config)
+    material = _with_topics(material, teachers.spans, config)
     start = _load_start(config, student)
-    first = first_projection(teacher, material, config) if start is None else projection_of(start).to(teacher.device)
-    projection = torch.nn.Parameter(first)
+    first = first_projection(teachers.spans, material, config) if start is None else projection_of(start)
+    projection = torch.nn.Parameter(first.to(student.device))
     parameters = trainable(student, config.frozen_layers) | {PROJECTION: projection}
 
     def losses(step: int) -> Losses:
-        return step_losses(student, teacher, projection, material, config, step)
+        return step_losses(student, teachers, projection, material, config, step)
 
     def save(step: int) -> Artifact:
         kept = layers(student) | parameters
@@ -106,7 +106,7 @@ def train_slice(config: SliceConfig, material: Material | None = None, hooks: Lo
     checkpoints = Checkpoints(config.checkpoints, config.save_every, save, _run(config, student))
     steps = fit(parameters, losses, config.schedule, checkpoints, hooks)
     if steps >= config.schedule.steps:
-        spans = learnt_spans(student, teacher, material, config, steps)
+        spans = learnt_spans(student, teachers, material, config, steps)
         parameters[PROJECTION] = torch.nn.Parameter(fit_projection(spans, projection, config.seed))
     return save(steps)
 
@@ -125,12 +125,14 @@ def trainable(backbone: Backbone, frozen_layers: int = 0) -> dict[str, torch.nn.
     return parameters
 
 
-def load_teacher(config: SliceConfig) -> Backbone:
-    """The encoder that reads spans alone: the frozen backbone, or with weights that were trained before, if named."""
-    teacher = load_backbone(config.backbone, device=config.device)
-    if config.teacher:
-        put_in_place(teacher, load_artifact(config.teacher))
-    return teacher
+def load_teachers(config: SliceConfig) -> Teachers:
+    """Those that read spans alone: the frozen backbone; of all but short texts with trained weights, where named."""
+    frozen = load_backbone(config.backbone, device=config.device)
+    if config.teacher is None:
+        return Teachers(frozen, frozen)
+    trained = load_backbone(config.backbone, device=config.device)
+    put_in_place(trained, load_artifact(config.teacher))
+    return Teachers(trained, frozen)
 
 
 def _load_start(config: SliceConfig, student: Backbone) -> Artifact | None:
@@ -150,13 +152,13 @@ def first_projection(teacher: Backbone, material: Material, config: SliceConfig)
 
 @torch.no_grad()
 def learnt_spans(
-    student: Backbone, teacher: Backbone, material: Material, config: SliceConfig, step: int
+    student: Backbone, teachers: Teachers, material: Material, config: SliceConfig, step: int
 ) -> Float[Tensor, "spans dim"]:
     """Vectors of spans as the finished encoder sees them, of draws from a step on that was not made."""
     if material.texts is None:
         return alone(student, _some_phrases(material, config)).to(student.device)
     drawn = ((step, draw(material.texts, config.shape, config.seed, step)) for step in range(step, step + _FIT_DRAWS))
-    return torch.cat([read_draw(student, teacher, texts, config, step).spans for step, texts in drawn])
+    return torch.cat([read_draw(student, teachers, texts, config, step).spans for step, texts in drawn])
 
 
 def _some_phrases(material: Material, config: SliceConfig) -> list[str]:
@@ -174,7 +176,7 @@ def _some_phrases(material: Material, config: SliceConfig) -> list[str]:
 
 def step_losses(
     student: Backbone,
-    teacher: Backbone,
+    teachers: Teachers,
     projection: Float[Tensor, "dim narrow"],
     material: Material,
     config: SliceConfig,
@@ -184,7 +186,7 @@ def step_losses(
     losses: dict[str, Float[Tensor, ""]] = {}
     if material.texts is not None:
         drawn = draw(material.texts, config.shape, config.seed, step)
-        read = read_draw(student, teacher, drawn, config, step)
+        read = read_draw(student, teachers, drawn, config, step)
         losses |= draw_losses(read, drawn.scores, projection, config)
     if material.triplets is not None:
         triplets = material.triplets.batch(step, config.triplets_per_step, config.seed)

@@ -133,13 +133,17 @@ def test_a_judge_is_trained_and_grades_pairs(folder: Path) -> None:
     (folder / "pairs.ndjson").write_text((json.dumps(pair) + "\n") * 2)
     grade = f"train grade-pairs {local} --pairs pairs.ndjson --judge judge --weights weights --out graded.ndjson"
     report = json.loads(run(f"{grade} --json").stdout)
-    assert report.keys() == {"out", "rows", "correlations"}
-    assert report["rows"] == 2
+    assert report.keys() == {"out", "rows", "left_out", "correlations"}
+    assert (report["rows"], report["left_out"]) == (2, 0)
     assert report["correlations"].keys() == {"judge", "encoder", "both"}
     lines = [json.loads(line) for line in (folder / "graded.ndjson").read_text().splitlines()]
     assert [line["query"] for line in lines] == ["a dog barked"] * 2
     assert lines[0]["score"] != 0.5
     assert "2 pairs graded. Correlation with people's grades: judge" in run(grade).stdout
+    with (folder / "pairs.ndjson").open("a") as file:
+        file.write(json.dumps(pair | {"paraphrase": "It was barking!"}) + "\n")
+    (folder / "rows.tsv").write_text("line\tparaphrase\tpassage\tgoldsim\nit was barking\tno\tno\t1\n")
+    assert "2 pairs graded, 1 left out (--exclude)." in run(f"{grade} --exclude rows.tsv").stdout
     (folder / "pairs.ndjson").write_text("\n")
     with pytest.raises(InvalidInput, match=r"no pairs to grade in pairs\.ndjson"):
         run(grade)

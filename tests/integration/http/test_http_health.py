@@ -88,7 +88,7 @@ def test_metrics_count_routes_and_not_paths(settings, start) -> None:
         'spanseek_requests_total{method="GET",route="/collections/{collection}",status="404"} 1.0',
         'spanseek_requests_total{method="GET",route="none",status="404"} 1.0',
         'spanseek_request_seconds_count{method="POST",route="/search"} 1.0',
-        'spanseek_searches_waiting{lane="encode"} 0.0',
+        *(f'spanseek_requests_waiting{{lane="{lane}"}} 0.0' for lane in ("encode", "scan", "write", "tune")),
     ):
         assert line in figures.splitlines()
     assert "sample" not in figures

@@ -59,7 +59,7 @@ def test_a_full_queue_answers_429(settings, start, engine, problem) -> None:
     assert third.headers["retry-after"] == "1"
     assert first.status_code == second.status_code == 200
     assert first.json()["hits"] == second.json()["hits"]
-    assert 'spanseek_searches_waiting{lane="scan"} 1.0' in queue
+    assert 'spanseek_requests_waiting{lane="scan"} 1.0' in queue
 
 
 def test_a_deadline_answers_504(settings, start, engine, problem) -> None:

@@ -20,7 +20,7 @@ from models.training import curve
 from models.training.config import SliceConfig
 from models.training.loop import Checkpoints, Schedule, fit
 from models.training.losses import SCALE
-from models.training.objectives import triplet_losses
+from models.training.objectives import Teachers, triplet_losses
 from models.training.slice import Material, read_material, step_losses, train_slice, trainable
 from models.training.triplets import Triplet
 from models.types import SpanBounds
@@ -120,7 +120,7 @@ def test_graded_pairs_lower_their_losses(bare: SliceConfig, texts: Path, pairs: 
     material, projection = read_material(config), torch.eye(16)[:, :8]
     fit(
         trainable(student),
-        lambda _: step_losses(student, teacher, projection, material, config, step=1),
+        lambda _: step_losses(student, Teachers(teacher, teacher), projection, material, config, step=1),
         Schedule(steps=60, rate=3e-3),
         Checkpoints(config.checkpoints, every=60),
     )

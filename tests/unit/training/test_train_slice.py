@@ -17,10 +17,10 @@ from models.training import slice as recipe
 from models.training.config import SliceConfig
 from models.training.data import Texts, draw
 from models.training.loop import Checkpoints, LoopHooks, Schedule, StepReport, fit
-from models.training.objectives import read_draw
+from models.training.objectives import Teachers, read_draw
 from models.training.projection import cosines_of, fit_projection
 from models.training.reading import alone
-from models.training.slice import Material, first_projection, load_teacher, step_losses, train_slice, trainable
+from models.training.slice import Material, first_projection, load_teachers, step_losses, train_slice, trainable
 from models.training.sources import GradedPair
 from tests.tiny_bert import PROSE
 
@@ -32,7 +32,7 @@ def test_a_gradient_reaches_every_layer_and_nothing_else(config: SliceConfig) ->
     student, teacher = load_backbone(config.backbone, device="cpu"), load_backbone(config.backbone, device="cpu")
     projection = torch.nn.Parameter(first_projection(teacher, MATERIAL, config))
     parameters = trainable(student) | {"projection": projection}
-    losses = step_losses(student, teacher, projection, MATERIAL, config, 0)
+    losses = step_losses(student, Teachers(teacher, teacher), projection, MATERIAL, config, 0)
     torch.stack(list(losses.values())).sum().backward()
     # A key's bias shifts all scores of a query alike, so that softmax leaves it without a gradient.
     without = {name for name, p in parameters.items() if p.grad is None or not p.grad.abs().sum() > 0}
@@ -43,12 +43,13 @@ def test_a_gradient_reaches_every_layer_and_nothing_else(config: SliceConfig) ->
 
 def test_twins_are_the_phrases_of_the_contexts_alone(config: SliceConfig) -> None:
     student, teacher = load_backbone(config.backbone, device="cpu"), load_backbone(config.backbone, device="cpu")
+    teachers = Teachers(teacher, teacher)
     projection = first_projection(teacher, MATERIAL, config)
-    without = step_losses(student, teacher, projection, MATERIAL, config, 0)
+    without = step_losses(student, teachers, projection, MATERIAL, config, 0)
     config = replace(config, weights=replace(config.weights, twins=20.0))
-    assert step_losses(student, teacher, projection, MATERIAL, config, 0).keys() - without.keys() == {"twins"}
+    assert step_losses(student, teachers, projection, MATERIAL, config, 0).keys() - without.keys() == {"twins"}
     drawn = draw(MATERIAL.texts, config.shape, config.seed, 0)
-    read = read_draw(student, teacher, drawn, config, 0)
+    read = read_draw(student, teachers, drawn, config, 0)
     phrases = [sample.phrase.of(sample.text) for sample in drawn.contexts]
     # The student has not learnt yet: it is the teacher.
     twins = torch.nn.functional.normalize(read.spans[read.of_twins], dim=-1)
@@ -61,7 +62,7 @@ def test_it_overfits_one_batch(config: SliceConfig) -> None:
     projection = first_projection(teacher, MATERIAL, config)
     fit(
         trainable(student),
-        lambda _: step_losses(student, teacher, projection, MATERIAL, config, 0),
+        lambda _: step_losses(student, Teachers(teacher, teacher), projection, MATERIAL, config, 0),
         schedule,
         Checkpoints(config.checkpoints),
     )
@@ -99,12 +100,29 @@ def test_a_run_begins_with_other_weights_and_leaves_the_lowest_layers_as_they_ar
 def test_trained_weights_may_teach(config: SliceConfig, tmp_path: Path) -> None:
     first = train_slice(config, MATERIAL)
     taught = replace(config, out=tmp_path / "on", checkpoints=tmp_path / "cp", teacher=config.out)
-    (phrase,) = alone(load_teacher(taught), ["the cat sat"])
+    (phrase,) = alone(load_teachers(taught).spans, ["the cat sat"])
     (own,) = encode_queries(SliceEncoder(load_backbone(config.backbone, device="cpu"), first), ["the cat sat"])
     np.testing.assert_allclose(phrase, own, atol=1e-5)
     artifact = train_slice(taught, MATERIAL)
     assert artifact.config["teacher"] == first.sha256
     assert any(not torch.equal(tensor, first.tensors[name]) for name, tensor in artifact.tensors.items())
+
+
+def test_short_texts_are_taught_by_the_backbone_whoever_teaches_the_rest(config: SliceConfig) -> None:
+    train_slice(config, MATERIAL)
+    teachers = load_teachers(replace(config, teacher=config.out))
+    texts = ["the cat sat", "rain fell", "a dog barked"]
+    cat, rain, dog = teachers.alone(texts, range(1, 2))
+    torch.testing.assert_close(torch.stack([cat, dog]), alone(teachers.spans, ["the cat sat", "a dog barked"]))
+    torch.testing.assert_close(rain[None], alone(teachers.short, ["rain fell"]))
+    assert not torch.allclose(rain, alone(teachers.spans, ["rain fell"])[0], atol=1e-3)
+    drawn = draw(MATERIAL.texts, config.shape, config.seed, 0)
+    read = read_draw(load_backbone(config.backbone, device="cpu"), teachers, drawn, config, 0)
+    # The student has not learnt yet, it is the backbone: short texts, the last of the draw, are right at once.
+    spans = torch.nn.functional.normalize(read.spans, dim=-1)
+    right = [bool((span @ wanted).item() > 1 - 1e-5) for span, wanted in zip(spans, read.taught, strict=True)]
+    assert right[-len(drawn.short) :] == [True] * len(drawn.short)
+    assert not all(right)
 
 
 def test_phrases_are_set_into_contexts_of_their_topic_where_asked(config: SliceConfig) -> None:
