@@ -18,6 +18,7 @@ from models.training.sources import (
     fold,
     lines,
     need,
+    read_forum_pairs,
     read_graded_pairs,
     sentences,
     split_sentences,
@@ -130,6 +131,10 @@ def _stsb(data: Path) -> Iterator[GradedPair]:
     return iter(read_graded_pairs(data))
 
 
+def _forums(data: Path) -> Iterator[GradedPair]:
+    return iter(read_forum_pairs(data))
+
+
 def _labelled(data: Path) -> Iterator[GradedPair]:
     grades = {"entailment": 1.0, "neutral": 0.5, "contradiction": 0.0}
     for caption, labelled in _captions(data).items():
@@ -186,6 +191,7 @@ TRIPLETS = {
 }
 PAIRS = {
     "stsb": Kind("sentences graded by people (STS-B, training split)", "CC BY-SA 4.0", _stsb),
+    "forums": Kind("those of them that are of forums, which are few", "CC BY-SA 4.0", _forums, by_default=False),
     "entailments": Kind(
         "a caption and a sentence: 1 if it follows, 0.5 if it may be so, 0 if not (SNLI)",
         "CC BY-SA 4.0",

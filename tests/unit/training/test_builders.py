@@ -34,11 +34,11 @@ def data(tmp_path: Path) -> Path:
     snli = [{"sentence1": CAPTION, "sentence2": text, "gold_label": label} for text, label in labels.items()]
     save(tmp_path / "snli/snli_1.0_dev.jsonl.gz", lines(*snli, snli[0] | {"gold_label": "-"}))
     stsb = [
-        ("4.2", "A young plane takes off.", "A plane is leaving."),
-        ("1.0", "The plane was sold by someone unknown yesterday.", "Dogs run."),
-        ("5.0", "No cat.", "Not a cat."),
+        ("main-captions", "4.2", "A young plane takes off.", "A plane is leaving."),
+        ("main-news", "1.0", "The plane was sold by someone unknown yesterday.", "Dogs run."),
+        ("main-forum", "5.0", "No cat.", "Not a cat."),
     ]
-    save(tmp_path / "stsb/sts-train.csv.gz", "".join(f"g\tf\ty\t1\t{s}\t{a}\t{b}\n" for s, a, b in stsb))
+    save(tmp_path / "stsb/sts-train.csv.gz", "".join(f"{g}\tf\ty\t1\t{s}\t{a}\t{b}\n" for g, s, a, b in stsb))
     splits = [
         ("Late guests came home , and he slept .", "Late guests came home . <::::> He slept ."),
         ("That home stood alone back then .", "That home stood alone . <::::> Then ."),
@@ -97,9 +97,10 @@ def test_what_is_made_can_be_trained_on(data: Path, tmp_path: Path) -> None:
     triplets, pairs = tmp_path / "t.ndjson", tmp_path / "p.ndjson"
     counts = build(TRIPLETS, list(TRIPLETS), data, triplets)
     assert len(TripletFile(triplets)) == sum(counts.values())
-    assert build(PAIRS, ["stsb", "entailments"], data, pairs) == {"stsb": 3, "entailments": 3}
-    assert read_own_pairs(pairs)[2] == GradedPair("No cat.", "Not a cat.", 1.0)
-    assert [pair.score for pair in read_own_pairs(pairs)[3:]] == [1.0, 0.5, 0.0]
+    made = {"stsb": 3, "forums": 1, "entailments": 3}
+    assert build(PAIRS, list(made), data, pairs) == made
+    assert read_own_pairs(pairs)[2:4] == [GradedPair("No cat.", "Not a cat.", 1.0)] * 2
+    assert [pair.score for pair in read_own_pairs(pairs)[4:]] == [1.0, 0.5, 0.0]
 
 
 def test_evaluation_sets_are_not_made_by_default_and_every_kind_names_a_licence() -> None:
