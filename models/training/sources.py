@@ -51,7 +51,7 @@ def read_graded_pairs(folder: Path, excluded: Iterable[str] = ()) -> list[Graded
 
 
 def read_forum_pairs(folder: Path) -> list[GradedPair]:
-    """Those of them that are of forums: few, and unlike the others in that they have hardly a word that is not common."""
+    """Those of them that are of forums: few, and unlike the others in that nearly all of their words are common."""
     return list(_stsb(folder / "stsb/sts-train.csv.gz", genre="main-forum"))
 
 
