@@ -11,7 +11,6 @@ from pathlib import Path
 from string import punctuation
 
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from models.errors import InvalidInput
 from models.tokens import UnitTokens
@@ -217,6 +216,9 @@ def is_term(text: str) -> bool:
     >>> [text for text in ("steam engine", "the engine", "coal, steam", "Bank of England") if is_term(text)]
     ['steam engine', 'Bank of England']
     """
+    # Imported here, because scikit-learn takes long and commands that only list what there is must not wait for it.
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
     words = text.lower().split()
     saying = [bool(_READABLE.search(word)) and word not in ENGLISH_STOP_WORDS for word in words]
     return bool(words) and saying[0] and saying[-1] and all(word[-1] not in punctuation for word in words[:-1])
