@@ -5,6 +5,7 @@ threshold, matching the more often the higher they score.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pytest
@@ -75,8 +76,17 @@ def reaching(figures: tuple[AtThreshold, ...], threshold: float) -> AtThreshold:
 
 
 MADE = made_up()
-DRAWS = [drawn(MADE, seed) for seed in range(200)]
-FIGURES = [one.figures() for one in DRAWS]
+
+
+@cache
+def draws() -> list[Drawn]:
+    """Made by the first test that needs them: collecting tests is not to wait for them."""
+    return [drawn(MADE, seed) for seed in range(200)]
+
+
+@cache
+def all_figures() -> list[tuple[AtThreshold, ...]]:
+    return [one.figures() for one in draws()]
 
 
 def off(estimates: list[float], truth: float) -> float:
@@ -87,30 +97,30 @@ def off(estimates: list[float], truth: float) -> float:
 def test_totals_are_unbiased() -> None:
     """Horvitz and Thompson: as many pairs, and as many matches, as there are, over a threshold and in all."""
     for threshold in (0.0, 0.7, 0.8, 0.88):
-        matches = [float(one.sampled.weights @ (one.match & (one.raw >= threshold))) for one in DRAWS]
+        matches = [float(one.sampled.weights @ (one.match & (one.raw >= threshold))) for one in draws()]
         assert off(matches, int((MADE.match & (MADE.raw >= threshold)).sum())) < 4
-    pairs = [float(one.sampled.weights.sum()) for one in DRAWS]
+    pairs = [float(one.sampled.weights.sum()) for one in draws()]
     assert off(pairs, len(MADE.raw)) < 4
 
 
 @pytest.mark.parametrize("threshold", [0.76, 0.8, 0.84, 0.88])
 def test_precision_is_right_on_average(threshold: float) -> None:
-    found = [reaching(figures, threshold).precision.value for figures in FIGURES]
+    found = [reaching(figures, threshold).precision.value for figures in all_figures()]
     assert np.mean(found) == pytest.approx(MADE.precision(threshold), abs=0.01)
 
 
 def test_without_weights_it_would_not_be() -> None:
-    plain = [at_thresholds(one.raw, one.match, lambda raw: raw) for one in DRAWS[:50]]
+    plain = [at_thresholds(one.raw, one.match, lambda raw: raw) for one in draws()[:50]]
     found = np.mean([reaching(figures, 0.7).precision.value for figures in plain])
     assert abs(found - MADE.precision(0.7)) > 0.02
-    assert np.mean([reaching(figures, 0.7).precision.value for figures in FIGURES]) == pytest.approx(
+    assert np.mean([reaching(figures, 0.7).precision.value for figures in all_figures()]) == pytest.approx(
         MADE.precision(0.7), abs=0.01
     )
 
 
 @pytest.mark.parametrize("threshold", [0.76, 0.8, 0.84, 0.88])
 def test_intervals_of_precision_cover_it_as_often_as_they_promise(threshold: float) -> None:
-    shares = [reaching(figures, threshold).precision for figures in FIGURES]
+    shares = [reaching(figures, threshold).precision for figures in all_figures()]
     covered = np.mean([share.low <= MADE.precision(threshold) <= share.high for share in shares])
     # 95 %, less three standard errors of 200 draws.
     assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
@@ -122,12 +132,12 @@ def test_intervals_of_recall_and_f1_cover_them(threshold: float) -> None:
     precision, recall = MADE.precision(threshold), MADE.recall(threshold)
     truth = {"recall": recall, "f1": 2 * precision * recall / (precision + recall)}
     for name, value in truth.items():
-        shares = [getattr(reaching(figures, threshold), name) for figures in FIGURES]
+        shares = [getattr(reaching(figures, threshold), name) for figures in all_figures()]
         assert np.mean([share.low <= value <= share.high for share in shares]) >= 0.9
 
 
 def test_the_chosen_threshold_keeps_its_promise() -> None:
-    chosen = [for_precision(figures, 0.9) for figures in FIGURES]
+    chosen = [for_precision(figures, 0.9) for figures in all_figures()]
     true = np.array([MADE.precision(at.raw) for at in chosen])
     assert np.mean(true) == pytest.approx(0.9, abs=0.015)
     assert (np.abs(true - 0.9) <= 0.05).mean() > 0.8
