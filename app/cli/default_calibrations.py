@@ -19,7 +19,9 @@ SeedOption = Annotated[int, typer.Option(help="Decides all that is drawn.")]
 def train_calibration(
     data: DataOption,
     encoder: Annotated[list[str] | None, typer.Option(help="Encoder with trained weights; repeat for several.")] = None,
-    exclude: Annotated[Path | None, typer.Option(help="STS-B-Context file whose sentences are left out.")] = None,
+    exclude: Annotated[
+        Path | None, typer.Option(help="STS-B-Context file; pairs with one of its sentences are left out.")
+    ] = None,
     seed: SeedOption = 13,
     as_json: JsonOption = False,
 ) -> None:

@@ -10,7 +10,9 @@ RowsOption = Annotated[Path, typer.Option("--out", help="NDJSON file to write.")
 CheckpointsOption = Annotated[Path, typer.Option(help="Folder for checkpoint and loss curve.")]
 FolderOption = Annotated[Path, typer.Option("--data", help="Folder of the known sets.")]
 DataOption = Annotated[Path | None, typer.Option(help="Folder of the known sets.")]
-ExcludeOption = Annotated[Path | None, typer.Option(help="STS-B-Context file whose sentences are not trained on.")]
+ExcludeOption = Annotated[
+    Path | None, typer.Option(help="STS-B-Context file; no pair or triplet with one of its sentences is trained on.")
+]
 StepsOption = Annotated[int, typer.Option(min=1, help="Steps to make.")]
 SeedOption = Annotated[int, typer.Option(help="Decides all that is drawn.")]
 WeightOption = Annotated[list[str] | None, typer.Option(help="What a loss counts, NAME=NUMBER; repeat for several.")]

@@ -124,7 +124,7 @@ def _turney(encoder: Encoder, path: Path) -> tuple[int, Figures]:
 
 
 def _pic(score: Callable[[Encoder, Sequence[PairInText]], Scores], encoder: Encoder, path: Path) -> tuple[int, Figures]:
-    """Accuracy of both halves, each with the best threshold of the other; no phrase is in both."""
+    """Accuracy of both halves, each with the best threshold of the other; no first phrase is in both."""
     pairs = read_pic(path)
     scores, same = score(encoder, pairs), np.array([pair.same for pair in pairs])
     half = np.array([crc32(pair.first.phrase.lower().encode()) % 2 == 1 for pair in pairs])

@@ -81,7 +81,7 @@ def put_in_place(backbone: Backbone, artifact: Artifact) -> None:
     trained_on = artifact.config.get("backbone_sha256")
     if trained_on != backbone.weights_sha256:
         raise BackboneMismatch(
-            f"These SLICE weights belong to a backbone with SHA-256 {trained_on}, not {backbone.weights_sha256}.",
+            f"These weights belong to a backbone with SHA-256 {trained_on}, not {backbone.weights_sha256}.",
             hint="Use the backbone they were trained on, or train SLICE weights for this one.",
         )
     parameters = dict(backbone.model.named_parameters())

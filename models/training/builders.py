@@ -53,12 +53,15 @@ def build(
     unwanted = {fold(text) for text in excluded}
     counts = dict.fromkeys(names or [name for name, kind in kinds.items() if kind.by_default], 0)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("w", encoding="utf-8") as file:
+    # Half of the rows look like all of them, so a file that was not finished has another name.
+    partial = out.with_name(f"{out.name}.partial")
+    with partial.open("w", encoding="utf-8") as file:
         for name in counts:
             for row in map(asdict, kinds[name].rows(data)):
                 if unwanted.isdisjoint(fold(text) for text in row.values() if isinstance(text, str)):
                     file.write(json.dumps(row | {"kind": name}, ensure_ascii=False) + "\n")
                     counts[name] += 1
+    partial.replace(out)
     return counts
 
 

@@ -109,7 +109,9 @@ def add_own(texts: Texts, own: Sequence[str], pairs: Sequence[GradedPair]) -> Te
 
 
 def index_by_word(prose: dict[str, list[str]], most: int = 60) -> dict[str, list[str]]:
-    """Paragraphs by the words of four letters and more in them, for words that are neither rare nor everywhere.
+    """Paragraphs by the words of four letters and more in them; of every second paragraph where there are many.
+
+    Words of a single paragraph are left out; of a frequent word, at most ``most`` paragraphs are kept.
 
     >>> index_by_word({"a": ["Cats purr.", "cats sleep"], "b": ["dogs bark"]})["cats"]
     ['Cats purr.', 'cats sleep']
@@ -282,7 +284,7 @@ def set_in_context(phrase: str, context: str, rng: random.Random) -> Sample:
     left, right = " ".join(words[:at]), " ".join(words[at:])
     before, after, bare, lower = rng.choice(_STYLES)
     if bare:
-        phrase = phrase.rstrip(" .!?")
+        phrase = phrase.rstrip(" .!?") or phrase
     if lower and phrase[1:2].islower():
         phrase = phrase[0].lower() + phrase[1:]
     if left and before.startswith((",", ".", ":")):

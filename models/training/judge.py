@@ -23,7 +23,7 @@ from models.encoders.slice import put_in_place
 from models.errors import BackboneMismatch
 from models.packages import DEFAULT
 from models.training.loop import Checkpoints, LoopHooks, Losses, Schedule, fit
-from models.training.own import read_own_pairs
+from models.training.own import contents, read_own_pairs
 from models.training.slice import layers, trainable
 from models.training.sources import GradedPair, read_excluded, read_graded_pairs, without
 from models.types import JsonValue
@@ -139,6 +139,7 @@ def _train(config: JudgeConfig, pairs: Sequence[GradedPair], hooks: LoopHooks | 
         return save_artifact(config.out, kept, _facts(config, backbone, len(pairs), step))
 
     run = _facts(config, backbone, len(pairs), 0) | {"schedule": asdict(replace(config.schedule, steps=0))}
+    run |= {"contents": contents({"exclude": config.exclude, "pairs": config.pairs})}
     checkpoints = Checkpoints(config.checkpoints, config.save_every, save, run)
     return save(fit(trainable(backbone) | head, losses, config.schedule, checkpoints, hooks, _FASTER))
 

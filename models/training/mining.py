@@ -58,7 +58,7 @@ def mined_pairs(folder: Path) -> Iterator[GradedPair]:
 
 
 def neighbouring_pairs(folder: Path) -> Iterator[GradedPair]:
-    """Pairs of neighbours among the sentences that people graded, other than those they graded; graded as above."""
+    """Pairs of neighbours among the sentences that people graded, less those they graded so spelled; graded alike."""
     people = read_graded_pairs(folder)
     known = {frozenset((pair.query, pair.paraphrase)) for pair in people}
     texts = list({fold(text): text for pair in people for text in (pair.query, pair.paraphrase)}.values())
@@ -99,7 +99,7 @@ def plain_sentences(prose: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _neighbours(texts: Sequence[str], count: int, teacher: Backbone, rng: random.Random) -> list[tuple[str, str]]:
-    """So many pairs of texts near one another, less those that were drawn before."""
+    """So many pairs of texts near one another, less those that were drawn before, the same text first."""
     near = near_pairs(alone(teacher, texts).numpy(), count, rng)
     return list(dict.fromkeys((texts[this], texts[other]) for this, other in near))
 

@@ -30,6 +30,7 @@ from models.training.nugget_data import NO_TEXTS, NuggetTexts, draw_likenesses, 
 from models.training.nugget_objectives import NuggetStep, Window, nugget_losses
 from models.training.nugget_reading import Reader
 from models.training.nugget_start import begin_well, end_well
+from models.training.own import contents
 from models.training.sources import PHRASES, PROSE, read_excluded
 from models.training.topics import Topics
 from models.types import JsonValue
@@ -247,5 +248,5 @@ def _article_facts(texts: NuggetTexts) -> dict[str, JsonValue]:
 
 def _run(config: NuggetConfig, backbone: Backbone) -> dict[str, JsonValue]:
     """What must be the same for a run to go on from a checkpoint: all that is known of it but the number of steps."""
-    facts = _facts(config, backbone, step=0)
-    return facts | {"schedule": asdict(replace(config.schedule, steps=0)), "exclude": bool(config.exclude)}
+    facts = _facts(config, backbone, step=0) | {"schedule": asdict(replace(config.schedule, steps=0))}
+    return facts | {"contents": contents({"exclude": config.exclude, "pairs": config.pairs})}

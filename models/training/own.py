@@ -1,14 +1,16 @@
 """What a user brings: texts to draw from, and pairs of texts with a grade."""
 
+import hashlib
 import io
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from models.errors import InvalidInput
 from models.sampling import sample
 from models.training.ndjson import WORD, Form, open_text, read_lines
 from models.training.sources import GradedPair
+from models.types import JsonValue
 
 MOST = 100_000
 LONGEST = 2_000
@@ -37,6 +39,20 @@ def read_own_texts(path: Path, seed: int, most: int = MOST) -> list[str]:
 def read_own_pairs(path: Path) -> list[GradedPair]:
     """All graded pairs of an NDJSON file."""
     return [GradedPair(line["query"], line["paraphrase"], float(line["score"])) for line in read_lines(path, PAIRS)]
+
+
+def contents(paths: Mapping[str, Path | None]) -> dict[str, JsonValue]:
+    """SHA-256 of files, or of all below folders, by what they are to a run: it goes on with no others."""
+    return {name: _digest(path) for name, path in paths.items() if path}
+
+
+def _digest(path: Path) -> str:
+    whole = hashlib.sha256()
+    for one in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if one.is_file():
+            with one.open("rb") as file:
+                whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()
 
 
 def _files(path: Path) -> list[Path]:

@@ -22,7 +22,7 @@ from models.training.config import SliceConfig
 from models.training.data import NO_TEXTS, Texts, add_own, draw, read_texts, some_contexts
 from models.training.loop import Checkpoints, LoopHooks, Losses, fit
 from models.training.objectives import Teachers, draw_losses, read_draw, triplet_losses
-from models.training.own import read_own_pairs, read_own_texts
+from models.training.own import contents, read_own_pairs, read_own_texts
 from models.training.projection import fit_projection
 from models.training.reading import alone
 from models.training.sources import PHRASES, PROSE, QUESTIONS, read_excluded, without
@@ -146,7 +146,9 @@ def _load_start(config: SliceConfig, student: Backbone) -> Artifact | None:
 
 def first_projection(teacher: Backbone, material: Material, config: SliceConfig) -> Float[Tensor, "dim narrow"]:
     """The directions in which the teacher's vectors of some phrases extend most: where the projection begins."""
-    *_, directions = torch.linalg.svd(alone(teacher, _some_phrases(material, config)), full_matrices=False)
+    phrases = alone(teacher, _some_phrases(material, config))
+    # Few phrases extend in few directions: any others make up the rest.
+    *_, directions = torch.linalg.svd(phrases, full_matrices=len(phrases) < NARROW)
     return directions[:NARROW].T.contiguous().to(teacher.device)
 
 
@@ -233,5 +235,6 @@ def _own_facts(config: SliceConfig) -> dict[str, JsonValue]:
 
 def _run(config: SliceConfig, backbone: Backbone) -> dict[str, JsonValue]:
     """What must be the same for a run to go on from a checkpoint: all that is known of it but the number of steps."""
-    facts = _facts(config, backbone, step=0)
-    return facts | {"schedule": asdict(replace(config.schedule, steps=0)), "exclude": bool(config.exclude)}
+    facts = _facts(config, backbone, step=0) | {"schedule": asdict(replace(config.schedule, steps=0))}
+    named = ("exclude", "texts", "pairs", "triplets")
+    return facts | {"contents": contents({name: getattr(config, name) for name in named})}

@@ -56,7 +56,7 @@ def read_forum_pairs(folder: Path) -> list[GradedPair]:
 
 
 def read_held_out_pairs(folder: Path, excluded: Iterable[str] = ()) -> list[GradedPair]:
-    """The same of the dev split, from which no encoder learns."""
+    """The same of the dev split, from which no encoder learns, though graders of pairs are weighed by it."""
     return without(_stsb(folder / "stsb/sts-dev.csv"), excluded)
 
 
@@ -85,19 +85,28 @@ def fold(text: str) -> str:
 
 
 def read_excluded(path: Path | None) -> list[str]:
-    """The sentences of STS-B-Context, none of which may be trained on; none where no file is named."""
+    """The sentences of a file of STS-B-Context, of which no pair may be trained on; none where no file is named."""
     if path is None:
         return []
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file, delimiter="\t")
-            return [text for row in rows for text in (row["line"], row["paraphrase"])]
-    except (OSError, KeyError) as error:
-        raise InvalidInput(
-            f"{path} names no sentences to leave out: {error}",
-            hint="STS-B-Context is a TSV with the columns line and paraphrase.",
-            field="exclude",
-        ) from error
+            found = [text for row in csv.DictReader(file, delimiter="\t") for text in (row["line"], row["paraphrase"])]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise _names_none(path, str(error)) from error
+    except KeyError as error:
+        raise _names_none(path, f"it lacks the column {error}") from error
+    # A file that says less than it should would let its sentences into training, and nobody would know.
+    if not found or not all(found):
+        raise _names_none(path, "there is a row without a sentence" if found else "there are no rows in it")
+    return found
+
+
+def _names_none(path: Path, why: str) -> InvalidInput:
+    return InvalidInput(
+        f"{path} does not name the sentences to leave out: {why}.",
+        hint="STS-B-Context is a TSV with the columns line and paraphrase.",
+        field="exclude",
+    )
 
 
 def _wikipedia(folder: Path) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import pytest
 import typer
 
 from app.cli import cli
+from models.training.config import Weights
+from models.training.data import Shape
+from models.training.losses import DistillationWeights
 
 DOCS = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^## (spanseek [^\n]+)\n(.*?)(?=^## |\Z)", DOCS, re.DOTALL | re.MULTILINE))
@@ -61,3 +65,9 @@ def test_every_command_and_option_helps(name: str) -> None:
     assert COMMANDS[name].help
     for parameter in COMMANDS[name].params:
         assert getattr(parameter, "help", None), f"{name} {parameter.name}"
+
+
+@pytest.mark.parametrize(("option", "kinds"), [("--draw", [Shape]), ("--weight", [Weights, DistillationWeights])])
+def test_every_name_that_may_be_set_is_documented(option: str, kinds: list[Any]) -> None:
+    row = next(line for line in SECTIONS["spanseek train slice"].splitlines() if line.startswith(f"| `{option}`"))
+    assert {field.name for kind in kinds for field in fields(kind)} <= set(re.findall(r"`(\w+)`", row))

@@ -1,15 +1,17 @@
 """The rows of STS-B-Context, and the figures of an encoder on them."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from app.evaluation.setups import SETUPS
-from app.evaluation.sts_b_context import Row, evaluate, half_of, read_rows
+from app.evaluation.sts_b_context import Row, half_of, read_rows
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import SpanBounds
+from tests.evaluating import evaluate
 
 ROWS = [
     Row("red car", "a red car", "They saw a red car leave.", 4.0),
@@ -58,12 +60,20 @@ def test_rows_are_read_with_quotes(tmp_path: Path) -> None:
         ("", "goldsim, line, paraphrase, passage"),
         ("line\tparaphrase\tpassage\tgoldsim\na\tb\tc\thigh\n", "without a similarity: 'a'"),
         ("line\tparaphrase\tpassage\tgoldsim\na\tb\n", "without a similarity: 'a'"),
+        ("line\tparaphrase\tpassage\tgoldsim\na\tb\tc\tnan\n", "without a similarity: 'a'"),
     ],
 )
 def test_what_is_no_such_file_is_told(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "rows.tsv"
     path.write_text(text)
     with pytest.raises(InvalidInput, match=message):
+        read_rows(path)
+
+
+def test_a_file_in_gzip_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "rows.tsv"
+    path.write_bytes(gzip.compress(b"line\tparaphrase\tpassage\tgoldsim\n"))
+    with pytest.raises(InvalidInput, match=r"rows\.tsv cannot be read"):
         read_rows(path)
 
 

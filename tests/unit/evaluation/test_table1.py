@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from app.evaluation.scoring import Scoring
-from app.evaluation.sts_b_context import Row, evaluate
+from app.evaluation.sts_b_context import Row
 from app.evaluation.table1 import SWEEP, DegreeError, Entry, Table1, make_report
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import SpanBounds
+from tests.evaluating import evaluate
 
 WORDS = ["red", "blue", "cold", "warm", "old", "new", "car", "house", "soup", "dog", "tree", "road"]
 # How many words of the query the passage shares, and where, goes with the grade.

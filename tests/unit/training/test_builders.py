@@ -129,3 +129,13 @@ def test_a_distractor_shares_a_word_with_the_query_but_at_most_a_third() -> None
         Triplet("blue boat sank", "it went down", "A boat with three tall masts")
     ]
     assert list(distractors.triplets([("boat masts", "A boat with three tall masts")])) == []
+
+
+def test_a_set_that_lacks_leaves_the_file_of_before_as_it_is(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "pairs.ndjson"
+    build(PAIRS, ["stsb"], data, out)
+    before = out.read_bytes()
+    (data / "stsb/sts-train.csv.gz").unlink()
+    with pytest.raises(InvalidInput, match="lacks stsb"):
+        build(PAIRS, ["stsb"], data, out)
+    assert out.read_bytes() == before

@@ -102,6 +102,29 @@ def test_excluded_sentences_are_not_read(tmp_path: Path) -> None:
     assert read_graded_pairs(tmp_path, read_excluded(heldout)) == [GradedPair("A cat ran.", "A dog ran.", 0.2)]
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no rows in it"),
+        (b"line\tparaphrase\n", "no rows in it"),
+        (b"line\tparaphrase\nThe sun.\n", "a row without a sentence"),
+        (b"line\tpassage\nThe sun.\tIt shone.\n", "lacks the column 'paraphrase'"),
+        (b"\x1f\x8b\x08", "does not name the sentences to leave out"),
+    ],
+)
+def test_a_file_that_would_leave_nothing_out_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    heldout = tmp_path / "heldout.tsv"
+    heldout.write_bytes(content)
+    with pytest.raises(InvalidInput, match=message):
+        read_excluded(heldout)
+
+
+def test_a_phrase_of_stops_alone_stays_one_in_every_context() -> None:
+    for seed in range(60):
+        sample = set_in_context(". .", "It was late, and nobody saw it.", random.Random(seed))
+        assert sample.phrase.of(sample.text) == ". ."
+
+
 def test_a_missing_set_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"stsb/sts-train\.csv\.gz"):
         read_graded_pairs(tmp_path)

@@ -129,6 +129,14 @@ def test_graded_pairs_lower_their_losses(bare: SliceConfig, texts: Path, pairs: 
         assert losses[name][-1] < 0.8 * losses[name][0]
 
 
+def test_a_run_does_not_go_on_with_other_pairs_in_the_same_file(bare: SliceConfig, texts: Path, pairs: Path) -> None:
+    config = replace(bare, texts=texts, pairs=pairs)
+    train_slice(replace(config, schedule=replace(config.schedule, steps=1)))
+    pairs.write_text(pairs.read_text().splitlines()[0] + "\n")
+    with pytest.raises(InvalidInput, match="differs in: contents"):
+        train_slice(config)
+
+
 def test_texts_alone_are_distilled(bare: SliceConfig, texts: Path) -> None:
     artifact = train_slice(replace(bare, texts=texts))
     assert curve.read_losses(bare.checkpoints).keys() == {"distillation", "narrow"}
@@ -165,7 +173,7 @@ def test_there_must_be_something_to_train_on(bare: SliceConfig, pairs: Path) -> 
     with pytest.raises(InvalidInput, match="no texts to take these from") as error:
         read_material(replace(bare, pairs=pairs))
     assert error.value.field == "pairs"
-    with pytest.raises(InvalidInput, match="names no sentences to leave out"):
+    with pytest.raises(InvalidInput, match="it lacks the column 'line'"):
         read_material(replace(bare, texts=pairs, exclude=pairs))
 
 

@@ -1,5 +1,6 @@
 """SLICE training end to end on a tiny BERT with random weights: it learns, saves, reloads and repeats itself."""
 
+import random
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from models.training.projection import cosines_of, fit_projection
 from models.training.reading import alone
 from models.training.slice import Material, first_projection, load_teachers, step_losses, train_slice, trainable
 from models.training.sources import GradedPair
+from models.training.topics import Topics
 from tests.tiny_bert import PROSE
 
 PAIRS = [GradedPair("the cat sat", "a cat was seen", 0.8), GradedPair("rain fell", "the door stood open", 0.1)]
@@ -125,9 +127,33 @@ def test_short_texts_are_taught_by_the_backbone_whoever_teaches_the_rest(config:
     assert not all(right)
 
 
-def test_phrases_are_set_into_contexts_of_their_topic_where_asked(config: SliceConfig) -> None:
-    near = replace(config, shape=replace(config.shape, near=2))
-    assert train_slice(near, MATERIAL).config["shape"]["near"] == 2
+def test_phrases_are_set_into_contexts_of_their_topic_where_asked(
+    config: SliceConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+    found = Topics.near
+
+    def spy(self: Topics, phrase: str, rng: random.Random) -> str:
+        drawn.append(found(self, phrase, rng))
+        return drawn[-1]
+
+    monkeypatch.setattr(Topics, "near", spy)
+    near = replace(config, schedule=replace(config.schedule, steps=1))
+    train_slice(replace(near, out=config.out / "far", checkpoints=config.checkpoints / "far"), MATERIAL)
+    assert drawn == []
+    train_slice(replace(near, shape=replace(config.shape, near=2)), MATERIAL)
+    # Two in every step that is drawn: the one that is made, and those from which the projection begins and ends.
+    assert len(drawn) >= 2
+    assert len(drawn) % 2 == 0
+
+
+def test_few_phrases_make_a_projection_of_as_many_dimensions(
+    config: SliceConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recipe, "NARROW", 12)
+    monkeypatch.setattr(recipe, "_some_phrases", lambda *_: ["the cat sat", "rain fell", "a dog barked"])
+    found = first_projection(load_backbone(config.backbone, device="cpu"), MATERIAL, config)
+    torch.testing.assert_close(found.T @ found, torch.eye(12), atol=1e-5, rtol=0)
 
 
 def test_the_projection_that_is_trained_along_makes_an_encoder_of_fewer_dimensions(
