@@ -150,7 +150,7 @@ def test_what_cannot_be_calibrated_says_why_and_writes_nothing(folder: Path) -> 
     for command, why in {
         "train calibration --data nowhere": "The data folder lacks",
         f"{CALIBRATE} --encoder hashing": "hashing has no trained weights",
-        f"{CALIBRATE} --exclude sets": "names no sentences to leave out",
+        f"{CALIBRATE} --exclude sets": "does not name the sentences to leave out",
     }.items():
         with pytest.raises(InvalidInput, match=why):
             run(command)
