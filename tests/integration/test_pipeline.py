@@ -205,9 +205,9 @@ def _peak(workspace: Workspace, name: str, documents: int) -> int:
 
 def test_memory_does_not_grow_with_the_input(small_pools: Workspace) -> None:
     small_pools.index(CALLS, name="warm")
-    small = _peak(small_pools, "small", 200)
-    assert _peak(small_pools, "large", 700) < 1.3 * small
-    assert small_pools.catalog.collection("large").documents == 700
+    small = _peak(small_pools, "small", 120)
+    assert _peak(small_pools, "large", 400) < 1.3 * small
+    assert small_pools.catalog.collection("large").documents == 400
 
 
 def test_reading_goes_no_further_than_a_pool_ahead(small_pools: Workspace) -> None:

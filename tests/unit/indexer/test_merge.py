@@ -130,4 +130,4 @@ def test_memory_does_not_grow_with_the_units(folder: Path, monkeypatch: pytest.M
     monkeypatch.setattr("indexer.segments.merge._CODE_POINTS_A_PIECE", layout.TEXT_BLOCK)
     monkeypatch.setattr("indexer.segments.norms._BLOCKS_A_PASS", 4)
     peak(folder, 100)  # whatever is made only once
-    assert peak(folder, 18_000) < 1.3 * peak(folder, 6_000)
+    assert peak(folder, 12_000) < 1.3 * peak(folder, 4_000)
