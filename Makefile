@@ -10,11 +10,11 @@ STAMP := $(VENV)/.installed
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml research/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet -c constraints.txt torch $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[cpu,postgres,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[cpu,postgres,dev]' -e research
 	touch $(STAMP)
 
 run: setup
@@ -32,7 +32,7 @@ lint: setup
 	$(BIN)/lint-imports
 
 bench: setup
-	$(BIN)/python -m benchmarks.indexing --source samples/documents
+	$(BIN)/python -m research.benchmarks.indexing --source samples/documents
 	$(BIN)/spanseek bench --source samples/documents --units 1e4 --queries 100 --engines scan,faiss_flat_spans,bm25s
 
 clean:

@@ -10,26 +10,26 @@ import tests.checking  # noqa: F401  the hook looks its checker up, but does not
 
 # ``indexer.engine.kernels`` is left out: numba compiles it, and its wrappers' shapes are the callers' as well.
 CHECKED = [
-    "benchmarks.case",
-    "benchmarks.corpus",
-    "benchmarks.exact",
-    "benchmarks.passages",
-    "benchmarks.phrases",
-    "benchmarks.spans",
+    "research.benchmarks.case",
+    "research.benchmarks.corpus",
+    "research.benchmarks.exact",
+    "research.benchmarks.passages",
+    "research.benchmarks.phrases",
+    "research.benchmarks.spans",
     "models",
     "indexer.ann",
     "indexer.documents",
     "indexer.encode",
     "indexer.engine.base",
-    "indexer.engine.census",
-    "indexer.engine.lookup",
-    "indexer.engine.many",
+    "indexer.engine.exhaustive_count",
+    "indexer.engine.named_spans",
+    "indexer.engine.multi_query",
     "indexer.engine.nuggets",
-    "indexer.engine.places",
+    "indexer.engine.nugget_texts",
     "indexer.engine.scan",
     "indexer.engine.selection",
     "indexer.engine.snapshot",
-    "indexer.engine.wanted",
+    "indexer.engine.query",
     "indexer.engine.warm",
     "indexer.phrase_set",
     "indexer.phrases",
@@ -39,7 +39,7 @@ CHECKED = [
     "indexer.windows",
 ]
 # Their packages are in environments of their own.
-collect_ignore_glob = ["benchmarks/engines/*"]
+collect_ignore_glob = ["research/benchmarks/engines/*"]
 install_import_hook(CHECKED, "tests.checking.checked")
 
 for name in [name for name in os.environ if name.startswith("SPANSEEK_")]:

@@ -10,9 +10,9 @@ from indexer.engine.nuggets import DocumentEngine
 from indexer.store import Store
 
 if TYPE_CHECKING:
+    from app.calibration.service import ThresholdService
+    from app.phrases.service import PhraseService
     from app.search.service import SearchService
-    from app.thresholds.phrases import PhraseService
-    from app.thresholds.service import ThresholdService
 
 
 def open_store(settings: Settings) -> Store:
@@ -67,8 +67,8 @@ def make_search(settings: Settings, store: Store) -> "SearchService":
 
 def make_thresholds(settings: Settings, store: Store) -> "ThresholdService":
     """What tunes a store's collections."""
+    from app.calibration.service import ThresholdService
     from app.search.service import SearchService
-    from app.thresholds.service import ThresholdService
 
     encoders = Encoders(settings.encoder_options)
     search = SearchService(store, encoders, make_engine(settings), make_document_engine(settings))
@@ -77,6 +77,6 @@ def make_thresholds(settings: Settings, store: Store) -> "ThresholdService":
 
 def make_phrases(settings: Settings, store: Store) -> "PhraseService":
     """The saved phrases of a store's collections."""
-    from app.thresholds.phrases import PhraseService
+    from app.phrases.service import PhraseService
 
     return PhraseService(store, Encoders(settings.encoder_options))

@@ -1,115 +1,138 @@
-"""The web application: settings in, a FastAPI application out. Nothing happens at import."""
+"""The server process: checks what can be checked, then serves until it is told to stop."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from importlib.metadata import PackageNotFoundError, version
+import logging
+import math
+import os
+import socket
+from contextlib import closing
+from ipaddress import ip_address
+from types import FrameType
 
-from fastapi import FastAPI
+import uvicorn
 
-from app.composition import make_document_engine, make_engine, open_store
-from app.documents.service import DocumentService
-from app.http import (
-    calibrations,
-    candidates,
-    collections,
-    documents,
-    health,
-    matches,
-    metrics,
-    phrases,
-    previews,
-    search,
-    thresholds,
-)
-from app.http.backend import Backend, Limits, Makers
-from app.http.errors import add_error_handlers
-from app.http.guard import Guard
-from app.http.limits import BodyLimit
-from app.http.metrics import Measure, Metrics
-from app.http.openapi import DESCRIPTION, TAGS, describe_problems
+from app.composition import open_store
+from app.http.app import create_app
 from app.search.encoders import Encoders
-from app.search.service import SearchService
 from app.settings import Settings
-from app.thresholds.phrases import PhraseService
-from app.thresholds.service import ThresholdService
-from indexer.engine.base import Engine
-from indexer.engine.warm import warm_up
+from indexer.catalog import schema
+from indexer.catalog.keys import any_keys
+from indexer.catalog.repository import Catalog
+from indexer.engine.kernels import threading_layer
+from models.errors import InvalidInput, SpanseekError
 
-# How often a server that nobody asks anything lets go of old generations.
-_REFRESH_S = 5.0
-
-Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+_log = logging.getLogger(__name__)
 
 
-def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: Engine | None = None) -> FastAPI:
-    """The application; it opens and loads when it starts, and says in ``/health/ready`` what it lacks.
+class AddressUnavailable(SpanseekError):
+    """The server cannot listen on the address that the settings name."""
 
-    ``encoders`` and ``engine`` replace those that the settings name, for callers that have them already.
+    code = "address_unavailable"
+
+
+class KeysRequired(SpanseekError):
+    """The server would be open to the network, and asks nobody for a key."""
+
+    code = "keys_required"
+
+
+def serve(settings: Settings, encoders: Encoders | None = None) -> None:
+    """Serve until SIGTERM or SIGINT, then finish what was begun and return.
+
+    ``encoders`` replace those that the settings name, for callers that have them already.
+    Raises a ``SpanseekError`` that says what to do where the server could not answer, or should not.
     """
-    backend = _backend(settings, encoders or Encoders(settings.encoder_options), engine)
-    figures = Metrics(backend.waiting)
-    app = FastAPI(
-        title="Spanseek",
-        version=_version(),
-        description=DESCRIPTION,
-        openapi_tags=TAGS,
-        lifespan=_lifespan(backend),
-        generate_unique_id_function=lambda route: route.name,
-    )
-    app.state.backend, app.state.metrics = backend, figures
-    matching = phrases, matches
-    tuning = thresholds, previews, calibrations, candidates
-    for resource in (search, collections, documents, *matching, *tuning, health, metrics):
-        app.include_router(resource.router)
-    add_error_handlers(app)
-    describe_problems(app)
-    # The last one added sees requests first.
-    app.add_middleware(BodyLimit, limit=settings.body_limit_bytes)
-    app.add_middleware(Guard)
-    app.add_middleware(Measure, metrics=figures)
-    return app
+    let_threads_sleep()
+    _set_up_logging(settings.log_level)
+    with closing(open_store(settings).catalog) as catalog:
+        schema.check(catalog)
+        refuse_open_doors(settings.host, catalog)
+    encoders = encoders or Encoders(settings.encoder_options)
+    encoders.load(settings.encoder)
+    _check_threads()
+    with listen(settings.host, settings.port) as listening:
+        _log.info("Spanseek serves on %s", _url(listening))
+        _server(settings, encoders).run(sockets=[listening])
 
 
-def _backend(settings: Settings, encoders: Encoders, engine: Engine | None) -> Backend:
-    chosen, documents = engine or make_engine(settings), make_document_engine(settings)
-    makers = Makers(
-        load_encoder=lambda: encoders.load(settings.encoder),
-        open_store=lambda: open_store(settings),
-        make_service=lambda store: SearchService(store, encoders, chosen, documents),
-        make_documents=lambda store: DocumentService(store, encoders, segment_units=settings.segment_units),
-        make_thresholds=lambda store: ThresholdService(
-            store, SearchService(store, encoders, chosen, documents), encoders
-        ),
-        make_phrases=lambda store: PhraseService(store, encoders),
-        warm_up_engine=lambda: warm_up(chosen),
-    )
-    limits = Limits(settings.queue_limit, settings.deadline_s, settings.write_deadline_s, settings.batch_limit)
-    return Backend(makers, limits)
+def let_threads_sleep() -> None:
+    """Say, before it is loaded, that OpenMP's threads shall not spin while they wait, unless the operator says other.
+
+    The encoder's and the scan's take turns: either would keep the cores from the other for milliseconds after its work.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
-def _lifespan(backend: Backend) -> Lifespan:
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await asyncio.to_thread(backend.warm_up)
-        refreshing = asyncio.create_task(_keep_fresh(backend))
-        try:
-            yield
-        finally:
-            refreshing.cancel()
-            await asyncio.to_thread(backend.close)
-
-    return lifespan
+def refuse_open_doors(host: str, catalog: Catalog) -> None:
+    """Raise ``KeysRequired`` where anybody in the network could search without a key."""
+    if not _is_loopback(host) and not any_keys(catalog):
+        raise KeysRequired(
+            f"There is no API key yet, so that everybody who reaches {host} could search.",
+            hint="Make one with `spanseek keys create --name NAME --scope search`, or serve on 127.0.0.1.",
+        )
 
 
-async def _keep_fresh(backend: Backend) -> None:
-    while True:
-        await asyncio.sleep(_REFRESH_S)
-        await asyncio.to_thread(backend.refresh)
-
-
-def _version() -> str:
+def _is_loopback(host: str) -> bool:
     try:
-        return version("spanseek")
-    except PackageNotFoundError:  # run from a checkout that was never installed
-        return "0"
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _check_threads() -> None:
+    layer = threading_layer()
+    if layer == "workqueue":
+        _log.warning("numba runs on its workqueue layer: searches take turns. Install tbb or OpenMP.")
+    else:
+        _log.info("numba runs on its %s layer", layer)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; raises ``AddressUnavailable`` where it cannot."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise AddressUnavailable(
+            f"Cannot listen on {host}, port {port}: {error.strerror or error}",
+            hint="Choose another with --host and --port, or stop the server that has it.",
+        ) from error
+    # Connections inherit it. Without, an answer's body waits for the client to acknowledge its head: 40 ms on Linux.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _server(settings: Settings, encoders: Encoders) -> uvicorn.Server:
+    config = uvicorn.Config(
+        create_app(settings, encoders=encoders),
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=math.ceil(settings.deadline_s),
+    )
+    return _Server(config)
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn, but that stopping when told to is no failure: it would raise the signal again once it has stopped."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop after the requests at hand; told a second time, without them."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def _set_up_logging(level: str) -> None:
+    known = logging.getLevelNamesMapping()
+    if level.upper() not in known:
+        raise InvalidInput(
+            f"There is no log level {level!r}.",
+            hint="Set SPANSEEK_LOG_LEVEL to debug, info, warning or error.",
+            field="log_level",
+        )
+    logging.basicConfig(level=known[level.upper()], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # Every readiness check asks for the schema's version, and Alembic would log a line each time.
+    logging.getLogger("alembic").setLevel(logging.WARNING)

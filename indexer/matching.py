@@ -13,7 +13,7 @@ import numpy as np
 from indexer.catalog.leases import Lease
 from indexer.catalog.matches import StalePhrases, replace_matches
 from indexer.catalog.publish import publish
-from indexer.engine.many import find_over
+from indexer.engine.multi_query import find_over
 from indexer.engine.selection import ExactSpans, scored
 from indexer.engine.snapshot import SegmentView, open_segment, open_snapshot
 from indexer.errors import PhraseNotFound

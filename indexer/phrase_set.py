@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float
 
-from indexer.engine.many import ManyQueries
-from indexer.engine.wanted import Filter
+from indexer.engine.multi_query import ManyQueries
+from indexer.engine.query import Filter
 from indexer.tuning import Threshold, Tuning
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from indexer.engine.wanted import Filter
+from indexer.engine.query import Filter
 from indexer.tuning import Threshold, ThresholdOn, Tuning
 from models.types import CharSpan
 

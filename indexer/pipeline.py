@@ -16,13 +16,13 @@ from indexer.catalog.leases import Lease, lease
 from indexer.documents import content_hash
 from indexer.encode import EncodedDocuments, SplitDocument, encode, split
 from indexer.errors import RecipeMismatch
+from indexer.maintenance import nugget_files, sweep, tidy
 from indexer.matching import publish_matched
 from indexer.segments.folders import new_folder, settle
 from indexer.segments.writer import SegmentWriter
 from indexer.sources import BadRecord, Record
 from indexer.store import Store
 from indexer.types import Collection, Recipe
-from indexer.upkeep import nugget_files, sweep, tidy
 from models.encoders.base import Encoder
 from models.encoders.nugget import NuggetEncoder
 from models.encoders.nugget_pass import NuggetPass

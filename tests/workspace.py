@@ -7,11 +7,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from app.calibration.service import ThresholdService
+from app.phrases.service import PhraseService
 from app.search.encoders import Encoders
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
-from app.thresholds.phrases import PhraseService
-from app.thresholds.service import ThresholdService
 from indexer.catalog.repository import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.engine.base import Engine

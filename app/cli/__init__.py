@@ -9,26 +9,25 @@ import typer
 from pydantic import ValidationError
 from rich.text import Text
 
-from app.cli.bench import bench
-from app.cli.calibrations import calibrate
-from app.cli.calibrations_kept import calibrations_cli
+from app.cli.calibrate import calibrate
+from app.cli.calibrations import calibrations_cli
 from app.cli.candidates import candidates
-from app.cli.catalog import collections, init_db, verify
 from app.cli.console import err
 from app.cli.documents import delete, optimize, stats
-from app.cli.evaluation import eval_cli
-from app.cli.indexing import index
+from app.cli.index import index
 from app.cli.keys import keys_cli
+from app.cli.maintenance import collections, init_db, verify
 from app.cli.phrases import phrases_cli
 from app.cli.previews import preview
-from app.cli.searching import search
-from app.cli.serving import serve
+from app.cli.research import CommandGroup
+from app.cli.search import search
+from app.cli.serve import serve
 from app.cli.thresholds import thresholds_cli
-from app.cli.training import train_cli
 from models.errors import InvalidInput, SpanseekError
 
 cli = typer.Typer(
     name="spanseek",
+    cls=CommandGroup,
     help="Finds the phrase, not the page: spans of text that mean the same as an origin phrase.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -47,15 +46,12 @@ for command in (
     stats,
     verify,
     init_db,
-    bench,
 ):
     cli.command()(command)
 cli.add_typer(keys_cli, name="keys")
 cli.add_typer(phrases_cli, name="phrases")
 cli.add_typer(calibrations_cli, name="calibrations")
 cli.add_typer(thresholds_cli, name="thresholds")
-cli.add_typer(train_cli, name="train")
-cli.add_typer(eval_cli, name="eval")
 
 
 def main() -> None:

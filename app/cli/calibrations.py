@@ -1,76 +1,80 @@
-"""``spanseek calibrate``: scores that mean something, learned from labels."""
+"""``spanseek calibrations``: those that are kept with a collection, and which of them is active."""
 
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
+from rich.text import Text
 
-from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json
-from app.search.modes import Mode
+from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.thresholds.calibration import Report
-    from app.thresholds.figures import Share
+    from app.calibration.service import ThresholdService
+    from indexer.tuning import Calibration
+
+calibrations_cli = typer.Typer(help="Calibrations that are kept with a collection.", no_args_is_help=True)
+IdArgument = Annotated[str, typer.Argument(help="The calibration's id, as listed.")]
 
 
-def calibrate(
-    collection: CollectionOption,
-    labels: Annotated[Path, typer.Option(help="NDJSON or CSV file with a label a line.")],
-    activate: Annotated[bool, typer.Option("--activate", help="Make it the active calibration at once.")] = False,
-    precision: Annotated[float, typer.Option(min=0, max=1, help="Precision to suggest a threshold for.")] = 0.9,
-    recall: Annotated[float, typer.Option(min=0, max=1, help="Recall to suggest a threshold for.")] = 0.9,
-    note: Annotated[str, typer.Option(help="What the labels are; kept with the calibration.")] = "",
-    mode: Annotated[Mode, typer.Option(help="The mode whose scores are calibrated.")] = "best_span",
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw reliability, precision and recall to this file; its ending says the format."),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Learn from labels what scores mean, and which threshold keeps which promise."""
+@calibrations_cli.command("list")
+def list_calibrations(collection: CollectionOption, as_json: JsonOption = False) -> None:
+    """List the calibrations of a collection, the newest first."""
+    with _service() as service:
+        found = service.calibrations(collection)
+    if as_json:
+        print_json([_as_json(each) for each in found])
+        return
+    if not found:
+        out.print(f"{collection} has no calibrations: score is raw.")
+    for each in found:
+        state = ("active  ", "bold green") if each.active else "        "
+        at = each.created_at.isoformat(timespec="seconds")
+        told = f"{each.id}  {each.mode}  {each.method} of {each.labels:,} labels, {at}  {one_line(each.note)}"
+        out.print(Text.assemble(state, told.rstrip()), soft_wrap=True)
+
+
+@calibrations_cli.command("activate")
+def activate_calibration(id: IdArgument, collection: CollectionOption) -> None:
+    """Make a calibration the active one of its mode, instead of the one that is."""
+    with _service() as service:
+        made = service.activate(collection, id)
+    out.print(f"The calibration {made.id} is active now.")
+
+
+@calibrations_cli.command("deactivate")
+def deactivate_calibration(id: IdArgument, collection: CollectionOption) -> None:
+    """Let score be raw again, if this calibration is the active one."""
+    with _service() as service:
+        made = service.deactivate(collection, id)
+    out.print(f"The calibration {made.id} is not active.")
+
+
+@calibrations_cli.command("delete")
+def delete_calibration(id: IdArgument, collection: CollectionOption) -> None:
+    """Delete a calibration that is not active; thresholds that were set under it keep meaning the same hits."""
+    with _service() as service:
+        service.delete(collection, id)
+    out.print(f"The calibration {one_line(id)} is deleted.", markup=False)
+
+
+@contextmanager
+def _service() -> Iterator["ThresholdService"]:
     from app.composition import make_thresholds
-    from app.evaluation.plots import check_format
-    from app.thresholds.calibration import report_as_json
-    from app.thresholds.labels import read_labels
-    from app.thresholds.plots import save_report
-    from app.thresholds.service import CalibrationRequest
-    from app.thresholds.wishes import Wishes
 
-    if plot is not None:
-        check_format(plot)
-    asked = CalibrationRequest(read_labels(labels), mode, note, activate, Wishes(precision, recall))
     settings = Settings()
     with checked_store(settings) as store:
-        made, report = make_thresholds(settings, store).calibrate(collection, asked)
-    if plot is not None:
-        save_report(plot, report, made.knots)
-    if as_json:
-        print_json({"calibration": {"id": made.id, "active": made.active}, "report": report_as_json(report)})
-    else:
-        _show(report)
-        state = "is active now" if made.active else "is kept, and not active"
-        out.print(f"The calibration {made.id} {state}.")
-        if not made.active:
-            out.print(f"spanseek calibrations activate {made.id} -c {collection} makes it so.", soft_wrap=True)
+        yield make_thresholds(settings, store)
 
 
-def _show(report: "Report") -> None:
-    out.print(f"{report.labels:,} labels, {report.matches:,} of them matches. The map is {report.method}.")
-    out.print(f"Scores are off by {report.error_before:.3f} before, {report.error_after:.3f} after, on average.")
-    table = Table("for", "score", "raw", "precision", "recall", "F1")
-    for one in report.suggested:
-        at = one.threshold
-        if at is not None:
-            shares = map(_told, (at.precision, at.recall, at.f1))
-            table.add_row(one.wish, f"{at.score:.3f}", f"{at.raw:.3f}", *shares)
-    out.print(table)
-    if report.weighted:
-        out.print("Precision and recall are those of everything that the labels were drawn from.")
-    for warning in report.warnings:
-        err.print(warning, style="yellow", soft_wrap=True)
-
-
-def _told(share: "Share") -> str:
-    return f"{share.value:.3f} ({share.low:.2f} to {share.high:.2f})"
+def _as_json(made: "Calibration") -> dict[str, object]:
+    return {
+        "id": made.id,
+        "mode": made.mode,
+        "active": made.active,
+        "method": made.method,
+        "labels": made.labels,
+        "note": made.note,
+        "created_at": made.created_at.isoformat().replace("+00:00", "Z"),
+    }

@@ -13,7 +13,7 @@ from app.settings import Settings
 from indexer.tuning import ThresholdOn
 
 if TYPE_CHECKING:
-    from app.thresholds.candidates import Candidates
+    from app.calibration.label_candidates import Candidates
 
 
 def candidates(
@@ -35,9 +35,9 @@ def candidates(
     as_json: JsonOption = False,
 ) -> None:
     """Propose what to label: a file that lacks nothing but your answers, for spanseek calibrate."""
+    from app.calibration.label_candidates import CandidatesRequest, candidates_as_json
+    from app.calibration.label_files import check_ending, write_candidates
     from app.composition import make_thresholds
-    from app.thresholds.candidates import CandidatesRequest, candidates_as_json
-    from app.thresholds.label_files import check_ending, write_candidates
 
     check_ending(file)
     wanted = filter_of(where, where_part)

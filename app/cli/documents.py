@@ -14,8 +14,8 @@ from app.settings import Settings
 from models.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from indexer.maintenance import Removed
     from indexer.stats import CollectionStats, SegmentStats
-    from indexer.upkeep import Removed
 
 
 def delete(
@@ -30,8 +30,8 @@ def delete(
     """Delete documents. Searches find them no more at once; merges take them off the disk, or --purge does."""
     from indexer.catalog.leases import lease
     from indexer.catalog.publish import remove
-    from indexer.upkeep import purge as purge_segments
-    from indexer.upkeep import sweep
+    from indexer.maintenance import purge as purge_segments
+    from indexer.maintenance import sweep
 
     wanted = [*(id or []), *_lines(ids)]
     if not wanted and not purge:
@@ -54,7 +54,7 @@ def delete(
 def optimize(collection: CollectionOption, as_json: JsonOption = False) -> None:
     """Merge segments now: as few as can be, without anything that was deleted or replaced."""
     from indexer.catalog.leases import lease
-    from indexer.upkeep import optimize as optimize_segments
+    from indexer.maintenance import optimize as optimize_segments
 
     with checked_store(Settings()) as store, lease(store.catalog, collection) as held:
         removed = optimize_segments(store, held, _wait)

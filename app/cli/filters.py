@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from indexer.engine.wanted import Filter
+from indexer.engine.query import Filter
 from models.types import JsonValue
 
 WhereOption: TypeAlias = Annotated[

@@ -15,7 +15,7 @@ from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from app.thresholds.phrases import EventPage
+    from app.phrases.service import EventPage
     from indexer.phrases import Phrase
 
 phrases_cli = typer.Typer(help="Saved phrases, matched against every document that arrives.", no_args_is_help=True)
@@ -99,8 +99,8 @@ def import_phrases(
 ) -> None:
     """Save the phrases of a file, or make those that have their names what the file says."""
     from app.composition import make_phrases
-    from app.thresholds.phrase_lines import RefusedLine, phrases_from_lines
-    from app.thresholds.phrases import imported_as_json
+    from app.phrases.parsing import RefusedLine, phrases_from_lines
+    from app.phrases.service import imported_as_json
 
     try:
         lines = list(phrases_from_lines(file.read_bytes()))
@@ -133,7 +133,7 @@ def read_matches(
 ) -> None:
     """Read what saved phrases matched, and what was withdrawn, since a cursor."""
     from app.composition import make_phrases
-    from app.thresholds.phrases import events_as_json
+    from app.phrases.service import events_as_json
 
     settings = Settings()
     with checked_store(settings) as store:

@@ -9,12 +9,13 @@ from rich.text import Text
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
 from app.cli.filters import WhereOption, WherePartOption, filter_of
+from app.cli.plots import plots_for
 from app.search.modes import Mode
 from app.settings import Settings
 from indexer.tuning import ThresholdOn
 
 if TYPE_CHECKING:
-    from app.thresholds.preview import Example, PhrasePreview, Preview
+    from app.calibration.preview import Example, PhrasePreview, Preview
 
 # Every how manieth score is printed.
 _PRINTED = 5
@@ -40,12 +41,10 @@ def preview(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a threshold would find: exact counts over the whole collection, and examples at the border."""
+    from app.calibration.preview import PreviewRequest, preview_as_json
     from app.composition import make_thresholds
-    from app.evaluation.plots import check_format
-    from app.thresholds.preview import PreviewRequest, preview_as_json
 
-    if plot is not None:
-        check_format(plot)
+    plots = plots_for(plot)
     wanted = filter_of(where, where_part)
     request = PreviewRequest(
         collection,
@@ -61,10 +60,8 @@ def preview(
     settings = Settings()
     with checked_store(settings) as store:
         found = make_thresholds(settings, store).preview(request)
-    if plot is not None:
-        from app.thresholds.plots import save_preview
-
-        save_preview(plot, found)
+    if plot is not None and plots is not None:
+        plots.save_preview(plot, found)
     if as_json:
         print_json(preview_as_json(found))
     else:

@@ -17,8 +17,8 @@ from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from app.thresholds.phrases import PhraseService
-    from app.thresholds.service import ThresholdService, TunedMode
+    from app.calibration.service import ThresholdService, TunedMode
+    from app.phrases.service import PhraseService
     from indexer.phrases import Phrase
     from indexer.tuning import Threshold, ThresholdChange
 

@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 
-from app.documents.concurrent import ConcurrentWriting
-from app.documents.service import DocumentService
-from app.http.doors import Doors
-from app.http.guard import internal_error
+from app.calibration.concurrent import ConcurrentThresholds
+from app.calibration.service import ThresholdService
+from app.collections.concurrent import ConcurrentWriting
+from app.collections.documents import DocumentService
+from app.http.anonymous_access import Doors
+from app.http.server_errors import internal_error
+from app.phrases.service import PhraseService
 from app.search.concurrent import ConcurrentSearch
 from app.search.service import SearchService
-from app.thresholds.concurrent import ConcurrentThresholds
-from app.thresholds.phrases import PhraseService
-from app.thresholds.service import ThresholdService
 from indexer.catalog import schema
 from indexer.errors import CatalogUnavailable
 from indexer.store import Store

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, 
 from app.search.modes import Mode
 from app.search.types import MAX_CONTEXT, MAX_TOP_K, SearchRequest
 from indexer.documents import MAX_ID_LENGTH
-from indexer.engine.wanted import Filter, Grouping
+from indexer.engine.query import Filter, Grouping
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
 

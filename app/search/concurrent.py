@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import TypeVar
 
+from app.http.lanes import Lane
 from app.search.errors import DeadlineExceeded
-from app.search.lanes import Lane
 from app.search.service import Encoded, Found, Prepared, SearchService
 from app.search.types import SearchAnswer, SearchRequest
 from models.errors import SpanseekError

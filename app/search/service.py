@@ -15,18 +15,18 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Float32
 
-from app.search.cut import check_threshold, cosine_floor, used_threshold
-from app.search.documents import DocumentSearch
+from app.search.best_span import SpanSearch
 from app.search.encoders import Encoders
+from app.search.maxsim import DocumentSearch
 from app.search.modes import Mode, check_mode
 from app.search.nugget_queries import NuggetQuery
-from app.search.spans import SpanSearch
+from app.search.threshold import check_threshold, cosine_floor, used_threshold
 from app.search.types import SearchAnswer, SearchRequest, UsedThreshold
 from indexer.ann.documents import DocumentCandidates
 from indexer.engine.base import Engine, ScoredSpan
 from indexer.engine.nuggets import DocumentEngine, ScoredDocument
+from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
-from indexer.engine.wanted import Selection
 from indexer.store import Store
 from indexer.tuning import Tuning
 from models.errors import InvalidInput

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 from app.search.modes import Mode
-from indexer.engine.wanted import Filter, Grouping
+from indexer.engine.query import Filter, Grouping
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
 from models.types import JsonValue

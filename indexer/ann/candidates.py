@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int
 
 from indexer.engine.base import ScoredSpan
+from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine, scan
 from indexer.engine.snapshot import Allowed, Snapshot
-from indexer.engine.wanted import Selection
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
 from models.types import QueryVectors

@@ -15,8 +15,8 @@ from indexer.engine.nuggets import (
     best_documents,
     scan_nuggets,
 )
+from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
-from indexer.engine.wanted import Selection
 from indexer.segments.reader import Segment
 from models.ops.maxsim import group_maxima
 from models.ops.quantization import dequantize

@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Float32, Int
 
 from indexer.engine.base import ScoredSpan
+from indexer.engine.query import Filter, Selection
 from indexer.engine.selection import ExactSpans, choose
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.engine.wanted import Filter, Selection
 from indexer.errors import EngineMemoryLimit
 from models.ops.quantization import dequantize
 from models.ops.similarity import normalize

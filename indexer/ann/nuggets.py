@@ -10,7 +10,7 @@ import faiss
 import numpy as np
 from jaxtyping import Int
 
-from indexer.ann.lists import DIM_A_CODE, SEED, TRAINED_ON, empty_index, lists_for, open_index
+from indexer.ann.inverted_lists import DIM_A_CODE, SEED, TRAINED_ON, empty_index, lists_for, open_index
 from indexer.segments import layout
 from indexer.segments.mapping import mapped
 from indexer.segments.reader import Segment

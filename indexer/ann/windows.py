@@ -13,7 +13,7 @@ import faiss
 import numpy as np
 from jaxtyping import Float32, Int, Int8
 
-from indexer.ann.lists import DIM_A_CODE, FEWEST_LISTS, SEED, TRAINED_ON, empty_index, lists_for, open_index
+from indexer.ann.inverted_lists import DIM_A_CODE, FEWEST_LISTS, SEED, TRAINED_ON, empty_index, lists_for, open_index
 from indexer.segments import layout
 from indexer.segments.mapping import mapped
 from indexer.segments.reader import Segment

@@ -16,8 +16,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from indexer.catalog.failures import translated, unavailable
-from indexer.catalog.urls import parsed
+from indexer.catalog.database_urls import parsed
+from indexer.catalog.errors import translated, unavailable
 from indexer.errors import CatalogUnavailable
 
 Mode = Mapping[str, Any]

@@ -13,7 +13,7 @@ from indexer.catalog.names import is_phrase_name
 from indexer.catalog.repository import Catalog
 from indexer.catalog.tables import phrase_sets, phrase_thresholds, phrases
 from indexer.catalog.tunings import tuning_of
-from indexer.engine.wanted import Filter
+from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
 from indexer.phrases import MODE, Phrase
 from indexer.tuning import Tuning

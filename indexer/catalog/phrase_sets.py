@@ -11,7 +11,7 @@ from indexer.catalog.phrase_rows import filter_of, phrases_of
 from indexer.catalog.repository import Catalog
 from indexer.catalog.tables import phrases
 from indexer.catalog.tunings import tuning_of
-from indexer.engine.many import ManyQueries
+from indexer.engine.multi_query import ManyQueries
 from indexer.phrase_set import PhraseSet
 from indexer.phrases import MODE
 from indexer.tuning import Tuning

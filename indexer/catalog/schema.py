@@ -12,9 +12,9 @@ from alembic.script import ScriptDirectory
 
 import migrations
 from indexer.catalog.database import Database
-from indexer.catalog.failures import INIT_HINT
+from indexer.catalog.database_urls import printable
+from indexer.catalog.errors import INIT_HINT
 from indexer.catalog.repository import Catalog
-from indexer.catalog.urls import printable
 from indexer.errors import CatalogNotInitialised
 
 # Alembic's context is global to the process. Other processes wait at the database.

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from indexer.engine.query import Selection
 from indexer.engine.snapshot import Place, Snapshot
-from indexer.engine.wanted import Selection
 from models.types import CharSpan, QueryVectors, UnitSpan
 
 

@@ -11,9 +11,9 @@ from torch.nn import functional
 
 from indexer.engine import kernels
 from indexer.engine.base import ScoredSpan
+from indexer.engine.query import Selection
 from indexer.engine.scan import CodedQueries, SegmentScan, scan
 from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
-from indexer.engine.wanted import Selection
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
 from models.types import QueryVectors

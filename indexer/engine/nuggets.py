@@ -12,9 +12,9 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from indexer.engine.places import DocumentPlace
+from indexer.engine.nugget_texts import DocumentPlace
+from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.engine.wanted import Filter, Selection
 from models.ops.maxsim import MaxSim, group_maxima, maxsim
 from models.types import QueryVectors
 

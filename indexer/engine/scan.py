@@ -13,9 +13,9 @@ from jaxtyping import Bool, Float, Float32, Int, Int8, Int16
 
 from indexer.engine import kernels
 from indexer.engine.base import ScoredSpan
+from indexer.engine.query import Selection
 from indexer.engine.selection import ExactSpans, choose
 from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
-from indexer.engine.wanted import Selection
 from models.types import QueryVectors
 
 # Largest component of a query as int16, and as int8.

@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from indexer.engine.base import ScoredSpan
+from indexer.engine.query import Selection
 from indexer.engine.snapshot import Place, SegmentView
-from indexer.engine.wanted import Selection
 from models.ops.suppression import non_overlapping
 from models.types import UnitSpan
 

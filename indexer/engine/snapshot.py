@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from indexer.engine.wanted import Filter
+from indexer.engine.query import Filter
 from indexer.segments.columns import rows_equal
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment

@@ -6,10 +6,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from indexer.engine.base import Engine
-from indexer.engine.census import take_census
-from indexer.engine.many import ManyQueries, find_over
+from indexer.engine.exhaustive_count import take_census
+from indexer.engine.multi_query import ManyQueries, find_over
+from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.engine.wanted import Filter, Selection
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Recipe

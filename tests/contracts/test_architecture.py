@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
-NAMED_PATH = re.compile(r"`((?:models|indexer|app|migrations|tests|benchmarks|docs|samples)/[\w./-]*\w)`")
+NAMED_PATH = re.compile(r"`((?:models|indexer|app|research|migrations|tests|docs|samples)/[\w./-]*\w)`")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 
 

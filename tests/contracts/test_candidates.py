@@ -8,9 +8,9 @@ import pytest
 from indexer.ann.candidates import CandidateEngine
 from indexer.ann.windows import write_windows
 from indexer.engine.base import ScoredSpan
+from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.engine.wanted import Filter, Selection
 from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.engine import census
-from indexer.engine.census import Census, take_census
+from indexer.engine import exhaustive_count as census
+from indexer.engine.exhaustive_count import Census, take_census
+from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import ScanEngine
-from indexer.engine.wanted import Filter, Selection
 from models.errors import InvalidInput
 from tests.contracts.test_engines import BOUNDS, DIM, KINDS, Case, collection, collections, kernel_score, oracle, unit
 

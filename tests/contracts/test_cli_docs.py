@@ -1,4 +1,4 @@
-"""``docs/cli.md`` has every command and every option, an example of each command, and nothing else."""
+"""``docs/cli.md`` and ``research/notes/cli.md`` have every command and option, an example of each, and nothing else."""
 
 import re
 import shlex
@@ -11,11 +11,12 @@ import pytest
 import typer
 
 from app.cli import cli
-from models.training.config import Weights
-from models.training.data import Shape
-from models.training.losses import DistillationWeights
+from research.training.config import Weights
+from research.training.data import Shape
+from research.training.losses import DistillationWeights
 
-DOCS = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+DOCS = "\n".join((ROOT / page).read_text("utf-8") for page in ("docs/cli.md", "research/notes/cli.md"))
 SECTIONS = dict(re.findall(r"^## (spanseek [^\n]+)\n(.*?)(?=^## |\Z)", DOCS, re.DOTALL | re.MULTILINE))
 
 
@@ -24,8 +25,9 @@ def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
     if not hasattr(command, "commands"):
         yield name, command
         return
-    for word, inner in command.commands.items():
-        yield from walk(inner, f"{name} {word}")
+    context = typer.Context(command)
+    for word in command.list_commands(context):
+        yield from walk(command.get_command(context, word), f"{name} {word}")
 
 
 COMMANDS = dict(walk(typer.main.get_command(cli), "spanseek"))

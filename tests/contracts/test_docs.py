@@ -12,8 +12,8 @@ from pydantic_core import PydanticUndefined
 import app
 import indexer
 import models
-from app.http.errors import status_of
-from app.main import create_app
+from app.http.app import create_app
+from app.http.problems import status_of
 from app.settings import Settings
 from models.errors import SpanseekError
 

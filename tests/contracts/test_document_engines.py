@@ -14,8 +14,8 @@ import indexer.ann.nuggets
 from indexer.ann.documents import DocumentCandidates
 from indexer.ann.nuggets import write_nugget_index
 from indexer.engine.nuggets import DocumentEngine, NuggetScan, ScoredDocument, take_document_census
+from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.engine.wanted import Filter, Selection
 from indexer.errors import SegmentCorrupt
 from indexer.segments import layout
 from indexer.segments.nuggets import NuggetRows

@@ -10,9 +10,9 @@ import pytest
 
 from indexer.ann.materialized import MaterializedEngine
 from indexer.engine.base import Engine
+from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.engine.wanted import Filter, Selection
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter

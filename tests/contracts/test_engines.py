@@ -19,9 +19,9 @@ from indexer.ann.materialized import MaterializedEngine
 from indexer.engine import kernels
 from indexer.engine.base import Engine, ScoredSpan
 from indexer.engine.device import DeviceEngine
+from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.engine.wanted import Filter, Selection
 from indexer.errors import EngineMemoryLimit
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-import indexer.engine.many
+import indexer.engine.multi_query
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
-from indexer.engine.many import ManyQueries, find_over
+from indexer.engine.multi_query import ManyQueries, find_over
+from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import Snapshot
-from indexer.engine.wanted import Filter, Selection
 from models.ops.similarity import normalize
 from models.types import Document, Part, SpanBounds
 from tests.workspace import Workspace
@@ -47,8 +47,8 @@ def queries(snapshot: Snapshot) -> ManyQueries:
 
 @pytest.mark.parametrize(("at_once", "exact"), [(2**22, 2**13), (1, 1), (100, 7)])
 def test_it_finds_what_scans_find(snapshot, queries, monkeypatch, at_once, exact) -> None:
-    monkeypatch.setattr(indexer.engine.many, "_RUNS_A_PASS", at_once)
-    monkeypatch.setattr(indexer.engine.many, "_EXACT_RUNS", exact)
+    monkeypatch.setattr(indexer.engine.multi_query, "_RUNS_A_PASS", at_once)
+    monkeypatch.setattr(indexer.engine.multi_query, "_EXACT_RUNS", exact)
     floors = np.random.default_rng(6).uniform(-0.1, 0.9, QUERIES)
     floors[[4, 11]] = np.inf
     filters = [FILTERS[number % len(FILTERS)] for number in range(QUERIES)]

@@ -26,7 +26,7 @@ from models.types import Document, Part
 
 SERVE = """
 import sys
-from app.serving import serve
+from app.main import serve
 from app.settings import Settings
 from models.errors import SpanseekError
 try:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.calibration.label_scores import label_raws
+from app.calibration.labels import Label, LabelsRefused, StoredSpan
+from app.calibration.service import CalibrationRequest, ThresholdService
+from app.calibration.threshold_targets import Wishes
 from app.search.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.search.service import SearchService
 from app.search.types import SearchRequest
-from app.thresholds.label_raws import label_raws
-from app.thresholds.labels import Label, LabelsRefused, StoredSpan
-from app.thresholds.service import CalibrationRequest, ThresholdService
-from app.thresholds.wishes import Wishes
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.scan import ScanEngine

@@ -19,7 +19,7 @@ from indexer.catalog.phrase_thresholds import phrase_threshold_history, set_phra
 from indexer.catalog.phrases import change_phrase, delete_phrases, get_phrase, list_phrases, save_phrases, saved_vectors
 from indexer.catalog.publish import publish, remove
 from indexer.catalog.repository import Catalog
-from indexer.engine.wanted import Filter
+from indexer.engine.query import Filter
 from indexer.errors import CursorExpired, NothingToUndo, PhraseExists, PhraseNotFound
 from indexer.phrases import EventCursor, Match, Matches, PhraseChanges, PhraseDraft
 from indexer.tuning import CalibrationDraft

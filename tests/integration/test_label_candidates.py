@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.calibration.label_candidates import Candidates, CandidatesRequest, candidates_as_json
+from app.calibration.label_files import check_ending, write_candidates
+from app.calibration.labels import LabelsRefused, read_labels
+from app.calibration.service import CalibrationRequest
 from app.search.errors import ModeUnavailable
 from app.search.types import SearchRequest
-from app.thresholds.candidates import Candidates, CandidatesRequest, candidates_as_json
-from app.thresholds.label_files import check_ending, write_candidates
-from app.thresholds.labels import LabelsRefused, read_labels
-from app.thresholds.service import CalibrationRequest
 from indexer.errors import CollectionNotFound
 from models.errors import InvalidInput
 from models.types import Document, Part, SpanBounds

@@ -7,21 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.calibration.labels import Label, LabelsRefused, StoredSpan
+from app.calibration.preview import PreviewRequest
+from app.calibration.service import CalibrationRequest
 from app.search.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.search.nugget_queries import encode_nugget_queries
 from app.search.service import SearchService
 from app.search.types import Hit, PairedExplanation, SearchRequest
-from app.thresholds.labels import Label, LabelsRefused, StoredSpan
-from app.thresholds.preview import PreviewRequest
-from app.thresholds.service import CalibrationRequest
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
+from indexer.engine.query import Filter
 from indexer.engine.scan import ScanEngine
-from indexer.engine.wanted import Filter
 from indexer.errors import RecipeMismatch
+from indexer.maintenance import optimize
 from indexer.types import NuggetRecipe, Recipe
-from indexer.upkeep import optimize
 from models.errors import InvalidInput
 from models.ops.quantization import dequantize
 from models.types import CharSpan, Document, Part

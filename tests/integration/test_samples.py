@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.evaluation.sample import auc, evaluate_sample, read_phrases
 from indexer.errors import SourceUnreadable
 from indexer.sources import Source
 from models.encoders.hashing import HashingEncoder
 from models.types import Document
+from research.evaluation.sample import auc, evaluate_sample, read_phrases
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 # Words that say nothing of what a phrase is about.

@@ -12,8 +12,8 @@ from app.search.errors import ModeUnavailable
 from app.search.service import SearchService
 from app.search.types import SearchRequest
 from indexer.ann.materialized import MaterializedEngine
+from indexer.engine.query import Filter
 from indexer.engine.scan import ScanEngine
-from indexer.engine.wanted import Filter
 from indexer.errors import CollectionNotFound, RecipeMismatch
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput

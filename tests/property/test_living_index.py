@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import indexer.catalog.publish
+import indexer.maintenance
 import indexer.matching
 import indexer.pipeline
 import indexer.segments.merge
 import indexer.segments.writer
-import indexer.upkeep
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.snapshot import Snapshot
-from indexer.tiers import due, everything, with_dead
-from indexer.upkeep import merge_segments, optimize, purge, tidy
+from indexer.maintenance import merge_segments, optimize, purge, tidy
+from indexer.merge_policy import due, everything, with_dead
 from models.encoders.hashing import HashingEncoder
 from models.encoders.registry import load_nuggets
 from models.ops.quantization import quantize
@@ -48,11 +48,11 @@ MOMENTS: list[tuple[Any, str]] = [
     (indexer.pipeline, "settle"),
     (indexer.matching, "publish"),
     (indexer.segments.merge, "write_norms"),
-    (indexer.upkeep, "settle"),
-    (indexer.upkeep, "publish"),
-    (indexer.upkeep, "retire"),
-    (indexer.upkeep, "forget_retired"),
-    (indexer.upkeep, "_remove"),
+    (indexer.maintenance, "settle"),
+    (indexer.maintenance, "publish"),
+    (indexer.maintenance, "retire"),
+    (indexer.maintenance, "forget_retired"),
+    (indexer.maintenance, "_remove"),
     (indexer.catalog.publish, "_bury"),
     (indexer.catalog.publish, "retire_segments"),
     (indexer.catalog.publish, "_set_generation"),

@@ -12,10 +12,10 @@ from indexer.catalog.calibrations import add_calibration
 from indexer.catalog.leases import lease
 from indexer.catalog.matches import forget_withdrawn
 from indexer.catalog.publish import remove
-from indexer.engine.wanted import Filter
+from indexer.engine.query import Filter
+from indexer.maintenance import optimize
 from indexer.phrases import MatchEvent, PhraseDraft
 from indexer.tuning import CalibrationDraft
-from indexer.upkeep import optimize
 from models.types import Document, Part, SpanBounds
 from tests.strategies import knots
 from tests.workspace import Workspace

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.calibration.preview import STEPS, PreviewRequest, preview
 from app.search.types import Hit, SearchRequest
-from app.thresholds.preview import STEPS, PreviewRequest, preview
 from indexer.catalog.calibrations import add_calibration, deactivate_calibration
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
-from indexer.engine.wanted import Filter
+from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
 from indexer.phrases import PhraseDraft
 from indexer.tuning import CalibrationDraft

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from jaxtyping import Bool, Float
 
-from app.thresholds.figures import AtThreshold, Sampled, at_thresholds, for_precision
-from app.thresholds.sampling import draw, probabilities
-from app.thresholds.strata import BINS, bins_of, plan_strata
+from app.calibration.metrics import AtThreshold, Sampled, at_thresholds, for_precision
+from app.calibration.sampling import draw, probabilities
+from app.calibration.strata import BINS, bins_of, plan_strata
 
 PHRASES, NEAR, LABELS = 8, 0.8, 200
 
@@ -53,7 +53,7 @@ def made_up() -> Made:
 
 
 def drawn(made: Made, seed: int, labels: int = LABELS) -> Drawn:
-    """As ``app.thresholds.candidates`` draws."""
+    """As ``app.calibration.label_candidates`` draws."""
     cells = [np.flatnonzero(made.phrase == number) for number in range(PHRASES)]
     cells = [rows[np.argsort(-made.raw[rows])] for rows in cells]
     counts = np.stack([np.bincount(bins_of(made.raw[rows]), minlength=BINS) for rows in cells])

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.composition import open_store
-from app.main import create_app
+from app.http.app import create_app
 from app.settings import Settings
 from indexer.catalog.keys import create_key
 from indexer.catalog.repository import Catalog

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from app.http.doors import FRESH_S, Doors
+from app.http.anonymous_access import FRESH_S, Doors
 from indexer.catalog.keys import list_keys, revoke_key
 from indexer.catalog.repository import Catalog
 from indexer.types import Recipe

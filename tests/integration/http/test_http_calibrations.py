@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.http.calibrations import CalibratedBody, CalibrationBody
+from app.http.routes.calibrations import CalibratedBody, CalibrationBody
 
 ROOT = "/admin/collections/sample/calibrations"
 PHRASE = "cancel my subscription"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.http.candidates import CandidatesBody
+from app.http.routes.label_candidates import CandidatesBody
 
 ROOT = "/admin/collections/sample/calibrations"
 ASK = f"{ROOT}/candidates?phrase=cancel+my+subscription&phrase=broken&count=40&seed=7&threshold=0.8"

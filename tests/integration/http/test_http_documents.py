@@ -9,7 +9,7 @@ from threading import Event
 import httpx
 import pytest
 
-from app.documents.service import DocumentService
+from app.collections.documents import DocumentService
 from indexer.catalog.leases import lease
 from indexer.catalog.repository import Catalog
 from indexer.encode import SplitDocument

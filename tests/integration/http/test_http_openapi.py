@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.http.answers import AnswerBody
+from app.http.responses import AnswerBody
 from app.http.schemas import BatchBody, Problem, SearchBody
 
 

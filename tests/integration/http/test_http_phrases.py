@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from app.http.matches import EventsBody
+from app.http.routes.matches import EventsBody
 
 ROOT = "/collections/sample/phrases"
 MATCHES = "/collections/sample/matches"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.http.previews import PreviewAnswerBody
+from app.http.routes.previews import PreviewAnswerBody
 
 ROOT = "/admin/collections/sample/thresholds"
 PHRASE = "cancel my subscription"

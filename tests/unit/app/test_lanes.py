@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from app.http.lanes import Lane
 from app.search.errors import QueueFull, ShuttingDown
-from app.search.lanes import Lane
 
 SOON = 10.0
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from app.calibration.concurrent import ConcurrentThresholds
 from app.search.errors import DeadlineExceeded, ShuttingDown
-from app.thresholds.concurrent import ConcurrentThresholds
 from models.errors import InvalidInput
 
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from app.documents.concurrent import ConcurrentWriting
-from app.documents.service import Deleted
+from app.collections.concurrent import ConcurrentWriting
+from app.collections.documents import Deleted
 from app.search.errors import ShuttingDown
 from indexer.errors import CollectionBusy, SegmentCorrupt
 

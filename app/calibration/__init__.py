@@ -1,0 +1,1 @@
+"""Thresholds and calibrations: previews, label candidates, fitting, and what a threshold is worth."""

@@ -1,0 +1,219 @@
+"""What to label: spans of a collection, drawn so that what labels say of them can be said of the collection."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from app.calibration.labels import FEWEST, MATCH_DEGREE, MOST_DEGREE
+from app.calibration.prepare_all import prepare_together
+from app.calibration.strata import BINS, Stratum, bins_of
+from app.calibration.stratified_sampling import Drawn, Ranked, draw_strata
+from app.search.modes import Mode
+from app.search.service import Encoded, SearchService
+from app.search.threshold import check_threshold, cosine_floor
+from app.search.types import SearchRequest, UsedThreshold
+from indexer.engine.base import ScoredSpan
+from indexer.engine.exhaustive_count import take_census
+from indexer.engine.query import Filter
+from indexer.tuning import ThresholdOn, Tuning
+from models.errors import InvalidInput
+from models.ops.similarity import raws
+from models.types import CharSpan, JsonValue
+
+MAX_PHRASES = 100
+MAX_CANDIDATES = 2000
+SEED = 13
+# Characters on either side of a span, for whoever labels it.
+_CONTEXT = 80
+
+
+@dataclass(frozen=True, slots=True)
+class CandidatesRequest:
+    """Phrases to label for, and how many pairs.
+
+    The pairs are of a phrase and the best span of a document; with a ``floor``, on the threshold's scale, of a phrase
+    and every span that reaches it and overlaps no better one. Most are drawn near the threshold; without one, near the
+    collection's, and without that near a score of 0.8.
+    """
+
+    collection: str
+    phrases: tuple[str, ...]
+    count: int = 200
+    seed: int = SEED
+    mode: Mode = "best_span"
+    threshold: float | None = None
+    threshold_on: ThresholdOn = "score"
+    floor: float | None = None
+    filter: Filter = field(default_factory=Filter)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pair to label. With ``probability`` it was drawn; ``stratum`` is where; both go back with the label."""
+
+    phrase: str
+    document_id: str
+    start: int
+    end: int
+    text: str
+    context: str
+    score: float
+    raw: float
+    stratum: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What was drawn, in random order, and from what. The same request of the same generation draws the same.
+
+    ``near`` is the raw around which the strata lie.
+    """
+
+    collection: str
+    mode: Mode
+    generation: int
+    seed: int
+    threshold: UsedThreshold
+    near: float
+    strata: tuple[Stratum, ...]
+    candidates: tuple[Candidate, ...]
+    took_ms: float
+
+
+def propose(service: SearchService, request: CandidatesRequest) -> Candidates:
+    """Two passes over the collection for each phrase: one counts, one fetches what was drawn."""
+    started = time.perf_counter()
+    _check(request)
+    encoded = service.encode(prepare_together(service, _searches(request)))
+    prepared = encoded[0].prepared
+    near = _near(prepared.threshold, prepared.tuning)
+    pools = [_Pool(item, request) for item in encoded]
+    counts = np.stack([pool.counts() for pool in pools])
+    rng = np.random.default_rng(request.seed)
+    drawn = draw_strata(counts, near, request.count, rng)
+    found = [candidate for number, pool in enumerate(pools) for candidate in pool.fetch(number, drawn)]
+    return Candidates(
+        collection=request.collection,
+        mode=request.mode,
+        generation=prepared.snapshot.generation,
+        seed=request.seed,
+        threshold=prepared.threshold,
+        near=near,
+        strata=tuple(one.stratum for one in drawn),
+        # So that whoever stops half-way has labelled some of every kind.
+        candidates=tuple(found[place] for place in rng.permutation(len(found))),
+        took_ms=round((time.perf_counter() - started) * 1000, 3),
+    )
+
+
+def candidates_as_json(found: Candidates) -> dict[str, JsonValue]:
+    """The candidates as every interface shows them."""
+    return asdict(found) | {"candidates": [candidate_as_json(candidate) for candidate in found.candidates]}
+
+
+def candidate_as_json(candidate: Candidate) -> dict[str, JsonValue]:
+    """A candidate in the form of a label, which lacks nothing but ``match`` or ``degree``."""
+    shown = asdict(candidate)
+    span = {name: shown.pop(name) for name in ("document_id", "start", "end")}
+    return {"phrase": shown.pop("phrase"), "span": span, "says": shown.pop("text"), **shown}
+
+
+def _check(request: CandidatesRequest) -> None:
+    if not 1 <= len(request.phrases) <= MAX_PHRASES or len(set(request.phrases)) < len(request.phrases):
+        raise InvalidInput(
+            f"Give 1 to {MAX_PHRASES} different phrases.",
+            hint="Name each once; of more than that, draw for some at a time.",
+            field="phrase",
+        )
+    if not FEWEST <= request.count <= MAX_CANDIDATES:
+        raise InvalidInput(
+            f"Ask for {FEWEST} to {MAX_CANDIDATES} candidates.",
+            hint=f"Nothing is learned from fewer than {FEWEST} labels; a few hundred promise much already.",
+            field="count",
+        )
+    if not 0 <= request.seed < 2**63:
+        raise InvalidInput("A seed is a whole number from 0 to 2^63 - 1.", hint="Choose any of these.", field="seed")
+    if request.floor is not None:
+        try:
+            check_threshold(request.floor)
+        except InvalidInput as error:
+            raise InvalidInput(f"A floor cannot be {request.floor}.", hint=error.hint, field="floor") from error
+
+
+def _searches(request: CandidatesRequest) -> list[SearchRequest]:
+    return [
+        SearchRequest(
+            request.collection,
+            text=phrase,
+            mode=request.mode,
+            threshold=request.threshold,
+            threshold_on=request.threshold_on,
+            filter=request.filter,
+        )
+        for phrase in request.phrases
+    ]
+
+
+def _near(used: UsedThreshold, tuning: Tuning) -> float:
+    """The raw to draw around: what is the threshold, or where a match begins if score is what it should be."""
+    return tuning.raw(MATCH_DEGREE / MOST_DEGREE, "score") if used.value is None else tuning.raw(used.value, used.on)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """The pairs of one phrase that may be drawn: their raws, and what each is."""
+
+    raw: Float[np.ndarray, " pairs"]
+    span: Callable[[int], ScoredSpan]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """A phrase and its pairs. They are found again rather than kept: there may be millions."""
+
+    encoded: Encoded
+    request: CandidatesRequest
+
+    def counts(self) -> Int[np.ndarray, " bins"]:
+        """How many pairs have which raw."""
+        return np.bincount(bins_of(self._pairs().raw), minlength=BINS)
+
+    def fetch(self, number: int, drawn: Sequence[Drawn]) -> Iterator[Candidate]:
+        """What was drawn of the phrase, which has this number."""
+        pairs = self._pairs()
+        ranked = Ranked.of(pairs.raw)
+        for one in drawn:
+            for row in ranked.rows(one.stratum)[one.places[number]].tolist():
+                yield self._candidate(pairs.span(row), float(pairs.raw[row]), one, float(one.chances[number]))
+
+    def _pairs(self) -> _Pairs:
+        prepared, floor, on = self.encoded.prepared, self.request.floor, self.request.threshold_on
+        lowest = None if floor is None else cosine_floor(floor, on, prepared.tuning)
+        census = take_census(prepared.snapshot, self.encoded.vector, lowest, self.request.filter)
+        if census.spans is None or floor is None:
+            return _Pairs(raws(census.documents), census.document)
+        raw = raws(census.spans)
+        # The census' floor is a little low: what counts is what a hit would show.
+        rows = np.flatnonzero((raw if on == "raw" else prepared.tuning.scores(raw)) >= floor)
+        return _Pairs(raw[rows], lambda row: census.span(int(rows[row])))
+
+    def _candidate(self, scored: ScoredSpan, raw: float, drawn: Drawn, chance: float) -> Candidate:
+        place, span = scored.place, scored.span
+        part = place.part_span
+        around = CharSpan(max(part.start, span.start - _CONTEXT), min(part.end, span.end + _CONTEXT))
+        return Candidate(
+            phrase=self.encoded.prepared.request.text or "",
+            document_id=scored.document_id,
+            start=span.start,
+            end=span.end,
+            text=place.text(span),
+            context=place.text(around),
+            score=self.encoded.prepared.tuning.score(raw),
+            raw=raw,
+            stratum=drawn.stratum.number,
+            probability=chance,
+        )

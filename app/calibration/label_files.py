@@ -1,0 +1,55 @@
+"""Candidates as files that people fill in, and ``app.calibration.labels`` reads."""
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+
+from app.calibration.label_candidates import Candidates, candidate_as_json
+from models.errors import InvalidInput
+from models.types import JsonValue
+
+_COLUMNS = (
+    "phrase",
+    "says",
+    "match",
+    "context",
+    "document_id",
+    "start",
+    "end",
+    "score",
+    "raw",
+    "stratum",
+    "probability",
+)
+
+
+def check_ending(path: Path) -> None:
+    """Refuse, before anything is computed, a file that would not be read again."""
+    if path.suffix not in (".csv", ".ndjson"):
+        raise InvalidInput(
+            f"Candidates cannot be written as {path.name}.",
+            hint="Give a name that ends in .csv or .ndjson.",
+            field="out",
+        )
+
+
+def write_candidates(path: Path, found: Candidates) -> None:
+    """A line each; ``match`` is left for whoever labels it. What the file holds is replaced."""
+    rows = [candidate_as_json(candidate) | {"match": None} for candidate in found.candidates]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(_csv(rows) if path.suffix == ".csv" else _ndjson(rows), "utf-8", newline="")
+
+
+def _ndjson(rows: list[dict[str, JsonValue]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def _csv(rows: list[dict[str, JsonValue]]) -> str:
+    file = StringIO(newline="")
+    writer = csv.DictWriter(file, _COLUMNS, extrasaction="ignore")
+    writer.writeheader()
+    for row in rows:
+        span = row["span"]
+        writer.writerow(row | (span if isinstance(span, dict) else {}))
+    return file.getvalue()

@@ -1,0 +1,182 @@
+"""From labels to a calibration that can be kept, and what is known of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from app.calibration.fitting import Fit, fit
+from app.calibration.labels import MOST_DEGREE, Label
+from app.calibration.metrics import (
+    AtThreshold,
+    Bar,
+    Sampled,
+    at_thresholds,
+    calibration_error,
+    for_best_f1,
+    for_precision,
+    for_recall,
+    reliability,
+    unseen_matches,
+)
+from app.calibration.threshold_targets import Wishes
+from app.search.modes import Mode
+from indexer.tuning import CalibrationDraft
+from indexer.types import Recipe
+from models.ops.calibrate import score_from_raw
+from models.types import JsonValue
+
+# An interval wider than this claims little.
+_WIDE = 0.15
+# Matches that may have been overlooked, as a share of those known, from which on one is told.
+_UNSEEN = 0.1
+# Of fewer labels over a threshold, or of fewer matches, intervals are not to be trusted.
+_FEW = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """The threshold for a wish; none where no threshold fulfils it."""
+
+    wish: str
+    threshold: AtThreshold | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the labels say. Errors and reliability after are of labels that the map had not seen.
+
+    Precision, recall and F1 are ``weighted`` by the labels' probabilities where these are known: they are then those
+    of all that the labels were drawn from. The map is not: drawing by raw does not move what people say at a raw.
+    """
+
+    method: str
+    labels: int
+    matches: int
+    weighted: bool
+    squared_errors: Mapping[str, float]
+    error_before: float
+    error_after: float
+    reliability_before: tuple[Bar, ...]
+    reliability_after: tuple[Bar, ...]
+    suggested: tuple[Suggested, ...]
+    thresholds: tuple[AtThreshold, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def summary(self) -> dict[str, JsonValue]:
+        """What is kept of it with the calibration."""
+        kept = ("matches", "weighted", "squared_errors", "error_before", "error_after", "suggested", "warnings")
+        whole = asdict(self)
+        return {name: _plain(whole[name]) for name in kept}
+
+
+def learn(
+    labels: Sequence[Label],
+    raw: Float[np.ndarray, " labels"],
+    mode: Mode,
+    recipe: Recipe,
+    note: str,
+    wishes: Wishes,
+) -> tuple[CalibrationDraft, Report]:
+    """A calibration for a recipe from checked labels and their raws. Raises ``LabelsRefused`` where they do not fit."""
+    degree = np.array([label.degree / MOST_DEGREE for label in labels])
+    found = fit(raw, degree, [label.phrase for label in labels])
+    report = _report(found, raw, degree, labels, wishes)
+    knots = tuple((float(x), float(y)) for x, y in found.knots)
+    return (
+        CalibrationDraft(
+            mode, recipe.fingerprint_of(mode), recipe.bounds, knots, found.method, len(labels), note, report.summary
+        ),
+        report,
+    )
+
+
+def report_as_json(report: Report) -> dict[str, JsonValue]:
+    """The report as every interface shows it."""
+    return {name: _plain(value) for name, value in asdict(report).items()}
+
+
+def _report(
+    found: Fit,
+    raw: Float[np.ndarray, " labels"],
+    degree: Float[np.ndarray, " labels"],
+    labels: Sequence[Label],
+    wishes: Wishes,
+) -> Report:
+    match = np.array([label.is_match for label in labels])
+    sampled = _sampled(labels)
+    thresholds = at_thresholds(raw, match, lambda values: score_from_raw(values, found.knots), sampled)
+    suggested = (
+        Suggested(f"precision {wishes.precision:g}", for_precision(thresholds, wishes.precision)),
+        Suggested(f"recall {wishes.recall:g}", for_recall(thresholds, wishes.recall)),
+        Suggested("best F1", for_best_f1(thresholds)),
+    )
+    before, after = reliability(raw, degree), reliability(found.unseen, degree)
+    return Report(
+        method=found.method,
+        labels=len(raw),
+        matches=int(match.sum()),
+        weighted=sampled is not None,
+        squared_errors={str(name): error for name, error in found.errors.items()},
+        error_before=calibration_error(before),
+        error_after=calibration_error(after),
+        reliability_before=before,
+        reliability_after=after,
+        suggested=suggested,
+        thresholds=thresholds,
+        warnings=tuple(_warnings(suggested, match, sampled)),
+    )
+
+
+def _sampled(labels: Sequence[Label]) -> Sampled | None:
+    """How the labels were drawn, where that is known."""
+    chances = [label.probability for label in labels if label.probability is not None]
+    if not chances:
+        return None
+    return Sampled(1 / np.array(chances), np.array([label.stratum for label in labels]))
+
+
+def _warnings(
+    suggested: Sequence[Suggested], match: Bool[np.ndarray, " labels"], sampled: Sampled | None
+) -> Iterator[str]:
+    for name, count in (("matches", int(match.sum())), ("labels that do not match", int((~match).sum()))):
+        if count < _FEW:
+            yield f"There are only {count} {name}; {_FEW} or more make the figures trustworthy."
+    for one in suggested:
+        yield from _doubts(one)
+    if sampled is not None:
+        unseen = unseen_matches(sampled.weights, sampled.strata, match)
+        if unseen > _UNSEEN * (known := float(sampled.weights @ match)):
+            yield (
+                f"About {known:,.0f} matches are known of, and up to {unseen:,.0f} more may lie where no label is one: "
+                "recall is uncertain until more is labelled far below the threshold."
+            )
+
+
+def _doubts(suggested: Suggested) -> list[str]:
+    """Where labels are too few for what a threshold promises."""
+    at = suggested.threshold
+    if at is None:
+        return [f"No threshold has {suggested.wish} on these labels."]
+    share = at.recall if suggested.wish.startswith("recall") else at.precision
+    name = "recall" if share is at.recall else "precision"
+    if at.found < _FEW:
+        return [f"For {suggested.wish}, only {at.found} labels reach the threshold: label more of what lies there."]
+    if share.width > _WIDE:
+        return [
+            f"For {suggested.wish}, the {name} may be anything from {share.low:.2f} to {share.high:.2f}: label more."
+        ]
+    return []
+
+
+def _plain(value: object) -> JsonValue:
+    """Tuples as JSON has them, so that what is kept comes back equal."""
+    if isinstance(value, dict):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"{type(value).__name__} is not JSON")

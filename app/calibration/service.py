@@ -1,0 +1,157 @@
+"""What an administrator sets, and sees before setting it. Every change holds for the next search of this process."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import numpy as np
+from jaxtyping import Float
+
+from app.calibration.label_candidates import Candidates, CandidatesRequest, propose
+from app.calibration.label_scores import document_label_raws, label_raws
+from app.calibration.labels import Label, checked_labels
+from app.calibration.preview import MAX_PHRASES, Preview, PreviewRequest, preview
+from app.calibration.threshold_targets import Wishes, check_wishes
+from app.search.encoders import Encoders
+from app.search.modes import Mode, check_mode, modes_of
+from app.search.service import SearchService
+from indexer.catalog.calibrations import (
+    activate_calibration,
+    add_calibration,
+    deactivate_calibration,
+    delete_calibration,
+    list_calibrations,
+)
+from indexer.catalog.names import checked_note
+from indexer.catalog.phrases import get_phrase, list_phrases
+from indexer.catalog.thresholds import set_threshold, threshold_history, undo_threshold
+from indexer.catalog.tunings import read_tuning
+from indexer.engine.snapshot import Snapshot
+from indexer.phrases import Phrase
+from indexer.store import Store
+from indexer.tuning import Calibration, CalibrationDraft, ThresholdChange, ThresholdOn, Tuning
+
+if TYPE_CHECKING:
+    from app.calibration.report import Report
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class TunedMode:
+    """A mode of a collection, and its tuning."""
+
+    mode: Mode
+    tuning: Tuning
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationRequest:
+    """Labels to learn from, and what to do with what was learned."""
+
+    labels: Sequence[Label]
+    mode: Mode = "best_span"
+    note: str = ""
+    activate: bool = False
+    wishes: Wishes = field(default_factory=Wishes)
+
+
+class ThresholdService:
+    """The thresholds of one store's collections. Raises ``CollectionNotFound`` and ``ModeUnavailable``."""
+
+    def __init__(self, store: Store, search: SearchService, encoders: Encoders) -> None:
+        self._store = store
+        self._search = search
+        self._encoders = encoders
+
+    def thresholds(self, collection: str) -> list[TunedMode]:
+        """The tuning of every mode that the collection can be searched in."""
+        found = self._store.catalog.collection(collection)
+        return [TunedMode(mode, read_tuning(self._store.catalog, found.name, mode)) for mode in modes_of(found.recipe)]
+
+    def set(self, collection: str, mode: Mode, value: float | None, on: ThresholdOn, note: str) -> TunedMode:
+        """Set the collection's threshold for a mode; None takes it away."""
+        self._check(collection, mode)
+        return TunedMode(
+            mode, self._change(lambda: set_threshold(self._store.catalog, collection, mode, value, on, note))
+        )
+
+    def undo(self, collection: str, mode: Mode, note: str) -> TunedMode:
+        """Take the last change back; raises ``NothingToUndo`` if there is none."""
+        self._check(collection, mode)
+        return TunedMode(mode, self._change(lambda: undo_threshold(self._store.catalog, collection, mode, note)))
+
+    def history(self, collection: str, mode: Mode) -> tuple[ThresholdChange, ...]:
+        """All changes of the threshold, the newest first."""
+        self._check(collection, mode)
+        return threshold_history(self._store.catalog, collection, mode)
+
+    def preview(self, request: PreviewRequest) -> Preview:
+        """What a threshold would find. Raises ``PhraseNotFound`` for a saved phrase that is not there."""
+        recipe = self._store.catalog.collection(request.collection).recipe
+        default = self._encoders.default_calibration(recipe.encoder)
+        known = default.no_match if default else None
+        return preview(self._search, request, self._saved(request), known=known)
+
+    def candidates(self, request: CandidatesRequest) -> Candidates:
+        """What to label, drawn with known probabilities."""
+        return propose(self._search, request)
+
+    def _saved(self, request: PreviewRequest) -> list[Phrase]:
+        catalog = self._store.catalog
+        if request.saved == "all":
+            # One more than can be previewed: so many are refused, none is left out in silence.
+            return list_phrases(catalog, request.collection, MAX_PHRASES + 1)
+        return [get_phrase(catalog, request.collection, name) for name in request.saved]
+
+    def calibrate(self, collection: str, asked: CalibrationRequest) -> tuple[Calibration, "Report"]:
+        """Learn a calibration from labels and keep it; of labels that are refused (``LabelsRefused``) nothing is."""
+        self._check(collection, asked.mode)
+        checked_note(asked.note)
+        check_wishes(asked.wishes)
+        labels = checked_labels(asked.labels)
+        snapshot = self._store.snapshot(collection)
+        raw = self._raws(labels, asked.mode, snapshot)
+        # Imported here because scikit-learn takes long, nothing else needs it, and labels may have been refused by now.
+        from app.calibration.report import learn
+
+        draft, report = learn(labels, raw, asked.mode, snapshot.recipe, asked.note, asked.wishes)
+        catalog = self._store.catalog
+        return self._change(lambda: add_calibration(catalog, collection, draft, activate=asked.activate)), report
+
+    def adopt(self, collection: str, draft: CalibrationDraft, *, activate: bool) -> Calibration:
+        """Keep a calibration that was made elsewhere.
+
+        Raises ``CalibrationMismatch`` where it is one of another encoder or of other span bounds.
+        """
+        self._check(collection, cast("Mode", draft.mode))
+        return self._change(lambda: add_calibration(self._store.catalog, collection, draft, activate=activate))
+
+    def calibrations(self, collection: str) -> tuple[Calibration, ...]:
+        """The collection's calibrations, the newest first."""
+        return list_calibrations(self._store.catalog, collection)
+
+    def activate(self, collection: str, id: str) -> Calibration:
+        """Make a calibration the active one of its mode."""
+        return self._change(lambda: activate_calibration(self._store.catalog, collection, id))
+
+    def deactivate(self, collection: str, id: str) -> Calibration:
+        """Let score be raw again, if this calibration is the active one."""
+        return self._change(lambda: deactivate_calibration(self._store.catalog, collection, id))
+
+    def delete(self, collection: str, id: str) -> None:
+        """Delete a calibration that is not active."""
+        self._change(lambda: delete_calibration(self._store.catalog, collection, id))
+
+    def _check(self, collection: str, mode: Mode) -> None:
+        check_mode(collection, mode, self._store.catalog.collection(collection).recipe)
+
+    def _raws(self, labels: Sequence[Label], mode: Mode, snapshot: Snapshot) -> Float[np.ndarray, " labels"]:
+        if mode == "maxsim":
+            return document_label_raws(labels, self._encoders.nugget_pass(snapshot.recipe))
+        return label_raws(labels, snapshot, self._encoders.matching(snapshot.recipe))
+
+    def _change(self, change: Callable[[], Result]) -> Result:
+        result = change()
+        self._store.tunings.forget()
+        return result

@@ -1,0 +1,33 @@
+"""Plots of previews and calibration reports. Research draws them; the product has no plotting library."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from app.cli.research import load
+
+if TYPE_CHECKING:
+    from app.calibration.preview import Preview
+    from app.calibration.report import Report
+
+
+class Plots(Protocol):
+    """What the module of the entry point ``tuning`` in the group ``spanseek.plots`` offers."""
+
+    def check_format(self, path: Path) -> None:
+        """Raise ``InvalidInput`` for a file ending that cannot be drawn."""
+
+    def save_preview(self, path: Path, found: "Preview") -> None:
+        """Draw a preview."""
+
+    def save_report(self, path: Path, report: "Report", knots: Sequence[tuple[float, float]]) -> None:
+        """Draw a calibration report."""
+
+
+def plots_for(path: Path | None) -> Plots | None:
+    """The plots, if a file was asked for that they can be drawn to. Raises ``ResearchMissing``, ``InvalidInput``."""
+    if path is None:
+        return None
+    plots: Plots = load("plots", "tuning", "The option --plot")
+    plots.check_format(path)
+    return plots

@@ -1,0 +1,21 @@
+"""``spanseek serve``."""
+
+from typing import Annotated
+
+import typer
+
+from app.cli.console import settings_with
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address; any but loopback needs an API key first.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port.")] = None,
+) -> None:
+    """Serve the HTTP API."""
+    from app.main import serve as run_server
+    from indexer.catalog import schema
+
+    settings = settings_with(host=host, port=port)
+    if not settings.database_url:
+        schema.upgrade(settings.catalog_url)
+    run_server(settings)

@@ -1,0 +1,1 @@
+"""Collections and their documents as use cases, without HTTP and without SQL."""

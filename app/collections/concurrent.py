@@ -1,0 +1,96 @@
+"""Writes from many callers: one after the other in a lane of low priority, beside the lanes of the searches.
+
+Merging is done in the same lane after the writes have been answered, one collection at a time.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from app.collections.documents import Deleted, DocumentService, Written
+from app.http.lanes import Lane, step_back
+from app.search.errors import DeadlineExceeded, QueueFull, ShuttingDown
+from indexer.errors import CollectionBusy
+from models.errors import SpanseekError
+from models.types import Document
+
+Result = TypeVar("Result")
+Job = Callable[[], Any]
+
+_log = logging.getLogger(__name__)
+
+
+class ConcurrentWriting:
+    """The asynchronous face of a ``DocumentService``; the event loop only ever waits."""
+
+    def __init__(self, service: DocumentService, *, queue_limit: int = 256) -> None:
+        self._service = service
+        self._closing = threading.Event()
+        self._untidy: set[str] = set()
+        self._lane: Lane[Job, Any] = Lane("write", _run, limit=queue_limit, batch=1, begin=step_back)
+
+    @property
+    def waiting(self) -> int:
+        """How many writes and other jobs wait in the lane."""
+        return self._lane.waiting
+
+    def close(self) -> None:
+        """Finish what was asked for, leave the merging to the next writer, then stop."""
+        self._closing.set()
+        self._lane.close()
+
+    async def upsert(self, collection: str, documents: Sequence[Document], deadline_s: float) -> Written:
+        """Add or replace documents. Raises ``DeadlineExceeded`` when the time is up; what was begun goes on."""
+        return await self._write(collection, partial(self._service.upsert, collection, documents), deadline_s)
+
+    async def delete(self, collection: str, ids: Sequence[str], deadline_s: float) -> Deleted:
+        """Delete documents. Raises ``DeadlineExceeded`` when the time is up; what was begun goes on."""
+        return await self._write(collection, partial(self._service.delete, collection, ids), deadline_s)
+
+    async def run(self, job: Callable[[], Result], deadline_s: float) -> Result:
+        """Do other work that encodes or writes in the same lane. Raises ``DeadlineExceeded`` in the same way."""
+        try:
+            async with asyncio.timeout(deadline_s):
+                result: Result = await asyncio.wrap_future(self._lane.submit(job))
+        except TimeoutError:
+            raise DeadlineExceeded(
+                f"Not written within {deadline_s:g} s; it may be yet.",
+                hint="Send the same again, or less at once: what has been written is passed over.",
+            ) from None
+        return result
+
+    def tidy(self) -> None:
+        """Queue the upkeep of every collection that was written to and has something left to do."""
+        for collection in tuple(self._untidy):
+            self._queue_upkeep(collection)
+
+    async def _write(self, collection: str, job: Callable[[], Result], deadline_s: float) -> Result:
+        result = await self.run(job, deadline_s)
+        self._queue_upkeep(collection)
+        return result
+
+    def _queue_upkeep(self, collection: str) -> None:
+        self._untidy.add(collection)
+        try:
+            self._lane.submit(partial(self._tidy_one, collection))
+        except (QueueFull, ShuttingDown):
+            _log.debug("the upkeep of %s has to wait", collection)
+
+    def _tidy_one(self, collection: str) -> None:
+        """Upkeep that fails is no request's fault; whoever writes next tries again."""
+        if collection not in self._untidy or self._closing.is_set():
+            return
+        try:
+            if self._service.tidy(collection, self._closing.is_set):
+                self._untidy.discard(collection)
+        except CollectionBusy:  # the other writer will do it
+            self._untidy.discard(collection)
+        except SpanseekError as error:
+            _log.warning("the upkeep of %s failed: %s %s", collection, error, error.hint)
+
+
+def _run(jobs: Sequence[Job]) -> list[Any]:
+    return [job() for job in jobs]

@@ -1,1 +1,0 @@
-"""Adding and deleting documents of a collection that is being served. No HTTP, no SQL."""

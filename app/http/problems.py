@@ -1,0 +1,182 @@
+"""Every error as RFC 9457 problem+json, and the one table of which error has which status."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic_core import to_json
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from app.http import errors as faults
+from app.search import errors as search
+from indexer import errors as indexer
+from models import errors as models
+from models.errors import SpanseekError
+
+MEDIA_TYPE = "application/problem+json"
+
+# A class that is not here has the status of the nearest class it derives from.
+STATUS: dict[type[SpanseekError], HTTPStatus] = {
+    SpanseekError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    faults.BadJson: HTTPStatus.BAD_REQUEST,
+    faults.Unauthenticated: HTTPStatus.UNAUTHORIZED,
+    faults.Forbidden: HTTPStatus.FORBIDDEN,
+    faults.RouteNotFound: HTTPStatus.NOT_FOUND,
+    indexer.CollectionNotFound: HTTPStatus.NOT_FOUND,
+    indexer.CalibrationNotFound: HTTPStatus.NOT_FOUND,
+    indexer.PhraseNotFound: HTTPStatus.NOT_FOUND,
+    faults.MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,
+    indexer.RecipeMismatch: HTTPStatus.CONFLICT,
+    indexer.CalibrationMismatch: HTTPStatus.CONFLICT,
+    indexer.CalibrationActive: HTTPStatus.CONFLICT,
+    indexer.PhraseExists: HTTPStatus.CONFLICT,
+    indexer.NothingToUndo: HTTPStatus.CONFLICT,
+    indexer.CollectionBusy: HTTPStatus.CONFLICT,
+    indexer.CursorExpired: HTTPStatus.GONE,
+    indexer.LeaseLost: HTTPStatus.CONFLICT,
+    faults.BodyTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    models.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
+    search.QueueFull: HTTPStatus.TOO_MANY_REQUESTS,
+    search.ShuttingDown: HTTPStatus.SERVICE_UNAVAILABLE,
+    faults.NotReady: HTTPStatus.SERVICE_UNAVAILABLE,
+    indexer.CatalogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    indexer.CatalogNotInitialised: HTTPStatus.SERVICE_UNAVAILABLE,
+    models.BackboneMissing: HTTPStatus.SERVICE_UNAVAILABLE,
+    models.BackboneMismatch: HTTPStatus.SERVICE_UNAVAILABLE,
+    models.DeviceUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    models.UnknownEncoder: HTTPStatus.SERVICE_UNAVAILABLE,
+    search.DeadlineExceeded: HTTPStatus.GATEWAY_TIMEOUT,
+    indexer.EngineMemoryLimit: HTTPStatus.INSUFFICIENT_STORAGE,
+}
+
+HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {
+    faults.Unauthenticated: {"WWW-Authenticate": 'Bearer realm="spanseek"'},
+    indexer.CollectionBusy: {"Retry-After": "1"},
+    search.QueueFull: {"Retry-After": "1"},
+    search.ShuttingDown: {"Retry-After": "1"},
+}
+
+FieldErrors = Sequence[tuple[str, str]]
+
+
+def status_of(kind: type[SpanseekError]) -> HTTPStatus:
+    """The HTTP status of an error class.
+
+    >>> status_of(indexer.SourceUnreadable).value
+    422
+    """
+    return next(STATUS[base] for base in kind.__mro__ if base in STATUS)
+
+
+def title_of(kind: type[SpanseekError]) -> str:
+    """What all errors of a class have in common: the first sentence of its docstring."""
+    return (kind.__doc__ or kind.code).splitlines()[0].removesuffix(".")
+
+
+def problem(error: SpanseekError, fields: FieldErrors = (), **more: object) -> dict[str, object]:
+    """The body of an error's answer; ``fields`` defaults to the one field that the error names."""
+    if not fields and error.field is not None:
+        fields = [(error.field, str(error))]
+    body: dict[str, object] = {
+        "type": f"urn:spanseek:error:{error.code}",
+        "title": title_of(type(error)),
+        "status": int(status_of(type(error))),
+        "detail": _printable(str(error)),
+        "code": error.code,
+        "hint": _printable(error.hint),
+    }
+    if fields:
+        body["errors"] = [{"field": _printable(name), "message": _printable(message)} for name, message in fields]
+    return body | more
+
+
+def problem_response(error: SpanseekError, fields: FieldErrors = (), **more: object) -> Response:
+    """The answer to a request that failed."""
+    return Response(
+        to_json(problem(error, fields, **more)),
+        status_of(type(error)),
+        HEADERS.get(type(error)),
+        MEDIA_TYPE,
+    )
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Make problems of all errors but the unforeseen, which are the guard's (``app.http.server_errors``)."""
+    handlers: dict[type[Exception], Any] = {
+        SpanseekError: _spanseek_error,
+        RequestValidationError: _validation_error,
+        HTTPException: _framework_error,
+    }
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler)
+
+
+async def _spanseek_error(_: Request, error: SpanseekError) -> Response:
+    return problem_response(error)
+
+
+async def _validation_error(_: Request, error: RequestValidationError) -> Response:
+    found = error.errors()
+    # In a query, it is one field that is no JSON.
+    if found[0]["type"] == "json_invalid" and found[0]["loc"][0] == "body":
+        return problem_response(_bad_json(f": {found[0]['ctx']['error']} (character {found[0]['loc'][-1]})."))
+    fields = list(_field_errors(found))
+    name, message = fields[0]
+    return problem_response(models.InvalidInput(f"{name}: {message}", hint=_FIELDS_HINT), fields)
+
+
+async def _framework_error(request: Request, error: HTTPException) -> Response:
+    """Answers of Starlette and FastAPI themselves, for routes, methods and bodies."""
+    response = problem_response(_fault(request, error))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _fault(request: Request, error: HTTPException) -> SpanseekError:
+    match error.status_code:
+        case 400:
+            return _bad_json(".")
+        case 404:
+            return faults.RouteNotFound(f"There is nothing at {request.url.path}.", hint="See /docs.")
+        case 405:
+            return faults.MethodNotAllowed(
+                f"{request.url.path} cannot be asked with {request.method}.", hint="See /docs."
+            )
+        case 413:
+            return faults.BodyTooLarge(error.detail, hint="Send less at once.")
+    return faults.InternalError(error.detail)
+
+
+def _bad_json(why: str) -> faults.BadJson:
+    return faults.BadJson(f"The body is not JSON{why}", hint="Send one JSON object, encoded in UTF-8.")
+
+
+def _field_errors(found: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    for error in found:
+        name, message = _path(error["loc"][1:]), error["msg"].removeprefix("Value error, ")
+        if not name and error["type"] in _NO_OBJECT:
+            message = "It must be a JSON object, sent with Content-Type: application/json."
+        yield name or "body", message
+
+
+def _path(loc: Sequence[str | int]) -> str:
+    """A field's name as a reader would write it.
+
+    >>> _path(("queries", 3, "filter", "document", "kind"))
+    'queries[3].filter.document.kind'
+    """
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc if step != "[key]")
+    return "".join(steps).removeprefix(".")
+
+
+def _printable(text: str) -> str:
+    """The text without lone surrogates, which no encoding can carry."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+# How pydantic calls a body that is absent, of another type, or sent as something else.
+_NO_OBJECT = {"missing", "model_type", "model_attributes_type", "dict_type"}
+_FIELDS_HINT = "`errors` names every field that must be changed; /docs says what each may be."

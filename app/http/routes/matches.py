@@ -1,0 +1,59 @@
+"""``/collections/{collection}/matches``: what saved phrases matched, read by polling."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from app.http.auth import CallerDependency
+from app.http.openapi import problems
+from app.http.responses import json_response
+from app.http.routes.phrases import Collection
+from app.http.schemas import QueryText
+from app.phrases.service import MAX_EVENTS, events_as_json
+from indexer.phrases import Reason
+
+router = APIRouter(prefix="/collections/{collection}/matches", tags=["phrases"])
+
+
+class EventBody(BaseModel):
+    """A match was found, or is withdrawn."""
+
+    event: Literal["matched", "withdrawn"]
+    match: int = Field(description="The match's number in its collection: the same in both of its events.")
+    at: datetime = Field(description="When it was found, or withdrawn.")
+    phrase: str = Field(description="The phrase's name.")
+    document_id: str
+    start: int = Field(description="In code points.")
+    end: int
+    text: str | None = Field(description="What stands there; null once the match is withdrawn.")
+    score: float = Field(description="As it was when the match was found.")
+    raw: float
+    calibration: str | None = Field(description="The calibration that the score was made with; null: score is raw.")
+    generation: int = Field(description="The first generation in which searches find the document.")
+    reason: Reason | None = Field(description="Why it was withdrawn; null for `matched`.")
+
+
+class EventsBody(BaseModel):
+    """Events, in their order."""
+
+    events: list[EventBody]
+    cursor: str = Field(description="Ask with it next time: each event is read once, and none is passed over.")
+    more: bool = Field(description="Whether there are more already.")
+
+
+@router.get(
+    "", response_model=EventsBody, summary="Read what phrases matched", responses=problems(401, 403, 404, 410, 422, 503)
+)
+def read_matches(
+    collection: Collection,
+    caller: CallerDependency,
+    cursor: Annotated[str | None, Query(description="The cursor of the answer before; without it, all events.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_EVENTS, description="At most so many events.")] = 100,
+    phrase: Annotated[list[QueryText] | None, Query(description="Only this phrase; repeat for several.")] = None,
+) -> Response:
+    """The events that follow a cursor. Ask again with the cursor that comes with them, whenever you like."""
+    caller.require("search", collection)
+    return json_response(events_as_json(caller.backend.phrases.events(collection, limit, cursor, phrase or ())))

@@ -1,0 +1,319 @@
+"""``/collections/{collection}/phrases``: save phrases that are matched against everything that arrives."""
+
+import asyncio
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
+from starlette.responses import Response
+
+from app.http.auth import CallerDependency
+from app.http.openapi import problems
+from app.http.responses import json_response
+from app.http.routes.documents import ItemError
+from app.http.routes.thresholds import Change, HistoryBody, ThresholdState
+from app.http.schemas import Body, CollectionName, FilterBody, Note, QueryText
+from app.http.uploads import phrase_uploads
+from app.phrases.parsing import RefusedLine
+from app.phrases.service import MAX_LISTED, imported_as_json
+from app.search.types import ThresholdSource
+from indexer.catalog.names import MAX_PHRASE_NAME, checked_phrase_name
+from indexer.engine.query import Filter
+from indexer.phrases import Phrase, PhraseChanges, PhraseDraft
+from indexer.tuning import ThresholdOn
+from models.errors import InvalidInput
+
+router = APIRouter(prefix="/collections/{collection}/phrases", tags=["phrases"])
+Collection = Annotated[CollectionName, Path(description="The collection's name.")]
+Name = Annotated[str, Path(description="The phrase's name, percent-encoded.")]
+
+
+def _possible(name: str) -> str:
+    try:
+        return checked_phrase_name(name)
+    except InvalidInput as error:
+        raise ValueError(f"{error} {error.hint}") from error
+
+
+PhraseName = Annotated[str, Field(min_length=1, max_length=MAX_PHRASE_NAME), AfterValidator(_possible)]
+
+
+class AppliedThreshold(BaseModel):
+    """The threshold that a phrase is matched with; null: none, and it matches nothing."""
+
+    value: float | None
+    on: ThresholdOn
+    source: ThresholdSource = Field(description="Whether it is the phrase's own, or the collection's.")
+
+
+class PhraseBody(BaseModel):
+    """A saved phrase."""
+
+    name: str
+    text: str
+    threshold: ThresholdState | None = Field(description="Its own threshold, as it is now; null: the collection's.")
+    as_set: ThresholdState | None = Field(description="What was set: it may have been under another calibration.")
+    applies: AppliedThreshold
+    filter: FilterBody
+    note: str
+    created_at: datetime
+    changed_at: datetime
+
+    @classmethod
+    def of(cls, phrase: Phrase) -> "PhraseBody":
+        """A phrase as it is shown."""
+        applied, own = phrase.threshold, phrase.own.threshold
+        source: ThresholdSource = "none" if applied is None else "collection" if own is None else "phrase"
+        return cls(
+            name=phrase.name,
+            text=phrase.text,
+            threshold=ThresholdState.of(phrase.own.present_threshold),
+            as_set=ThresholdState.of(own),
+            applies=AppliedThreshold(
+                value=None if applied is None else applied.value,
+                on="score" if applied is None else applied.on,
+                source=source,
+            ),
+            filter=FilterBody.model_validate(
+                {"document": dict(phrase.filter.document), "part": dict(phrase.filter.part)}
+            ),
+            note=phrase.note,
+            created_at=phrase.created_at,
+            changed_at=phrase.changed_at,
+        )
+
+
+class PhrasesBody(BaseModel):
+    """Phrases, by name."""
+
+    phrases: list[PhraseBody]
+    cursor: str | None = Field(description="Ask with it for the next ones; null: there are none.")
+
+
+class NewPhraseBody(Body):
+    """A phrase to save."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "cancel", "text": "cancel my subscription", "threshold": 0.8}]}
+    )
+
+    text: QueryText = Field(description="The origin phrase; it must fit into one window of the encoder.")
+    name: PhraseName | None = Field(None, description="What it is called; without it, by its text.")
+    threshold: FiniteFloat | None = Field(
+        None, ge=0, le=1, description="No match lies under this; without it, under the collection's threshold."
+    )
+    threshold_on: ThresholdOn = Field("score", description="Which scale the threshold is on.")
+    filter: FilterBody = Field(FilterBody(), description="Which documents and parts are matched.")
+    note: Note = Field("", description="Kept with the phrase.")
+    backfill: bool = Field(False, description="Match the documents that are there already, too.")
+
+    def draft(self) -> PhraseDraft:
+        """The body as it is saved."""
+        return PhraseDraft(
+            name=checked_phrase_name(self.text) if self.name is None else self.name,
+            text=self.text,
+            threshold=self.threshold,
+            threshold_on=self.threshold_on,
+            filter=Filter(self.filter.document, self.filter.part),
+            note=self.note,
+        )
+
+
+class ChangePhraseBody(Body):
+    """What should become of a phrase; what is absent stays."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "end my subscription"}]})
+
+    text: QueryText | None = Field(None, description="Another origin phrase.")
+    filter: FilterBody | None = Field(None, description="Another filter.")
+    note: Note | None = Field(None, description="Another note.")
+
+    def changes(self) -> PhraseChanges:
+        """The body as it is applied."""
+        wanted = None if self.filter is None else Filter(self.filter.document, self.filter.part)
+        return PhraseChanges(self.text, wanted, self.note)
+
+
+class PutPhraseThresholdBody(Body):
+    """A threshold of a phrase's own."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"value": 0.8, "note": "too many of them"}]})
+
+    value: FiniteFloat | None = Field(ge=0, le=1, description="No match lies under it; null: the collection's applies.")
+    on: ThresholdOn = Field("score", description="Which scale it is on.")
+    note: Note = Field("", description="Why; kept in the history.")
+
+
+class UndoPhraseBody(Body):
+    """Why a change is taken back."""
+
+    note: Note = Field("", description="Why; kept in the history.")
+
+
+class DeletedPhraseBody(BaseModel):
+    """A phrase that is no more."""
+
+    name: str
+    status: Literal["deleted"]
+
+
+class RematchedBody(BaseModel):
+    """What matching once more changed."""
+
+    added: int = Field(description="Matches that were not there before.")
+    withdrawn: int = Field(description="Matches that a search would not find any more.")
+
+
+class ImportedItem(BaseModel):
+    """What became of one phrase."""
+
+    name: str | None = Field(description="Null where it has none that can be read.")
+    status: Literal["created", "changed", "unchanged", "failed"]
+    error: ItemError | None = Field(None, description="Absent unless it failed.")
+
+
+class ImportedBody(BaseModel):
+    """What became of every phrase, in the order in which they were sent."""
+
+    results: list[ImportedItem]
+    rematched: RematchedBody | None = Field(description="Null unless a backfill was asked for.")
+
+
+_SENT: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/x-ndjson": {
+                "schema": {"type": "string", "description": "A phrase a line."},
+                "example": '{"name": "cancel", "text": "cancel my subscription", "threshold": 0.8}\n',
+            },
+            "application/json": {
+                "schema": {"description": "A phrase, or a list of phrases."},
+                "example": [{"text": "cancel my subscription"}],
+            },
+        },
+    }
+}
+_WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504)
+_READ = problems(401, 403, 404, 422, 503)
+
+
+@router.get("", summary="List the phrases", responses=_READ)
+def list_phrases(
+    collection: Collection,
+    caller: CallerDependency,
+    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="At most so many.")] = 100,
+    cursor: Annotated[str | None, Query(description="The cursor of the answer before.")] = None,
+) -> PhrasesBody:
+    """The saved phrases of a collection, by name."""
+    caller.require("search", collection)
+    page = caller.backend.phrases.list(collection, limit, cursor)
+    return PhrasesBody(phrases=list(map(PhraseBody.of, page.phrases)), cursor=page.cursor)
+
+
+@router.post("", summary="Save a phrase", responses=_WRITE)
+async def create_phrase(collection: Collection, body: NewPhraseBody, caller: CallerDependency) -> PhraseBody:
+    """Save a phrase under a new name; from then on it is matched against every document that arrives."""
+    caller.require("index", collection)
+    backend, draft = caller.backend, body.draft()
+    made = await backend.writing.run(
+        lambda: backend.phrases.add(collection, draft, backfill=body.backfill), backend.limits.write_deadline_s
+    )
+    return PhraseBody.of(made)
+
+
+@router.post("/import", response_model=ImportedBody, openapi_extra=_SENT, summary="Save many phrases", responses=_WRITE)
+async def import_phrases(
+    collection: Collection,
+    request: Request,
+    caller: CallerDependency,
+    backfill: Annotated[bool, Query(description="Match the documents that are there already, too.")] = False,
+) -> Response:
+    """Save phrases, or make those that have their names what the lines say; one that fails keeps no other out."""
+    caller.require("index", collection)
+    body, content_type = await request.body(), request.headers.get("content-type", "")
+    lines = await asyncio.to_thread(phrase_uploads, body, content_type)
+    drafts = [line for line in lines if not isinstance(line, RefusedLine)]
+    backend = caller.backend
+    imported = await backend.writing.run(
+        lambda: backend.phrases.put(collection, drafts, backfill=backfill), backend.limits.write_deadline_s
+    )
+    return json_response(imported_as_json(lines, imported))
+
+
+@router.get("/{name}", summary="See a phrase", responses=_READ)
+def get_phrase(collection: Collection, name: Name, caller: CallerDependency) -> PhraseBody:
+    """A phrase, and the threshold that applies to it."""
+    caller.require("search", collection)
+    return PhraseBody.of(caller.backend.phrases.get(collection, name))
+
+
+@router.patch("/{name}", summary="Change a phrase", responses=_WRITE)
+async def change_phrase(
+    collection: Collection, name: Name, body: ChangePhraseBody, caller: CallerDependency
+) -> PhraseBody:
+    """Change some of a phrase. Where its text or its filter changes, what it had matched is withdrawn."""
+    caller.require("index", collection)
+    backend, changes = caller.backend, body.changes()
+    changed = await backend.writing.run(
+        lambda: backend.phrases.change(collection, name, changes), backend.limits.write_deadline_s
+    )
+    return PhraseBody.of(changed)
+
+
+@router.delete("/{name}", summary="Delete a phrase", responses=_READ)
+def delete_phrase(collection: Collection, name: Name, caller: CallerDependency) -> DeletedPhraseBody:
+    """Delete a phrase with its thresholds; its matches are withdrawn."""
+    caller.require("index", collection)
+    caller.backend.phrases.delete_one(collection, name)
+    return DeletedPhraseBody(name=name, status="deleted")
+
+
+@router.post("/{name}/backfill", summary="Match the documents that are there", responses=_WRITE)
+async def backfill_phrase(collection: Collection, name: Name, caller: CallerDependency) -> RematchedBody:
+    """Make the phrase's matches what a search with its threshold would find now."""
+    caller.require("index", collection)
+    backend = caller.backend
+    found = await backend.writing.run(
+        lambda: backend.phrases.backfill(collection, name), backend.limits.write_deadline_s
+    )
+    return RematchedBody(added=found.added, withdrawn=found.withdrawn)
+
+
+@router.get("/{name}/threshold", summary="See a phrase's threshold", responses=_READ)
+def get_phrase_threshold(collection: Collection, name: Name, caller: CallerDependency) -> PhraseBody:
+    """The phrase with its own threshold, and the one that applies."""
+    return get_phrase(collection, name, caller)
+
+
+@router.put(
+    "/{name}/threshold", summary="Set a phrase's threshold", responses=problems(400, 401, 403, 404, 413, 422, 503)
+)
+def put_phrase_threshold(
+    collection: Collection, name: Name, body: PutPhraseThresholdBody, caller: CallerDependency
+) -> PhraseBody:
+    """Set a threshold of the phrase's own for what arrives from now on; matches that there are stay."""
+    caller.require("index", collection)
+    return PhraseBody.of(caller.backend.phrases.set_threshold(collection, name, body.value, body.on, body.note))
+
+
+@router.get("/{name}/threshold/history", summary="See how a phrase's threshold was changed", responses=_READ)
+def get_phrase_threshold_history(collection: Collection, name: Name, caller: CallerDependency) -> HistoryBody:
+    """All changes, the newest first."""
+    caller.require("search", collection)
+    return HistoryBody(changes=list(map(Change.of, caller.backend.phrases.threshold_history(collection, name))))
+
+
+@router.post(
+    "/{name}/threshold/undo",
+    summary="Take a change of a phrase's threshold back",
+    responses=problems(400, 401, 403, 404, 409, 413, 422, 503),
+)
+def undo_phrase_threshold(
+    collection: Collection, name: Name, caller: CallerDependency, body: UndoPhraseBody | None = None
+) -> PhraseBody:
+    """Take the last change back that has not been taken back yet; once more takes back the one before."""
+    caller.require("index", collection)
+    note = "" if body is None else body.note
+    return PhraseBody.of(caller.backend.phrases.undo_threshold(collection, name, note))

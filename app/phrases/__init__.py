@@ -1,0 +1,1 @@
+"""Saved phrases: create, change, import and list them, and read their matches."""

@@ -1,0 +1,234 @@
+"""Saved phrases, as every interface changes and reads them, and what they matched."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32
+
+from app.phrases.cursors import cursor_at, position_of
+from app.phrases.parsing import Line, RefusedLine
+from app.search.encoders import Encoders
+from indexer.catalog.leases import Lease, lease
+from indexer.catalog.matches import read_events
+from indexer.catalog.phrase_thresholds import phrase_threshold_history, set_phrase_threshold, undo_phrase_threshold
+from indexer.catalog.phrases import (
+    change_phrase,
+    delete_phrases,
+    get_phrase,
+    list_phrases,
+    save_phrases,
+    saved_vectors,
+)
+from indexer.matching import Rematched, rematch
+from indexer.phrases import EventCursor, MatchEvent, Phrase, PhraseChanges, PhraseDraft, Saved
+from indexer.store import Store
+from indexer.tuning import ThresholdChange, ThresholdOn
+from indexer.types import Collection
+from models.encoders.base import Encoder, check_query, encode_queries
+from models.errors import InvalidInput, SpanseekError
+from models.types import JsonValue, QueryVectors
+
+MAX_EVENTS = 1000
+MAX_LISTED = 1000
+# Texts that share a forward pass.
+_BATCH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class PhrasePage:
+    """Some phrases, by name, and the cursor that leads to the next ones; None at the end."""
+
+    phrases: tuple[Phrase, ...]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """Some events, in their order, and the cursor to ask with next; ``more`` are there already."""
+
+    events: tuple[MatchEvent, ...]
+    cursor: str
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of every phrase, by its name, and of its matches in documents that were there before."""
+
+    results: Mapping[str, Saved | SpanseekError]
+    rematched: Rematched | None
+
+
+class PhraseService:
+    """The saved phrases of one store's collections. Raises ``CollectionNotFound`` and ``PhraseNotFound``.
+
+    With ``backfill`` the documents that are there already are matched, too; else only those that arrive.
+    """
+
+    def __init__(self, store: Store, encoders: Encoders) -> None:
+        self._store = store
+        self._catalog = store.catalog
+        self._encoders = encoders
+
+    def add(self, collection: str, draft: PhraseDraft, *, backfill: bool = False) -> Phrase:
+        """Save a new phrase. Raises ``PhraseExists`` where there is one of this name."""
+        vectors = self._encode(self._catalog.collection(collection), [draft.text])
+        with self._writing(collection, backfill) as held:
+            save_phrases(self._catalog, collection, [draft], vectors, replace=False)
+            if held:
+                rematch(self._store, held, [draft.name])
+        return get_phrase(self._catalog, collection, draft.name)
+
+    def put(self, collection: str, drafts: Sequence[PhraseDraft], *, backfill: bool = False) -> Imported:
+        """Save phrases, or make those that have their names what the drafts say; of a name given twice the last counts.
+
+        What cannot be encoded fails alone.
+        """
+        target = self._catalog.collection(collection)
+        last = {draft.name: draft for draft in drafts}
+        failed = self._unreadable(target, list(last.values()))
+        good = [draft for name, draft in last.items() if name not in failed]
+        vectors = self._vectors(target, good)
+        with self._writing(collection, backfill) as held:
+            saved = save_phrases(self._catalog, collection, good, vectors)
+            results = {draft.name: result for draft, result in zip(good, saved, strict=True)}
+            touched = [name for name, result in results.items() if result != "unchanged"]
+            rematched = rematch(self._store, held, touched) if held else None
+        return Imported(failed | results, rematched)
+
+    def change(self, collection: str, name: str, changes: PhraseChanges) -> Phrase:
+        """Change some of a phrase. Where its text or its filter changes, its matches are withdrawn."""
+        vectors = None
+        if changes.text is not None:
+            vectors = self._encode(self._catalog.collection(collection), [changes.text])
+        return change_phrase(self._catalog, collection, name, changes, vectors)
+
+    def delete(self, collection: str, names: Sequence[str]) -> frozenset[str]:
+        """Delete phrases, and return the names of those there were. Their matches are withdrawn."""
+        return delete_phrases(self._catalog, collection, names)
+
+    def delete_one(self, collection: str, name: str) -> None:
+        """Delete a phrase that is there."""
+        if not self.delete(collection, [name]):
+            get_phrase(self._catalog, collection, name)
+
+    def get(self, collection: str, name: str) -> Phrase:
+        """A phrase as it is now."""
+        return get_phrase(self._catalog, collection, name)
+
+    def list(self, collection: str, limit: int, cursor: str | None = None) -> PhrasePage:
+        """Phrases by name, at most ``limit``, from the cursor of the page before on."""
+        _check_limit(limit, MAX_LISTED)
+        id = self._catalog.collection(collection).id
+        found = list_phrases(self._catalog, collection, limit + 1, *position_of(cursor, "phrases", id, ("",)))
+        more = len(found) > limit
+        kept = tuple(found[:limit])
+        return PhrasePage(kept, cursor_at("phrases", id, kept[-1].name) if more else None)
+
+    def set_threshold(self, collection: str, name: str, value: float | None, on: ThresholdOn, note: str) -> Phrase:
+        """Set a phrase's own threshold; None takes it away, so that the collection's applies."""
+        return set_phrase_threshold(self._catalog, collection, name, value, on, note)
+
+    def undo_threshold(self, collection: str, name: str, note: str) -> Phrase:
+        """Take the last change back; raises ``NothingToUndo`` if there is none."""
+        return undo_phrase_threshold(self._catalog, collection, name, note)
+
+    def threshold_history(self, collection: str, name: str) -> tuple[ThresholdChange, ...]:
+        """All changes of a phrase's own threshold, the newest first."""
+        return phrase_threshold_history(self._catalog, collection, name)
+
+    def backfill(self, collection: str, name: str) -> Rematched:
+        """Make a phrase's matches what a search would find now. Raises ``CollectionBusy`` where somebody is writing."""
+        with lease(self._catalog, collection) as held:
+            return rematch(self._store, held, [name])
+
+    def events(self, collection: str, limit: int, cursor: str | None = None, phrases: Sequence[str] = ()) -> EventPage:
+        """The events that follow a cursor, in their order: each is read once, and none is passed over.
+
+        Raises ``CursorExpired`` for a cursor so old that withdrawals which follow it have been forgotten.
+        """
+        _check_limit(limit, MAX_EVENTS)
+        id = self._catalog.collection(collection).id
+        after = None if cursor is None else EventCursor(*position_of(cursor, "events", id, (0, 0)))
+        read = read_events(self._catalog, id, after, limit, phrases)
+        return EventPage(read.events, cursor_at("events", id, read.cursor.number, read.cursor.forgotten), read.more)
+
+    def _writing(self, collection: str, backfill: bool) -> AbstractContextManager[Lease | None]:
+        """The lease is needed by those alone who match what is there; one that is taken keeps them from saving, too."""
+        return lease(self._catalog, collection) if backfill else nullcontext()
+
+    def _unreadable(self, target: Collection, drafts: Sequence[PhraseDraft]) -> dict[str, Saved | SpanseekError]:
+        encoder = self._encoders.matching(target.recipe)
+        failed: dict[str, Saved | SpanseekError] = {}
+        for draft in drafts:
+            try:
+                check_query(encoder, draft.text)
+            except InvalidInput as error:
+                failed[draft.name] = error
+        return failed
+
+    def _vectors(self, target: Collection, drafts: Sequence[PhraseDraft]) -> QueryVectors:
+        """The vectors of phrases; a text that is saved already is not encoded again."""
+        known = saved_vectors(self._catalog, target.name, [draft.name for draft in drafts])
+        kept = dict(known.values())
+        new = [draft.text for draft in drafts if draft.text not in kept]
+        made = dict(zip(new, self._encode(target, new), strict=True))
+        rows = [(kept | made)[draft.text] for draft in drafts]
+        return np.stack(rows) if rows else np.zeros((0, target.recipe.dim), np.float32)
+
+    def _encode(self, target: Collection, texts: Sequence[str]) -> QueryVectors:
+        return encode_all(self._encoders.matching(target.recipe), texts)
+
+
+def imported_as_json(lines: Sequence[Line], imported: Imported) -> dict[str, Any]:
+    """What became of every line, as every interface shows it."""
+    rematched = None if imported.rematched is None else asdict(imported.rematched)
+    return {"results": [_result_as_json(line, imported) for line in lines], "rematched": rematched}
+
+
+def _result_as_json(line: Line, imported: Imported) -> dict[str, JsonValue]:
+    result = line.error if isinstance(line, RefusedLine) else imported.results[line.name]
+    if isinstance(result, SpanseekError):
+        return {"name": line.name, "status": "failed", "error": {"code": result.code, "detail": str(result)}}
+    return {"name": line.name, "status": result}
+
+
+def events_as_json(page: EventPage) -> dict[str, Any]:
+    """Events as every interface shows them."""
+    return {"events": list(map(_event_as_json, page.events)), "cursor": page.cursor, "more": page.more}
+
+
+def _event_as_json(event: MatchEvent) -> dict[str, JsonValue]:
+    return {
+        "event": event.kind,
+        "match": event.id,
+        "at": event.at.isoformat().replace("+00:00", "Z"),
+        "phrase": event.phrase,
+        "document_id": event.document_id,
+        "start": event.span.start,
+        "end": event.span.end,
+        "text": event.text,
+        "score": event.score,
+        "raw": event.raw,
+        "calibration": event.calibration,
+        "generation": event.generation,
+        "reason": event.reason,
+    }
+
+
+def encode_all(encoder: Encoder, texts: Sequence[str]) -> QueryVectors:
+    """The query vectors of any number of texts; those of like length share a forward pass."""
+    order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+    vectors: Float32[np.ndarray, "queries dim"] = np.zeros((len(texts), encoder.dim), np.float32)
+    for begin in range(0, len(order), _BATCH):
+        rows = order[begin : begin + _BATCH]
+        vectors[rows] = encode_queries(encoder, [texts[row] for row in rows])
+    return vectors
+
+
+def _check_limit(limit: int, most: int) -> None:
+    if not 1 <= limit <= most:
+        raise InvalidInput(f"A limit cannot be {limit}.", hint=f"Choose from 1 to {most}.", field="limit")

@@ -1,1 +1,0 @@
-"""What an administrator sets, and sees before setting it. No HTTP, no SQL."""

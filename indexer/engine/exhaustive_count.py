@@ -1,0 +1,128 @@
+"""The census: the best span of every document, and every span over a floor, for one query and from one pass.
+
+As the scan does, it reads all vectors once and gets approximate cosines with a bound on their error. Only spans that
+may be the best of their document, or may reach the floor, are scored exactly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int
+
+from indexer.engine import kernels
+from indexer.engine.base import ScoredSpan
+from indexer.engine.query import Filter, Selection
+from indexer.engine.scan import CodedQueries, code_queries, errors
+from indexer.engine.selection import ExactSpans, chosen_rows, scored
+from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.segments.layout import BLOCK
+from models.errors import InvalidInput
+
+# At most so many starts may have spans over the floor, so that memory has a bound.
+MAX_STARTS = 500_000
+_ALL = 2**62
+
+
+@dataclass(frozen=True)
+class Census:
+    """Exact cosines. Rows are counted through all segments; their order means nothing."""
+
+    best: Sequence[ExactSpans]
+    above: Sequence[ExactSpans] | None
+
+    @cached_property
+    def documents(self) -> Float[np.ndarray, " documents"]:
+        """The best cosine of every document that has a span."""
+        return _cosines(self.best)
+
+    @cached_property
+    def spans(self) -> Float[np.ndarray, " spans"] | None:
+        """The cosines of all non-overlapping spans over the floor; None where no floor was given."""
+        return None if self.above is None else _cosines(self.above)
+
+    def document(self, row: int) -> ScoredSpan:
+        """The best span of the document in a row of :attr:`documents`."""
+        return _scored(self.best, row)
+
+    def span(self, row: int) -> ScoredSpan:
+        """The span in a row of :attr:`spans`."""
+        return _scored(self.above or (), row)
+
+
+def take_census(
+    snapshot: Snapshot, query: Float32[np.ndarray, " dim"], floor: float | None, wanted: Filter | None = None
+) -> Census:
+    """Count for a unit-length query, in live documents and parts that pass a filter.
+
+    What is over the floor is what a scan with this floor would find, were its ``top_k`` large enough; windows and
+    other engines play no part. Raises ``InvalidInput`` where more spans lie over it than memory should hold.
+    """
+    passing = wanted or Filter()
+    coded = code_queries(query[None])
+    found = [_exact(view, query, coded, floor, passing) for view in snapshot.views]
+    of_documents = Selection(_ALL, None, "document")
+    best = [spans.take(chosen_rows(spans, of_documents)) for spans in found]
+    if floor is None:
+        return Census(best, None)
+    over = Selection(_ALL, floor, "span")
+    return Census(best, [spans.take(chosen_rows(spans, over)) for spans in found])
+
+
+def _exact(
+    view: SegmentView, query: Float32[np.ndarray, " dim"], coded: CodedQueries, floor: float | None, wanted: Filter
+) -> ExactSpans:
+    """The spans of a segment that may be the best of their document, or may reach the floor."""
+    segment, allowed = view.segment, view.allowed(wanted)
+    stored = segment.vectors, segment.scales, segment.norm_codes, segment.norm_affine, segment.recipe.bounds.shortest
+    asked = coded.codes[0], coded.steps[0]
+    approximate = kernels.best_of_starts(*stored, *asked, allowed.blocks, allowed.mask)
+    blocks = np.arange(len(segment.norm_errors))
+    error = np.repeat(errors(view, blocks, coded.slack), BLOCK)[: len(approximate)]
+    there = approximate > kernels.NO_SPAN
+    needed = _best_of_documents(np.where(there, approximate - error, -np.inf), segment.document_units)
+    if floor is not None:
+        _refuse_too_many(there & (approximate + error >= floor))
+        needed = np.minimum(needed, floor)
+    asking = there & (approximate + error >= needed)
+    spans = kernels.spans_reaching(*stored, *asked, np.where(asking, needed - error, kernels.NOT_WANTED))
+    starts, ends = spans.T.astype(np.int64)
+    owners = np.zeros(len(starts), np.int64)
+    cosines = kernels.rescore(segment.vectors, segment.scales, starts, ends, query[None], owners)
+    return ExactSpans(view, starts, ends, cosines)
+
+
+def _best_of_documents(
+    lower: Float[np.ndarray, " units"], document_units: Int[np.ndarray, " documents_and_one"]
+) -> Float[np.ndarray, " units"]:
+    """For every unit what the best span of its document scores at least.
+
+    >>> _best_of_documents(np.array([0.1, 0.4, 0.3]), np.array([0, 2, 2, 3])).tolist()
+    [0.4, 0.4, 0.3]
+    """
+    sizes = np.diff(document_units)
+    firsts = document_units[:-1][sizes > 0]
+    return np.repeat(np.maximum.reduceat(lower, firsts), sizes[sizes > 0]) if len(firsts) else lower
+
+
+def _refuse_too_many(starts: Bool[np.ndarray, " units"]) -> None:
+    found = int(starts.sum())
+    if found > MAX_STARTS:
+        raise InvalidInput(
+            f"Spans over the floor start at {found:,} places of a segment; at most {MAX_STARTS:,} can be counted.",
+            hint="Choose a higher floor.",
+            field="floor",
+        )
+
+
+def _scored(found: Sequence[ExactSpans], row: int) -> ScoredSpan:
+    for spans in found:
+        if row < len(spans.cosines):
+            return scored(spans, row)
+        row -= len(spans.cosines)
+    raise IndexError(row)
+
+
+def _cosines(found: Sequence[ExactSpans]) -> Float[np.ndarray, " rows"]:
+    return np.concatenate([np.empty(0), *(spans.cosines for spans in found)])

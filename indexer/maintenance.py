@@ -1,0 +1,189 @@
+"""What keeps a collection small: merging segments, and removing what nothing names any more.
+
+All of it runs under the collection's lease, so that no other writer changes what is being copied. A crash at any
+moment leaves either the old generation or the new one, and files that the next sweep removes.
+"""
+
+import logging
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from indexer.catalog.leases import Lease
+from indexer.catalog.matches import forget_withdrawn
+from indexer.catalog.publish import publish, retire
+from indexer.catalog.retire import forget_retired
+from indexer.engine.snapshot import SegmentView, open_segment
+from indexer.errors import PurgeIncomplete, SegmentCorrupt
+from indexer.merge_policy import Choice, due, everything, with_dead
+from indexer.segments.folders import new_folder, settle
+from indexer.segments.layout import WINDOWS
+from indexer.segments.manifest import damages
+from indexer.segments.merge import Source, merge
+from indexer.segments.seal import Derive
+from indexer.store import Store
+from indexer.types import LiveSegment, Recipe
+
+# Segments with fewer live units are scanned in no time.
+WORTH_WINDOWS = 100_000
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Segments whose files are gone. ``waited_s`` is how long those who still read them were given."""
+
+    segments: int
+    bytes: int
+    waited_s: float
+
+
+def sweep(store: Store, held: Lease) -> None:
+    """Remove the files of segments that were retired a grace period ago, and whatever a killed job left.
+
+    Matches that were withdrawn long ago go from the catalog.
+    """
+    catalog = store.catalog
+    forget_withdrawn(catalog, held, catalog.clock() - timedelta(seconds=store.withdrawn_s))
+    forget_retired(catalog, held, catalog.clock() - timedelta(seconds=store.grace_s))
+    collection = catalog.collection(held.collection)
+    live = (segment.info for segment in catalog.live(held.collection).segments)
+    named = {info.name for info in (*live, *catalog.retired(collection))}
+    for folder in store.folder(collection).glob("*/"):
+        if folder.name not in named:
+            _remove(folder)
+
+
+def merge_segments(store: Store, held: Lease, choose: Choice, stop: Callable[[], bool] = lambda: False) -> int:
+    """Merge what ``choose`` chooses until it chooses nothing, and return how many segments were replaced.
+
+    Raises ``SegmentCorrupt`` rather than copy from a segment that is damaged.
+    """
+    replaced = 0
+    while not stop() and (groups := choose(store.catalog.live(held.collection).segments)):
+        _merge_group(store, held, groups[0])
+        replaced += len(groups[0])
+    return replaced
+
+
+def add_windows(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
+    """Rewrite the large segments of a collection that has become too large to scan, with windows."""
+    collection = store.catalog.collection(held.collection)
+    if collection.units < store.candidates_from:
+        return
+    for live in store.catalog.live(held.collection).segments:
+        if stop():
+            return
+        path = store.folder(collection) / live.info.name
+        files = open_segment(path, live.info.manifest_sha256).manifest.files
+        if live.live_units >= WORTH_WINDOWS and WINDOWS not in files:
+            _merge_group(store, held, [live])
+
+
+def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
+    """What every writer does when its work is done: merge what is due, and sweep.
+
+    A damaged segment stays as it is, and is told to the log: the writer's own work is done, and no worse for it.
+    """
+    try:
+        merge_segments(store, held, due, stop)
+        add_windows(store, held, stop)
+    except SegmentCorrupt as error:
+        _log.warning("segments of %s were not merged: %s", held.collection, error)
+    sweep(store, held)
+
+
+def optimize(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Removed:
+    """Merge all that can be merged, and remove the old segments when the grace period is over."""
+    merge_segments(store, held, everything)
+    add_windows(store, held)
+    return _remove_retired(store, held, sleep)
+
+
+def purge(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Removed:
+    """Rewrite every segment that holds anything dead, and remove the old ones when the grace period is over.
+
+    Raises ``PurgeIncomplete`` where something is left on the disk that should be gone.
+    """
+    merge_segments(store, held, with_dead)
+    removed = _remove_retired(store, held, sleep)
+    store.catalog.database.scrub()
+    _prove(store, held)
+    return removed
+
+
+def _remove_retired(store: Store, held: Lease, sleep: Callable[[float], None]) -> Removed:
+    retired = store.catalog.retired(store.catalog.collection(held.collection))
+    waited = store.grace_s if retired else 0.0
+    if waited:
+        sleep(waited)
+    sweep(store, held)
+    return Removed(len(retired), sum(info.bytes for info in retired), waited)
+
+
+def _prove(store: Store, held: Lease) -> None:
+    """Look at the disk: segments hold live documents alone, so there must be live segments alone, without the dead."""
+    live = store.catalog.live(held.collection).segments
+    found = {folder.name for folder in store.folder(store.catalog.collection(held.collection)).glob("*/")}
+    left = sorted(found - {segment.info.name for segment in live})
+    dead = sum(len(segment.tombstones) for segment in live)
+    if left or dead:
+        raise PurgeIncomplete(
+            f"{dead} deleted documents and the folders {left} are still there",
+            hint="Nothing is lost. Run the purge again when no other job writes to the collection.",
+        )
+
+
+def _merge_group(store: Store, held: Lease, group: Sequence[LiveSegment]) -> None:
+    names = [segment.info.name for segment in group]
+    if not any(segment.live_documents for segment in group):
+        retire(store.catalog, held, names)
+        return
+    collection = store.catalog.collection(held.collection)
+    folder = store.folder(collection)
+    temporary = new_folder(folder)
+    sources = [_source(folder, segment) for segment in group]
+    large = collection.units >= store.candidates_from and sum(live.live_units for live in group) >= WORTH_WINDOWS
+    more = [*_more(windows=large), *nugget_files(collection.recipe)]
+    info, rows = merge(temporary, collection.recipe, sources, more)
+    info = replace(info, name=settle(temporary).name)
+    publish(store.catalog, held, info, rows, retires=names)
+
+
+def _more(*, windows: bool) -> Sequence[Derive]:
+    if not windows:
+        return ()
+    # Imported here because few collections need FAISS.
+    from indexer.ann.windows import write_windows
+
+    return (write_windows,)
+
+
+def nugget_files(recipe: Recipe) -> Sequence[Derive]:
+    """What is written beside the nuggets of a segment that has many of them."""
+    if recipe.nuggets is None:
+        return ()
+    # Imported here because only collections with nuggets need it.
+    from indexer.ann.nuggets import write_nugget_index
+
+    return (write_nugget_index,)
+
+
+def _source(folder: Path, live: LiveSegment) -> Source:
+    path, sha256 = folder / live.info.name, live.info.manifest_sha256
+    # Copied unseen, a flipped bit would get a checksum of its own, and nobody could ever find it again.
+    for damage in damages(path, sha256):
+        raise SegmentCorrupt(damage, hint="Restore the segment from a backup, or index its documents again.")
+    view = SegmentView(open_segment(path, sha256), live.tombstones)
+    return Source(view.segment, view.live_documents)
+
+
+def _remove(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        _log.warning("%s is no longer needed and could not be removed: %s", folder, error)

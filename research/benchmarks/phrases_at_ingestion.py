@@ -1,0 +1,153 @@
+"""What do thousands of saved phrases add to the indexing of one document?
+
+    python -m research.benchmarks.phrases_at_ingestion --source FILE [--phrases 10000] [--units 60] [--threshold 0.85]
+        [--encoder slice] [--rounds 20] [--cpu] [--json]
+
+Phrases are runs of 2 to 6 words from the source's texts, all of them different; the documents, of so many units each,
+are from texts that come after these. Each is indexed into a collection without phrases and into one with them, in turn.
+Times are medians; run it with one thread (OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1) on an idle machine, or ask for the
+processor's time with --cpu, in which waiting for the disk is not counted.
+"""
+
+import argparse
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from app.phrases.service import PhraseService
+from app.search.encoders import Encoders
+from indexer.encode import encode, split
+from indexer.engine.snapshot import SegmentView, open_segment
+from indexer.matching import match
+from indexer.phrases import PhraseDraft
+from indexer.pipeline import IndexJob
+from indexer.sources import Source
+from indexer.store import Store
+from indexer.types import Recipe
+from models.encoders.base import Encoder
+from models.encoders.registry import load_encoder
+from models.types import Document, Part
+from models.units import split as split_units
+from research.evaluation.scratch import scratch_store
+
+Clock = Callable[[], float]
+
+_WORDS = re.compile(r"\w+")
+_LONGEST_PHRASE = 6
+
+
+def texts(source: Path) -> Iterator[str]:
+    """The parts of all documents of a source."""
+    documents = (record for record in Source(source) if isinstance(record, Document))
+    return (part.text for document in documents for part in document.parts)
+
+
+def some_phrases(source: Iterator[str], count: int) -> list[str]:
+    """So many different runs of words; takes from the source what it needs."""
+    found: dict[str, None] = {}
+    for text in source:
+        words = _WORDS.findall(text)
+        for begin in range(0, len(words) - _LONGEST_PHRASE, _LONGEST_PHRASE):
+            found[" ".join(words[begin : begin + 2 + len(found) % (_LONGEST_PHRASE - 1)])] = None
+        if len(found) >= count:
+            return list(islice(found, count))
+    raise SystemExit("the source has too few texts for so many phrases")
+
+
+def some_documents(source: Iterator[str], units: int, count: int) -> list[Document]:
+    """Documents of exactly so many units."""
+    found: list[Document] = []
+    for text in source:
+        spans = split_units(text)
+        if len(spans) >= units:
+            cut = text[int(spans[0][0]) : int(spans[units - 1][1])]
+            found.append(Document(f"d{len(found)}", (Part(cut),)))
+        if len(found) == count:
+            return found
+    raise SystemExit("the source has too few texts of so many units")
+
+
+def timed(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Milliseconds that some work takes by a clock."""
+    started = clock()
+    work()
+    return (clock() - started) * 1000
+
+
+def measure(
+    store: Store, name: str, phrases: list[str], documents: list[Document], threshold: float, clock: Clock
+) -> dict[str, float]:
+    """The figures: the first document warms everything up and is not counted."""
+    encoder = load_encoder(name)
+    recipe = Recipe(name, encoder.fingerprint, encoder.dim)
+    plain, saved = (store.catalog.create_collection(each, recipe) for each in ("plain", "saved"))
+    service = PhraseService(store, Encoders.of({name: encoder}))
+    drafts = [PhraseDraft(text, text, threshold, "raw") for text in phrases]
+    saving = timed(lambda: service.put("saved", drafts), clock)
+    loading = timed(lambda: store.phrases.present(saved.id), clock)
+    rows = [_round(store, encoder, document, (plain.name, saved.name), clock) for document in documents]
+    figures = {key: round(median(row[key] for row in rows[1:]), 3) for key in rows[0]}
+    return figures | {
+        "extra_of_encoding": round(figures["extra_ms"] / figures["encoding_ms"], 3),
+        "saving_s": round(saving / 1000, 1),
+        "loading_ms": round(loading, 1),
+    }
+
+
+def _round(
+    store: Store, encoder: Encoder, document: Document, names: tuple[str, str], clock: Clock
+) -> dict[str, float]:
+    plain, saved = names
+
+    def index(name: str) -> None:
+        IndexJob(store, encoder, store.catalog.collection(name), merge=False).run([document])
+
+    def encoded() -> None:
+        list(encode(encoder, split(encoder, [(document, "")]), encoder.batch_tokens))
+
+    without, beside, encoding = (timed(work, clock) for work in (lambda: index(plain), lambda: index(saved), encoded))
+    collection = store.catalog.collection(saved)
+    newest = store.catalog.live(saved).segments[-1].info
+    view = SegmentView(
+        open_segment(store.folder(collection) / newest.name, newest.manifest_sha256), np.zeros(0, np.int64)
+    )
+    phrases = store.phrases.present(collection.id)
+    matched = match(view, phrases)
+    return {
+        "encoding_ms": encoding,
+        "matching_ms": timed(lambda: match(view, store.phrases.present(collection.id)), clock),
+        "job_ms": without,
+        "job_with_phrases_ms": beside,
+        "extra_ms": beside - without,
+        "matches": len(matched),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--phrases", type=int, default=10_000)
+    parser.add_argument("--units", type=int, default=60)
+    parser.add_argument("--threshold", type=float, default=0.85)
+    parser.add_argument("--encoder", default="slice")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--cpu", action="store_true", help="the processor's time, for machines that are not idle")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    source = texts(given.source)
+    phrases = some_phrases(source, given.phrases)
+    documents = some_documents(source, given.units, given.rounds + 1)
+    clock = time.process_time if given.cpu else time.perf_counter
+    with scratch_store() as store:
+        figures = measure(store, given.encoder, phrases, documents, given.threshold, clock)
+    print(json.dumps(figures) if given.json else "\n".join(f"{name:22s} {value}" for name, value in figures.items()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""``spanseek eval paraphrase-identification``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.table import Table
+
+from app.cli.console import JsonOption, out, print_json
+from app.search.encoders import Encoders
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from research.evaluation.paraphrase_identification import Report, Tasks
+
+AsTrainedOption = Annotated[
+    bool, typer.Option("--as-trained", help="Do not whiten the nuggets by a sample of the texts, as indexing does.")
+]
+
+
+def eval_paraphrase_identification(
+    data: Annotated[Path, typer.Option(help="Folder with the task, as the Nugget paper's authors publish it.")],
+    ratio: Annotated[float, typer.Option(help="Nuggets a token, above 0 and at most 1.")] = 0.1,
+    encoder: Annotated[str | None, typer.Option(help="Encoder whose nuggets are evaluated.")] = None,
+    split: Annotated[
+        Literal["train", "dev", "test"], typer.Option(help="train, by which to choose; dev and test, to report only.")
+    ] = "dev",
+    as_trained: AsTrainedOption = False,
+    gains: Annotated[
+        bool, typer.Option("--gains", help="Add what is gained over the baselines, with lower bounds.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """How well MaxSim of nuggets finds the document that says the same: table 2 of the Nugget paper."""
+    from models.encoders.nugget import check_ratio
+    from research.evaluation.paraphrase_identification import read_tasks
+
+    check_ratio(ratio)
+    report = evaluate_nuggets(read_tasks(data, split), ratio, encoder, as_trained=as_trained)
+    print_report(report, gains=gains, as_json=as_json)
+
+
+def evaluate_nuggets(tasks: "Tasks", ratio: float, encoder: str | None, *, as_trained: bool) -> "Report":
+    """The nuggets of an encoder beside the baselines, made as indexing makes those of a new collection."""
+    from models.encoders.whitened_nuggets import WhitenedNuggets, fit_whitening
+    from research.evaluation.paraphrase_identification import evaluate_paraphrases
+
+    settings = Settings()
+    encoders = Encoders(settings.encoder_options)
+    nuggets = encoders.load_nuggets(encoder or settings.encoder)
+    if not as_trained:
+        nuggets = WhitenedNuggets(nuggets, fit_whitening(nuggets, tasks.texts, ratio))
+    return evaluate_paraphrases(nuggets, encoders.load("untrained"), tasks, ratio)
+
+
+def print_report(report: "Report", *, gains: bool, as_json: bool) -> None:
+    """The figures of nuggets beside those of the baselines, and what is gained over these if asked for."""
+    found = report.gains() if gains else {}
+    if as_json:
+        print_json(report.as_json() | ({"gains": found} if gains else {}))
+        return
+    tasks = len(report.nuggets.reciprocal)
+    table = Table(f"{tasks:,} tasks", "MRR x 100", "vectors a document", *(["gain", "at least"] if gains else []))
+    table.add_row(f"nuggets, ratio {report.ratio}", f"{report.nuggets.mrr:.2f}", f"{report.nuggets.vectors:.1f}")
+    for name, ranking in report.baselines.items():
+        bounds = [f"{value:+.2f}" for value in found.get(name, {}).values()]
+        table.add_row(f"{name}, untrained", f"{ranking.mrr:.2f}", f"{ranking.vectors:.1f}", *bounds)
+    out.print(table)

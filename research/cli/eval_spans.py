@@ -1,0 +1,96 @@
+"""``spanseek eval span-retrieval`` and ``spanseek eval convert``: gold spans of real data, and where they come from."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from app.cli.bounds import span_bounds
+from app.cli.console import JsonOption, err, out, print_json
+from app.search.encoders import Encoders
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from research.evaluation.retrieval_figures import RetrievalFigures
+
+
+def eval_span_retrieval(
+    data: Annotated[Path, typer.Option(help="Documents, as `spanseek index` takes them.")],
+    queries: Annotated[Path, typer.Option(help="NDJSON file of queries with gold spans.")],
+    encoder: Annotated[str | None, typer.Option(help="Encoder to evaluate.")] = None,
+    min_span: Annotated[int, typer.Option(help="Shortest span, in units.")] = 1,
+    max_span: Annotated[int, typer.Option(help="Longest span, in units.")] = 20,
+    baseline: Annotated[
+        list[str] | None, typer.Option(help="Another encoder to set beside it; repeat for several.")
+    ] = None,
+    sentences: Annotated[
+        list[str] | None,
+        typer.Option(help="An encoder that reads every sentence alone, to set beside it; repeat for several."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """How often the gold spans of queries are found in a corpus, beside BM25."""
+    from research.evaluation.corpus import read_corpus
+    from research.evaluation.queries import read_queries
+    from research.evaluation.retrieval_figures import measure, reachable
+    from research.evaluation.span_retrieval import bm25_answers, search_answers, sentence_answers
+
+    settings = Settings()
+    bounds = span_bounds(min_span, max_span)
+    name = encoder or settings.encoder
+    encoders = Encoders(settings.encoder_options)
+    loaded = {each: encoders.load(each) for each in (name, *(baseline or ()))}
+    corpus = read_corpus(data)
+    asked = read_queries(queries, corpus)
+    found = {"bm25": measure(corpus, asked, bm25_answers(corpus, corpus.sentences(), asked))}
+    for each, model in loaded.items():
+        with err.status(f"{each}: {len(corpus.documents)} documents, {len(asked)} queries"):
+            found[each] = measure(corpus, asked, search_answers(corpus, asked, model, bounds))
+    for each in sentences or ():
+        with err.status(f"{each}: sentences of {len(corpus.documents)} documents"):
+            alone = sentence_answers(corpus, corpus.sentences(), asked, encoders.load(each))
+            found[f"{each}, sentences alone"] = measure(corpus, asked, alone)
+    within_reach = reachable(corpus, asked, bounds)
+    if as_json:
+        baselines = {each: asdict(figures) for each, figures in found.items() if each != name}
+        print_json({"queries": len(asked), "reachable": within_reach, **asdict(found[name]), "baselines": baselines})
+        return
+    _show(found)
+    out.print(f"{len(asked)} queries; {within_reach:.3f} of them have a gold span that spans of these lengths can hit.")
+
+
+def _show(found: Mapping[str, "RetrievalFigures"]) -> None:
+    columns = [asdict(figures) for figures in found.values()]
+    table = Table("", *found)
+    for figure in columns[0]:
+        table.add_row(figure, *(f"{column[figure]:.3f}" for column in columns))
+    out.print(table)
+
+
+def eval_convert(
+    name: Annotated[str, typer.Argument(help="The data set: cuad, pic, qed or xquad.")],
+    data: Annotated[Path, typer.Option(help="The data set's folder.")],
+    out_folder: Annotated[Path, typer.Option("--out", help="Folder to write into.")],
+    task: Annotated[str | None, typer.Option(help="What is asked and what is gold; by default the first task.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many documents.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make documents and queries of a public data set, for `spanseek eval span-retrieval`."""
+    from research.evaluation.converters.registry import convert
+
+    whole = convert(name, data, task)
+    converted = whole.limited(limit) if limit else whole
+    converted.write(out_folder)
+    counts = {
+        "documents": len(converted.documents),
+        "queries": len(converted.queries),
+        "gold": sum(len(query.gold) for query in converted.queries),
+        "not_found": converted.not_found,
+    }
+    if as_json:
+        print_json(counts)
+    else:
+        out.print(", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in counts.items()) + ".")

@@ -1,0 +1,54 @@
+"""``spanseek eval``: the figures of the README and of the papers."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli.console import JsonOption, out, print_json
+from app.search.encoders import Encoders
+from app.settings import Settings
+from research.cli.eval_auto_encoding import eval_auto_encoding
+from research.cli.eval_nugget_lm import eval_nugget_lm
+from research.cli.eval_nugget_selection import eval_nugget_selection
+from research.cli.eval_paraphrases import eval_paraphrase_identification
+from research.cli.eval_passages import eval_build_passages, eval_passage_reranking
+from research.cli.eval_phrases import eval_phrase_similarity
+from research.cli.eval_spans import eval_convert, eval_span_retrieval
+from research.cli.eval_sts import eval_sts, eval_sts_b_context
+
+eval_cli = typer.Typer(help="Evaluations: the figures of the README and of the papers.", no_args_is_help=True)
+eval_cli.command("sts-b-context")(eval_sts_b_context)
+eval_cli.command("sts")(eval_sts)
+eval_cli.command("span-retrieval")(eval_span_retrieval)
+eval_cli.command("convert")(eval_convert)
+eval_cli.command("phrase-similarity")(eval_phrase_similarity)
+eval_cli.command("paraphrase-identification")(eval_paraphrase_identification)
+eval_cli.command("nugget-lm")(eval_nugget_lm)
+eval_cli.command("auto-encoding")(eval_auto_encoding)
+eval_cli.command("nugget-selection")(eval_nugget_selection)
+eval_cli.command("build-passages")(eval_build_passages)
+eval_cli.command("passage-reranking")(eval_passage_reranking)
+
+
+@eval_cli.command("sample")
+def eval_sample(
+    samples: Annotated[Path, typer.Option(help="Folder of the sample corpus.")] = Path("samples"),
+    encoder: Annotated[str | None, typer.Option(help="Encoder to evaluate.")] = None,
+    min_span: Annotated[
+        int | None, typer.Option(min=1, help="Shortest span, in units; by default what nine phrases of ten have.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """How often the sample corpus's gold spans are found, beside BM25."""
+    from research.evaluation.sample import evaluate_sample
+
+    settings = Settings()
+    loaded = Encoders(settings.encoder_options).load(encoder or settings.encoder)
+    figures = evaluate_sample(samples, loaded, min_span)
+    if as_json:
+        print_json(asdict(figures))
+        return
+    for name, value in asdict(figures).items():
+        out.print(f"{name:14s} {value:.3f}" if isinstance(value, float) else f"{name:14s} {value}")

@@ -1,0 +1,115 @@
+"""How good ranked spans are, beside gold spans.
+
+Data sets mark whole sentences and clauses, often longer than any span that is searched, or single names, shorter than
+any. So three things are counted:
+
+- A hit is *right* if it overlaps at least half of a gold span's units and is at most twice as long.
+- A hit is at the *right place* if it shares at least half of the units of the shorter one of the two: it lies in a long
+  gold span, or around a short one.
+- A hit is in the *right part* if the part it stands in (a turn, a line of a contract, a paragraph) holds some of a gold
+  span.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from statistics import fmean
+
+from models.types import SpanBounds, UnitSpan
+from research.evaluation.corpus import Corpus, DocumentSpan
+from research.evaluation.overlap import at_same_place, is_right, overlap_f1, shared_units
+from research.evaluation.queries import Query
+
+# How many hits of a query count.
+TOP = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalFigures:
+    """Means over queries, all from 0 to 1.
+
+    ``top1``, ``top5``, ``top10``: a right hit is among the first so many. ``mrr``: 1 / place of the first right hit, 0
+    where the first ten have none. ``f1``: overlap, in units, of the first hit with the gold span it agrees with best.
+    ``place_top1``, ``place_top10``: a hit at the right place is among the first so many. ``part_top1``: the first hit
+    is in the right part.
+    """
+
+    top1: float
+    top5: float
+    top10: float
+    mrr: float
+    f1: float
+    place_top1: float
+    place_top10: float
+    part_top1: float
+
+
+def measure(corpus: Corpus, queries: Sequence[Query], answers: Sequence[Sequence[DocumentSpan]]) -> RetrievalFigures:
+    """The figures of answers: for every query the spans that were found, best first."""
+    pairs = [(query.gold, answer[:TOP]) for query, answer in zip(queries, answers, strict=True)]
+    right = [first_place(is_hit(corpus, found, gold, is_right) for found in answer) for gold, answer in pairs]
+    place = [first_place(is_hit(corpus, found, gold, at_same_place) for found in answer) for gold, answer in pairs]
+    return RetrievalFigures(
+        top1=share_within(right, 1),
+        top5=share_within(right, 5),
+        top10=share_within(right, 10),
+        mrr=fmean(1 / first for first in right),
+        f1=fmean(first_f1(corpus, answer, gold) for gold, answer in pairs),
+        place_top1=share_within(place, 1),
+        place_top10=share_within(place, 10),
+        part_top1=fmean(any(in_right_part(corpus, found, gold) for found in answer[:1]) for gold, answer in pairs),
+    )
+
+
+def first_place(truths: Iterable[bool]) -> float:
+    """The place, from 1, of the first truth; infinity where there is none.
+
+    >>> first_place([False, True, True]), first_place([])
+    (2, inf)
+    """
+    return next((place for place, truth in enumerate(truths, 1) if truth), inf)
+
+
+def share_within(places: Sequence[float], most: int) -> float:
+    """The share of places that are at most ``most``.
+
+    >>> share_within([1, 3, inf, 2], 2)
+    0.5
+    """
+    return fmean(place <= most for place in places)
+
+
+def is_hit(
+    corpus: Corpus, found: DocumentSpan, gold: Iterable[DocumentSpan], rule: Callable[[UnitSpan, UnitSpan], bool]
+) -> bool:
+    """Whether a span satisfies a rule with any of the gold spans of its document."""
+    span = corpus.units(found)
+    return any(rule(span, corpus.units(wanted)) for wanted in _same_document(found, gold))
+
+
+def in_right_part(corpus: Corpus, found: DocumentSpan, gold: Iterable[DocumentSpan]) -> bool:
+    """Whether a span stands in a part that holds a unit of any of the gold spans."""
+    part = corpus.units(corpus.part(found))
+    return any(shared_units(part, corpus.units(wanted)) for wanted in _same_document(found, gold))
+
+
+def first_f1(corpus: Corpus, answer: Sequence[DocumentSpan], gold: Sequence[DocumentSpan]) -> float:
+    """The overlap F1 of the first span with the gold span it agrees with best; 0 where nothing was found."""
+    agreements = (
+        overlap_f1(corpus.units(found), corpus.units(wanted))
+        for found in answer[:1]
+        for wanted in _same_document(found, gold)
+    )
+    return max(agreements, default=0.0)
+
+
+def _same_document(found: DocumentSpan, gold: Iterable[DocumentSpan]) -> Iterator[DocumentSpan]:
+    return (wanted for wanted in gold if wanted.document_id == found.document_id)
+
+
+def reachable(corpus: Corpus, queries: Sequence[Query], bounds: SpanBounds) -> float:
+    """The share of queries with a gold span of such a length that a span within the bounds can be right for it."""
+    return fmean(
+        any(bounds.shortest <= 2 * len(corpus.units(gold)) <= 4 * bounds.longest for gold in query.gold)
+        for query in queries
+    )

@@ -1,0 +1,86 @@
+"""The scores of one list of rows by any encoder in any set-up, each computed once."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from models.encoders.base import Encoder
+from models.errors import InvalidInput
+from models.types import SpanBounds
+from research.evaluation.kept_scores import KeptScores, row_key
+from research.evaluation.setups import SETUPS, BestByLength, SetUp
+
+# Rows that are computed, and kept, at a time: their n-grams fill many batches, and their vectors some 100 MB.
+GROUP = 16
+
+# Called with a set-up's name, the rows done and the rows there are.
+Tell = Callable[[str, int, int], None]
+
+
+def silent(setup: str, done: int, rows: int) -> None:
+    """Tell nobody."""
+
+
+class Scoring:
+    """Scores of queries against their passages: the raw cosine of the passage, or of its best span.
+
+    What was computed is kept in memory and, where a folder is given, in files that later runs go on from.
+
+    >>> from models.encoders.hashing import HashingEncoder
+    >>> scoring = Scoring(["so good", "bad"], ["it is so good", "not bad"])
+    >>> scoring.scores(HashingEncoder(), "single_pass", SpanBounds(1, 2)).round(3).tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        queries: Sequence[str],
+        passages: Sequence[str],
+        folder: Path | None = None,
+        tell: Tell = silent,
+    ) -> None:
+        self._texts = list(zip(queries, passages, strict=True))
+        self._keys = [row_key(*texts) for texts in self._texts]
+        self._folder = folder
+        self._tell = tell
+        self._kept: dict[tuple[str, str], KeptScores] = {}
+
+    def scores(self, encoder: Encoder, setup: str, bounds: SpanBounds) -> Float[np.ndarray, " rows"]:
+        """A score a row; spans have as many units as the bounds say, where the set-up compares spans."""
+        chosen = setup_named(setup)
+        within = bounds if chosen.over_spans else SpanBounds(1, 1)
+        best = self._by_length(encoder, setup, within.longest)[:, within.shortest - 1 :]
+        short = np.isnan(best).all(axis=1)
+        if short.any():
+            raise InvalidInput(
+                f"{short.sum()} passages have fewer than {within.shortest} units.",
+                hint="Give a smaller --min-span.",
+                field="min_span",
+            )
+        return np.nanmax(best, axis=1)
+
+    def _by_length(self, encoder: Encoder, setup: str, longest: int) -> BestByLength:
+        kept = self._kept_scores(encoder, setup)
+        missing = [row for row, key in enumerate(self._keys) if not kept.has(key, longest)]
+        for begin in range(0, len(missing), GROUP):
+            self._tell(setup, len(self._keys) - len(missing) + begin, len(self._keys))
+            group = missing[begin : begin + GROUP]
+            queries, passages = zip(*(self._texts[row] for row in group), strict=True)
+            kept.add([self._keys[row] for row in group], SETUPS[setup].best(encoder, queries, passages, longest))
+        self._tell(setup, len(self._keys), len(self._keys))
+        return kept.matrix(self._keys, longest)
+
+    def _kept_scores(self, encoder: Encoder, setup: str) -> KeptScores:
+        name = encoder.fingerprint, setup
+        if name not in self._kept:
+            self._kept[name] = KeptScores(self._folder / f"{'.'.join(name)}.ndjson" if self._folder else None)
+        return self._kept[name]
+
+
+def setup_named(name: str) -> SetUp:
+    """The set-up of a name; ``InvalidInput`` where there is none."""
+    if name not in SETUPS:
+        raise InvalidInput(f"There is no set-up {name!r}.", hint=f"Set-ups are: {', '.join(SETUPS)}.", field="setups")
+    return SETUPS[name]

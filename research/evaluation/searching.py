@@ -1,0 +1,38 @@
+"""Documents indexed into a scratch store and searched there, as any user would."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from app.search.encoders import Encoders
+from app.search.service import SearchService
+from app.search.types import Hit, SearchRequest
+from indexer.engine.scan import ScanEngine
+from indexer.pipeline import IndexJob
+from indexer.types import Recipe
+from models.encoders.base import Encoder
+from models.types import Document, SpanBounds
+from research.evaluation.scratch import scratch_store
+
+COLLECTION = "evaluation"
+# Requests that share a pass over the memory and a forward pass; as many as a server's lanes serve together.
+_BATCH = 32
+
+
+def index_and_search(
+    documents: Iterable[Document], encoder: Encoder, bounds: SpanBounds, requests: Sequence[SearchRequest]
+) -> list[tuple[Hit, ...]]:
+    """The hits of every request to the collection ``COLLECTION``, which holds these documents.
+
+    >>> from models.encoders.hashing import HashingEncoder
+    >>> from models.types import Part
+    >>> documents = [Document("a", (Part("red car"),))]
+    >>> requests = [SearchRequest(COLLECTION, "car", top_k=1)]
+    >>> [[hit.text for hit in hits] for hits in index_and_search(documents, HashingEncoder(), SpanBounds(), requests)]
+    [['car']]
+    """
+    with scratch_store() as store:
+        recipe = Recipe("evaluated", encoder.fingerprint, encoder.dim, bounds)
+        IndexJob(store, encoder, store.catalog.create_collection(COLLECTION, recipe)).run(documents)
+        service = SearchService(store, Encoders.of({recipe.encoder: encoder}), ScanEngine())
+        batches = (requests[begin : begin + _BATCH] for begin in range(0, len(requests), _BATCH))
+        return [answer.hits for answer in chain.from_iterable(service.search(*batch) for batch in batches)]

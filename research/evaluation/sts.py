@@ -1,0 +1,120 @@
+"""Sentence similarity: how well does the cosine of two sentences, each encoded alone, follow what people said?
+
+Two sets, the STS benchmark and SICK, each with a split to choose by and one to report only.
+"""
+
+import gzip
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from jaxtyping import Float
+
+from models.encoders.base import Encoder
+from models.errors import InvalidInput
+from research.evaluation.correlation import Correlations, correlations
+from research.evaluation.texts import encode_texts
+
+Split: TypeAlias = Literal["dev", "test"]
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """Two sentences and how alike people found them, on the scale of their set."""
+
+    first: str
+    second: str
+    grade: float
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceSet:
+    """A set's files below a data folder, of which the first that is there counts, and its tab-separated columns."""
+
+    dev: tuple[str, ...]
+    test: tuple[str, ...]
+    first: int
+    second: int
+    grade: int
+    header: bool
+
+    def read(self, path: Path) -> list[SentencePair]:
+        """All pairs of a file. Fields are not quoted."""
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+            lines = list(file)[self.header :]
+        return [self._pair(path, line.rstrip("\n").split("\t")) for line in lines]
+
+    def _pair(self, path: Path, fields: Sequence[str]) -> SentencePair:
+        try:
+            return SentencePair(fields[self.first], fields[self.second], float(fields[self.grade]))
+        except (IndexError, ValueError) as error:
+            raise InvalidInput(
+                f"{path.name} has a line that is no graded pair: {' | '.join(fields)[:80]}",
+                hint=f"Columns {self.first + 1} and {self.second + 1} are sentences, {self.grade + 1} is their grade.",
+                field="data",
+            ) from error
+
+
+SETS = {
+    "stsb": SentenceSet(
+        dev=("stsb/sts-dev.csv",),
+        test=("stsb/sts-test.csv", "stsb/sts-test.minus-heldout.csv"),
+        first=5,
+        second=6,
+        grade=4,
+        header=False,
+    ),
+    "sick": SentenceSet(
+        dev=("sick/SICK_trial.txt",), test=("sick/SICK_test_annotated.txt",), first=1, second=2, grade=3, header=True
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceFigures:
+    """The file that was read, its pairs, the encoder's correlations, and these less those of the untrained encoder."""
+
+    file: str
+    pairs: int
+    pearson: float
+    spearman: float
+    difference: Correlations
+
+
+def evaluate_sentences(encoder: Encoder, untrained: Encoder, data: Path, split: Split) -> dict[str, SentenceFigures]:
+    """Figures of every set, by its name, from one split of the data."""
+    paths = {name: find_file(data, form, split) for name, form in SETS.items()}
+    return {name: _figures(encoder, untrained, path, SETS[name].read(path)) for name, path in paths.items()}
+
+
+def find_file(data: Path, form: SentenceSet, split: Split) -> Path:
+    """Where a split of a set lies in a data folder; ``InvalidInput`` where it does not."""
+    names = form.dev if split == "dev" else form.test
+    for path in (data / (name + suffix) for name in names for suffix in ("", ".gz")):
+        if path.is_file():
+            return path
+    raise InvalidInput(
+        f"{data} lacks {names[0]}, also with .gz.",
+        hint="Give the folder that holds the STS benchmark in stsb/ and SICK in sick/.",
+        field="data",
+    )
+
+
+def cosines(encoder: Encoder, pairs: Sequence[SentencePair]) -> Float[np.ndarray, " pairs"]:
+    """The cosine of the two sentences of every pair.
+
+    >>> from models.encoders.hashing import HashingEncoder
+    >>> cosines(HashingEncoder(), [SentencePair("one two", "Two one", 5.0)]).round(3).tolist()
+    [1.0]
+    """
+    first = encode_texts(encoder, [pair.first for pair in pairs])
+    return np.einsum("pd,pd->p", first, encode_texts(encoder, [pair.second for pair in pairs]))
+
+
+def _figures(encoder: Encoder, untrained: Encoder, path: Path, pairs: Sequence[SentencePair]) -> SentenceFigures:
+    grades = np.array([pair.grade for pair in pairs])
+    found, before = (correlations(cosines(each, pairs), grades) for each in (encoder, untrained))
+    difference = Correlations(round(found.pearson - before.pearson, 6), round(found.spearman - before.spearman, 6))
+    return SentenceFigures(path.name, len(pairs), found.pearson, found.spearman, difference)

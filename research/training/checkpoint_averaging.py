@@ -1,0 +1,91 @@
+"""The average of several trained encoders: one encoder, often better than any of them.
+
+Wortsman et al. (2022), "Model soups": runs that began with the same weights end in the same valley of the loss, whose
+middle carries over better than its edges, where single runs stop.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from models.artifacts import Artifact, load_artifact, save_artifact
+from models.backbones import load_backbone
+from models.encoders.slice import PROJECTION, projection_of, put_in_place
+from models.errors import InvalidInput
+from models.types import JsonValue
+from research.training.config import SliceConfig
+from research.training.projection import fit_projection
+from research.training.slice import learnt_spans, load_teachers, read_material
+
+# What an encoder, or a reader of its licences, must know of nugget weights, and all parts must agree in.
+_AGREED = ("backbone_sha256", "foundation_sha256", "layer", "feedback", "gather", "selector", "spacing", "data")
+
+
+def average(folders: Sequence[Path], config: SliceConfig) -> Artifact:
+    """Average the weights of several folders, all counting alike, and save them in ``config.out``.
+
+    The projection is fitted anew, to spans as the average sees them: ``config`` says of which texts. Of its other
+    settings only the backbone, the device and the seed matter here.
+    """
+    parts = [load_artifact(folder) for folder in folders]
+    tensors = mean_tensors(parts)
+    artifact = Artifact(tensors, dict(parts[0].config), "")
+    student = load_backbone(config.backbone, device=config.device)
+    put_in_place(student, artifact)
+    spans = learnt_spans(student, load_teachers(config), read_material(config), config, step=0)
+    begin = projection_of(artifact).to(student.device)
+    tensors[PROJECTION] = fit_projection(spans, begin, config.seed).to("cpu", torch.float16)
+    return save_artifact(config.out, tensors, _facts(parts, config))
+
+
+def average_nuggets(folders: Sequence[Path], out: Path) -> Artifact:
+    """Average the nugget weights of several folders, all counting alike, and save them in ``out``.
+
+    Raises ``InvalidInput`` for weights that differ in what they stand on or in how nuggets are chosen and made.
+    """
+    parts = [load_artifact(folder) for folder in folders]
+    tensors = mean_tensors(parts)
+    differing = [name for name in _AGREED if any(part.config.get(name) != parts[0].config.get(name) for part in parts)]
+    if differing:
+        raise InvalidInput(
+            f"These weights differ in {', '.join(differing)}: they have no average.",
+            hint="Average runs of spanseek train nugget that began with the same weights (--start).",
+            field="of",
+        )
+    facts = {name: parts[0].config[name] for name in _AGREED}
+    made: list[JsonValue] = [{"sha256": part.sha256, "made": part.config} for part in parts]
+    return save_artifact(out, tensors, facts | {"recipe": "nugget-average.v1", "parts": made})
+
+
+def mean_tensors(parts: Sequence[Artifact]) -> dict[str, Tensor]:
+    """The mean of every tensor, fp16. Raises ``InvalidInput`` for weights that cannot be averaged."""
+    if len(parts) < 2:
+        raise InvalidInput("An average needs two or more trained encoders.", hint="Repeat --of.", field="of")
+    first = parts[0]
+    for other in parts[1:]:
+        if _shapes(other) != _shapes(first) or other.config["backbone_sha256"] != first.config["backbone_sha256"]:
+            raise InvalidInput(
+                "These weights stand on different backbones, or hold different layers: they have no average.",
+                hint="Average runs of one recipe that began with the same weights.",
+                field="of",
+            )
+    return {
+        name: torch.stack([part.tensors[name].float() for part in parts]).mean(dim=0).to(torch.float16)
+        for name in first.tensors
+    }
+
+
+def _shapes(part: Artifact) -> dict[str, torch.Size]:
+    return {name: tensor.shape for name, tensor in part.tensors.items()}
+
+
+def _facts(parts: Sequence[Artifact], config: SliceConfig) -> dict[str, JsonValue]:
+    """What a reader of the weights must know; how each part was made stands beside its checksum."""
+    return {
+        "recipe": "average.v1",
+        "backbone_sha256": parts[0].config["backbone_sha256"],
+        "seed": config.seed,
+        "parts": [{"sha256": part.sha256, "made": part.config} for part in parts],
+    }

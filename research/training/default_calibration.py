@@ -1,0 +1,91 @@
+"""An encoder's default calibration, from pairs that people graded: one is the query, the other set into a context.
+
+The map is for single spans: it is fitted to the cosine of the query with the pair's own span in its context, as a
+search would find it stored. The best of many spans scores higher where nothing matches: ``research.training.no_match``
+says how much.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from app.calibration.fitting import Fit, fit
+from app.calibration.metrics import calibration_error, reliability
+from models import units
+from models.calibrations import DefaultCalibration
+from models.encoders.base import Encoder, tokenize_units
+from models.ops.quantization import dequantize, quantize
+from models.ops.similarity import normalize, raws
+from models.types import CharSpan, CharSpans, SpanBounds, UnitVectors
+from research.evaluation.setups import unit_vectors
+from research.evaluation.texts import encode_texts
+from research.training.data import Sample, Texts, in_context
+
+# Contexts whose vectors are in memory at a time.
+_GROUP = 256
+_DATA = "STS-B, training split, set into contexts"
+
+
+@dataclass(frozen=True, slots=True)
+class GradedSpan:
+    """A query, a phrase in its context, and how alike people found the two, from 0 to 1."""
+
+    query: str
+    sample: Sample
+    degree: float
+
+
+def graded_spans(texts: Texts, bounds: SpanBounds, seed: int) -> list[GradedSpan]:
+    """Every graded pair once, one of the two set into a context; phrases too long for a span are left out."""
+    rng = random.Random(f"{seed}/calibration")  # noqa: S311  sampling, not secrets
+    found = []
+    for pair in texts.pairs:
+        query, phrase = (pair.paraphrase, pair.query) if rng.random() < 0.5 else (pair.query, pair.paraphrase)
+        found.append(GradedSpan(query, in_context(phrase, texts, rng), pair.score))
+    return [span for span in found if len(units.split(span.sample.phrase.of(span.sample.text))) in bounds.lengths]
+
+
+def span_raws(encoder: Encoder, spans: Sequence[GradedSpan]) -> Float[np.ndarray, " spans"]:
+    """The raw of every query with its own span, from quantised units, as a collection stores them."""
+    groups = [spans[begin : begin + _GROUP] for begin in range(0, len(spans), _GROUP)]
+    return raws(np.concatenate([_cosines(encoder, group) for group in groups]))
+
+
+def fit_default(encoder: Encoder, texts: Texts, seed: int) -> DefaultCalibration:
+    """Fit the map. The same texts and seed give the same."""
+    spans = graded_spans(texts, SpanBounds(), seed)
+    raw = span_raws(encoder, spans)
+    degree = np.array([span.degree for span in spans])
+    found = fit(raw, degree, [span.query for span in spans])
+    knots = tuple((round(float(x), 6), round(float(y), 6)) for x, y in found.knots)
+    return DefaultCalibration(knots, found.method, len(spans), seed, _DATA, _figures(found, raw, degree))
+
+
+def _figures(found: Fit, raw: Float[np.ndarray, " spans"], degree: Float[np.ndarray, " spans"]) -> dict[str, float]:
+    """How far scores and degrees are apart; ``after`` is of pairs that the map had not seen."""
+    return {
+        "error_before": calibration_error(reliability(raw, degree)),
+        "error_after": calibration_error(reliability(found.unseen, degree)),
+        "mean_absolute_error_before": round(float(np.abs(raw - degree).mean()), 6),
+        "mean_absolute_error_after": round(float(np.abs(found.unseen - degree).mean()), 6),
+    }
+
+
+def _cosines(encoder: Encoder, spans: Sequence[GradedSpan]) -> Float[np.ndarray, " spans"]:
+    queries = encode_texts(encoder, [span.query for span in spans])
+    contexts = [span.sample.text for span in spans]
+    joined = zip(tokenize_units(encoder, contexts), unit_vectors(encoder, contexts), strict=True)
+    stored = [
+        _span_sum(span.sample.phrase, of.spans, vectors) for span, (of, vectors) in zip(spans, joined, strict=True)
+    ]
+    return np.einsum("sd,sd->s", queries.astype(np.float64), normalize(np.stack(stored)).astype(np.float64))
+
+
+def _span_sum(phrase: CharSpan, units: CharSpans, vectors: UnitVectors) -> Float[np.ndarray, " dim"]:
+    """What is stored of the units that a phrase touches, summed."""
+    first = int(np.searchsorted(units[:, 1], phrase.start, side="right"))
+    last = int(np.searchsorted(units[:, 0], phrase.end, side="left"))
+    return dequantize(*quantize(vectors[first:last])).sum(axis=0)

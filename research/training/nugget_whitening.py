@@ -1,0 +1,100 @@
+"""The projection of trained nuggets, fitted to texts alone: known ones as varied as they allow, one's own, or both.
+
+Nuggets of one's own texts, whitened by these, tell them apart better than any projection that others were fitted to; it
+takes a pass over some thousand texts, and no labels.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float32, Float64, Int32
+
+from models.artifacts import Artifact, save_artifact
+from models.encoders.nugget import even_windows
+from models.encoders.slice_nuggets import SliceNuggetEncoder
+from models.errors import InvalidInput
+from models.ops.whitening import Whitening, second_moment, whitening
+from research.training.nugget_data import read_nugget_texts
+from research.training.nugget_start import RATIOS
+from research.training.own_texts import read_own_texts
+from research.training.phrase_variants import draw_varied
+from research.training.sources import read_excluded
+
+_BATCH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class WhiteningTexts:
+    """What to fit to: a folder of known sets, less sentences of ``exclude``; texts of one's own; so many of either."""
+
+    data: Path | None = None
+    exclude: Path | None = None
+    own: Path | None = None
+    documents: int = 3_000
+    seed: int = 13
+
+    def read(self) -> dict[str, list[str]]:
+        """The texts by where they are from. Raises ``InvalidInput`` where nothing is named."""
+        found = {}
+        if self.data:
+            known = read_nugget_texts(self.data, read_excluded(self.exclude))
+            found["known"] = draw_varied(known, self.documents, self.seed)
+        if self.own:
+            found["own"] = read_own_texts(self.own, self.seed, self.documents)
+        if not any(found.values()):
+            raise InvalidInput(
+                "There is nothing to fit the projection to.",
+                hint="Name your own texts (--texts), or the folder of the known sets (--data).",
+                field="texts",
+            )
+        return found
+
+
+def whiten(
+    nuggets: SliceNuggetEncoder,
+    made: Artifact,
+    texts: WhiteningTexts,
+    how: Whitening,
+    out: Path,
+    after_batch: Callable[[int, int], None] = lambda done, of: None,
+) -> Artifact:
+    """Fit the projection of trained nuggets, ``made`` of which they are loaded, and save all of them in ``out``.
+
+    What the projection was before does not count. Texts from everywhere count alike, whatever their number, and so does
+    every ratio. ``after_batch`` is told how many batches have been read, and of how many.
+    """
+    windows = {name: _windows(nuggets, found) for name, found in texts.read().items()}
+    of = sum(-(-len(found) // _BATCH) for found in windows.values())
+    done = count(1)
+    with torch.no_grad():
+        torch.nn.init.eye_(nuggets.network.value.weight)
+        moments = [_moment(nuggets, found, lambda: after_batch(next(done), of)) for found in windows.values()]
+        spread = torch.from_numpy(whitening(np.mean(moments, axis=0), how))
+        nuggets.network.value.weight.copy_(spread)
+    fitted = {**made.tensors, "value.weight": spread.to(torch.float16)}
+    facts = {name: str(path.name) if isinstance(path, Path) else path for name, path in asdict(texts).items()}
+    return save_artifact(out, fitted, made.config | {"whitening": facts | asdict(how), "whitened": made.sha256})
+
+
+def _windows(nuggets: SliceNuggetEncoder, texts: Sequence[str]) -> list[Int32[np.ndarray, " _tokens"]]:
+    base = nuggets.base
+    return [
+        window for tokens in base.tokenize(texts) for window in even_windows(tokens.ids, base.window) if len(window)
+    ]
+
+
+def _moment(
+    nuggets: SliceNuggetEncoder, windows: Sequence[Int32[np.ndarray, " _tokens"]], after_batch: Callable[[], None]
+) -> Float64[np.ndarray, "dim dim"]:
+    """The mean second moment over ratios, which take turns from batch to batch."""
+    found: dict[float, list[Float32[np.ndarray, "_nuggets dim"]]] = {}
+    for number, begin in enumerate(range(0, len(windows), _BATCH)):
+        ratio = RATIOS[number % len(RATIOS)]
+        (read,) = nuggets.forward([windows[begin : begin + _BATCH]], ratio)
+        found.setdefault(ratio, []).extend(nugget.vectors for _, nugget in read)
+        after_batch()
+    return np.mean([second_moment(np.concatenate(vectors)) for vectors in found.values()], axis=0)
