@@ -6,15 +6,15 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test lint bench clean
+.PHONY: setup run test test-all lint bench clean
 
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml research/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet -c constraints.txt torch $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[cpu,postgres,dev]' -e research
+	$(BIN)/pip install -qq --upgrade pip
+	$(BIN)/pip install -qq -c constraints.txt torch $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
+	$(BIN)/pip install -qq -c constraints.txt -e '.[cpu,postgres,dev]' -e research
 	touch $(STAMP)
 
 run: setup
@@ -24,6 +24,10 @@ run: setup
 # Two processes, each of one thread: threads that wait for each other's cores would take longer.
 test: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Everything, the long ones included: what continuous integration runs.
+test-all: setup
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m ''
 
 lint: setup
 	$(BIN)/ruff check

@@ -1,0 +1,90 @@
+"""A data folder that version 0.1.0 wrote opens, and answers the same.
+
+``store.0.1.tar.gz`` holds its catalog, two collections (one with nuggets, three segments and a deleted document; one of
+the hashing encoder), a whitening, a saved phrase, and ``expected.json``: the hits of version 0.1.0.
+"""
+
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.composition import make_search, open_store
+from app.search.service import SearchService
+from app.search.types import Hit, SearchRequest
+from app.settings import Settings
+from indexer.catalog import schema
+from indexer.catalog.phrases import list_phrases
+
+ARCHIVE = Path(__file__).parent / "store.0.1.tar.gz"
+# Sums in double precision: another processor may add them in another order.
+SAME = 1e-12
+# A query's text is read by another implementation of the same network.
+READ_AGAIN = 1e-5
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("store-0.1")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def settings(unpacked: Path) -> Settings:
+    found = Settings(_env_file=None, data_dir=unpacked / "data")
+    schema.upgrade(found.catalog_url)
+    return found
+
+
+@pytest.fixture(scope="module")
+def search(settings: Settings) -> Iterator[SearchService]:
+    store = open_store(settings)
+    yield make_search(settings, store)
+    store.catalog.close()
+
+
+@pytest.fixture(scope="module")
+def expected(unpacked: Path) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = json.loads((unpacked / "expected.json").read_text("utf-8"))
+    return found
+
+
+def assert_hits(hits: tuple[Hit, ...], expected: list[dict[str, Any]], within: float) -> None:
+    assert [(hit.document_id, hit.start, hit.end, hit.text) for hit in hits] == [
+        (hit["document_id"], hit["start"], hit["end"], hit["text"]) for hit in expected
+    ]
+    for hit, before in zip(hits, expected, strict=True):
+        assert hit.raw == pytest.approx(before["raw"], abs=within)
+        assert hit.score == pytest.approx(before["score"], abs=within)
+        assert hit.explanation is not None
+        assert hit.explanation.cosine == pytest.approx(before["cosine"], abs=within)
+
+
+def test_query_vectors_have_the_same_hits_and_scores(search: SearchService, expected: dict[str, Any]) -> None:
+    assert len(expected["vectors"]) >= 20
+    for case in expected["vectors"]:
+        request = SearchRequest(
+            case["collection"], vector=tuple(case["vector"]), mode=case["mode"], top_k=5, explain=True
+        )
+        assert_hits(search.search(request)[0].hits, case["hits"], SAME)
+
+
+def test_query_texts_have_the_same_hits_and_nearly_the_same_scores(
+    search: SearchService, expected: dict[str, Any]
+) -> None:
+    assert len(expected["texts"]) >= 20
+    for case in expected["texts"]:
+        request = SearchRequest(case["collection"], text=case["text"], mode=case["mode"], top_k=5, explain=True)
+        assert_hits(search.search(request)[0].hits, case["hits"], READ_AGAIN)
+
+
+def test_saved_phrases_are_kept(settings: Settings) -> None:
+    store = open_store(settings)
+    (phrase,) = list_phrases(store.catalog, "fixture", 10)
+    assert (phrase.name, phrase.text) == ("porting", "my number was not transferred")
+    store.catalog.close()
