@@ -27,7 +27,7 @@ test: setup
 
 # Everything, the long ones included: what continuous integration runs.
 test-all: setup
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m ''
+	HYPOTHESIS_PROFILE=thorough OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m ''
 
 lint: setup
 	$(BIN)/ruff check

@@ -7,6 +7,7 @@ import pytest
 from jaxtyping import install_import_hook
 
 import tests.checking  # noqa: F401  the hook looks its checker up, but does not import it
+from tests.examples import examples
 
 # ``indexer.engine.kernels`` is left out: numba compiles it, and its wrappers' shapes are the callers' as well.
 CHECKED = [
@@ -50,7 +51,7 @@ hypothesis.settings.register_profile(
     "spanseek",
     derandomize=True,
     deadline=None,
-    max_examples=60,
+    max_examples=examples(60),
     database=None,
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )

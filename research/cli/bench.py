@@ -7,7 +7,7 @@ import typer
 
 from app.cli.console import JsonOption
 
-bench_cli = typer.Typer()
+bench_cli = typer.Typer(add_completion=False)
 
 
 @bench_cli.command("bench")

@@ -13,6 +13,7 @@ from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import ScanEngine
 from models.errors import InvalidInput
 from tests.contracts.test_engines import BOUNDS, DIM, KINDS, Case, collection, collections, kernel_score, oracle, unit
+from tests.examples import examples
 
 EVERYTHING = 10**9
 
@@ -42,7 +43,7 @@ def check(case: Case, query: np.ndarray, floor: float | None, wanted: Filter) ->
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     collections,
     st.sampled_from(BOUNDS),

@@ -25,6 +25,7 @@ from indexer.types import NuggetRecipe, Recipe
 from models.ops.quantization import dequantize
 from models.types import Document, Part
 from tests import reference
+from tests.examples import examples
 from tests.reference import RefNuggets
 
 DIM = 32
@@ -88,7 +89,7 @@ def figures(found: Sequence[ScoredDocument]) -> list[tuple[float, str]]:
     return [(document.cosine, document.document_id) for document in found]
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     st.lists(drawn_documents, max_size=3),
     st.lists(st.integers(1, 70), min_size=1, max_size=3),

@@ -29,6 +29,7 @@ from indexer.types import Recipe
 from models.ops.quantization import quantize
 from models.types import Document, Part, SpanBounds
 from tests import reference
+from tests.examples import examples
 from tests.reference import RefDocument, RefPart
 
 DIM = 8
@@ -182,7 +183,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     collections,
     st.sampled_from(BOUNDS),

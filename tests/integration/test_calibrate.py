@@ -25,6 +25,7 @@ from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import CharSpan, Document, Part, SpanBounds
+from tests.examples import examples
 from tests.workspace import Workspace, document
 
 PHRASES = ["cancel my plan", "late parcel today", "please call me back", "wrong bill amount", "thank you very much"]
@@ -124,7 +125,7 @@ def _many() -> list[Label]:
     return [*more, Label("odd", PHRASES[0], "plan my cancel", 0.0)]
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(PHRASES), st.integers(0, 10**6))
 def test_a_stored_span_is_scored_as_a_search_shows_it(workspace: Workspace, phrase: str, number: int) -> None:
     (answer,) = workspace.service.search(SearchRequest("c", text=phrase, top_k=ALL))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import publish, remove
 from indexer.types import DocumentRow, Recipe, SegmentInfo
+from tests.examples import examples
 
 IDS = ["a", "b", "c", "A", "ä", "a'\"\\", "日本", " "]
 ids = st.lists(st.sampled_from(IDS), max_size=6)
@@ -56,7 +57,7 @@ class Model:
             assert segment.tombstones.tolist() == sorted(segment.tombstones.tolist())
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=steps)
 def test_the_catalog_agrees_with_a_dictionary(catalog, steps):
     name, model = uuid.uuid4().hex, Model()

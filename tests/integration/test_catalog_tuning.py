@@ -30,6 +30,7 @@ from indexer.tunings import Tunings
 from indexer.types import Recipe
 from models.errors import InvalidInput
 from models.types import SpanBounds
+from tests.examples import examples
 
 RECIPE = Recipe("hashing", "f1", 64, SpanBounds(1, 8))
 MODE = "best_span"
@@ -98,7 +99,7 @@ def test_history_tells_when_from_and_to(catalog, clock) -> None:
 steps = st.lists(st.one_of(st.just("undo"), st.none(), st.sampled_from([0.0, 0.25, 0.5, 1.0])), max_size=12)
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_undo_is_that_of_a_stack(catalog, steps) -> None:
     """Changes pile up, undo takes the topmost off; the history forgets none of it."""

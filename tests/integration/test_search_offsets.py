@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.search.types import Hit
 from models import units
 from models.types import Document, Part, SpanBounds
+from tests.examples import examples
 from tests.strategies import AWKWARD, texts
 from tests.workspace import Workspace, document
 
@@ -25,7 +26,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
         yield made
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(corpora, texts, st.sampled_from([SpanBounds(), SpanBounds(1, 1), SpanBounds(2, 3)]))
 @example([[LONG, "\r", "\0"], ["👩‍👩‍👧\r\n שלום \u0301é"], []], "שלום", SpanBounds())
 @example([["".join(AWKWARD)] * 2, [" ".join(AWKWARD)]], "中文", SpanBounds())

@@ -16,6 +16,7 @@ from indexer.catalog.calibrations import activate_calibration, add_calibration, 
 from indexer.errors import NothingToUndo
 from indexer.tuning import CalibrationDraft
 from models.errors import InvalidInput
+from tests.examples import examples
 from tests.strategies import knots
 from tests.workspace import Workspace, records
 
@@ -68,7 +69,7 @@ def test_the_collections_threshold_applies_unless_the_request_has_one(workspace,
     assert ask(workspace).threshold.source == "none"
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(knots, st.floats(0, 1), st.sampled_from(["span", "part", "document"]))
 def test_a_calibration_changes_scores_and_nothing_else(workspace, drawn, threshold, group_by) -> None:
     before = ask(workspace, group_by=group_by)

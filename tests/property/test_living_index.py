@@ -28,6 +28,7 @@ from models.encoders.registry import load_nuggets
 from models.ops.quantization import quantize
 from models.types import Document, Part, SpanBounds
 from tests import reference
+from tests.examples import examples
 from tests.reference import RefDocument, RefPart
 from tests.workspace import Workspace
 
@@ -260,4 +261,4 @@ def _vectors(text: str) -> np.ndarray:
 
 TestLivingIndex = LivingIndex.TestCase
 # Not shrunk: that would take minutes, and the steps are readable as they are.
-TestLivingIndex.settings = settings(max_examples=12, stateful_step_count=15, phases=[Phase.generate])
+TestLivingIndex.settings = settings(max_examples=examples(12), stateful_step_count=15, phases=[Phase.generate])

@@ -17,6 +17,7 @@ from indexer.maintenance import optimize
 from indexer.phrases import MatchEvent, PhraseDraft
 from indexer.tuning import CalibrationDraft
 from models.types import Document, Part, SpanBounds
+from tests.examples import examples
 from tests.strategies import knots
 from tests.workspace import Workspace
 
@@ -133,7 +134,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
         yield made
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.lists(documents, max_size=12), st.lists(phrases, min_size=1, max_size=3), knots, st.sampled_from([3, 500]))
 def test_new_documents_are_matched_as_they_would_be_found(workspace, arriving, drafts, drawn, segment_units) -> None:
     space = Space(workspace)
@@ -154,7 +155,7 @@ changes = st.one_of(
 )
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(st.lists(changes, min_size=2, max_size=8))
 def test_standing_matches_are_those_of_documents_and_phrases_as_they_stand(workspace, drawn) -> None:
     """Whatever is indexed, replaced, deleted, merged, saved with a backfill, changed and forgotten, in any order."""

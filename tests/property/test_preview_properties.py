@@ -19,6 +19,7 @@ from indexer.phrases import PhraseDraft
 from indexer.tuning import CalibrationDraft
 from models.errors import InvalidInput
 from models.types import Document, Part, SpanBounds
+from tests.examples import examples
 from tests.strategies import knots
 from tests.workspace import Workspace
 
@@ -55,7 +56,7 @@ phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 scales = st.sampled_from(["score", "raw"])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(knots, phrases, st.floats(0, 1), st.floats(0, 1), scales, st.sampled_from(FILTERS), st.integers(0, 40))
 def test_it_counts_what_searches_find(workspace, drawn, phrase, threshold, under, on, wanted, place) -> None:
     made = calibrated(workspace, drawn)

@@ -16,6 +16,7 @@ from indexer.segments.columns import canonical, metadata_columns, read_table, ro
 from indexer.segments.text import TextReader, TextWriter
 from models.ops.quantization import dequantize, quantize
 from tests import reference
+from tests.examples import examples
 from tests.strategies import json_values, metadata, texts
 
 
@@ -29,7 +30,7 @@ def stored(folder: Path, parts: list[str]) -> tuple[TextReader, list[int]]:
     return TextReader(path, table), starts
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.tuples(texts, st.sampled_from([0, 1, 700, 5000])), max_size=6), st.data())
 def test_texts_over_several_frames(drawn, data) -> None:
     parts = [text * times for text, times in drawn]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from app.calibration.fitting import _smoothed, fit, isotonic_knots, logistic_knots
 from app.calibration.labels import LabelsRefused
 from models.ops.calibrate import check_knots, least_raw, score_from_raw
+from tests.examples import examples
 from tests.reference import isotonic_steps
 
 
@@ -75,7 +76,7 @@ def test_labels_that_fall_are_refused() -> None:
 raws = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.5, 0.5000001, 0.9, 1.0])), min_size=20, max_size=60)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(raws, st.integers(0, 2**32 - 1), st.booleans())
 def test_whatever_the_labels_the_map_is_one(values, seed, graded) -> None:
     raw, rng = np.array(values), np.random.default_rng(seed)
@@ -87,7 +88,7 @@ def test_whatever_the_labels_the_map_is_one(values, seed, graded) -> None:
 spaced = st.lists(st.integers(5, 95), min_size=5, max_size=30).map(lambda hundredths: [n / 100 for n in hundredths])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(spaced, st.integers(0, 2**32 - 1))
 def test_the_isotonic_map_goes_through_the_centres_of_its_steps(values, seed) -> None:
     """Steps by the naive min-max formula, for labels that are not too near each other for knots."""
@@ -98,7 +99,7 @@ def test_the_isotonic_map_goes_through_the_centres_of_its_steps(values, seed) ->
     np.testing.assert_allclose(isotonic_knots(raw, degree)[1:-1], centres, atol=1e-8)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(raws, st.integers(0, 2**32 - 1), raws, st.integers(0))
 def test_different_hits_show_different_scores(values, seed, hits, drawn_number) -> None:
     """In the order of their raws, and a threshold that separates two on one scale separates them on the other."""

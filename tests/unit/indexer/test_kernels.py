@@ -16,6 +16,7 @@ from models.ops.spans import enumerate_spans, has_direction, span_cosines, span_
 from models.ops.suppression import non_overlapping
 from models.types import SpanBounds
 from tests import reference
+from tests.examples import examples
 
 KINDS = ["random", "drift", "sizes", "zero", "cancel", "giant"]
 
@@ -56,7 +57,7 @@ def rescore(
     return kernels.rescore(codes, scales, starts, ends, query[None], np.zeros(len(starts), np.int64))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(st.integers(0, 200), max_size=4),
     st.sampled_from([(1, 20), (3, 3), (1, 64), (5, 9)]),
@@ -264,7 +265,7 @@ def test_spans_reaching_the_floors_of_their_starts() -> None:
     assert kernels.spans_reaching(*stored, nothing).shape == (0, 2)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(1, 60), st.sampled_from(KINDS), st.integers(1, 40), st.integers(0, 2**32 - 1))
 def test_rescoring_is_exact(units: int, kind: str, dim: int, seed: int) -> None:
     codes, scales = quantize(vectors_of(kind, units, dim, seed))

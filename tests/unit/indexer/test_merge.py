@@ -18,6 +18,7 @@ from indexer.types import NuggetRecipe, Recipe
 from models import units
 from models.types import Document, Part, SpanBounds
 from tests import strategies
+from tests.examples import examples
 
 DIM = 4
 PLAIN = Recipe("hashing", "fingerprint", DIM, SpanBounds(1, 6))
@@ -73,7 +74,7 @@ def merged(folder: Path, segments: list[list[tuple[Document, bool]]]) -> tuple[P
     return result, expected.folder
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(documents, min_size=1, max_size=3))
 def test_any_merge_is_what_would_have_been_written(folder: Path, drawn) -> None:
     numbers = count()

@@ -13,6 +13,7 @@ from models.encoders.nugget_pass import NuggetPass
 from models.encoders.registry import load_nuggets
 from models.types import CharSpan, Document, Part
 from tests import strategies
+from tests.examples import examples
 
 WINDOW = 16
 ENCODER = HashingEncoder(dim=8, window=WINDOW)
@@ -41,7 +42,7 @@ def encoded(documents: list[Document], with_nuggets: NuggetPass | None, batch_to
     return EncodedDocuments([], vectors, joined)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.lists(parts, min_size=1, max_size=4), st.sampled_from([0.01, 0.1, 0.5, 1.0]))
 def test_unit_vectors_are_the_same_to_the_bit_with_and_without_nuggets(drawn, ratio) -> None:
     documents = [Document(str(number), parts) for number, parts in enumerate(drawn)]
@@ -55,7 +56,7 @@ def test_unit_vectors_are_the_same_to_the_bit_with_and_without_nuggets(drawn, ra
     assert (found.units < len(both.vectors)).all()
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.lists(parts, min_size=1, max_size=4), st.sampled_from([0.01, 0.2, 1.0]))
 def test_every_part_with_a_unit_has_a_nugget_and_it_stands_where_it_says(drawn, ratio) -> None:
     documents = [Document(str(number), parts) for number, parts in enumerate(drawn)]
