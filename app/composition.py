@@ -1,5 +1,9 @@
-"""Settings made into the objects that the command line and the server share."""
+"""Settings made into the objects that the command line and the server share. A service is composed here, and only here.
 
+Modules are imported by the first command that needs them: numba and FAISS take seconds.
+"""
+
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from app.search.encoders import Encoders
@@ -11,6 +15,7 @@ from indexer.store import Store
 
 if TYPE_CHECKING:
     from app.calibration.service import ThresholdService
+    from app.collections.documents import DocumentService
     from app.phrases.service import PhraseService
     from app.search.service import SearchService
 
@@ -30,11 +35,9 @@ def open_store(settings: Settings) -> Store:
 def make_engine(settings: Settings) -> Engine:
     """The engine the settings name."""
     if settings.engine == "materialized":
-        # Imported here because the others need no FAISS, or only for large collections.
         from indexer.ann.materialized import MaterializedEngine
 
         return MaterializedEngine(settings.materialized_limit_mb * 2**20)
-    # And here because only searching needs numba.
     if settings.engine == "device":
         from indexer.engine.device import DeviceEngine
         from models.backbones import resolve_device
@@ -57,26 +60,45 @@ def make_document_engine(settings: Settings) -> DocumentEngine:
     return DocumentCandidates() if settings.engine == "auto" else NuggetScan()
 
 
-def make_search(settings: Settings, store: Store) -> "SearchService":
-    """The search over a store's collections."""
-    from app.search.service import SearchService
+class Services:
+    """The services over the collections of one store. They share encoders and engines; each is made at first use.
 
-    encoders = Encoders(settings.encoder_options)
-    return SearchService(store, encoders, make_engine(settings), make_document_engine(settings))
+    ``encoders`` and ``engine`` replace those that the settings name, for callers that have them already.
+    """
 
+    def __init__(
+        self, settings: Settings, store: Store, *, encoders: Encoders | None = None, engine: Engine | None = None
+    ) -> None:
+        self.store = store
+        self.encoders = encoders or Encoders(settings.encoder_options)
+        self._settings = settings
+        self._engine = engine
 
-def make_thresholds(settings: Settings, store: Store) -> "ThresholdService":
-    """What tunes a store's collections."""
-    from app.calibration.service import ThresholdService
-    from app.search.service import SearchService
+    @cached_property
+    def search(self) -> "SearchService":
+        """The search."""
+        from app.search.service import SearchService
 
-    encoders = Encoders(settings.encoder_options)
-    search = SearchService(store, encoders, make_engine(settings), make_document_engine(settings))
-    return ThresholdService(store, search, encoders)
+        engine = self._engine or make_engine(self._settings)
+        return SearchService(self.store, self.encoders, engine, make_document_engine(self._settings))
 
+    @cached_property
+    def documents(self) -> "DocumentService":
+        """Writing documents and deleting them."""
+        from app.collections.documents import DocumentService
 
-def make_phrases(settings: Settings, store: Store) -> "PhraseService":
-    """The saved phrases of a store's collections."""
-    from app.phrases.service import PhraseService
+        return DocumentService(self.store, self.encoders, segment_units=self._settings.segment_units)
 
-    return PhraseService(store, Encoders(settings.encoder_options))
+    @cached_property
+    def thresholds(self) -> "ThresholdService":
+        """Thresholds, calibrations and previews."""
+        from app.calibration.service import ThresholdService
+
+        return ThresholdService(self.store, self.search, self.encoders)
+
+    @cached_property
+    def phrases(self) -> "PhraseService":
+        """Saved phrases and their matches."""
+        from app.phrases.service import PhraseService
+
+        return PhraseService(self.store, self.encoders)

@@ -35,13 +35,13 @@ def calibrate(
     from app.calibration.report import report_as_json
     from app.calibration.service import CalibrationRequest
     from app.calibration.threshold_targets import Wishes
-    from app.composition import make_thresholds
+    from app.composition import Services
 
     plots = plots_for(plot)
     asked = CalibrationRequest(read_labels(labels), mode, note, activate, Wishes(precision, recall))
     settings = Settings()
     with checked_store(settings) as store:
-        made, report = make_thresholds(settings, store).calibrate(collection, asked)
+        made, report = Services(settings, store).thresholds.calibrate(collection, asked)
     if plot is not None and plots is not None:
         plots.save_report(plot, report, made.knots)
     if as_json:

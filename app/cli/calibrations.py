@@ -61,11 +61,11 @@ def delete_calibration(id: IdArgument, collection: CollectionOption) -> None:
 
 @contextmanager
 def _service() -> Iterator["ThresholdService"]:
-    from app.composition import make_thresholds
+    from app.composition import Services
 
     settings = Settings()
     with checked_store(settings) as store:
-        yield make_thresholds(settings, store)
+        yield Services(settings, store).thresholds
 
 
 def _as_json(made: "Calibration") -> dict[str, object]:

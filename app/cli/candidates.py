@@ -37,14 +37,14 @@ def candidates(
     """Propose what to label: a file that lacks nothing but your answers, for spanseek calibrate."""
     from app.calibration.label_candidates import CandidatesRequest, candidates_as_json
     from app.calibration.label_files import check_ending, write_candidates
-    from app.composition import make_thresholds
+    from app.composition import Services
 
     check_ending(file)
     wanted = filter_of(where, where_part)
     request = CandidatesRequest(collection, tuple(phrases), count, seed, mode, threshold, threshold_on, floor, wanted)
     settings = Settings()
     with checked_store(settings) as store:
-        found = make_thresholds(settings, store).candidates(request)
+        found = Services(settings, store).thresholds.candidates(request)
     write_candidates(file, found)
     if as_json:
         print_json({name: value for name, value in candidates_as_json(found).items() if name != "candidates"})

@@ -38,13 +38,13 @@ def add_phrase(
     as_json: JsonOption = False,
 ) -> None:
     """Save a phrase. From then on it is matched against every new or changed document."""
-    from app.composition import make_phrases
+    from app.composition import Services
     from indexer.phrases import PhraseDraft
 
     draft = PhraseDraft(name or text, text, threshold, threshold_on, filter_of(where, where_part), note)
     settings = Settings()
     with checked_store(settings) as store:
-        made = make_phrases(settings, store).add(collection, draft, backfill=backfill)
+        made = Services(settings, store).phrases.add(collection, draft, backfill=backfill)
     if as_json:
         print_json(phrase_as_json(made))
         return
@@ -98,7 +98,7 @@ def import_phrases(
     as_json: JsonOption = False,
 ) -> None:
     """Save the phrases of a file, or make those that have their names what the file says."""
-    from app.composition import make_phrases
+    from app.composition import Services
     from app.phrases.parsing import RefusedLine, phrases_from_lines
     from app.phrases.service import imported_as_json
 
@@ -109,7 +109,7 @@ def import_phrases(
     drafts = [line for line in lines if not isinstance(line, RefusedLine)]
     settings = Settings()
     with checked_store(settings) as store:
-        imported = make_phrases(settings, store).put(collection, drafts, backfill=backfill)
+        imported = Services(settings, store).phrases.put(collection, drafts, backfill=backfill)
     told = imported_as_json(lines, imported)
     if as_json:
         print_json(told)
@@ -132,12 +132,12 @@ def read_matches(
     as_json: JsonOption = False,
 ) -> None:
     """Read what saved phrases matched, and what was withdrawn, since a cursor."""
-    from app.composition import make_phrases
+    from app.composition import Services
     from app.phrases.service import events_as_json
 
     settings = Settings()
     with checked_store(settings) as store:
-        page = make_phrases(settings, store).events(collection, limit, cursor, phrase or ())
+        page = Services(settings, store).phrases.events(collection, limit, cursor, phrase or ())
     if as_json:
         print_json(events_as_json(page))
     else:

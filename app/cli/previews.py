@@ -42,7 +42,7 @@ def preview(
 ) -> None:
     """Show what a threshold would find: exact counts over the whole collection, and examples at the border."""
     from app.calibration.preview import PreviewRequest, preview_as_json
-    from app.composition import make_thresholds
+    from app.composition import Services
 
     plots = plots_for(plot)
     wanted = filter_of(where, where_part)
@@ -59,7 +59,7 @@ def preview(
     )
     settings = Settings()
     with checked_store(settings) as store:
-        found = make_thresholds(settings, store).preview(request)
+        found = Services(settings, store).thresholds.preview(request)
     if plot is not None and plots is not None:
         plots.save_preview(plot, found)
     if as_json:

@@ -49,7 +49,7 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Find the spans that mean the same as a phrase or, in mode maxsim, the documents that are about the same."""
-    from app.composition import make_search
+    from app.composition import Services
 
     settings = Settings()
     request = SearchRequest(
@@ -65,7 +65,7 @@ def search(
         explain=explain,
     )
     with checked_store(settings) as store:
-        (answer,) = make_search(settings, store).search(request)
+        (answer,) = Services(settings, store).search.search(request)
     if as_json:
         print_json(answer_as_json(answer))
     else:

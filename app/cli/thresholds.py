@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,8 +17,8 @@ from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from app.calibration.service import ThresholdService, TunedMode
-    from app.phrases.service import PhraseService
+    from app.calibration.service import TunedMode
+    from app.composition import Services
     from indexer.phrases import Phrase
     from indexer.tuning import Threshold, ThresholdChange
 
@@ -110,21 +110,13 @@ def threshold_history(
         out.print(Text.assemble(at, f"  {told}  {one_line(note)}".rstrip()), soft_wrap=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Services:
-    """What changes the thresholds of collections, and those of their phrases."""
-
-    thresholds: "ThresholdService"
-    phrases: "PhraseService"
-
-
 @contextmanager
-def _services() -> Iterator[_Services]:
-    from app.composition import make_phrases, make_thresholds
+def _services() -> Iterator["Services"]:
+    from app.composition import Services
 
     settings = Settings()
     with checked_store(settings) as store:
-        yield _Services(make_thresholds(settings, store), make_phrases(settings, store))
+        yield Services(settings, store)
 
 
 def _value(given: str) -> float | None:

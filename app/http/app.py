@@ -7,11 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 from fastapi import FastAPI
 
-from app.calibration.service import ThresholdService
-from app.collections.documents import DocumentService
-from app.composition import make_document_engine, make_engine, open_store
+from app.composition import Services, make_engine, open_store
 from app.http import metrics
-from app.http.backend import Backend, Limits, Makers
+from app.http.backend import Backend, Limits, Startup
 from app.http.limits import BodyLimit
 from app.http.metrics import Measure, Metrics
 from app.http.openapi import DESCRIPTION, TAGS, describe_problems
@@ -19,9 +17,7 @@ from app.http.problems import add_error_handlers
 from app.http.routes import calibrations, collections, documents, health, matches, phrases, previews, search, thresholds
 from app.http.routes import label_candidates as candidates
 from app.http.server_errors import Guard
-from app.phrases.service import PhraseService
 from app.search.encoders import Encoders
-from app.search.service import SearchService
 from app.settings import Settings
 from indexer.engine.base import Engine
 from indexer.engine.warm import warm_up
@@ -62,20 +58,14 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
 
 
 def _backend(settings: Settings, encoders: Encoders, engine: Engine | None) -> Backend:
-    chosen, documents = engine or make_engine(settings), make_document_engine(settings)
-    makers = Makers(
+    chosen = engine or make_engine(settings)
+    startup = Startup(
         load_encoder=lambda: encoders.load(settings.encoder),
-        open_store=lambda: open_store(settings),
-        make_service=lambda store: SearchService(store, encoders, chosen, documents),
-        make_documents=lambda store: DocumentService(store, encoders, segment_units=settings.segment_units),
-        make_thresholds=lambda store: ThresholdService(
-            store, SearchService(store, encoders, chosen, documents), encoders
-        ),
-        make_phrases=lambda store: PhraseService(store, encoders),
+        open_services=lambda: Services(settings, open_store(settings), encoders=encoders, engine=chosen),
         warm_up_engine=lambda: warm_up(chosen),
     )
     limits = Limits(settings.queue_limit, settings.deadline_s, settings.write_deadline_s, settings.batch_limit)
-    return Backend(makers, limits)
+    return Backend(startup, limits)
 
 
 def _lifespan(backend: Backend) -> Lifespan:

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from threading import Lock
 
 from app.calibration.concurrent import ConcurrentThresholds
-from app.calibration.service import ThresholdService
 from app.collections.concurrent import ConcurrentWriting
-from app.collections.documents import DocumentService
+from app.composition import Services
 from app.http.anonymous_access import Doors
 from app.http.server_errors import internal_error
 from app.phrases.service import PhraseService
 from app.search.concurrent import ConcurrentSearch
-from app.search.service import SearchService
 from indexer.catalog import schema
 from indexer.errors import CatalogUnavailable
 from indexer.store import Store
@@ -28,15 +26,11 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Makers:
-    """How the parts of a backend are made."""
+class Startup:
+    """What a backend loads, opens and warms up, at start or when first needed."""
 
     load_encoder: Callable[[], Encoder]
-    open_store: Callable[[], Store]
-    make_service: Callable[[Store], SearchService]
-    make_documents: Callable[[Store], DocumentService]
-    make_thresholds: Callable[[Store], ThresholdService]
-    make_phrases: Callable[[Store], PhraseService]
+    open_services: Callable[[], Services]
     warm_up_engine: Callable[[], None]
 
 
@@ -62,10 +56,10 @@ class _Opened:
 class Backend:
     """One a server. All methods may block: call them in threads, not on the event loop. ``doors`` never do."""
 
-    def __init__(self, makers: Makers, limits: Limits) -> None:
+    def __init__(self, startup: Startup, limits: Limits) -> None:
         self.limits = limits
         self.doors = Doors()
-        self._makers = makers
+        self._startup = startup
         self._opened: _Opened | None = None
         self._lock = Lock()
 
@@ -98,7 +92,7 @@ class Backend:
         """What answering needs, and what is wrong with it."""
         return {
             "database": _error_of(lambda: schema.check(self.store.catalog)),
-            "encoder": _error_of(self._makers.load_encoder),
+            "encoder": _error_of(self._startup.load_encoder),
         }
 
     def warm_up(self) -> None:
@@ -108,9 +102,9 @@ class Backend:
             if error is not None:
                 _log.error("not ready, %s: %s %s", name, error, error.hint)
         if checks["encoder"] is None:
-            encode_queries(self._makers.load_encoder(), ["warm up"])  # the first pass takes many times as long
+            encode_queries(self._startup.load_encoder(), ["warm up"])  # the first pass takes many times as long
         try:
-            self._makers.warm_up_engine()
+            self._startup.warm_up_engine()
         except OSError as error:  # nowhere to put a temporary file; searches need none
             _log.warning("the first search will be slow: %s", error)
 
@@ -149,15 +143,15 @@ class Backend:
 
     def _make(self) -> _Opened:
         try:
-            store = self._makers.open_store()
+            services = self._startup.open_services()
         except InvalidInput as error:  # a setting of the operator's, no fault of the request
             raise CatalogUnavailable(str(error), hint=error.hint) from error
         return _Opened(
-            store,
-            ConcurrentSearch(self._makers.make_service(store), queue_limit=self.limits.queue),
-            ConcurrentWriting(self._makers.make_documents(store), queue_limit=self.limits.queue),
-            ConcurrentThresholds(self._makers.make_thresholds(store), queue_limit=self.limits.queue),
-            self._makers.make_phrases(store),
+            services.store,
+            ConcurrentSearch(services.search, queue_limit=self.limits.queue),
+            ConcurrentWriting(services.documents, queue_limit=self.limits.queue),
+            ConcurrentThresholds(services.thresholds, queue_limit=self.limits.queue),
+            services.phrases,
         )
 
 

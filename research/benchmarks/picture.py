@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from app.cli.search import show_hits
-from app.composition import make_search, open_store
+from app.composition import Services, open_store
 from app.search.types import SearchRequest
 from app.settings import Settings
 
@@ -31,7 +31,7 @@ def main() -> None:
     store = open_store(settings)
     with closing(store.catalog):
         request = SearchRequest("sample", text=PHRASE, top_k=3, context=60)
-        (answer,) = make_search(settings, store).search(request)
+        (answer,) = Services(settings, store).search.search(request)
     console = Console(file=io.StringIO(), record=True, width=_WIDTH, highlight=False, force_terminal=True)
     console.print(f'[bold]$[/bold] spanseek search "{PHRASE}" --collection sample --top-k 3 --context 60')
     show_hits(answer.hits, console)

@@ -32,7 +32,7 @@ from app.calibration.strata import BINS
 from app.calibration.stratified_sampling import Ranked, draw_strata
 from app.calibration.threshold_targets import Wishes
 from app.cli.console import print_json
-from app.composition import make_search, open_store
+from app.composition import Services, open_store
 from app.search.encoders import Encoders
 from app.search.service import SearchService
 from app.search.types import SearchRequest
@@ -94,8 +94,8 @@ def main() -> None:
     store, encoders = open_store(settings), Encoders(settings.encoder_options)
     with closing(store.catalog):
         _index(store, encoders, settings.encoder, turns)
-        search = make_search(settings, store)
-        told = walk(ThresholdService(store, search, encoders), search, turns, asked)
+        services = Services(settings, store, encoders=encoders)
+        told = walk(services.thresholds, services.search, turns, asked)
     print_json(told)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.composition import make_search, open_store
+from app.composition import Services, open_store
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
 from app.settings import Settings
@@ -44,7 +44,7 @@ def settings(unpacked: Path) -> Settings:
 @pytest.fixture(scope="module")
 def search(settings: Settings) -> Iterator[SearchService]:
     store = open_store(settings)
-    yield make_search(settings, store)
+    yield Services(settings, store).search
     store.catalog.close()
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 import pytest
 
-from app.http.backend import Backend, Limits, Makers
+from app.http.backend import Backend, Limits, Startup
 from indexer.errors import CatalogUnavailable
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
@@ -27,8 +27,10 @@ def backend(load_encoder: Callable[[], Encoder], warm_up_engine: Callable[[], No
     def unavailable(*_: object) -> None:
         raise CatalogUnavailable("There is no database.")
 
-    makers = Makers(load_encoder, unavailable, unavailable, unavailable, unavailable, unavailable, warm_up_engine)
-    return Backend(makers, Limits(queue=1, deadline_s=1.0, write_deadline_s=1.0, batch=1))
+    return Backend(
+        Startup(load_encoder, unavailable, warm_up_engine),
+        Limits(queue=1, deadline_s=1.0, write_deadline_s=1.0, batch=1),
+    )
 
 
 def test_the_encoder_reads_something_before_anybody_waits() -> None:
