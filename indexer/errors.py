@@ -109,3 +109,9 @@ class InvalidDocument(InvalidInput):
     """One document cannot be indexed; the others can."""
 
     code = "invalid_document"
+
+
+class BackupFailed(SpanseekError):
+    """A backup could not be made of a store that changes too fast, or lacks segments."""
+
+    code = "backup_failed"

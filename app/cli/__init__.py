@@ -16,7 +16,7 @@ from app.cli.console import err
 from app.cli.documents import delete, optimize, stats
 from app.cli.index import index
 from app.cli.keys import keys_cli
-from app.cli.maintenance import collections, init_db, verify
+from app.cli.maintenance import backup, collections, init_db, verify
 from app.cli.phrases import phrases_cli
 from app.cli.previews import preview
 from app.cli.research import CommandGroup
@@ -45,6 +45,7 @@ for command in (
     optimize,
     stats,
     verify,
+    backup,
     init_db,
 ):
     cli.command()(command)

@@ -1,6 +1,7 @@
-"""What there is, and whether it is sound: ``spanseek collections``, ``verify`` and ``init-db``."""
+"""``spanseek collections``, ``verify``, ``backup`` and ``init-db``."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,7 +9,6 @@ from rich.table import Table
 
 from app.cli.console import JsonOption, checked_store, err, out, print_json
 from app.settings import Settings
-from indexer.segments.manifest import damages
 
 
 def collections(as_json: JsonOption = False) -> None:
@@ -29,23 +29,46 @@ def verify(
     collection: Annotated[str | None, typer.Option("--collection", "-c", help="Only this one.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check every bit of every segment against its checksums."""
+    """Check every file of every segment against its checksum, and the catalog against the segments."""
+    from indexer.verification import verify_collection
+
     with checked_store(Settings()) as store:
-        found = [store.catalog.collection(collection)] if collection else list(store.catalog.collections())
-        segments = [
-            (store.folder(item) / live.info.name, live.info.manifest_sha256)
-            for item in found
-            for live in store.catalog.live(item.name).segments
-        ]
-    damage = [sentence for folder, sha256 in segments for sentence in damages(folder, sha256)]
+        named = [store.catalog.collection(collection)] if collection else store.catalog.collections()
+        segments = sum(item.segments for item in named)
+        damage = [sentence for item in named for sentence in verify_collection(store, item)]
     if as_json:
-        print_json({"collections": len(found), "segments": len(segments), "damages": damage})
+        print_json({"collections": len(named), "segments": segments, "damages": damage})
     else:
         for sentence in damage:
             err.print(sentence, style="red", markup=False, soft_wrap=True)
-        out.print(f"{len(segments)} segments checked, {len(damage)} damages found.")
+        out.print(f"{segments} segments checked, {len(damage)} damages found.")
     if damage:
         raise typer.Exit(1)
+
+
+def backup(
+    folder: Annotated[Path, typer.Argument(help="A new folder; it can then serve as a data folder.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Copy the catalog and all segments, while others search and write."""
+    from indexer.backup import back_up
+
+    with checked_store(Settings()) as store:
+        made = back_up(store, folder)
+    if as_json:
+        print_json(
+            {
+                "folder": str(made.folder),
+                "collections": made.collections,
+                "segments": made.segments,
+                "bytes": made.bytes,
+            }
+        )
+    else:
+        out.print(
+            f"{made.segments:,} segments of {made.collections:,} collections are in {made.folder}.", soft_wrap=True
+        )
+        out.print(f"Check it with: SPANSEEK_DATA_DIR={made.folder} spanseek verify", soft_wrap=True)
 
 
 def init_db() -> None:
