@@ -7,7 +7,7 @@ from indexer.types import Recipe
 NOTE = "The encoder's default: what people said of graded pairs in context."
 
 
-def starting_calibration(encoders: Encoders, recipe: Recipe) -> CalibrationDraft | None:
+def default_calibration(encoders: Encoders, recipe: Recipe) -> CalibrationDraft | None:
     """The default of the recipe's encoder, for its span bounds; none where the encoder has none, and score is raw."""
     found = encoders.default_calibration(recipe.encoder)
     if found is None:

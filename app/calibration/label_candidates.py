@@ -8,9 +8,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from app.calibration.labels import FEWEST, MATCH_DEGREE, MOST_DEGREE
-from app.calibration.prepare_all import prepare_together
-from app.calibration.strata import BINS, Stratum, bins_of
-from app.calibration.stratified_sampling import Drawn, Ranked, draw_strata
+from app.calibration.prepare_all import prepare_all
+from app.calibration.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
 from app.search.modes import Mode
 from app.search.service import Encoded, SearchService
 from app.search.threshold import check_threshold, cosine_floor
@@ -31,7 +30,7 @@ _CONTEXT = 80
 
 
 @dataclass(frozen=True, slots=True)
-class CandidatesRequest:
+class LabelCandidatesRequest:
     """Phrases to label for, and how many pairs.
 
     The pairs are of a phrase and the best span of a document; with a ``floor``, on the threshold's scale, of a phrase
@@ -51,7 +50,7 @@ class CandidatesRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class LabelCandidate:
     """A pair to label. With ``probability`` it was drawn; ``stratum`` is where; both go back with the label."""
 
     phrase: str
@@ -67,7 +66,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class LabelCandidates:
     """What was drawn, in random order, and from what. The same request of the same generation draws the same.
 
     ``near`` is the raw around which the strata lie.
@@ -80,15 +79,15 @@ class Candidates:
     threshold: UsedThreshold
     near: float
     strata: tuple[Stratum, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[LabelCandidate, ...]
     took_ms: float
 
 
-def propose(service: SearchService, request: CandidatesRequest) -> Candidates:
+def sample_label_candidates(service: SearchService, request: LabelCandidatesRequest) -> LabelCandidates:
     """Two passes over the collection for each phrase: one counts, one fetches what was drawn."""
     started = time.perf_counter()
     _check(request)
-    encoded = service.encode(prepare_together(service, _searches(request)))
+    encoded = service.encode(prepare_all(service, _searches(request)))
     prepared = encoded[0].prepared
     near = _near(prepared.threshold, prepared.tuning)
     pools = [_Pool(item, request) for item in encoded]
@@ -96,7 +95,7 @@ def propose(service: SearchService, request: CandidatesRequest) -> Candidates:
     rng = np.random.default_rng(request.seed)
     drawn = draw_strata(counts, near, request.count, rng)
     found = [candidate for number, pool in enumerate(pools) for candidate in pool.fetch(number, drawn)]
-    return Candidates(
+    return LabelCandidates(
         collection=request.collection,
         mode=request.mode,
         generation=prepared.snapshot.generation,
@@ -110,19 +109,19 @@ def propose(service: SearchService, request: CandidatesRequest) -> Candidates:
     )
 
 
-def candidates_as_json(found: Candidates) -> dict[str, JsonValue]:
+def label_candidates_as_json(found: LabelCandidates) -> dict[str, JsonValue]:
     """The candidates as every interface shows them."""
-    return asdict(found) | {"candidates": [candidate_as_json(candidate) for candidate in found.candidates]}
+    return asdict(found) | {"candidates": [label_candidate_as_json(candidate) for candidate in found.candidates]}
 
 
-def candidate_as_json(candidate: Candidate) -> dict[str, JsonValue]:
+def label_candidate_as_json(candidate: LabelCandidate) -> dict[str, JsonValue]:
     """A candidate in the form of a label, which lacks nothing but ``match`` or ``degree``."""
     shown = asdict(candidate)
     span = {name: shown.pop(name) for name in ("document_id", "start", "end")}
     return {"phrase": shown.pop("phrase"), "span": span, "says": shown.pop("text"), **shown}
 
 
-def _check(request: CandidatesRequest) -> None:
+def _check(request: LabelCandidatesRequest) -> None:
     if not 1 <= len(request.phrases) <= MAX_PHRASES or len(set(request.phrases)) < len(request.phrases):
         raise InvalidInput(
             f"Give 1 to {MAX_PHRASES} different phrases.",
@@ -144,7 +143,7 @@ def _check(request: CandidatesRequest) -> None:
             raise InvalidInput(f"A floor cannot be {request.floor}.", hint=error.hint, field="floor") from error
 
 
-def _searches(request: CandidatesRequest) -> list[SearchRequest]:
+def _searches(request: LabelCandidatesRequest) -> list[SearchRequest]:
     return [
         SearchRequest(
             request.collection,
@@ -176,19 +175,19 @@ class _Pool:
     """A phrase and its pairs. They are found again rather than kept: there may be millions."""
 
     encoded: Encoded
-    request: CandidatesRequest
+    request: LabelCandidatesRequest
 
     def counts(self) -> Int[np.ndarray, " bins"]:
         """How many pairs have which raw."""
         return np.bincount(bins_of(self._pairs().raw), minlength=BINS)
 
-    def fetch(self, number: int, drawn: Sequence[Drawn]) -> Iterator[Candidate]:
+    def fetch(self, number: int, drawn: Sequence[StratumSample]) -> Iterator[LabelCandidate]:
         """What was drawn of the phrase, which has this number."""
         pairs = self._pairs()
-        ranked = Ranked.of(pairs.raw)
+        ranked = RankedPairs.of(pairs.raw)
         for one in drawn:
-            for row in ranked.rows(one.stratum)[one.places[number]].tolist():
-                yield self._candidate(pairs.span(row), float(pairs.raw[row]), one, float(one.chances[number]))
+            for row in ranked.rows(one.stratum)[one.ranks[number]].tolist():
+                yield self._candidate(pairs.span(row), float(pairs.raw[row]), one, float(one.probabilities[number]))
 
     def _pairs(self) -> _Pairs:
         prepared, floor, on = self.encoded.prepared, self.request.floor, self.request.threshold_on
@@ -201,11 +200,11 @@ class _Pool:
         rows = np.flatnonzero((raw if on == "raw" else prepared.tuning.scores(raw)) >= floor)
         return _Pairs(raw[rows], lambda row: census.span(int(rows[row])))
 
-    def _candidate(self, scored: ScoredSpan, raw: float, drawn: Drawn, chance: float) -> Candidate:
+    def _candidate(self, scored: ScoredSpan, raw: float, drawn: StratumSample, chance: float) -> LabelCandidate:
         place, span = scored.place, scored.span
         part = place.part_span
         around = CharSpan(max(part.start, span.start - _CONTEXT), min(part.end, span.end + _CONTEXT))
-        return Candidate(
+        return LabelCandidate(
             phrase=self.encoded.prepared.request.text or "",
             document_id=scored.document_id,
             start=span.start,

@@ -1,11 +1,11 @@
-"""Candidates as files that people fill in, and ``app.calibration.labels`` reads."""
+"""Label candidates as files that people fill in, and ``app.calibration.labels`` reads."""
 
 import csv
 import json
 from io import StringIO
 from pathlib import Path
 
-from app.calibration.label_candidates import Candidates, candidate_as_json
+from app.calibration.label_candidates import LabelCandidates, label_candidate_as_json
 from models.errors import InvalidInput
 from models.types import JsonValue
 
@@ -24,19 +24,19 @@ _COLUMNS = (
 )
 
 
-def check_ending(path: Path) -> None:
+def check_label_file_name(path: Path) -> None:
     """Refuse, before anything is computed, a file that would not be read again."""
     if path.suffix not in (".csv", ".ndjson"):
         raise InvalidInput(
-            f"Candidates cannot be written as {path.name}.",
+            f"Label candidates cannot be written as {path.name}.",
             hint="Give a name that ends in .csv or .ndjson.",
             field="out",
         )
 
 
-def write_candidates(path: Path, found: Candidates) -> None:
+def write_label_candidates(path: Path, found: LabelCandidates) -> None:
     """A line each; ``match`` is left for whoever labels it. What the file holds is replaced."""
-    rows = [candidate_as_json(candidate) | {"match": None} for candidate in found.candidates]
+    rows = [label_candidate_as_json(candidate) | {"match": None} for candidate in found.candidates]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_csv(rows) if path.suffix == ".csv" else _ndjson(rows), "utf-8", newline="")
 

@@ -20,7 +20,7 @@ from models.types import QueryVectors
 _BATCH = 32
 
 
-def label_raws(labels: Sequence[Label], snapshot: Snapshot, encoder: Encoder) -> Float[np.ndarray, " labels"]:
+def label_scores(labels: Sequence[Label], snapshot: Snapshot, encoder: Encoder) -> Float[np.ndarray, " labels"]:
     """The raw of every label: of a stored span what a search shows of it, of a text that of the text by itself.
 
     Raises ``LabelsRefused`` for texts that cannot be encoded whole, unknown documents and offsets outside their text.
@@ -36,7 +36,7 @@ def label_raws(labels: Sequence[Label], snapshot: Snapshot, encoder: Encoder) ->
     return raws(cosines)
 
 
-def document_label_raws(labels: Sequence[Label], nuggets: NuggetPass) -> Float[np.ndarray, " labels"]:
+def document_label_scores(labels: Sequence[Label], nuggets: NuggetPass) -> Float[np.ndarray, " labels"]:
     """The raw of every label in mode maxsim: of its text by itself, as of a document.
 
     Raises ``LabelsRefused`` for texts without words, and for spans, which are no documents.

@@ -1,22 +1,50 @@
-"""What labels say of scores and thresholds: reliability, precision and recall, and how sure one can be of them."""
+"""Reliability, precision and recall of scores and thresholds, estimated from labels, with confidence intervals.
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+Labels may have been drawn with unequal probabilities. For an interval, labels are resampled within their strata. The
+spread of a share over the resamples gives the size of a simple random sample that would be as good, and Wilson's
+interval (1927) is computed for that size. Percentiles of the resamples would claim certainty where all labels agree:
+every resample of ten matches is ten matches.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from app.calibration.intervals import effective_labels, resample_strata, wilson
+from models.errors import InvalidInput
 
+LEVEL = 0.95
 RESAMPLES = 1000
 _BARS = 10
-# Of more different raws so many are looked at, evenly.
+# Thresholds that are evaluated; of more distinct raws, evenly spaced ones.
 _MOST_THRESHOLDS = 1000
+_SEED = 13
+# Resamples drawn at a time, to bound memory.
+_BLOCK = 250
+
+Shares = Float[np.ndarray, " shares"]
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdTargets:
+    """The precision and the recall to suggest thresholds for."""
+
+    precision: float = 0.9
+    recall: float = 0.9
+
+
+def check_targets(targets: ThresholdTargets) -> None:
+    """Raise ``InvalidInput`` for a precision or recall that is not in (0, 1]."""
+    for name, value in asdict(targets).items():
+        if not 0 < value <= 1:
+            raise InvalidInput(f"A {name} cannot be {value}.", hint="Choose more than 0, up to 1.", field=name)
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A tenth of the labels, by score: what they score on average, and the share of a match that people gave them."""
+    """A tenth of the labels, by score: their mean score, and their mean degree of match as labelled."""
 
     score: float
     observed: float
@@ -33,26 +61,26 @@ class Share:
 
     @property
     def width(self) -> float:
-        """How far the interval reaches."""
+        """The width of the interval."""
         return self.high - self.low
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """How labels were drawn: what each stands for, one over its probability, and its stratum."""
+    """How labels were drawn: the weight of each, which is 1 / probability, and its stratum."""
 
     weights: Float[np.ndarray, " labels"]
     strata: Int[np.ndarray, " labels"]
 
     @classmethod
     def plain(cls, labels: int) -> "Sampled":
-        """Labels of which nothing is known stand for themselves."""
+        """Labels of unknown origin: each has weight 1."""
         return cls(np.ones(labels), np.zeros(labels, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
 class AtThreshold:
-    """What a threshold finds among the labels; ``found`` of them reach it."""
+    """Precision, recall and F1 of a threshold on the labels; ``found`` of them reach it."""
 
     raw: float
     score: float
@@ -63,7 +91,7 @@ class AtThreshold:
 
 
 def reliability(score: Float[np.ndarray, " labels"], degree: Float[np.ndarray, " labels"]) -> tuple[Bar, ...]:
-    """Ten bars of as many labels each.
+    """The reliability diagram: ten bars with equal numbers of labels.
 
     >>> reliability(np.array([0.2, 0.4]), np.array([0.0, 1.0]))
     (Bar(score=0.2, observed=0.0, labels=1), Bar(score=0.4, observed=1.0, labels=1))
@@ -77,7 +105,7 @@ def reliability(score: Float[np.ndarray, " labels"], degree: Float[np.ndarray, "
 
 
 def calibration_error(bars: Sequence[Bar]) -> float:
-    """How far scores and what was observed are apart, on average over the labels.
+    """The expected calibration error: the mean distance of score and observed degree over the labels.
 
     >>> calibration_error([Bar(0.25, 0.0, 1), Bar(0.5, 1.0, 3)])
     0.4375
@@ -92,10 +120,10 @@ def at_thresholds(
     scores: Callable[[Float[np.ndarray, " raws"]], Float[np.ndarray, " raws"]],
     sampled: Sampled | None = None,
 ) -> tuple[AtThreshold, ...]:
-    """Precision, recall and F1 at the raw of every label, rising, with their intervals (``app.calibration.intervals``).
+    """Precision, recall and F1 with their intervals at the raw of every label, in rising order.
 
-    They are of the labels, or else of what the labels were ``sampled`` from: every label stands for as many pairs as
-    its weight says, and shares are ratios of such sums (Hajek, 1971).
+    They describe the labels, or the population that the labels were ``sampled`` from: every label stands for as many
+    pairs as its weight, and shares are ratios of such sums (Hajek, 1971).
 
     >>> found = at_thresholds(np.array([0.2, 0.8, 0.9]), np.array([False, True, True]), lambda raw: raw)
     >>> [(one.raw, one.found, round(one.precision.value, 2), one.recall.value) for one in found]
@@ -116,35 +144,35 @@ def at_thresholds(
 def unseen_matches(
     weights: Float[np.ndarray, " labels"], strata: Int[np.ndarray, " labels"], match: Bool[np.ndarray, " labels"]
 ) -> float:
-    """How many matches there may be in strata of which no label is one: of n labels, 3 / n may have been overlooked.
+    """An upper bound on matches in strata without a labelled match, by the rule of three: up to 3 / n of n labels.
 
-    This is the rule of three (Hanley and Lippman-Hand, 1983), for what stands behind each label beside itself.
+    Hanley and Lippman-Hand (1983), applied to the unlabelled pairs that each label represents.
 
     >>> strata, match = np.array([1, 1, 2, 2, 2, 2]), np.array([True, True, False, False, False, False])
     >>> unseen_matches(np.array([2.0, 2.0, 501.0, 501.0, 501.0, 501.0]), strata, match)
     1500.0
     """
-    found = 0.0
+    matches = 0.0
     for stratum in np.unique(strata):
         here = strata == stratum
         if not match[here].any():
-            found += min(3 / int(here.sum()), 1.0) * float((weights[here] - 1).sum())
-    return found
+            matches += min(3 / int(here.sum()), 1.0) * float((weights[here] - 1).sum())
+    return matches
 
 
-def for_precision(found: Sequence[AtThreshold], wanted: float) -> AtThreshold | None:
-    """The lowest threshold with this precision, or None: of all that keep the promise it finds the most."""
-    return next((one for one in found if one.precision.value >= wanted), None)
+def for_precision(thresholds: Sequence[AtThreshold], target: float) -> AtThreshold | None:
+    """The lowest threshold with this precision, which finds the most; None without one."""
+    return next((one for one in thresholds if one.precision.value >= target), None)
 
 
-def for_recall(found: Sequence[AtThreshold], wanted: float) -> AtThreshold | None:
+def for_recall(thresholds: Sequence[AtThreshold], target: float) -> AtThreshold | None:
     """The highest threshold with this recall."""
-    return next((one for one in reversed(found) if one.recall.value >= wanted), None)
+    return next((one for one in reversed(thresholds) if one.recall.value >= target), None)
 
 
-def for_best_f1(found: Sequence[AtThreshold]) -> AtThreshold:
-    """The threshold with the largest F1; of equals the highest."""
-    return max(found, key=lambda one: (one.f1.value, one.raw))
+def for_best_f1(thresholds: Sequence[AtThreshold]) -> AtThreshold:
+    """The threshold with the largest F1; among ties, the highest."""
+    return max(thresholds, key=lambda one: (one.f1.value, one.raw))
 
 
 def _with_ends(
@@ -156,13 +184,13 @@ def _with_ends(
     """Precision, recall and F1, each with both ends of its interval."""
     values = _shares(weights[None], match, lasts)[0]
     resampled = [_shares(counts * weights, match, lasts) for counts in resample_strata(strata, RESAMPLES)]
-    # In a resample without any label over a threshold its precision is unknown, and that resample does not count.
+    # In a resample without a label over the threshold, precision is undefined: the resample is ignored.
     spread = np.nanstd(np.concatenate(resampled), axis=0)
     labels = _counted(np.ones(len(weights)), match, lasts)
     equal = _counted(weights, match, lasts) ** 2 / _counted(weights**2, match, lasts)
     enough = effective_labels(*(figures.ravel() for figures in (values, spread, labels, equal)))
     ends = wilson(values.ravel(), enough).reshape(*values.shape, 2)
-    # Matches that nobody has seen can only lower recall and F1; precision knows all that it is a share of.
+    # Matches without a label can only lower recall and F1; the denominator of precision is known.
     known = _counted(weights, match, lasts)
     ends[:, 1:, 0] *= (known / (known + unseen_matches(weights, strata, match)))[:, 1:]
     return np.concatenate([values[:, :, None], ends], axis=2)
@@ -184,6 +212,51 @@ def _shares(
 def _counted(
     weights: Float[np.ndarray, " labels"], match: Bool[np.ndarray, " labels"], lasts: Int[np.ndarray, " thresholds"]
 ) -> Float[np.ndarray, "thresholds 3"]:
-    """What the labels that precision, recall and F1 are shares of weigh: those found, the matches, and either."""
+    """The total weight of the denominators of precision, recall and F1: those found, the matches, and the union."""
     found, there = np.cumsum(weights)[lasts], np.full(len(lasts), weights @ match)
     return np.stack([found, there, found + there - np.cumsum(weights * match)[lasts]], axis=1)
+
+
+def resample_strata(strata: Int[np.ndarray, " labels"], resamples: int) -> Iterator[Float[np.ndarray, "_some labels"]]:
+    """The count of every label in each resample; in blocks, with a fixed seed.
+
+    Of the n labels of a stratum n - 1 are drawn, and count n / (n - 1) times: with n the spread would be too small
+    where strata are (Rao and Wu, 1988). The only label of a stratum is in every resample.
+
+    >>> (block,) = resample_strata(np.array([1, 1, 1, 2]), 200)
+    >>> set(block[:, :3].sum(axis=1).round(9).tolist()), set(block[:, 3].tolist())
+    ({3.0}, {1.0})
+    """
+    random = np.random.default_rng(_SEED)
+    members = [np.flatnonzero(strata == stratum) for stratum in np.unique(strata)]
+    for begin in range(0, resamples, _BLOCK):
+        counts = np.ones((min(_BLOCK, resamples - begin), len(strata)))
+        for rows in members:
+            if (n := len(rows)) > 1:
+                counts[:, rows] = random.multinomial(n - 1, np.full(n, 1 / n), len(counts)) * (n / (n - 1))
+        yield counts
+
+
+def effective_labels(share: Shares, spread: Shares, labels: Shares, equal: Shares) -> Shares:
+    """The size of a simple random sample that would leave a share with the same standard error, its ``spread``.
+
+    Never more than the number of ``labels``. Where all labels agree there is no spread, and the size is ``equal``, the
+    effective size of unequal weights: (sum of weights)^2 / sum of squares (Kish, 1965).
+
+    >>> effective_labels(*np.array([[0.5, 0.5, 1.0], [0.1, 0.01, 0.0], [40, 40, 40], [30, 30, 30]])).round().tolist()
+    [25.0, 40.0, 30.0]
+    """
+    effective = np.divide(share * (1 - share), spread**2, out=equal.copy(), where=spread > 1e-9)
+    return np.minimum(effective, labels)
+
+
+def wilson(share: Shares, labels: Shares) -> Float[np.ndarray, "shares 2"]:
+    """Both ends of Wilson's interval for a share of so many labels.
+
+    >>> wilson(np.array([0.5, 1.0]), np.array([10.0, 10.0])).round(2).tolist()
+    [[0.24, 0.76], [0.72, 1.0]]
+    """
+    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+    middle = share + z**2 / (2 * labels)
+    reach = z * np.sqrt(share * (1 - share) / labels + z**2 / (4 * labels**2))
+    return (np.stack([middle - reach, middle + reach], axis=1) / (1 + z**2 / labels)[:, None]).clip(0, 1)

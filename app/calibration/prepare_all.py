@@ -7,7 +7,7 @@ from app.search.service import Prepared, SearchService
 from app.search.types import SearchRequest
 
 
-def prepare_together(service: SearchService, searches: Sequence[SearchRequest]) -> list[Prepared]:
+def prepare_all(service: SearchService, searches: Sequence[SearchRequest]) -> list[Prepared]:
     """The searches, prepared; what the first one met holds for all. At least one must be given."""
     first, *others = [service.prepare(search) for search in searches]
     alike = [

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from app.calibration.prepare_all import prepare_together
+from app.calibration.prepare_all import prepare_all
 from app.search.modes import Mode
 from app.search.nugget_queries import NuggetQuery
 from app.search.service import Encoded, Prepared, SearchService
@@ -187,7 +187,7 @@ def _encoded(
             *((phrase.text, phrase.filter) for phrase in saved),
         ]
     ]
-    together = prepare_together(service, searches)
+    together = prepare_all(service, searches)
     used = together[0].threshold
     thresholds = [used] * len(request.phrases) + [_own_threshold(used, together[0].tuning, phrase) for phrase in saved]
     own = [replace(each, threshold=threshold) for each, threshold in zip(together, thresholds, strict=True)]

@@ -12,6 +12,7 @@ from app.calibration.metrics import (
     AtThreshold,
     Bar,
     Sampled,
+    ThresholdTargets,
     at_thresholds,
     calibration_error,
     for_best_f1,
@@ -20,7 +21,6 @@ from app.calibration.metrics import (
     reliability,
     unseen_matches,
 )
-from app.calibration.threshold_targets import Wishes
 from app.search.modes import Mode
 from indexer.tuning import CalibrationDraft
 from indexer.types import Recipe
@@ -72,18 +72,18 @@ class Report:
         return {name: _plain(whole[name]) for name in kept}
 
 
-def learn(
+def fit_calibration(
     labels: Sequence[Label],
     raw: Float[np.ndarray, " labels"],
     mode: Mode,
     recipe: Recipe,
     note: str,
-    wishes: Wishes,
+    targets: ThresholdTargets,
 ) -> tuple[CalibrationDraft, Report]:
     """A calibration for a recipe from checked labels and their raws. Raises ``LabelsRefused`` where they do not fit."""
     degree = np.array([label.degree / MOST_DEGREE for label in labels])
     found = fit(raw, degree, [label.phrase for label in labels])
-    report = _report(found, raw, degree, labels, wishes)
+    report = _report(found, raw, degree, labels, targets)
     knots = tuple((float(x), float(y)) for x, y in found.knots)
     return (
         CalibrationDraft(
@@ -103,14 +103,14 @@ def _report(
     raw: Float[np.ndarray, " labels"],
     degree: Float[np.ndarray, " labels"],
     labels: Sequence[Label],
-    wishes: Wishes,
+    targets: ThresholdTargets,
 ) -> Report:
     match = np.array([label.is_match for label in labels])
     sampled = _sampled(labels)
     thresholds = at_thresholds(raw, match, lambda values: score_from_raw(values, found.knots), sampled)
     suggested = (
-        Suggested(f"precision {wishes.precision:g}", for_precision(thresholds, wishes.precision)),
-        Suggested(f"recall {wishes.recall:g}", for_recall(thresholds, wishes.recall)),
+        Suggested(f"precision {targets.precision:g}", for_precision(thresholds, targets.precision)),
+        Suggested(f"recall {targets.recall:g}", for_recall(thresholds, targets.recall)),
         Suggested("best F1", for_best_f1(thresholds)),
     )
     before, after = reliability(raw, degree), reliability(found.unseen, degree)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import numpy as np
 from jaxtyping import Float
 
-from app.calibration.label_candidates import Candidates, CandidatesRequest, propose
-from app.calibration.label_scores import document_label_raws, label_raws
+from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest, sample_label_candidates
+from app.calibration.label_scores import document_label_scores, label_scores
 from app.calibration.labels import Label, checked_labels
+from app.calibration.metrics import ThresholdTargets, check_targets
 from app.calibration.preview import MAX_PHRASES, Preview, PreviewRequest, preview
-from app.calibration.threshold_targets import Wishes, check_wishes
 from app.search.encoders import Encoders
 from app.search.modes import Mode, check_mode, modes_of
 from app.search.service import SearchService
@@ -53,7 +53,7 @@ class CalibrationRequest:
     mode: Mode = "best_span"
     note: str = ""
     activate: bool = False
-    wishes: Wishes = field(default_factory=Wishes)
+    targets: ThresholdTargets = field(default_factory=ThresholdTargets)
 
 
 class ThresholdService:
@@ -93,9 +93,9 @@ class ThresholdService:
         known = default.no_match if default else None
         return preview(self._search, request, self._saved(request), known=known)
 
-    def candidates(self, request: CandidatesRequest) -> Candidates:
+    def candidates(self, request: LabelCandidatesRequest) -> LabelCandidates:
         """What to label, drawn with known probabilities."""
-        return propose(self._search, request)
+        return sample_label_candidates(self._search, request)
 
     def _saved(self, request: PreviewRequest) -> list[Phrase]:
         catalog = self._store.catalog
@@ -108,14 +108,14 @@ class ThresholdService:
         """Learn a calibration from labels and keep it; of labels that are refused (``LabelsRefused``) nothing is."""
         self._check(collection, asked.mode)
         checked_note(asked.note)
-        check_wishes(asked.wishes)
+        check_targets(asked.targets)
         labels = checked_labels(asked.labels)
         snapshot = self._store.snapshot(collection)
         raw = self._raws(labels, asked.mode, snapshot)
         # Imported here because scikit-learn takes long, nothing else needs it, and labels may have been refused by now.
-        from app.calibration.report import learn
+        from app.calibration.report import fit_calibration
 
-        draft, report = learn(labels, raw, asked.mode, snapshot.recipe, asked.note, asked.wishes)
+        draft, report = fit_calibration(labels, raw, asked.mode, snapshot.recipe, asked.note, asked.targets)
         catalog = self._store.catalog
         return self._change(lambda: add_calibration(catalog, collection, draft, activate=asked.activate)), report
 
@@ -148,8 +148,8 @@ class ThresholdService:
 
     def _raws(self, labels: Sequence[Label], mode: Mode, snapshot: Snapshot) -> Float[np.ndarray, " labels"]:
         if mode == "maxsim":
-            return document_label_raws(labels, self._encoders.nugget_pass(snapshot.recipe))
-        return label_raws(labels, snapshot, self._encoders.matching(snapshot.recipe))
+            return document_label_scores(labels, self._encoders.nugget_pass(snapshot.recipe))
+        return label_scores(labels, snapshot, self._encoders.matching(snapshot.recipe))
 
     def _change(self, change: Callable[[], Result]) -> Result:
         result = change()

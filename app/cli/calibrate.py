@@ -32,13 +32,13 @@ def calibrate(
 ) -> None:
     """Learn from labels what scores mean, and which threshold keeps which promise."""
     from app.calibration.labels import read_labels
+    from app.calibration.metrics import ThresholdTargets
     from app.calibration.report import report_as_json
     from app.calibration.service import CalibrationRequest
-    from app.calibration.threshold_targets import Wishes
     from app.composition import Services
 
     plots = plots_for(plot)
-    asked = CalibrationRequest(read_labels(labels), mode, note, activate, Wishes(precision, recall))
+    asked = CalibrationRequest(read_labels(labels), mode, note, activate, ThresholdTargets(precision, recall))
     settings = Settings()
     with checked_store(settings) as store:
         made, report = Services(settings, store).thresholds.calibrate(collection, asked)

@@ -13,7 +13,7 @@ from app.settings import Settings
 from indexer.tuning import ThresholdOn
 
 if TYPE_CHECKING:
-    from app.calibration.label_candidates import Candidates
+    from app.calibration.label_candidates import LabelCandidates
 
 
 def candidates(
@@ -35,25 +35,27 @@ def candidates(
     as_json: JsonOption = False,
 ) -> None:
     """Propose what to label: a file that lacks nothing but your answers, for spanseek calibrate."""
-    from app.calibration.label_candidates import CandidatesRequest, candidates_as_json
-    from app.calibration.label_files import check_ending, write_candidates
+    from app.calibration.label_candidates import LabelCandidatesRequest, label_candidates_as_json
+    from app.calibration.label_files import check_label_file_name, write_label_candidates
     from app.composition import Services
 
-    check_ending(file)
+    check_label_file_name(file)
     wanted = filter_of(where, where_part)
-    request = CandidatesRequest(collection, tuple(phrases), count, seed, mode, threshold, threshold_on, floor, wanted)
+    request = LabelCandidatesRequest(
+        collection, tuple(phrases), count, seed, mode, threshold, threshold_on, floor, wanted
+    )
     settings = Settings()
     with checked_store(settings) as store:
         found = Services(settings, store).thresholds.candidates(request)
-    write_candidates(file, found)
+    write_label_candidates(file, found)
     if as_json:
-        print_json({name: value for name, value in candidates_as_json(found).items() if name != "candidates"})
+        print_json({name: value for name, value in label_candidates_as_json(found).items() if name != "candidates"})
     else:
         _show(found)
         out.print(f"{len(found.candidates):,} candidates are in {file}: say of each whether it is a match.")
 
 
-def _show(found: "Candidates") -> None:
+def _show(found: "LabelCandidates") -> None:
     table = Table("stratum", "raw", "pairs", "drawn")
     for one in found.strata:
         table.add_row(str(one.number), f"{one.low:.4f} to {one.high:.4f}", f"{one.population:,}", str(one.drawn))

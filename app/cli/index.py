@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.calibration.default_calibration import starting_calibration
+from app.calibration.default_calibration import default_calibration
 from app.cli.bounds import span_bounds
 from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json, settings_with
 from app.cli.interrupts import stop_on_interrupt
@@ -64,7 +64,7 @@ def index(
         nuggets = chosen_nuggets(encoders, name, made, nugget_ratio, None if as_trained else records)
         if nuggets:
             recipe = recipe.with_nuggets(NuggetRecipe(nuggets.encoder.fingerprint, nuggets.encoder.dim, nuggets.ratio))
-        start = None if made else starting_calibration(encoders, recipe)
+        start = None if made else default_calibration(encoders, recipe)
         target = store.catalog.create_collection(collection, recipe, start)
         with indexing_progress(records, err) as show, stop_on_interrupt(_STOPPING) as stop:
             hooks = JobHooks(progress=show, bad_record=_report_bad_record, stop=stop.is_set)

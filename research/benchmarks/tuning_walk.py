@@ -19,18 +19,16 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Float
 
-from app.calibration.default_calibration import starting_calibration
-from app.calibration.label_candidates import Candidates, CandidatesRequest
-from app.calibration.label_files import write_candidates
+from app.calibration.default_calibration import default_calibration
+from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest
+from app.calibration.label_files import write_label_candidates
 from app.calibration.labels import Label, StoredSpan
-from app.calibration.metrics import AtThreshold, Sampled, at_thresholds, for_precision
-from app.calibration.prepare_all import prepare_together
+from app.calibration.metrics import AtThreshold, Sampled, ThresholdTargets, at_thresholds, for_precision
+from app.calibration.prepare_all import prepare_all
 from app.calibration.preview import PreviewRequest
 from app.calibration.report import report_as_json
 from app.calibration.service import CalibrationRequest, ThresholdService
-from app.calibration.strata import BINS
-from app.calibration.stratified_sampling import Ranked, draw_strata
-from app.calibration.threshold_targets import Wishes
+from app.calibration.stratified_sampling import BINS, RankedPairs, draw_strata
 from app.cli.console import print_json
 from app.composition import Services, open_store
 from app.search.encoders import Encoders
@@ -105,13 +103,13 @@ def walk(
     """The whole walk; returns what it found."""
     phrases = tuple(PHRASES.values())
     seen = service.preview(PreviewRequest(COLLECTION, phrases, threshold=asked.near or 0.8, examples=3))
-    request = CandidatesRequest(COLLECTION, phrases, asked.labels, asked.seed, threshold=asked.near)
+    request = LabelCandidatesRequest(COLLECTION, phrases, asked.labels, asked.seed, threshold=asked.near)
     proposed = service.candidates(request)
     labels = list(_labelled(proposed, {turn.id: turn for turn in turns}))
     if asked.out:
         _keep(asked.out, proposed, labels)
-    wishes = Wishes(precision=PRECISION)
-    made, report = service.calibrate(COLLECTION, CalibrationRequest(labels, note="MultiDoGO", wishes=wishes))
+    targets = ThresholdTargets(precision=PRECISION)
+    made, report = service.calibrate(COLLECTION, CalibrationRequest(labels, note="MultiDoGO", targets=targets))
     truth = _truth(search, turns)
     threshold = report.suggested[0].threshold
     return {
@@ -141,11 +139,11 @@ def _index(store: Store, encoders: Encoders, name: str, turns: Sequence[Turn]) -
     except CollectionNotFound:
         encoder = encoders.load(name)
         recipe = Recipe(name, encoder.fingerprint, encoder.dim)
-        made = store.catalog.create_collection(COLLECTION, recipe, starting_calibration(encoders, recipe))
+        made = store.catalog.create_collection(COLLECTION, recipe, default_calibration(encoders, recipe))
         IndexJob(store, encoder, made).run(turn.document() for turn in turns)
 
 
-def _labelled(proposed: Candidates, turns: Mapping[str, Turn]) -> Iterator[Label]:
+def _labelled(proposed: LabelCandidates, turns: Mapping[str, Turn]) -> Iterator[Label]:
     """What the turns' intents say of the candidates."""
     intents = {phrase: intent for intent, phrase in PHRASES.items()}
     for number, one in enumerate(proposed.candidates, 1):
@@ -154,9 +152,9 @@ def _labelled(proposed: Candidates, turns: Mapping[str, Turn]) -> Iterator[Label
         yield Label(f"labels:{number}", one.phrase, target, degree, one.probability, one.stratum)
 
 
-def _keep(folder: Path, proposed: Candidates, labels: Sequence[Label]) -> None:
+def _keep(folder: Path, proposed: LabelCandidates, labels: Sequence[Label]) -> None:
     """The candidates as proposed, and filled in."""
-    write_candidates(folder / "candidates.ndjson", proposed)
+    write_label_candidates(folder / "candidates.ndjson", proposed)
     lines = (folder / "candidates.ndjson").read_text("utf-8").splitlines()
     filled = [
         json.dumps(json.loads(line) | {"match": label.is_match}) for line, label in zip(lines, labels, strict=True)
@@ -168,7 +166,7 @@ def _truth(search: SearchService, turns: Sequence[Turn]) -> Truth:
     columns = {turn.id: number for number, turn in enumerate(turns)}
     raw, match = np.zeros((2, len(PHRASES), len(turns)))
     searches = [SearchRequest(COLLECTION, text=phrase) for phrase in PHRASES.values()]
-    encoded = search.encode(prepare_together(search, searches))
+    encoded = search.encode(prepare_all(search, searches))
     for number, (item, intent) in enumerate(zip(encoded, PHRASES, strict=True)):
         census = take_census(item.prepared.snapshot, item.vector, None)
         ids = [id for spans in census.best for id in _document_ids(spans)]
@@ -184,7 +182,7 @@ def _document_ids(spans: ExactSpans) -> list[str]:
     return [ids[document] for document in segment.part_document[parts]]
 
 
-def _places(proposed: Candidates, truth: Truth) -> Bool[np.ndarray, "phrases turns"]:
+def _places(proposed: LabelCandidates, truth: Truth) -> Bool[np.ndarray, "phrases turns"]:
     """The pairs that were labelled."""
     rows = {phrase: number for number, phrase in enumerate(PHRASES.values())}
     labelled = np.zeros(truth.raw.shape, bool)
@@ -270,16 +268,16 @@ class _Proposing:
 
     def __init__(self, truth: Truth, near: float) -> None:
         self._near = near
-        self._ranked = [Ranked.of(raw) for raw in truth.raw]
+        self._ranked = [RankedPairs.of(raw) for raw in truth.raw]
         self._counts = np.stack([np.bincount(ranked.bins, minlength=BINS) for ranked in self._ranked])
 
     def __call__(self, truth: Truth, labels: int, seed: int) -> tuple[Labelled, Sampled]:
         found = []
         for one in draw_strata(self._counts, self._near, labels, np.random.default_rng(seed)):
-            for phrase, places in enumerate(one.places):
-                if len(places):
-                    rows = self._ranked[phrase].rows(one.stratum)[places]
-                    found += [(phrase, row, 1 / one.chances[phrase], one.stratum.number) for row in rows]
+            for phrase, ranks in enumerate(one.ranks):
+                if len(ranks):
+                    rows = self._ranked[phrase].rows(one.stratum)[ranks]
+                    found += [(phrase, row, 1 / one.probabilities[phrase], one.stratum.number) for row in rows]
         phrases, rows, weights, strata = (np.array(column) for column in zip(*found, strict=True))
         return (phrases, rows), Sampled(weights, strata)
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.calibration.label_scores import label_raws
+from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, LabelsRefused, StoredSpan
+from app.calibration.metrics import ThresholdTargets
 from app.calibration.service import CalibrationRequest, ThresholdService
-from app.calibration.threshold_targets import Wishes
 from app.search.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.search.service import SearchService
@@ -88,7 +88,7 @@ def test_scores_say_what_people_said(workspace: Workspace) -> None:
 
 
 def test_suggested_thresholds_keep_their_promises(workspace: Workspace) -> None:
-    made, report = calibrate(workspace, labels(), wishes=Wishes(precision=0.95, recall=0.8))
+    made, report = calibrate(workspace, labels(), targets=ThresholdTargets(precision=0.95, recall=0.8))
     precise, complete, best = report.suggested
     assert (precise.wish, complete.wish, best.wish) == ("precision 0.95", "recall 0.8", "best F1")
     assert precise.threshold.precision.value >= 0.95
@@ -102,14 +102,14 @@ def test_suggested_thresholds_keep_their_promises(workspace: Workspace) -> None:
 
 
 def _raws(workspace: Workspace, asked: list[Label]) -> np.ndarray:
-    return label_raws(asked, workspace.store.snapshot("c"), workspace.encoder)
+    return label_scores(asked, workspace.store.snapshot("c"), workspace.encoder)
 
 
 def test_few_labels_are_warned_of_and_many_are_not(workspace: Workspace) -> None:
     few, many = calibrate(workspace, labels()[:28])[1], calibrate(workspace, _many())[1]
     assert any("only" in warning and "matches" in warning for warning in few.warnings)
     assert not any("There are only" in warning for warning in many.warnings)
-    impossible = calibrate(workspace, _many(), wishes=Wishes(precision=1.0))[1]
+    impossible = calibrate(workspace, _many(), targets=ThresholdTargets(precision=1.0))[1]
     assert impossible.suggested[0].threshold is None
     assert "No threshold has precision 1 on these labels." in impossible.warnings
 
@@ -176,8 +176,8 @@ def test_a_label_that_does_not_fit_is_named_and_nothing_is_kept(workspace: Works
         ([Label(one.where, one.phrase, one.target, 5 - one.degree) for one in labels()], {}, LabelsRefused),
         (labels(), {"note": "\0"}, InvalidInput),
         (labels(), {"mode": "maxsim"}, ModeUnavailable),
-        (labels(), {"wishes": Wishes(precision=0)}, InvalidInput),
-        (labels(), {"wishes": Wishes(recall=float("nan"))}, InvalidInput),
+        (labels(), {"targets": ThresholdTargets(precision=0)}, InvalidInput),
+        (labels(), {"targets": ThresholdTargets(recall=float("nan"))}, InvalidInput),
     ],
 )
 def test_what_cannot_be_learned_from_is_refused_and_nothing_is_kept(workspace, asked, options, error) -> None:

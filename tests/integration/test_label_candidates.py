@@ -1,4 +1,4 @@
-"""Candidates of a collection: spans as searches show them, drawn as they say, and ready to be learned from."""
+"""Label candidates of a collection: spans as searches show them, drawn as they say, and ready to be learned from."""
 
 import csv
 import json
@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.calibration.label_candidates import Candidates, CandidatesRequest, candidates_as_json
-from app.calibration.label_files import check_ending, write_candidates
+from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest, label_candidates_as_json
+from app.calibration.label_files import check_label_file_name, write_label_candidates
 from app.calibration.labels import LabelsRefused, read_labels
 from app.calibration.service import CalibrationRequest
 from app.search.errors import ModeUnavailable
@@ -22,7 +22,7 @@ from models.types import Document, Part, SpanBounds
 from tests.workspace import Workspace
 
 WORDS = ["parcel", "late", "cancel", "my", "plan", "please", "😀", "bill", "wrong", "call"]
-ASKED = CandidatesRequest("c", ("cancel my plan", "late parcel"), count=60)
+ASKED = LabelCandidatesRequest("c", ("cancel my plan", "late parcel"), count=60)
 ALL = 10**6
 
 
@@ -39,7 +39,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
         yield made
 
 
-def found(workspace: Workspace, asked: CandidatesRequest = ASKED) -> Candidates:
+def found(workspace: Workspace, asked: LabelCandidatesRequest = ASKED) -> LabelCandidates:
     return workspace.thresholds.candidates(asked)
 
 
@@ -123,7 +123,7 @@ def test_they_lie_around_the_collections_threshold(workspace: Workspace) -> None
 def test_a_file_that_is_filled_in_is_learned_from(workspace: Workspace, tmp_path: Path, name: str) -> None:
     drawn = found(workspace, replace(ASKED, count=120))
     path = tmp_path / "new" / name
-    write_candidates(path, drawn)
+    write_label_candidates(path, drawn)
     with pytest.raises(LabelsRefused, match="either match or degree"):
         read_labels(path)
     _fill_in(path)
@@ -158,7 +158,7 @@ def _fill_in(path: Path) -> None:
 
 
 def test_an_interface_shows_candidates_as_labels(workspace: Workspace) -> None:
-    shown = candidates_as_json(found(workspace))
+    shown = label_candidates_as_json(found(workspace))
     one = json.loads(json.dumps(shown))["candidates"][0]
     assert set(one) == {"phrase", "span", "says", "context", "score", "raw", "stratum", "probability"}
     assert set(one["span"]) == {"document_id", "start", "end"}
@@ -198,5 +198,5 @@ def test_unknown_collections_modes_and_files(workspace: Workspace) -> None:
     with pytest.raises(ModeUnavailable):
         found(workspace, replace(ASKED, mode="maxsim"))
     with pytest.raises(InvalidInput, match=r"cannot be written as labels\.txt"):
-        check_ending(Path("labels.txt"))
-    check_ending(Path("labels.csv"))
+        check_label_file_name(Path("labels.txt"))
+    check_label_file_name(Path("labels.csv"))

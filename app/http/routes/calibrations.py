@@ -9,8 +9,8 @@ from pydantic.types import JsonValue
 from starlette.responses import Response
 
 from app.calibration.labels import label_from_json
+from app.calibration.metrics import ThresholdTargets
 from app.calibration.service import CalibrationRequest, ThresholdService
-from app.calibration.threshold_targets import Wishes
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import json_response
@@ -71,7 +71,9 @@ class CalibrateBody(Body):
     def request(self) -> CalibrationRequest:
         """The body as the service understands it; raises ``LabelsRefused`` for what is no label."""
         labels = [label_from_json(label.model_dump(), f"labels[{n}]") for n, label in enumerate(self.labels)]
-        return CalibrationRequest(labels, self.mode, self.note, self.activate, Wishes(self.precision, self.recall))
+        return CalibrationRequest(
+            labels, self.mode, self.note, self.activate, ThresholdTargets(self.precision, self.recall)
+        )
 
 
 class SpanUnitsBody(Body):

@@ -6,7 +6,13 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, Json
 from starlette.responses import Response
 
-from app.calibration.label_candidates import MAX_CANDIDATES, MAX_PHRASES, SEED, CandidatesRequest, candidates_as_json
+from app.calibration.label_candidates import (
+    MAX_CANDIDATES,
+    MAX_PHRASES,
+    SEED,
+    LabelCandidatesRequest,
+    label_candidates_as_json,
+)
 from app.calibration.labels import FEWEST
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
@@ -40,9 +46,9 @@ class CandidatesQuery(BaseModel):
         FilterBody(), description='As in a search, in JSON: `{"document": {"lang": "en"}}`. Draw from nothing else.'
     )
 
-    def request(self, collection: str) -> CandidatesRequest:
+    def request(self, collection: str) -> LabelCandidatesRequest:
         """The query as the service understands it."""
-        return CandidatesRequest(
+        return LabelCandidatesRequest(
             collection=collection,
             phrases=tuple(self.phrase),
             count=self.count,
@@ -114,4 +120,4 @@ async def propose_candidates(
     backend = caller.backend
     request = query.request(collection)
     found = await backend.thresholds.run(lambda service: service.candidates(request), backend.limits.write_deadline_s)
-    return json_response(candidates_as_json(found))
+    return json_response(label_candidates_as_json(found))

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.calibration.default_calibration import starting_calibration
-from app.calibration.label_scores import label_raws
+from app.calibration.default_calibration import default_calibration
+from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, StoredSpan
 from app.calibration.preview import PreviewRequest, preview
 from app.search.encoders import Encoders
@@ -69,7 +69,7 @@ def test_a_span_is_compared_as_a_collection_stores_it(texts: Texts, tmp_path: Pa
     with Workspace(tmp_path, HashingEncoder(window=512)) as made:
         made.index([document(f"d{n}", span.sample.text) for n, span in enumerate(spans)])
         labels = [Label("l", span.query, StoredSpan(f"d{n}", span.sample.phrase), 0.0) for n, span in enumerate(spans)]
-        expected = label_raws(labels, made.store.snapshot("c"), made.encoder)
+        expected = label_scores(labels, made.store.snapshot("c"), made.encoder)
         assert span_raws(made.encoder, spans) == pytest.approx(expected, abs=1e-6)
 
 
@@ -138,7 +138,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     with Workspace(tmp_path) as made:
         encoders = _Known(EncoderOptions())
         recipe = made.collection("plain", SpanBounds(1, 4)).recipe
-        made.catalog.create_collection("c", recipe, starting_calibration(encoders, recipe))
+        made.catalog.create_collection("c", recipe, default_calibration(encoders, recipe))
         for name in ("c", "plain"):
             texts = [document(f"d{n}", " ".join(WORDS[n % 7 : n % 7 + 5])) for n in range(30)]
             made.index(texts, name=name, bounds=SpanBounds(1, 4))
@@ -161,7 +161,7 @@ def test_a_collection_starts_with_it_and_the_order_is_that_of_raw(workspace: Wor
 
 def test_an_old_collection_keeps_its_scale_and_any_may_go_back_to_raw(workspace: Workspace) -> None:
     recipe = workspace.catalog.collection("plain").recipe
-    again = workspace.catalog.create_collection("plain", recipe, starting_calibration(_Known(EncoderOptions()), recipe))
+    again = workspace.catalog.create_collection("plain", recipe, default_calibration(_Known(EncoderOptions()), recipe))
     assert again.name == "plain"
     assert workspace.thresholds.calibrations("plain") == ()
     (start,) = workspace.thresholds.calibrations("c")

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.calibration.sampling import draw, probabilities
-from app.calibration.strata import BINS, allocate, bins_of, plan_strata
+from app.calibration.stratified_sampling import BINS, allocate, bins_of, draw, plan_strata, probabilities
 
 sizes = st.lists(st.integers(0, 500), min_size=1, max_size=12).filter(any)
 
@@ -27,7 +26,7 @@ def test_strata_part_all_pairs(raw, near, wanted) -> None:
 def test_most_are_near_the_threshold_and_some_everywhere() -> None:
     rng = np.random.default_rng(5)
     counts = np.bincount(bins_of(rng.beta(5, 5, 1_000_000)), minlength=BINS)
-    strata = plan_strata(counts, near=0.8, wanted=200)
+    strata = plan_strata(counts, near=0.8, size=200)
     assert [stratum.drawn for stratum in strata] == [50, 60, 50, 20, 20]
     assert any(stratum.low == 0.8 for stratum in strata)
     above = counts[8000:].sum()
@@ -37,7 +36,7 @@ def test_most_are_near_the_threshold_and_some_everywhere() -> None:
 
 def test_a_threshold_that_hardly_anything_reaches_still_has_pairs_to_label() -> None:
     counts = np.bincount(bins_of(np.linspace(0.1, 0.6, 5000)), minlength=BINS)
-    strata = plan_strata(counts, near=0.99, wanted=100)
+    strata = plan_strata(counts, near=0.99, size=100)
     assert sum(stratum.drawn for stratum in strata) == 100
     assert strata[0].population == pytest.approx(25, abs=2)
 
