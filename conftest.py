@@ -9,7 +9,7 @@ from jaxtyping import install_import_hook
 import tests.checking  # noqa: F401  the hook looks its checker up, but does not import it
 from tests.examples import examples
 
-# ``indexer.engine.kernels`` is left out: numba compiles it, and its wrappers' shapes are the callers' as well.
+# ``indexer.kernels`` is left out: numba compiles it, and its wrappers' shapes are the callers' as well.
 CHECKED = [
     "research.benchmarks.case",
     "research.benchmarks.corpus",

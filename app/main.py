@@ -17,7 +17,7 @@ from app.settings import Settings
 from indexer.catalog import schema
 from indexer.catalog.keys import any_keys
 from indexer.catalog.repository import Catalog
-from indexer.engine.kernels import threading_layer
+from indexer.kernels import threading_layer
 from models.errors import InvalidInput, SpanseekError
 
 _log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float, Float32
 
-from indexer.engine import kernels
+from indexer import kernels
 from indexer.engine.query import Filter
 from indexer.engine.scan import code_queries
 from indexer.engine.snapshot import SegmentView, Snapshot
@@ -35,6 +35,5 @@ def ranges_of(best: Float[np.ndarray, " units"], size: int) -> Float[np.ndarray,
 def _best_of_starts(view: SegmentView, query: Float32[np.ndarray, " dim"]) -> Float[np.ndarray, " units"]:
     """The best cosine of the spans that start at each unit; -1 where none does."""
     segment, allowed, coded = view.segment, view.allowed(Filter()), code_queries(query[None])
-    stored = segment.vectors, segment.scales, segment.norm_codes, segment.norm_affine, segment.recipe.bounds.shortest
-    found = kernels.best_of_starts(*stored, coded.codes[0], coded.steps[0], allowed.blocks, allowed.mask)
+    found = kernels.best_of_starts(segment.arrays, coded.codes[0], coded.steps[0], allowed.blocks, allowed.mask)
     return np.maximum(found[: segment.manifest.units], -1.0).astype(np.float64)

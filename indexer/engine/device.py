@@ -9,7 +9,7 @@ from jaxtyping import Float, Float32, Float64, Int, Int8, UInt8
 from torch import Tensor
 from torch.nn import functional
 
-from indexer.engine import kernels
+from indexer import kernels
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.scan import CodedQueries, SegmentScan, scan

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from indexer.engine import kernels
+from indexer import kernels
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import CodedQueries, code_queries, errors
@@ -75,9 +75,8 @@ def _exact(
 ) -> ExactSpans:
     """The spans of a segment that may be the best of their document, or may reach the floor."""
     segment, allowed = view.segment, view.allowed(wanted)
-    stored = segment.vectors, segment.scales, segment.norm_codes, segment.norm_affine, segment.recipe.bounds.shortest
     asked = coded.codes[0], coded.steps[0]
-    approximate = kernels.best_of_starts(*stored, *asked, allowed.blocks, allowed.mask)
+    approximate = kernels.best_of_starts(segment.arrays, *asked, allowed.blocks, allowed.mask)
     blocks = np.arange(len(segment.norm_errors))
     error = np.repeat(errors(view, blocks, coded.slack), BLOCK)[: len(approximate)]
     there = approximate > kernels.NO_SPAN
@@ -86,10 +85,10 @@ def _exact(
         _refuse_too_many(there & (approximate + error >= floor))
         needed = np.minimum(needed, floor)
     asking = there & (approximate + error >= needed)
-    spans = kernels.spans_reaching(*stored, *asked, np.where(asking, needed - error, kernels.NOT_WANTED))
+    spans = kernels.spans_reaching(segment.arrays, *asked, np.where(asking, needed - error, kernels.NOT_WANTED))
     starts, ends = spans.T.astype(np.int64)
     owners = np.zeros(len(starts), np.int64)
-    cosines = kernels.rescore(segment.vectors, segment.scales, starts, ends, query[None], owners)
+    cosines = kernels.rescore(segment.arrays, starts, ends, query[None], owners)
     return ExactSpans(view, starts, ends, cosines)
 
 

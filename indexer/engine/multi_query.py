@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Bool, Float, Int, Int8, Int32
 
-from indexer.engine import kernels
+from indexer import kernels
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import COARSE, CodedQueries, code_queries, errors, spans_of_runs
 from indexer.engine.selection import ExactSpans, chosen_rows
@@ -91,11 +91,7 @@ def _may_reach(
     words, first = queries.packed
     groups = slice(these.start // kernels.LANES, -(-these.stop // kernels.LANES))
     best, _ = kernels.scan_packed(
-        segment.vectors,
-        segment.scales,
-        segment.norm_codes,
-        segment.norm_affine,
-        segment.recipe.bounds.shortest,
+        segment.arrays,
         (words[groups], first[groups]),
         coded.steps[these],
         allowed.blocks,
@@ -134,7 +130,7 @@ def _exact(
     wanted_by, spans = spans_of_runs(view, allowed, fine, owners, found.blocks, found.runs, floors[found.owners])
     passing = masks.passing([filters[query] for query in asking.tolist()], wanted_by, spans[:, 0])
     wanted_by, (starts, ends) = wanted_by[passing], spans[passing].T.astype(np.int64)
-    cosines = kernels.rescore(segment.vectors, segment.scales, starts, ends, vectors, wanted_by)
+    cosines = kernels.rescore(segment.arrays, starts, ends, vectors, wanted_by)
     bounds = np.searchsorted(wanted_by, np.arange(len(asking) + 1)).tolist()
     for query, (begin, end) in zip(asking.tolist(), pairwise(bounds), strict=True):
         exact = ExactSpans(view, starts[begin:end], ends[begin:end], cosines[begin:end])

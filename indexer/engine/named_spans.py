@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Float
 
-from indexer.engine import kernels
+from indexer import kernels
 from indexer.engine.snapshot import SegmentView, Snapshot
 from models.errors import InvalidInput
 from models.types import CharSpan, QueryVectors, UnitSpan
@@ -80,5 +80,5 @@ def named_cosines(spans: Sequence[NamedSpan], queries: QueryVectors) -> Float[np
         segment = spans[numbers[0]].located.view.segment
         rows = np.array([(spans[n].units.start, spans[n].units.end, spans[n].query) for n in numbers], np.int64)
         starts, ends, owners = (column.copy() for column in rows.T)
-        cosines[numbers] = kernels.rescore(segment.vectors, segment.scales, starts, ends, queries, owners)
+        cosines[numbers] = kernels.rescore(segment.arrays, starts, ends, queries, owners)
     return cosines

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Int8, Int16
 
-from indexer.engine import kernels
+from indexer import kernels
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.selection import ExactSpans, choose
@@ -84,14 +84,13 @@ class ScanEngine:
 def read_segment(view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentScan:
     """Read the allowed blocks of a segment: once for all queries of int8, or once for each of int16."""
     segment = view.segment
-    stored = segment.vectors, segment.scales, segment.norm_codes, segment.norm_affine, segment.recipe.bounds.shortest
     if coded.codes.dtype == np.int8:
-        best, peak = kernels.scan_many(*stored, coded.codes, coded.steps, allowed.blocks, allowed.mask)
+        best, peak = kernels.scan_many(segment.arrays, coded.codes, coded.steps, allowed.blocks, allowed.mask)
     else:
         best = np.empty((len(coded.codes), len(allowed.blocks), kernels.RUNS), np.float32)
         peak = np.empty(best.shape, np.int64)
         for number, (code, step) in enumerate(zip(coded.codes, coded.steps, strict=True)):
-            best[number], peak[number] = kernels.scan(*stored, code, step, allowed.blocks, allowed.mask)
+            best[number], peak[number] = kernels.scan(segment.arrays, code, step, allowed.blocks, allowed.mask)
     return SegmentScan.of(view, allowed, best, peak, coded)
 
 
@@ -248,7 +247,7 @@ def _exact(
     blocks = scan.allowed.blocks[positions]
     wanted_by, spans = spans_of_runs(scan.view, scan.allowed, fine, owners, blocks, runs, floors[owners])
     starts, ends = spans.T.astype(np.int64)
-    cosines = kernels.rescore(segment.vectors, segment.scales, starts, ends, queries, wanted_by)
+    cosines = kernels.rescore(segment.arrays, starts, ends, queries, wanted_by)
     bounds = np.searchsorted(wanted_by, np.arange(len(queries) + 1)).tolist()
     return [ExactSpans(scan.view, starts[a:b], ends[a:b], cosines[a:b]) for a, b in pairwise(bounds)]
 
@@ -264,10 +263,9 @@ def spans_of_runs(
 ) -> tuple[Int[np.ndarray, " spans"], Int[np.ndarray, "spans 2"]]:
     """Of runs, each asked by a query with a floor, the spans that may reach it; and which query asks for each."""
     segment = view.segment
-    stored = segment.vectors, segment.scales, segment.norm_codes, segment.norm_affine, segment.recipe.bounds.shortest
     reach = floors - errors(view, blocks, fine.slack[owners])
     return kernels.spans_above(
-        *stored, fine.codes, fine.steps, owners, blocks * kernels.RUNS + runs, reach, allowed.mask
+        segment.arrays, fine.codes, fine.steps, owners, blocks * kernels.RUNS + runs, reach, allowed.mask
     )
 
 

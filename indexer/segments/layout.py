@@ -34,8 +34,9 @@ keep nuggets have these files.
 Metadata columns are named ``meta:KEY`` and hold the value as canonical JSON, dictionary-encoded; null means absent.
 """
 
+from indexer.arrays import BLOCK as BLOCK
+
 FORMAT_VERSION = 1
-BLOCK = 256
 TEXT_BLOCK = 16_384
 
 MANIFEST = "manifest.json"

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Int, Int32
 
-from indexer.engine import kernels
+from indexer import kernels
 from indexer.segments import layout
 from indexer.segments.mapping import mapped
 from indexer.types import Recipe

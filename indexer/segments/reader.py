@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float32, Int, Int8, UInt8, UInt32
 
+from indexer.arrays import SegmentArrays
 from indexer.segments import layout
 from indexer.segments.columns import read_table, row_metadata
 from indexer.segments.manifest import Manifest, check_sizes, read_manifest
@@ -49,6 +50,11 @@ class Segment:
         # Mapped now, as all the rest is: whoever has opened a segment can go on reading after its files are removed.
         frames = -(-manifest.code_points // layout.TEXT_BLOCK)
         self._text = TextReader(folder / layout.TEXT, mapped(folder / layout.TEXT_BLOCKS, "<u8", (frames + 1, 3)))
+
+    @property
+    def arrays(self) -> SegmentArrays:
+        """What the kernels read."""
+        return SegmentArrays(self.vectors, self.scales, self.norm_codes, self.norm_affine, self.recipe.bounds.shortest)
 
     @cached_property
     def part_document(self) -> Int[np.ndarray, " parts"]:

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Int64
 from numba import njit, prange
 
-from indexer.engine.kernels.intrinsics import prefetch
+from indexer.kernels.intrinsics import prefetch
 from research.benchmarks.case import Case
 from research.benchmarks.worker import limit_threads
 

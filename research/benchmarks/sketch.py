@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float, Float32, Int16, UInt8
 from numba import njit
 
-from indexer.engine.kernels.common import FAST, RUN, RUNS
-from indexer.engine.kernels.single import block_scores
+from indexer.kernels.common import FAST, RUN, RUNS
+from indexer.kernels.single import block_scores
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
 from models.ops.quantization import dequantize

@@ -15,7 +15,7 @@ from jaxtyping import Float32, Int
 
 from indexer.ann.inverted_lists import SEED, TRAINED_ON, empty_index, lists_for
 from indexer.ann.windows import directions, window_spans, windows_of
-from indexer.engine.kernels.common import RUNS
+from indexer.kernels.common import RUNS
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
 from models.errors import InvalidInput

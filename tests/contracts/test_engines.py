@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indexer import kernels
 from indexer.ann.candidates import CandidateEngine
 from indexer.ann.materialized import MaterializedEngine
-from indexer.engine import kernels
+from indexer.arrays import BLOCK, SegmentArrays
 from indexer.engine.base import Engine, ScoredSpan
 from indexer.engine.device import DeviceEngine
 from indexer.engine.query import Filter, Selection
@@ -121,7 +122,8 @@ def kernel_score(query: np.ndarray, vectors: np.ndarray, spans: list[tuple[int, 
     codes, scales = _codes[vectors.tobytes()]
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
     owners = np.zeros(len(starts), np.int64)
-    return kernels.rescore(codes, scales, starts.copy(), ends.copy(), query[None], owners).tolist()
+    stored = SegmentArrays(codes, scales, np.empty((0, 1, BLOCK), np.uint8), np.empty((0, 1, 2), np.float32), 1)
+    return kernels.rescore(stored, starts.copy(), ends.copy(), query[None], owners).tolist()
 
 
 def oracle(case: Case, query: np.ndarray, wanted: Selection, score: reference.Score | None) -> list[reference.RefHit]:

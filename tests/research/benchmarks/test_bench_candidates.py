@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from indexer.engine.kernels.common import RUN, RUNS
+from indexer.kernels.common import RUN, RUNS
 from indexer.segments.layout import BLOCK
 from models.errors import InvalidInput
 from models.ops.quantization import dequantize

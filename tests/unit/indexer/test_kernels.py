@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from indexer.engine import kernels
-from indexer.engine.kernels import intrinsics, single
-from indexer.engine.kernels.batch import pack
+from indexer import kernels
+from indexer.arrays import SegmentArrays
 from indexer.engine.scan import code_queries
+from indexer.kernels import intrinsics, single
+from indexer.kernels.batch import pack
 from indexer.segments.layout import BLOCK
 from models.ops.quantization import dequantize, quantize
 from models.ops.spans import enumerate_spans, has_direction, span_cosines, span_sums
@@ -35,12 +36,10 @@ def vectors_of(kind: str, size: int, dim: int, seed: int) -> np.ndarray:
     return vectors.astype(np.float32)
 
 
-def block_cosines(codes, scales, norm_codes, affine, shortest, query, step, block: int) -> np.ndarray:
+def block_cosines(stored: SegmentArrays, query, step, block: int) -> np.ndarray:
     """Approximate cosines of all spans that start in a block."""
     runs = range(block * kernels.RUNS, (block + 1) * kernels.RUNS)
-    return np.concatenate(
-        [kernels.run_cosines(codes, scales, norm_codes, affine, shortest, query, step, run) for run in runs], axis=1
-    )
+    return np.concatenate([kernels.run_cosines(stored, query, step, run) for run in runs], axis=1)
 
 
 def unit_length(vectors: np.ndarray) -> np.ndarray:
@@ -54,7 +53,8 @@ def room_of(parts: list[int]) -> np.ndarray:
 def rescore(
     codes: np.ndarray, scales: np.ndarray, starts: np.ndarray, ends: np.ndarray, query: np.ndarray
 ) -> np.ndarray:
-    return kernels.rescore(codes, scales, starts, ends, query[None], np.zeros(len(starts), np.int64))
+    stored = SegmentArrays(codes, scales, np.empty((0, 1, BLOCK), np.uint8), np.empty((0, 1, 2), np.float32), 1)
+    return kernels.rescore(stored, starts, ends, query[None], np.zeros(len(starts), np.int64))
 
 
 @settings(max_examples=examples(40))
@@ -78,8 +78,9 @@ def test_codes_and_bounds(parts: list[int], bounds: tuple[int, int], kind: str, 
     coded = code_queries(query[None])
     prefix = np.concatenate([np.zeros((1, dim)), np.cumsum(stored, axis=0)])
     mass = np.concatenate([[0], np.cumsum((stored**2).sum(axis=1))])
+    segment = SegmentArrays(codes, scales, norm_codes, affine, bounds[0])
     for block in range(len(norm_codes)):
-        scores = block_cosines(codes, scales, norm_codes, affine, bounds[0], coded.codes[0], coded.steps[0], block)
+        scores = block_cosines(segment, coded.codes[0], coded.steps[0], block)
         for row in range(bounds[1] - bounds[0] + 1):
             length = bounds[0] + row
             for i in range(BLOCK):
@@ -161,13 +162,13 @@ def test_spans_above_a_floor_are_those_that_reach_it() -> None:
     rng = np.random.default_rng(5)
     coded = code_queries(unit_length(rng.normal(size=(2, 8))))
     mask = rng.random(700) < 0.5
-    stored = codes, scales, norm_codes, affine, 2
+    stored = SegmentArrays(codes, scales, norm_codes, affine, 2)
     owners, runs = np.array([0, 0, 1, 1]), np.array([0, 10, 3, 10])
     floors = np.array([0.5, 0.8, -1.0, 0.6])
-    wanted_by, spans = kernels.spans_above(*stored, coded.codes, coded.steps, owners, runs, floors, mask)
+    wanted_by, spans = kernels.spans_above(stored, coded.codes, coded.steps, owners, runs, floors, mask)
     expected = []
     for owner, run, floor in zip(owners, runs, floors, strict=True):
-        scores = kernels.run_cosines(*stored, coded.codes[owner], coded.steps[owner], run)
+        scores = kernels.run_cosines(stored, coded.codes[owner], coded.steps[owner], run)
         for i in range(kernels.RUN):
             start = run * kernels.RUN + i
             rows = np.flatnonzero((scores[:, i] > kernels.NO_SPAN) & (scores[:, i] >= floor))
@@ -200,16 +201,16 @@ def test_scan_yields_the_best_of_every_run(
     coded = code_queries(queries / np.linalg.norm(queries, axis=1, keepdims=True), 127 if together else 8191)
     mask = rng.random(700) < 0.3 if masked else None
     blocks = np.array([0, 2])
-    stored = codes, scales, norm_codes, affine, bounds[0]
+    stored = SegmentArrays(codes, scales, norm_codes, affine, bounds[0])
     if together:
-        best, peak = kernels.scan_many(*stored, coded.codes, coded.steps, blocks, mask)
+        best, peak = kernels.scan_many(stored, coded.codes, coded.steps, blocks, mask)
     else:
         one_by_one = zip(coded.codes, coded.steps, strict=True)
-        found = [kernels.scan(*stored, code, step, blocks, mask) for code, step in one_by_one]
+        found = [kernels.scan(stored, code, step, blocks, mask) for code, step in one_by_one]
         best, peak = (np.stack(arrays) for arrays in zip(*found, strict=True))
     for query in range(count):
         for position, block in enumerate(blocks.tolist()):
-            scores = block_cosines(*stored, coded.codes[query].astype(np.int16), coded.steps[query], block)
+            scores = block_cosines(stored, coded.codes[query].astype(np.int16), coded.steps[query], block)
             if mask is not None:
                 allowed = np.append(mask, np.zeros(BLOCK, bool))[block * BLOCK : (block + 1) * BLOCK]
                 scores[:, ~allowed] = kernels.NO_SPAN
@@ -231,12 +232,12 @@ def test_the_best_of_every_start(kind: str, masked: bool) -> None:
     norm_codes, affine, errors = kernels.inverse_norms(codes, scales, room_of([300, 1, 0, 399]), 2, 9)
     coded = code_queries(unit_length(rng.normal(size=(1, 13))))
     mask = rng.random(700) < 0.3 if masked else None
-    stored = codes, scales, norm_codes, affine, 2
-    best = kernels.best_of_starts(*stored, coded.codes[0], coded.steps[0], np.array([0, 2]), mask)
+    stored = SegmentArrays(codes, scales, norm_codes, affine, 2)
+    best = kernels.best_of_starts(stored, coded.codes[0], coded.steps[0], np.array([0, 2]), mask)
     assert (best[BLOCK : 2 * BLOCK] == kernels.NO_SPAN).all()
     for block in (0, 2):
         units = slice(block * BLOCK, min(700, (block + 1) * BLOCK))
-        expected = block_cosines(*stored, coded.codes[0], coded.steps[0], block).max(axis=0)[: units.stop - units.start]
+        expected = block_cosines(stored, coded.codes[0], coded.steps[0], block).max(axis=0)[: units.stop - units.start]
         if mask is not None:
             expected[~mask[units]] = kernels.NO_SPAN
         assert ((best[units] == kernels.NO_SPAN) == (expected == kernels.NO_SPAN)).all()
@@ -248,7 +249,7 @@ def test_spans_reaching_the_floors_of_their_starts() -> None:
     norm_codes, affine, _ = kernels.inverse_norms(codes, scales, room_of([300, 400]), 2, 9)
     rng = np.random.default_rng(5)
     coded = code_queries(unit_length(rng.normal(size=(1, 8))))
-    stored = codes, scales, norm_codes, affine, 2, coded.codes[0], coded.steps[0]
+    stored = SegmentArrays(codes, scales, norm_codes, affine, 2), coded.codes[0], coded.steps[0]
     floors = np.where(rng.random(700) < 0.1, rng.uniform(-1, 1, 700), kernels.NOT_WANTED)
     expected = []
     for run in range(-(-700 // kernels.RUN)):

@@ -4,8 +4,9 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int8, Int16, Int32, UInt8
 from numba import njit, prange
 
-from indexer.engine.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
-from indexer.engine.kernels.intrinsics import (
+from indexer.arrays import BLOCK, SegmentArrays
+from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
+from indexer.kernels.intrinsics import (
     FLIP,
     LINE,
     ROWS,
@@ -14,7 +15,6 @@ from indexer.engine.kernels.intrinsics import (
     prefetch,
     score_run,
 )
-from indexer.segments.layout import BLOCK
 
 _CACHE_LINE = 64
 # How many units ahead memory is asked for what comes next. Left to itself it takes nearly twice as long.
@@ -99,18 +99,23 @@ def _best_of(top: Float32[np.ndarray, " block"], begin: int) -> tuple[np.float32
     return best, at
 
 
+@njit(cache=True)
+def units_ahead(segment: SegmentArrays) -> int:
+    """How many units the spans that start in a block reach beyond it, at most."""
+    return segment.norm_codes.shape[1] + segment.shortest - 2
+
+
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
-def _scan(vectors, scales, codes, affine, shortest, query, step, blocks, masked, mask, best, peak):  # type: ignore[no-untyped-def]
-    units = len(vectors)
-    ahead = codes.shape[1] + shortest - 2
+def _scan(segment, query, step, blocks, masked, mask, best, peak):  # type: ignore[no-untyped-def]
+    units, ahead = len(segment.vectors), units_ahead(segment)
     for position in prange(len(blocks)):
         block = blocks[position]
         begin = block * BLOCK
         end = min(units, begin + BLOCK + ahead)
         prefix = np.empty(BLOCK + ahead + 1, np.float32)
         top = np.empty(BLOCK, np.float32)
-        numerators(vectors[begin:end], scales[begin:end], query, step, prefix)
-        block_scores(prefix, codes[block], affine[block], shortest, top)
+        numerators(segment.vectors[begin:end], segment.scales[begin:end], query, step, prefix)
+        block_scores(prefix, segment.norm_codes[block], segment.norm_affine[block], segment.shortest, top)
         if masked:
             for i in range(min(BLOCK, units - begin)):
                 if not mask[begin + i]:
@@ -122,11 +127,7 @@ def _scan(vectors, scales, codes, affine, shortest, query, step, blocks, masked,
 
 @one_at_a_time
 def scan(
-    vectors: Int8[np.ndarray, "units dim"],
-    scales: Float32[np.ndarray, " units"],
-    codes: UInt8[np.ndarray, "blocks lengths {BLOCK}"],
-    affine: Float32[np.ndarray, "blocks lengths 2"],
-    shortest: int,
+    segment: SegmentArrays,
     query: Int16[np.ndarray, " dim"],
     step: np.float32,
     blocks: Int[np.ndarray, " chosen"],
@@ -139,5 +140,5 @@ def scan(
     best = np.empty((len(blocks), RUNS), np.float32)
     peak = np.empty(best.shape, np.int64)
     everything = mask if mask is not None else np.empty(0, np.bool_)
-    _scan(vectors, scales, codes, affine, shortest, query, step, blocks, mask is not None, everything, best, peak)
+    _scan(segment, query, step, blocks, mask is not None, everything, best, peak)
     return best, peak

@@ -5,9 +5,10 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int8, Int32, UInt8
 from numba import njit, prange
 
-from indexer.engine.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
-from indexer.engine.kernels.intrinsics import FLIP, LANES, ROWS, best_of_run, grow_prefix
-from indexer.segments.layout import BLOCK
+from indexer.arrays import BLOCK, SegmentArrays
+from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
+from indexer.kernels.intrinsics import FLIP, LANES, ROWS, best_of_run, grow_prefix
+from indexer.kernels.single import units_ahead
 
 # Pieces of work a thread: a core that is slow for a while leaves some of its share to the others.
 _PIECES = 8
@@ -53,25 +54,25 @@ def _leave_out(mask: Bool[np.ndarray, " starts"], inverse: Float32[np.ndarray, "
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
 def _scan_many(  # type: ignore[no-untyped-def]
-    pieces, vectors, scales, codes, affine, shortest, queries, first, steps, blocks, masked, mask, best, peak
+    pieces, segment, queries, first, steps, blocks, masked, mask, best, peak
 ):
-    units, groups = len(vectors), len(queries)
-    ahead = codes.shape[1] + shortest - 2
+    units, groups, ahead = len(segment.vectors), len(queries), units_ahead(segment)
     rows = -(-(BLOCK + ahead) // ROWS) * ROWS
     for piece in prange(pieces):
         flipped = np.full((rows, 4 * queries.shape[1]), np.uint8(FLIP))
         sizes = np.zeros(rows, np.float32)
         prefix = np.zeros((rows + 1, LANES), np.float32)
-        inverse = np.empty(codes.shape[1:], np.float32)
+        inverse = np.empty(segment.norm_codes.shape[1:], np.float32)
         top = np.empty(LANES, np.float32)
         where = np.empty(LANES, np.int32)
         for position in range(piece * len(blocks) // pieces, (piece + 1) * len(blocks) // pieces):
             block = blocks[position]
             begin = block * BLOCK
-            _read(vectors, scales, begin, min(units, begin + BLOCK + ahead), flipped, sizes)
+            end = min(units, begin + BLOCK + ahead)
+            _read(segment.vectors, segment.scales, begin, end, flipped, sizes)
             # A short block, the last one of a segment or the only one of a new document, has few runs to look at.
             there = min(RUNS, -(-(units - begin) // RUN))
-            _decode(codes[block], affine[block], inverse)
+            _decode(segment.norm_codes[block], segment.norm_affine[block], inverse)
             if masked:
                 _leave_out(mask[begin : begin + BLOCK], inverse)
             for group in range(groups):
@@ -79,7 +80,7 @@ def _scan_many(  # type: ignore[no-untyped-def]
                     grow_prefix(flipped[row:], sizes[row:], queries[group], first[group], prefix[row:])
                 for run in range(RUNS):
                     if run < there:
-                        best_of_run(prefix, inverse, run * RUN, shortest, top, where)
+                        best_of_run(prefix, inverse, run * RUN, segment.shortest, top, where)
                     else:
                         top[:] = NO_SPAN
                     for lane in range(min(LANES, len(best) - group * LANES)):
@@ -89,27 +90,19 @@ def _scan_many(  # type: ignore[no-untyped-def]
 
 
 def scan_many(
-    vectors: Int8[np.ndarray, "units dim"],
-    scales: Float32[np.ndarray, " units"],
-    codes: UInt8[np.ndarray, "blocks lengths {BLOCK}"],
-    affine: Float32[np.ndarray, "blocks lengths 2"],
-    shortest: int,
+    segment: SegmentArrays,
     queries: Int8[np.ndarray, "queries dim"],
     steps: Float32[np.ndarray, " queries"],
     blocks: Int[np.ndarray, " chosen"],
     mask: Bool[np.ndarray, " units"] | None,
 ) -> tuple[Float32[np.ndarray, "queries chosen runs"], Int[np.ndarray, "queries chosen runs"]]:
     """As ``single.scan``, for queries of int8."""
-    return scan_packed(vectors, scales, codes, affine, shortest, pack(queries), steps, blocks, mask)
+    return scan_packed(segment, pack(queries), steps, blocks, mask)
 
 
 @one_at_a_time
 def scan_packed(
-    vectors: Int8[np.ndarray, "units dim"],
-    scales: Float32[np.ndarray, " units"],
-    codes: UInt8[np.ndarray, "blocks lengths {BLOCK}"],
-    affine: Float32[np.ndarray, "blocks lengths 2"],
-    shortest: int,
+    segment: SegmentArrays,
     packed: tuple[Int8[np.ndarray, "groups words lanes 4"], Int32[np.ndarray, "groups lanes"]],
     steps: Float32[np.ndarray, " queries"],
     blocks: Int[np.ndarray, " chosen"],
@@ -120,10 +113,7 @@ def scan_packed(
     peak = np.empty(best.shape, np.int64)
     everything = mask if mask is not None else np.empty(0, np.bool_)
     pieces = min(len(blocks), _PIECES * numba.get_num_threads())
-    _scan_many(
-        pieces, vectors, scales, codes, affine, shortest, *packed, steps,
-        blocks, mask is not None, everything, best, peak,
-    )  # fmt: skip
+    _scan_many(pieces, segment, *packed, steps, blocks, mask is not None, everything, best, peak)
     return best, peak
 
 

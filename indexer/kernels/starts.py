@@ -1,13 +1,13 @@
-"""Where every document must be told, not only the best: the scan by starts instead of by runs."""
+"""The scan by starts instead of runs: for counts that need the best span of every document."""
 
 import numpy as np
-from jaxtyping import Bool, Float32, Float64, Int, Int8, Int16, Int32, UInt8
+from jaxtyping import Bool, Float32, Float64, Int, Int16, Int32
 from numba import njit, prange
 
-from indexer.engine.kernels.common import FAST, NO_SPAN, RUN, one_at_a_time
-from indexer.engine.kernels.single import block_scores, numerators
-from indexer.engine.kernels.spans import run_cosines
-from indexer.segments.layout import BLOCK
+from indexer.arrays import BLOCK, SegmentArrays
+from indexer.kernels.common import FAST, NO_SPAN, RUN, one_at_a_time
+from indexer.kernels.single import block_scores, numerators, units_ahead
+from indexer.kernels.spans import run_cosines
 
 # Higher than any approximate cosine, however far off that may be.
 NOT_WANTED = float(np.finfo(np.float32).max)
@@ -16,62 +16,53 @@ _RUNS_A_PASS = 512
 
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
-def _best_of_starts(vectors, scales, codes, affine, shortest, query, step, blocks, best):  # type: ignore[no-untyped-def]
-    units = len(vectors)
-    ahead = codes.shape[1] + shortest - 2
+def _best_of_starts(segment, query, step, blocks, best):  # type: ignore[no-untyped-def]
+    units, ahead = len(segment.vectors), units_ahead(segment)
     for position in prange(len(blocks)):
         block = blocks[position]
         begin = block * BLOCK
         end = min(units, begin + BLOCK + ahead)
         prefix = np.empty(BLOCK + ahead + 1, np.float32)
         top = np.empty(BLOCK, np.float32)
-        numerators(vectors[begin:end], scales[begin:end], query, step, prefix)
-        block_scores(prefix, codes[block], affine[block], shortest, top)
+        numerators(segment.vectors[begin:end], segment.scales[begin:end], query, step, prefix)
+        block_scores(prefix, segment.norm_codes[block], segment.norm_affine[block], segment.shortest, top)
         best[begin : min(units, begin + BLOCK)] = top[: min(units, begin + BLOCK) - begin]
 
 
 @one_at_a_time
 def best_of_starts(
-    vectors: Int8[np.ndarray, "units dim"],
-    scales: Float32[np.ndarray, " units"],
-    codes: UInt8[np.ndarray, "blocks lengths {BLOCK}"],
-    affine: Float32[np.ndarray, "blocks lengths 2"],
-    shortest: int,
+    segment: SegmentArrays,
     query: Int16[np.ndarray, " dim"],
     step: np.float32,
     blocks: Int[np.ndarray, " chosen"],
     mask: Bool[np.ndarray, " units"] | None,
 ) -> Float32[np.ndarray, " units"]:
     """For every unit the best approximate cosine of the spans that start at it; ``NO_SPAN`` where none may."""
-    best = np.full(len(vectors), NO_SPAN, np.float32)
-    _best_of_starts(vectors, scales, codes, affine, shortest, query, step, blocks, best)
+    best = np.full(len(segment.vectors), NO_SPAN, np.float32)
+    _best_of_starts(segment, query, step, blocks, best)
     if mask is not None:
         best[~mask] = NO_SPAN
     return best
 
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
-def _spans_reaching(vectors, scales, codes, affine, shortest, query, step, runs, floors, found):  # type: ignore[no-untyped-def]
+def _spans_reaching(segment, query, step, runs, floors, found):  # type: ignore[no-untyped-def]
     counts = np.zeros(len(runs), np.int64)
     for position in prange(len(runs)):
         begin = runs[position] * RUN
-        scores = run_cosines(vectors, scales, codes, affine, shortest, query, step, runs[position])
+        scores = run_cosines(segment, query, step, runs[position])
         for i in range(min(RUN, len(floors) - begin)):
             for row in range(len(scores)):
                 if scores[row, i] > NO_SPAN and scores[row, i] >= floors[begin + i]:
                     found[position, counts[position], 0] = begin + i
-                    found[position, counts[position], 1] = begin + i + row + shortest
+                    found[position, counts[position], 1] = begin + i + row + segment.shortest
                     counts[position] += 1
     return counts
 
 
 @one_at_a_time
 def spans_reaching(
-    vectors: Int8[np.ndarray, "units dim"],
-    scales: Float32[np.ndarray, " units"],
-    codes: UInt8[np.ndarray, "blocks lengths {BLOCK}"],
-    affine: Float32[np.ndarray, "blocks lengths 2"],
-    shortest: int,
+    segment: SegmentArrays,
     query: Int16[np.ndarray, " dim"],
     step: np.float32,
     floors: Float64[np.ndarray, " units"],
@@ -84,7 +75,7 @@ def spans_reaching(
     spans = [np.empty((0, 2), np.int32)]
     for begin in range(0, len(runs), _RUNS_A_PASS):
         part = runs[begin : begin + _RUNS_A_PASS]
-        found = np.empty((len(part), RUN * codes.shape[1], 2), np.int32)
-        counts = _spans_reaching(vectors, scales, codes, affine, shortest, query, step, part, floors, found)
+        found = np.empty((len(part), RUN * segment.norm_codes.shape[1], 2), np.int32)
+        counts = _spans_reaching(segment, query, step, part, floors, found)
         spans += [of_run[:count] for of_run, count in zip(found, counts.tolist(), strict=True)]
     return np.concatenate(spans)

@@ -1,24 +1,25 @@
 """Exact cosines of spans of the stored vectors."""
 
 import numpy as np
-from jaxtyping import Float32, Float64, Int, Int8
+from jaxtyping import Float32, Float64, Int
 from numba import njit, prange
 
-from indexer.engine.kernels.common import FAST, one_at_a_time
+from indexer.arrays import SegmentArrays
+from indexer.kernels.common import FAST, one_at_a_time
 
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
-def _rescore(vectors, scales, firsts, starts, ends, queries, owners, cosines):  # type: ignore[no-untyped-def]
-    dim = vectors.shape[1]
+def _rescore(segment, firsts, starts, ends, queries, owners, cosines):  # type: ignore[no-untyped-def]
+    dim = segment.vectors.shape[1]
     for group in prange(len(firsts) - 1):
         query = queries[owners[firsts[group]]]
         total = np.zeros(dim, np.float64)
         unit = starts[firsts[group]]
         for span in range(firsts[group], firsts[group + 1]):
             while unit < ends[span]:
-                scale = np.float64(scales[unit])
+                scale = np.float64(segment.scales[unit])
                 for k in range(dim):
-                    total[k] += np.float64(vectors[unit, k]) * scale
+                    total[k] += np.float64(segment.vectors[unit, k]) * scale
                 unit += 1
             dot = squares = 0.0
             for k in range(dim):
@@ -29,8 +30,7 @@ def _rescore(vectors, scales, firsts, starts, ends, queries, owners, cosines):  
 
 @one_at_a_time
 def rescore(
-    vectors: Int8[np.ndarray, "units dim"],
-    scales: Float32[np.ndarray, " units"],
+    segment: SegmentArrays,
     starts: Int[np.ndarray, " spans"],
     ends: Int[np.ndarray, " spans"],
     queries: Float32[np.ndarray, "queries dim"],
@@ -41,7 +41,7 @@ def rescore(
     A span's figure depends on the span and the query alone, to the last bit: not on what else is scored.
     """
     cosines = np.empty(len(starts), np.float64)
-    _rescore(vectors, scales, _growing(starts, ends, owners), starts, ends, queries, owners, cosines)
+    _rescore(segment, _growing(starts, ends, owners), starts, ends, queries, owners, cosines)
     return cosines
 
 

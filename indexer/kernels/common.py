@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numba import njit, prange
 
-from indexer.segments.layout import BLOCK
+from indexer.arrays import BLOCK
 
 # How many starts yield one maximum. The spans of maxima must be able to lie apart (see ``scan.floor``).
 RUN = 64

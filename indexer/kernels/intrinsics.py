@@ -11,8 +11,8 @@ from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic
 
-from indexer.engine.kernels.common import NO_SPAN, RUN
-from indexer.segments.layout import BLOCK
+from indexer.arrays import BLOCK
+from indexer.kernels.common import NO_SPAN, RUN
 
 # Queries that are scored at once: the 32-bit lanes of a 512-bit register.
 LANES = 16

@@ -4,8 +4,8 @@ import numpy as np
 from jaxtyping import Float32, Int8, Int32, UInt8
 from numba import njit, prange
 
-from indexer.engine.kernels.common import FAST, one_at_a_time
-from indexer.segments.layout import BLOCK
+from indexer.arrays import BLOCK
+from indexer.kernels.common import FAST, one_at_a_time
 
 # As in ``models.ops.spans.has_direction``: a squared sum below this share of its units' is rounding error.
 _ZERO = 1e-8

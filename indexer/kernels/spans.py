@@ -1,11 +1,12 @@
 """Of the runs that may hold wanted spans: all their spans that may be wanted."""
 
 import numpy as np
-from jaxtyping import Bool, Float32, Float64, Int, Int8, Int16, Int32, UInt8
+from jaxtyping import Bool, Float32, Float64, Int, Int16, Int32
 from numba import njit, prange
 
-from indexer.engine.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
-from indexer.engine.kernels.single import numerators
+from indexer.arrays import SegmentArrays
+from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
+from indexer.kernels.single import numerators, units_ahead
 
 # Runs whose spans are gathered at once: room is made for all of them, though few are taken.
 _RUNS_A_PASS = 512
@@ -13,28 +14,25 @@ _RUNS_A_PASS = 512
 
 @njit(fastmath=FAST, cache=True)
 def run_cosines(
-    vectors: Int8[np.ndarray, "units dim"],
-    scales: Float32[np.ndarray, " units"],
-    codes: UInt8[np.ndarray, "blocks lengths block"],
-    affine: Float32[np.ndarray, "blocks lengths 2"],
-    shortest: int,
+    segment: SegmentArrays,
     query: Int16[np.ndarray, " dim"],
     step: np.float32,
     run: int,
 ) -> Float32[np.ndarray, "lengths run"]:
     """Approximate cosines of all spans that start in a run, counted from the segment's first; else ``NO_SPAN``."""
     block, offset = run // RUNS, run % RUNS * RUN
-    lengths, begin = codes.shape[1], run * RUN
-    end = min(len(vectors), begin + RUN + lengths + shortest - 2)
+    lengths, shortest, begin = segment.norm_codes.shape[1], segment.shortest, run * RUN
+    end = min(len(segment.vectors), begin + RUN + units_ahead(segment))
     scores = np.full((lengths, RUN), NO_SPAN, np.float32)
     if begin >= end:
         return scores
     prefix = np.empty(RUN + lengths + shortest - 1, np.float32)
-    numerators(vectors[begin:end], scales[begin:end], query, step, prefix)
+    numerators(segment.vectors[begin:end], segment.scales[begin:end], query, step, prefix)
     starts = prefix[:RUN]
     for row in range(lengths):
-        low, size = affine[block, row, 0], affine[block, row, 1]
-        ends, code = prefix[row + shortest : row + shortest + RUN], codes[block, row, offset : offset + RUN]
+        low, size = segment.norm_affine[block, row, 0], segment.norm_affine[block, row, 1]
+        ends = prefix[row + shortest : row + shortest + RUN]
+        code = segment.norm_codes[block, row, offset : offset + RUN]
         for i in range(RUN):
             score = (ends[i] - starts[i]) * (low + size * np.float32(code[i]))
             scores[row, i] = score if code[i] > 0 else NO_SPAN
@@ -42,29 +40,25 @@ def run_cosines(
 
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
-def _spans_above(vectors, scales, codes, affine, shortest, queries, steps, owners, runs, floors, masked, mask, found):  # type: ignore[no-untyped-def]
+def _spans_above(segment, queries, steps, owners, runs, floors, masked, mask, found):  # type: ignore[no-untyped-def]
     counts = np.zeros(len(runs), np.int64)
     for position in prange(len(runs)):
         owner, begin = owners[position], runs[position] * RUN
-        scores = run_cosines(vectors, scales, codes, affine, shortest, queries[owner], steps[owner], runs[position])
+        scores = run_cosines(segment, queries[owner], steps[owner], runs[position])
         for i in range(RUN):
             if masked and not (begin + i < len(mask) and mask[begin + i]):
                 continue
             for row in range(len(scores)):
                 if scores[row, i] > NO_SPAN and scores[row, i] >= floors[position]:
                     found[position, counts[position], 0] = begin + i
-                    found[position, counts[position], 1] = begin + i + row + shortest
+                    found[position, counts[position], 1] = begin + i + row + segment.shortest
                     counts[position] += 1
     return counts
 
 
 @one_at_a_time
 def spans_above(
-    vectors: Int8[np.ndarray, "units dim"],
-    scales: Float32[np.ndarray, " units"],
-    codes: UInt8[np.ndarray, "blocks lengths {BLOCK}"],
-    affine: Float32[np.ndarray, "blocks lengths 2"],
-    shortest: int,
+    segment: SegmentArrays,
     queries: Int16[np.ndarray, "queries dim"],
     steps: Float32[np.ndarray, " queries"],
     owners: Int[np.ndarray, " chosen"],
@@ -80,11 +74,10 @@ def spans_above(
     wanted, spans = [np.empty(0, owners.dtype)], [np.empty((0, 2), np.int32)]
     for begin in range(0, len(runs), _RUNS_A_PASS):
         part = slice(begin, begin + _RUNS_A_PASS)
-        found = np.empty((len(runs[part]), RUN * codes.shape[1], 2), np.int32)
+        found = np.empty((len(runs[part]), RUN * segment.norm_codes.shape[1], 2), np.int32)
         counts = _spans_above(
-            vectors, scales, codes, affine, shortest, queries, steps, owners[part], runs[part], floors[part],
-            mask is not None, everything, found,
-        )  # fmt: skip
+            segment, queries, steps, owners[part], runs[part], floors[part], mask is not None, everything, found
+        )
         spans += [of_run[:count] for of_run, count in zip(found, counts.tolist(), strict=True)]
         wanted.append(np.repeat(owners[part], counts))
     return np.concatenate(wanted), np.concatenate(spans)
