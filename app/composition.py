@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from app.search.encoders import Encoders
 from app.settings import Settings
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
 from indexer.engine.base import Engine
 from indexer.engine.nuggets import DocumentEngine
 from indexer.store import Store

@@ -15,8 +15,8 @@ from app.http.app import create_app
 from app.search.encoders import Encoders
 from app.settings import Settings
 from indexer.catalog import schema
+from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import any_keys
-from indexer.catalog.repository import Catalog
 from indexer.kernels import threading_layer
 from models.errors import InvalidInput, SpanseekError
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import psutil
 
+from indexer.catalog.collections import Catalog
 from indexer.catalog.copying import copy_catalog
-from indexer.catalog.repository import Catalog
 from indexer.errors import BackupFailed, SegmentCorrupt
 from indexer.segments.manifest import check_sizes, read_manifest
 from indexer.store import Store

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from indexer.catalog.leases import Lease
 from indexer.catalog.matches import forget_withdrawn
-from indexer.catalog.publish import publish, retire
-from indexer.catalog.retire import forget_retired
+from indexer.catalog.publish import forget_retired, publish, retire
 from indexer.engine.snapshot import SegmentView, open_segment
 from indexer.errors import PurgeIncomplete, SegmentCorrupt
 from indexer.merge_policy import Choice, due, everything, with_dead

@@ -3,7 +3,7 @@
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
 
 if TYPE_CHECKING:
     from indexer.phrase_set import PhraseSet
@@ -20,7 +20,7 @@ class PhraseSets:
     def present(self, collection_id: str) -> "PhraseSet":
         """A collection's phrases and tuning as they are now: the catalog is asked for a number, seldom for more."""
         # Imported here because only matching needs numba.
-        from indexer.catalog.phrase_sets import read_phrase_set
+        from indexer.catalog.phrase_rows import read_phrase_set
 
         with self._lock:
             found = read_phrase_set(self._catalog, collection_id, self._known.get(collection_id))

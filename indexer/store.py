@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
 from indexer.engine.snapshot import Snapshot, open_snapshot
 from indexer.phrase_sets import PhraseSets
 from indexer.tunings import Tunings

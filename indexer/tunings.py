@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
-from indexer.catalog.repository import Catalog
-from indexer.catalog.tunings import read_tuning
+from indexer.catalog.collections import Catalog
+from indexer.catalog.thresholds import read_tuning
 from indexer.tuning import Tuning
 
 # How old a tuning may be before the catalog is asked again.

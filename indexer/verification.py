@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from indexer.catalog.document_rows import live_document_ids
+from indexer.catalog.collections import live_document_ids
 from indexer.engine.snapshot import open_segment
 from indexer.segments.manifest import damages
 from indexer.store import Store

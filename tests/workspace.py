@@ -12,7 +12,7 @@ from app.phrases.service import PhraseService
 from app.search.encoders import Encoders
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.engine.base import Engine
 from indexer.engine.nuggets import DocumentEngine

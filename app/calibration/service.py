@@ -24,8 +24,7 @@ from indexer.catalog.calibrations import (
 )
 from indexer.catalog.names import checked_note
 from indexer.catalog.phrases import get_phrase, list_phrases
-from indexer.catalog.thresholds import set_threshold, threshold_history, undo_threshold
-from indexer.catalog.tunings import read_tuning
+from indexer.catalog.thresholds import read_tuning, set_threshold, threshold_history, undo_threshold
 from indexer.engine.snapshot import Snapshot
 from indexer.phrases import Phrase
 from indexer.store import Store

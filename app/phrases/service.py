@@ -13,14 +13,16 @@ from app.phrases.parsing import Line, RefusedLine
 from app.search.encoders import Encoders
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.matches import read_events
-from indexer.catalog.phrase_thresholds import phrase_threshold_history, set_phrase_threshold, undo_phrase_threshold
 from indexer.catalog.phrases import (
     change_phrase,
     delete_phrases,
     get_phrase,
     list_phrases,
+    phrase_threshold_history,
     save_phrases,
     saved_vectors,
+    set_phrase_threshold,
+    undo_phrase_threshold,
 )
 from indexer.matching import Rematched, rematch
 from indexer.phrases import EventCursor, MatchEvent, Phrase, PhraseChanges, PhraseDraft, Saved

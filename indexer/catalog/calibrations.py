@@ -6,8 +6,8 @@ import numpy as np
 from sqlalchemy import Connection, Row, Select, delete, select
 
 from indexer.catalog.calibration_rows import insert_calibration, make_active
+from indexer.catalog.collections import Catalog
 from indexer.catalog.names import checked_note
-from indexer.catalog.repository import Catalog
 from indexer.catalog.tables import active_calibrations, calibrations
 from indexer.errors import CalibrationActive, CalibrationMismatch, CalibrationNotFound
 from indexer.tuning import Calibration, CalibrationDraft

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from sqlalchemy import insert, select
 
+from indexer.catalog.collections import Catalog
 from indexer.catalog.database import Database
-from indexer.catalog.repository import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.catalog.tables import leases, metadata
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sqlalchemy import Row, func, insert, select, update
 
+from indexer.catalog.collections import Catalog
 from indexer.catalog.names import checked_collection_name, checked_key_name
-from indexer.catalog.repository import Catalog
 from indexer.catalog.tables import keys
 from models.errors import InvalidInput
 

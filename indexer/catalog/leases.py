@@ -5,17 +5,19 @@ each publish locks the collection's row and finds its own token in the lease, or
 """
 
 import logging
+import os
+import socket
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from threading import Event, Thread
 
+import psutil
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
-from indexer.catalog.heartbeat import beating
-from indexer.catalog.holders import is_dead, this_process
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
 from indexer.catalog.tables import collections, leases
 from indexer.errors import CatalogUnavailable, CollectionBusy, LeaseLost
 
@@ -147,3 +149,70 @@ def _release(catalog: Catalog, held: Lease) -> None:
 
 def _is(held: Lease) -> ColumnElement[bool]:
     return (leases.c.collection_id == held.collection_id) & (leases.c.token == held.token)
+
+
+# The system's clock counts the moment of start in whole seconds in places.
+_SAME_START_SECONDS = 2.0
+
+
+def this_process() -> str:
+    """``host:pid:start-time`` of the running process; the time is in seconds since the host started.
+
+    >>> is_dead(this_process())
+    False
+    """
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(psutil.Process()):.2f}"
+
+
+def is_dead(holder: str) -> bool:
+    """Whether the holder was a process of THIS host that is gone. Anything else may be alive for all we know.
+
+    >>> is_dead("a machine far away:1:0.00"), is_dead("the night job")
+    (False, False)
+    """
+    host, pid, start = _taken_apart(holder)
+    return host == socket.gethostname() and not _runs(pid, start)
+
+
+def _taken_apart(holder: str) -> tuple[str | None, int, float]:
+    try:
+        host, pid, start = holder.rsplit(":", 2)
+        return host, int(pid), float(start)
+    except ValueError:
+        return None, 0, 0.0
+
+
+def _runs(pid: int, start: float) -> bool:
+    # The start time tells the holder from a later process that was given the same pid.
+    try:
+        process = psutil.Process(pid)
+        alive: bool = process.status() != psutil.STATUS_ZOMBIE
+        return alive and abs(_started(process) - start) < _SAME_START_SECONDS
+    except psutil.AccessDenied:
+        return True
+    except (psutil.NoSuchProcess, ValueError, OverflowError):
+        return False
+
+
+def _started(process: psutil.Process) -> float:
+    # Counted from the start of the host, which stays the same when somebody sets the clock.
+    return float(process.create_time()) - float(psutil.boot_time())
+
+
+@contextmanager
+def beating(beat: Callable[[], bool], *, every: float) -> Iterator[None]:
+    """Calls ``beat`` on a thread every so many seconds, until it answers False or the block ends."""
+    over = Event()
+    thread = Thread(target=_run, args=(beat, every, over), name="spanseek-lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        # A beat that is under way ends first: it may be using a connection that the caller is about to close.
+        thread.join()
+
+
+def _run(beat: Callable[[], bool], every: float, over: Event) -> None:
+    while not over.wait(every) and beat():
+        pass

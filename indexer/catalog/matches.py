@@ -15,9 +15,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, null, select, update
 
+from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import Lease, holding
-from indexer.catalog.lists import listed, listed_numbers
-from indexer.catalog.repository import Catalog
+from indexer.catalog.sql import listed, listed_numbers
 from indexer.catalog.tables import matches, phrase_sets
 from indexer.errors import CursorExpired
 from indexer.phrases import EventCursor, EventKind, EventRead, Match, Matches, MatchEvent, Reason

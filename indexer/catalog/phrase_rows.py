@@ -2,19 +2,22 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select, update
 
-from indexer.catalog.histories import History, threshold
-from indexer.catalog.lists import listed
+from indexer.catalog.collections import Catalog
 from indexer.catalog.matches import phrase_version
 from indexer.catalog.names import is_phrase_name
-from indexer.catalog.repository import Catalog
+from indexer.catalog.sql import listed
 from indexer.catalog.tables import phrase_sets, phrase_thresholds, phrases
-from indexer.catalog.tunings import tuning_of
+from indexer.catalog.thresholds import History, threshold, tuning_of
+from indexer.engine.multi_query import ManyQueries
 from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
+from indexer.phrase_set import PhraseSet
 from indexer.phrases import MODE, Phrase
 from indexer.tuning import Tuning
 
@@ -109,3 +112,29 @@ def reading(catalog: Catalog, name: str) -> Iterator[tuple[Connection, str]]:
     collection_id = catalog.collection(name).id
     with catalog.database.snapshot() as connection:
         yield connection, collection_id
+
+
+def read_phrase_set(catalog: Catalog, collection_id: str, known: PhraseSet | None = None) -> PhraseSet:
+    """The collection's phrases and its tuning, of one moment; phrases that are ``known`` are not read again."""
+    with catalog.database.snapshot() as connection:
+        version = phrase_version(connection, collection_id)
+        if not version:
+            return PhraseSet(0, (), (), (), (), ManyQueries(np.zeros((0, 0), np.float32)), Tuning())
+        tuning = tuning_of(connection, collection_id, MODE)
+        if known is None or known.version != version:
+            return _read(connection, collection_id, version, tuning)
+    return known if known.tuning.is_that_of(tuning) else replace(known, tuning=tuning)
+
+
+def _read(connection: Connection, collection_id: str, version: int, tuning: Tuning) -> PhraseSet:
+    rows = connection.execute(phrases_of(collection_id).order_by(phrases.c.name)).all()
+    numbers = np.frombuffer(b"".join(row.vector for row in rows), "<f4").astype(np.float32)
+    return PhraseSet(
+        version=version,
+        names=tuple(row.name for row in rows),
+        filters=tuple(map(filter_of, rows)),
+        thresholds=tuple(map(threshold, rows)),
+        changed_in=tuple(row.changed_in for row in rows),
+        queries=ManyQueries(numbers.reshape(len(rows), -1) if rows else numbers.reshape(0, 0)),
+        tuning=tuning,
+    )

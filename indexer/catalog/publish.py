@@ -5,14 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, literal, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal, select, update
 
+from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import Lease, holding
-from indexer.catalog.lists import listed, tabled
 from indexer.catalog.matches import keep_matches, phrase_version, withdraw_of_documents
 from indexer.catalog.names import is_document_id, possible_ids
-from indexer.catalog.repository import Catalog
-from indexer.catalog.retire import retire_segments
+from indexer.catalog.sql import listed, tabled
 from indexer.catalog.tables import collections, documents, segments, tombstones
 from indexer.errors import InvalidDocument
 from indexer.phrases import Matches
@@ -157,3 +156,28 @@ def _bury(connection: Connection, these: ColumnElement[bool], generation: int) -
 
 def _set_generation(connection: Connection, lease: Lease, generation: int) -> None:
     connection.execute(update(collections).where(collections.c.id == lease.collection_id).values(generation=generation))
+
+
+def retire_segments(connection: Connection, lease: Lease, names: Some[str], generation: int, now: datetime) -> None:
+    """Within a transaction: from this generation on nobody reads these segments. Their tombstones have done their work.
+
+    Raises ``InvalidInput`` if a live document lies in one of them: nobody could find it any more.
+    """
+    of_segments = documents.c.segment.in_(listed(connection, names))
+    living = connection.scalar(select(func.count()).select_from(documents).where(of_segments))
+    if living:
+        raise InvalidInput(
+            f"{living} live documents lie in the segments that should be retired",
+            hint="Publish a segment that has them in the same step.",
+            field="retires",
+        )
+    connection.execute(delete(tombstones).where(tombstones.c.segment.in_(listed(connection, names))))
+    these = (segments.c.collection_id == lease.collection_id) & segments.c.name.in_(listed(connection, names))
+    connection.execute(update(segments).where(these).values(retired_in=generation, retired_at=now))
+
+
+def forget_retired(catalog: Catalog, lease: Lease, until: datetime) -> None:
+    """Take segments that were retired by this time out of the catalog: nothing names what lies on disk of them then."""
+    with holding(catalog, lease) as (connection, _):
+        these = (segments.c.collection_id == lease.collection_id) & (segments.c.retired_at <= until)
+        connection.execute(delete(segments).where(these))

@@ -11,10 +11,8 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 import migrations
-from indexer.catalog.database import Database
-from indexer.catalog.database_urls import printable
-from indexer.catalog.errors import INIT_HINT
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
+from indexer.catalog.database import INIT_HINT, Database, printable
 from indexer.errors import CatalogNotInitialised
 
 # Alembic's context is global to the process. Other processes wait at the database.

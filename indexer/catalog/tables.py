@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-from indexer.catalog.timestamps import UtcDateTime
+from indexer.catalog.sql import UtcDateTime
 
 # Constraints get the same names on both databases, so that a later migration can name them.
 metadata = MetaData(

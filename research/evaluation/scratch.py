@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from indexer.catalog import schema
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
 from indexer.store import Store
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from app.cli import main
 from app.cli.console import out
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
 from indexer.catalog.thresholds import set_threshold
 
 CALLS = [

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from app.settings import Settings
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
 from tests.workspace import Workspace, document
 
 SPANSEEK = Path(sys.executable).with_name("spanseek")

@@ -15,8 +15,8 @@ import pytest
 
 from app.composition import open_store
 from app.settings import Settings
+from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import create_key
-from indexer.catalog.repository import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.pipeline import IndexJob
 from indexer.stats import collection_stats

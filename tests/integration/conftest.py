@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import Lease
 from indexer.catalog.publish import publish
-from indexer.catalog.repository import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.catalog.tables import metadata
 from indexer.types import DocumentRow, SegmentInfo

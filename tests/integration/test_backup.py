@@ -9,9 +9,9 @@ import pytest
 
 import indexer.backup
 from indexer.backup import back_up
+from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
-from indexer.catalog.repository import Catalog
 from indexer.errors import BackupFailed
 from indexer.maintenance import optimize
 from indexer.store import Store

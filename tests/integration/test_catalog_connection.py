@@ -9,8 +9,8 @@ from threading import Barrier
 import pytest
 from sqlalchemy import text
 
+from indexer.catalog.collections import Catalog
 from indexer.catalog.database import Database
-from indexer.catalog.repository import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.errors import CatalogUnavailable
 

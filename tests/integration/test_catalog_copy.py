@@ -5,10 +5,10 @@ from pathlib import Path
 
 from sqlalchemy import select
 
+from indexer.catalog.collections import Catalog
 from indexer.catalog.copying import copy_catalog
 from indexer.catalog.keys import create_key, list_keys
 from indexer.catalog.leases import lease
-from indexer.catalog.repository import Catalog
 from indexer.catalog.tables import leases
 from indexer.types import Recipe
 

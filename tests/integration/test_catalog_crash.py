@@ -7,14 +7,14 @@ from contextlib import closing
 
 import pytest
 
+from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
-from indexer.catalog.repository import Catalog
 from indexer.types import Recipe
 
 CHILD = """
 import os, signal, sys
 from indexer.catalog import leases, publish
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
 from indexer.types import DocumentRow, SegmentInfo
 
 def die(*arguments):

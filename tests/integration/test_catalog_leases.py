@@ -11,8 +11,7 @@ import psutil
 import pytest
 from sqlalchemy import text
 
-from indexer.catalog.holders import this_process
-from indexer.catalog.leases import holding, lease
+from indexer.catalog.leases import holding, lease, this_process
 from indexer.catalog.publish import remove
 from indexer.errors import CatalogUnavailable, CollectionBusy, CollectionNotFound, LeaseLost
 from indexer.types import Recipe

@@ -12,13 +12,22 @@ import numpy as np
 import pytest
 
 from indexer.catalog.calibrations import add_calibration
+from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
 from indexer.catalog.matches import StalePhrases, forget_withdrawn, read_events, replace_matches
-from indexer.catalog.phrase_sets import read_phrase_set
-from indexer.catalog.phrase_thresholds import phrase_threshold_history, set_phrase_threshold, undo_phrase_threshold
-from indexer.catalog.phrases import change_phrase, delete_phrases, get_phrase, list_phrases, save_phrases, saved_vectors
+from indexer.catalog.phrase_rows import read_phrase_set
+from indexer.catalog.phrases import (
+    change_phrase,
+    delete_phrases,
+    get_phrase,
+    list_phrases,
+    phrase_threshold_history,
+    save_phrases,
+    saved_vectors,
+    set_phrase_threshold,
+    undo_phrase_threshold,
+)
 from indexer.catalog.publish import publish, remove
-from indexer.catalog.repository import Catalog
 from indexer.engine.query import Filter
 from indexer.errors import CursorExpired, NothingToUndo, PhraseExists, PhraseNotFound
 from indexer.phrases import EventCursor, Match, Matches, PhraseChanges, PhraseDraft
@@ -309,7 +318,7 @@ def _publish_whatever_phrases_do(catalog, held, collection, turn) -> None:
 CHILD = """
 import os, signal, sys
 from indexer.catalog import leases, publish
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
 from indexer.phrases import Match, Matches
 from indexer.types import DocumentRow, SegmentInfo
 from models.types import CharSpan

@@ -9,8 +9,7 @@ from sqlalchemy import text
 
 from indexer.catalog import publish as publish_module
 from indexer.catalog.leases import holding, lease
-from indexer.catalog.publish import publish, remove, retire
-from indexer.catalog.retire import forget_retired
+from indexer.catalog.publish import forget_retired, publish, remove, retire
 from indexer.errors import InvalidDocument
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.errors import InvalidInput

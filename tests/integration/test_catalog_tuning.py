@@ -16,8 +16,7 @@ from indexer.catalog.calibrations import (
     delete_calibration,
     list_calibrations,
 )
-from indexer.catalog.thresholds import set_threshold, threshold_history, undo_threshold
-from indexer.catalog.tunings import read_tuning
+from indexer.catalog.thresholds import read_tuning, set_threshold, threshold_history, undo_threshold
 from indexer.errors import (
     CalibrationActive,
     CalibrationMismatch,

@@ -12,8 +12,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
+from indexer.catalog.collections import Catalog
 from indexer.catalog.database import Database
-from indexer.catalog.repository import Catalog
 from indexer.catalog.schema import check, downgrade, upgrade
 from indexer.catalog.tables import metadata
 from indexer.errors import CatalogNotInitialised, CatalogUnavailable

@@ -13,8 +13,8 @@ import pytest
 from app.composition import open_store
 from app.http.app import create_app
 from app.settings import Settings
+from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import create_key
-from indexer.catalog.repository import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.engine.base import Engine
 from indexer.pipeline import IndexJob

@@ -5,8 +5,8 @@ from contextlib import closing
 import pytest
 
 from app.http.anonymous_access import FRESH_S, Doors
+from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import list_keys, revoke_key
-from indexer.catalog.repository import Catalog
 from indexer.types import Recipe
 
 BODY = {"collection": "sample", "text": "cancel", "top_k": 1}

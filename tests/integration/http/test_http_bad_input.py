@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
 from indexer.types import Recipe
 
 NAN, INF = float("nan"), float("inf")

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from app.collections.documents import DocumentService
+from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
-from indexer.catalog.repository import Catalog
 from indexer.encode import SplitDocument
 from tests.integration.http.conftest import Client
 

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from app.main import AddressUnavailable, KeysRequired, let_threads_sleep, listen, refuse_open_doors, serve
-from indexer.catalog.repository import Catalog
+from indexer.catalog.collections import Catalog
 from indexer.errors import CatalogNotInitialised, CatalogUnavailable
 from models.errors import BackboneMissing, InvalidInput
 

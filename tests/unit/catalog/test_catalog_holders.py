@@ -6,7 +6,7 @@ import socket
 import psutil
 import pytest
 
-from indexer.catalog.holders import is_dead, this_process
+from indexer.catalog.leases import is_dead, this_process
 
 HOST = socket.gethostname()
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from sqlalchemy.dialects import postgresql, sqlite
 
-from indexer.catalog.timestamps import UtcDateTime, utc_now
+from indexer.catalog.sql import UtcDateTime, utc_now
 
 NOON = datetime(2024, 5, 17, 12, tzinfo=UTC)
 IN_TOKYO = NOON.astimezone(timezone(timedelta(hours=9)))

@@ -1,23 +1,24 @@
 """What the catalog can be asked. How it changes is in the modules beside it."""
 
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select
+import numpy as np
+from jaxtyping import Int
+from sqlalchemy import ColumnElement, Connection, Row, Select, false, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from indexer.catalog.calibration_rows import insert_calibration
 from indexer.catalog.database import Database
-from indexer.catalog.lists import listed
-from indexer.catalog.live import named, read_generation, read_retired
-from indexer.catalog.names import checked_collection_name, possible_ids
+from indexer.catalog.names import checked_collection_name, is_collection_name, possible_ids
+from indexer.catalog.sql import Clock, listed, utc_now
 from indexer.catalog.tables import collections, documents, segments, tombstones
-from indexer.catalog.timestamps import Clock, utc_now
 from indexer.errors import CollectionNotFound, RecipeMismatch
 from indexer.tuning import CalibrationDraft
-from indexer.types import Collection, Generation, NuggetRecipe, Recipe, SegmentInfo
+from indexer.types import Collection, Generation, LiveSegment, NuggetRecipe, Recipe, SegmentInfo
 from models.types import SpanBounds
 
 _NAMES_IN_HINT = 20
@@ -224,3 +225,73 @@ def _in_words(recipe: Recipe) -> str:
     if recipe.nuggets is not None:
         stored += f" of ratio {recipe.nuggets.ratio:g} by {recipe.nuggets.fingerprint}"
     return f"{recipe.encoder} {recipe.fingerprint} ({recipe.dim} dimensions, {bounds}, stores {stored})"
+
+
+def named(name: str) -> ColumnElement[bool]:
+    """The condition that finds a collection. A text that no collection can be called by may not even be storable."""
+    return collections.c.name == name if is_collection_name(name) else false()
+
+
+_INFO = (
+    segments.c.name,
+    segments.c.manifest_sha256,
+    segments.c.documents,
+    segments.c.parts,
+    segments.c.units,
+    segments.c.bytes,
+)
+
+
+def read_generation(connection: Connection, name: str) -> Generation | None:
+    """The present generation of the collection of this name, if there is one.
+
+    The three statements belong to one generation only if ``connection`` reads from a snapshot.
+    """
+    collection = connection.execute(select(collections.c.id, collections.c.generation).where(named(name))).first()
+    if collection is None:
+        return None
+    infos = _live_segments(connection, collection.id)
+    dead = _tombstones(connection, collection.id)
+    nothing = np.empty(0, dtype=np.int64)
+    return Generation(collection.generation, tuple(LiveSegment(info, dead.get(info.name, nothing)) for info in infos))
+
+
+def _live_segments(connection: Connection, collection_id: str) -> list[SegmentInfo]:
+    rows = connection.execute(
+        select(*_INFO)
+        .where(segments.c.collection_id == collection_id, segments.c.retired_in.is_(None))
+        .order_by(segments.c.added_in, segments.c.name)
+    )
+    return [SegmentInfo(*row) for row in rows]
+
+
+def read_retired(connection: Connection, collection_id: str) -> list[SegmentInfo]:
+    """The segments that are no longer live, but still in the catalog."""
+    rows = connection.execute(
+        select(*_INFO)
+        .where(segments.c.collection_id == collection_id, segments.c.retired_in.is_not(None))
+        .order_by(segments.c.retired_in, segments.c.name)
+    )
+    return [SegmentInfo(*row) for row in rows]
+
+
+def _tombstones(connection: Connection, collection_id: str) -> dict[str, Int[np.ndarray, " dead"]]:
+    rows = connection.execute(
+        select(tombstones.c.segment, tombstones.c.ordinal)
+        .join_from(tombstones, segments)
+        .where(segments.c.collection_id == collection_id, segments.c.retired_in.is_(None))
+        .order_by(tombstones.c.segment, tombstones.c.ordinal)
+    )
+    ordinals: defaultdict[str, list[int]] = defaultdict(list)
+    for segment, ordinal in rows:
+        ordinals[segment].append(ordinal)
+    return {segment: np.array(found, dtype=np.int64) for segment, found in ordinals.items()}
+
+
+def live_document_ids(catalog: Catalog, collection: Collection, segment: str) -> set[str]:
+    """Return the ids of the live documents that the catalog places in a segment."""
+    rows = select(documents.c.document_id).where(
+        documents.c.collection_id == collection.id, documents.c.segment == segment
+    )
+    with catalog.database.glance() as connection:
+        return set(connection.scalars(rows))

@@ -5,10 +5,24 @@ as a scan of the whole table (measured: 75 s instead of 6 s to replace 100,000 d
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
-from sqlalchemy import JSON, ColumnElement, Connection, FunctionElement, Select, column, func, literal, select
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Connection,
+    DateTime,
+    Dialect,
+    FunctionElement,
+    Select,
+    column,
+    func,
+    literal,
+    select,
+)
+from sqlalchemy.types import TypeDecorator
 
 _ELEMENTS: Mapping[str, Callable[..., FunctionElement[Any]]] = MappingProxyType(
     {"sqlite": func.json_each, "postgresql": func.json_array_elements}
@@ -38,3 +52,32 @@ def _element(connection: Connection, rows: list[Any]) -> ColumnElement[Any]:
     elements = _ELEMENTS[connection.dialect.name]
     # Both databases call the column of such a function so.
     return elements(literal(rows, JSON)).table_valued(column("value", JSON)).c["value"]
+
+
+Clock: TypeAlias = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """The present moment."""
+    return datetime.now(UTC)
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A timestamp with time zone; SQLite, which has none, is given UTC and believed to return it."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Refuses a naive moment: nobody could say later which one it was."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value} has no time zone")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """SQLite answers without a zone, PostgreSQL in the zone of the session."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
