@@ -1,71 +1,89 @@
-"""Making the tables, and saying whether they are there."""
+"""Create the tables, migrate them, and check their version.
 
-from collections.abc import Callable
+Alembic is imported to migrate only: checking the version, which every command does, must not wait for it.
+"""
+
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, text
 
-import migrations
 from indexer.catalog.collections import Catalog
 from indexer.catalog.database import INIT_HINT, Database, printable
 from indexer.errors import CatalogNotInitialised
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+# The newest revision of the package ``migrations``; a test compares them.
+VERSION = "0006"
 # Alembic's context is global to the process. Other processes wait at the database.
 _one_at_a_time = Lock()
 
 
 def upgrade(url: str) -> None:
-    """Brings the tables up to date, from whatever version they have; all of it, or nothing."""
+    """Bring the tables up to date, whatever version they have; all of it, or nothing."""
+    from alembic import command
+
     _migrate(url, lambda config: command.upgrade(config, "head"))
 
 
 def downgrade(url: str, revision: str) -> None:
-    """Takes the tables back to a revision; ``base`` leaves none, and no data."""
+    """Take the tables back to a revision; ``base`` drops all tables and their data."""
+    from alembic import command
+
     _migrate(url, lambda config: command.downgrade(config, revision))
 
 
 def check(catalog: Catalog) -> None:
-    """Returns if the database answers and has the tables of this version of Spanseek.
+    """Return if the database answers and its tables have the version of this Spanseek.
 
-    Raises ``CatalogUnavailable`` or ``CatalogNotInitialised`` if not.
+    Raises ``CatalogUnavailable`` or ``CatalogNotInitialised``.
     """
     with catalog.database.snapshot() as connection:
-        found = MigrationContext.configure(connection).get_current_heads()
-    wanted = ScriptDirectory.from_config(_config()).get_heads()
-    if sorted(found) != sorted(wanted):
+        has_version = inspect(connection).has_table("alembic_version")
+        versions = connection.scalars(text("SELECT version_num FROM alembic_version")).all() if has_version else []
+    if list(versions) != [VERSION]:
         raise CatalogNotInitialised(
-            f"The catalog at {printable(catalog.database.url)} has {_version(found)}, "
-            f"this Spanseek needs {_version(wanted)}",
+            f"The catalog at {printable(catalog.database.url)} has {_described(versions)}, "
+            f"this Spanseek needs {_described([VERSION])}",
             hint=INIT_HINT,
         )
 
 
 def draft(url: str, *, message: str) -> None:
-    """For developers: writes the step from the newest migration to what ``tables`` says now."""
+    """Write a migration from the newest revision to the present ``tables``; for developers."""
+    from alembic import command
+    from alembic.script import ScriptDirectory
+
     upgrade(url)
     number = len(list(ScriptDirectory.from_config(_config()).walk_revisions())) + 1
     _migrate(url, lambda config: command.revision(config, message, autogenerate=True, rev_id=f"{number:04}"))
 
 
-def _config() -> Config:
-    """Alembic's configuration: the installed package, wherever it lies, and no file."""
-    result = Config()
-    # Alembic interpolates options, so that a percent sign in the path must be doubled.
-    result.set_main_option("script_location", str(Path(migrations.__path__[0])).replace("%", "%%"))
-    return result
+def _config() -> "Config":
+    """Alembic's configuration, without a file. The package ``migrations`` is found by name: it imports this one."""
+    from alembic.config import Config
+
+    package = find_spec("migrations")
+    if package is None or package.origin is None:
+        raise AssertionError("the package migrations is installed with this one")
+    config = Config()
+    # Alembic interpolates options, so a percent sign in the path must be doubled.
+    config.set_main_option("script_location", str(Path(package.origin).parent).replace("%", "%%"))
+    return config
 
 
-def _migrate(url: str, run: Callable[[Config], object]) -> None:
+def _migrate(url: str, run: "Callable[[Config], object]") -> None:
     with _one_at_a_time, closing(Database(url)) as database, database.write() as connection:
-        settings = _config()
-        settings.attributes["connection"] = connection
-        run(settings)
+        config = _config()
+        config.attributes["connection"] = connection
+        run(config)
 
 
-def _version(revisions: list[str] | tuple[str, ...]) -> str:
-    return f"tables of version {' and '.join(revisions)}" if revisions else "no tables"
+def _described(versions: Sequence[str]) -> str:
+    return f"tables of version {' and '.join(versions)}" if versions else "no tables"

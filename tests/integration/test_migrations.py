@@ -10,8 +10,10 @@ from contextlib import closing
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
+from indexer.catalog import schema
 from indexer.catalog.collections import Catalog
 from indexer.catalog.database import Database
 from indexer.catalog.schema import check, downgrade, upgrade
@@ -129,3 +131,7 @@ def test_migrating_leaves_logging_alone(empty_url):
     before = [*logging.root.handlers], logging.root.level, logging.getLogger("alembic").level
     upgrade(empty_url)
     assert ([*logging.root.handlers], logging.root.level, logging.getLogger("alembic").level) == before
+
+
+def test_the_version_that_is_checked_is_the_newest_revision() -> None:
+    assert ScriptDirectory.from_config(schema._config()).get_heads() == [schema.VERSION]
