@@ -9,27 +9,50 @@ from fastapi import FastAPI
 
 from app.composition import Services, make_engine, open_store
 from app.http import metrics
+from app.http.auth import AnonymousAccess
 from app.http.backend import Backend, Limits, Startup
-from app.http.limits import BodyLimit
-from app.http.metrics import Measure, Metrics
+from app.http.metrics import Metrics
+from app.http.middleware import BodyLimitMiddleware, MetricsMiddleware, ServerErrorMiddleware
 from app.http.openapi import DESCRIPTION, TAGS, describe_problems
 from app.http.problems import add_error_handlers
-from app.http.routes import calibrations, collections, documents, health, matches, phrases, previews, search, thresholds
-from app.http.routes import label_candidates as candidates
-from app.http.server_errors import Guard
+from app.http.routes import (
+    calibrations,
+    collections,
+    documents,
+    health,
+    label_candidates,
+    matches,
+    phrases,
+    previews,
+    search,
+    thresholds,
+)
 from app.search.encoders import Encoders
 from app.settings import Settings
 from indexer.engine.base import Engine
 from indexer.engine.warm import warm_up
 
-# How often a server that nobody asks anything lets go of old generations.
+# Seconds after which an idle server releases old generations.
 _REFRESH_S = 5.0
+_RESOURCES = (
+    search,
+    collections,
+    documents,
+    phrases,
+    matches,
+    thresholds,
+    previews,
+    calibrations,
+    label_candidates,
+    health,
+    metrics,
+)
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: Engine | None = None) -> FastAPI:
-    """The application; it opens and loads when it starts, and says in ``/health/ready`` what it lacks.
+    """The application; it opens and loads when it starts, and reports in ``/health/ready`` what is missing.
 
     ``encoders`` and ``engine`` replace those that the settings name, for callers that have them already.
     """
@@ -44,16 +67,15 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.backend, app.state.metrics = backend, figures
-    matching = phrases, matches
-    tuning = thresholds, previews, calibrations, candidates
-    for resource in (search, collections, documents, *matching, *tuning, health, metrics):
+    app.state.anonymous_access = AnonymousAccess()
+    for resource in _RESOURCES:
         app.include_router(resource.router)
     add_error_handlers(app)
     describe_problems(app)
     # The last one added sees requests first.
-    app.add_middleware(BodyLimit, limit=settings.body_limit_bytes)
-    app.add_middleware(Guard)
-    app.add_middleware(Measure, metrics=figures)
+    app.add_middleware(BodyLimitMiddleware, limit=settings.body_limit_bytes)
+    app.add_middleware(ServerErrorMiddleware)
+    app.add_middleware(MetricsMiddleware, metrics=figures)
     return app
 
 

@@ -1,7 +1,7 @@
-"""What a running server holds: encoders, collections and the search over them.
+"""The state of a running server: its encoders, its collections and the services over them.
 
-Opened when first needed and, where that failed, tried again by the next request: a server whose database or model is
-missing starts, says so, and gets well by itself when they come.
+It is opened when first needed, and again by the next request where that failed: a server whose database or model is
+missing starts, reports it, and recovers when they appear.
 """
 
 import logging
@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 
-from app.calibration.concurrent import ConcurrentThresholds
-from app.collections.concurrent import ConcurrentWriting
+from app.calibration.service import ThresholdService
 from app.composition import Services
-from app.http.anonymous_access import Doors
-from app.http.server_errors import internal_error
+from app.http.lanes import JobLane
+from app.http.problems import internal_error
+from app.http.search_lanes import SearchLanes
+from app.http.write_lane import WriteLane
 from app.phrases.service import PhraseService
-from app.search.concurrent import ConcurrentSearch
 from indexer.catalog import schema
 from indexer.errors import CatalogUnavailable
 from indexer.store import Store
@@ -46,19 +46,17 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    store: Store
-    search: ConcurrentSearch
-    writing: ConcurrentWriting
-    thresholds: ConcurrentThresholds
-    phrases: PhraseService
+    services: Services
+    search: SearchLanes
+    writing: WriteLane
+    tuning: JobLane
 
 
 class Backend:
-    """One a server. All methods may block: call them in threads, not on the event loop. ``doors`` never do."""
+    """One per server. All methods may block: call them in threads, not on the event loop."""
 
     def __init__(self, startup: Startup, limits: Limits) -> None:
         self.limits = limits
-        self.doors = Doors()
         self._startup = startup
         self._opened: _Opened | None = None
         self._lock = Lock()
@@ -66,37 +64,42 @@ class Backend:
     @property
     def store(self) -> Store:
         """The collections. Raises ``CatalogUnavailable`` where their database cannot be opened."""
-        return self._open().store
+        return self._open().services.store
 
     @property
-    def search(self) -> ConcurrentSearch:
-        """The search over them; does not block once the store is open."""
+    def search(self) -> SearchLanes:
+        """The lanes of searches; do not block once the store is open."""
         return self._open().search
 
     @property
-    def writing(self) -> ConcurrentWriting:
-        """How documents get into them and out of them; does not block once the store is open."""
+    def writing(self) -> WriteLane:
+        """The lane of writes; does not block once the store is open."""
         return self._open().writing
 
     @property
-    def thresholds(self) -> ConcurrentThresholds:
-        """What an administrator sets for them, and sees before; does not block once the store is open."""
-        return self._open().thresholds
+    def tuning(self) -> JobLane:
+        """The lane of previews, label candidates and calibrations; does not block once the store is open."""
+        return self._open().tuning
+
+    @property
+    def thresholds(self) -> ThresholdService:
+        """Thresholds and calibrations; what reads all of a collection runs in the lane :attr:`tuning`."""
+        return self._open().services.thresholds
 
     @property
     def phrases(self) -> PhraseService:
-        """The saved phrases; what encodes or matches is done in the lane of :attr:`writing`."""
-        return self._open().phrases
+        """The saved phrases; what encodes or matches runs in the lane :attr:`writing`."""
+        return self._open().services.phrases
 
     def checks(self) -> Mapping[str, SpanseekError | None]:
-        """What answering needs, and what is wrong with it."""
+        """Everything that answers depend on, each with its error if it has one."""
         return {
             "database": _error_of(lambda: schema.check(self.store.catalog)),
             "encoder": _error_of(self._startup.load_encoder),
         }
 
     def warm_up(self) -> None:
-        """Open and load everything now, so that no request waits for it. What fails is logged."""
+        """Open and load everything now, so that no request waits for it. Failures are logged."""
         checks = self.checks()
         for name, error in checks.items():
             if error is not None:
@@ -109,30 +112,30 @@ class Backend:
             _log.warning("the first search will be slow: %s", error)
 
     def waiting(self) -> Mapping[str, int]:
-        """How many requests wait, by lane."""
+        """The number of requests that wait, by lane."""
         opened = self._opened
         if opened is None:
             return {}
-        return {**opened.search.waiting, "write": opened.writing.waiting, "tune": opened.thresholds.waiting}
+        return {**opened.search.waiting, **opened.writing.waiting, "tune": opened.tuning.waiting}
 
     def refresh(self) -> None:
-        """Let go of old snapshots though nobody searches, and take up merging that was left."""
+        """Release old snapshots of an idle server, and resume postponed merging."""
         opened = self._opened
         if opened is not None:
             opened.writing.tidy()
             try:
-                opened.store.refresh()
+                opened.services.store.refresh()
             except SpanseekError as error:
                 _log.warning("the snapshots were not refreshed: %s", error)
 
     def close(self) -> None:
-        """Finish what was begun and let go of everything."""
+        """Finish the requests under way and close everything."""
         with self._lock:
             if self._opened is not None:
                 self._opened.search.close()
                 self._opened.writing.close()
-                self._opened.thresholds.close()
-                self._opened.store.catalog.close()
+                self._opened.tuning.close()
+                self._opened.services.store.catalog.close()
 
     def _open(self) -> _Opened:
         if self._opened is None:
@@ -144,14 +147,19 @@ class Backend:
     def _make(self) -> _Opened:
         try:
             services = self._startup.open_services()
-        except InvalidInput as error:  # a setting of the operator's, no fault of the request
+        except InvalidInput as error:  # the operator's setting, not the request
             raise CatalogUnavailable(str(error), hint=error.hint) from error
+        limit = self.limits.queue
         return _Opened(
-            services.store,
-            ConcurrentSearch(services.search, queue_limit=self.limits.queue),
-            ConcurrentWriting(services.documents, queue_limit=self.limits.queue),
-            ConcurrentThresholds(services.thresholds, queue_limit=self.limits.queue),
-            services.phrases,
+            services,
+            SearchLanes(services.search, queue_limit=limit),
+            WriteLane(services.documents, queue_limit=limit),
+            JobLane(
+                "tune",
+                timeout="Not done within {seconds:g} s.",
+                hint="Ask for less at once, or use the command line.",
+                limit=limit,
+            ),
         )
 
 
@@ -160,7 +168,7 @@ def _error_of(check: Callable[[], object]) -> SpanseekError | None:
         check()
     except SpanseekError as error:
         return error
-    except Exception:  # noqa: BLE001  a broken model must not keep the server from saying so
-        _log.exception("a check failed in a way that was not foreseen")
+    except Exception:  # noqa: BLE001  the server must report a broken model
+        _log.exception("a check failed with an unforeseen error")
         return internal_error()
     return None

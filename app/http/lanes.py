@@ -1,26 +1,29 @@
-"""Lanes: one thread that serves many callers in batches, behind a bounded queue.
+"""Lanes: one thread that serves many callers in batches, behind a bounded queue; and the deadlines of callers.
 
 A server has one lane to encode and one to scan; behind these, one that writes documents and one that tunes thresholds.
-They share the cores without fighting over them, callers that come together are served together, and when too many wait
-the next is told so at once.
+Lanes share the cores without competing for them. Callers that arrive together are served together, and a full queue
+refuses the next caller at once.
 """
 
+import asyncio
 import logging
 import os
 import queue
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
-from typing import Generic, TypeVar
+from contextlib import asynccontextmanager
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from app.search.errors import QueueFull, ShuttingDown
+from app.search.errors import DeadlineExceeded, QueueFull, ShuttingDown
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Job: TypeAlias = Callable[[], Result]
 
 _log = logging.getLogger(__name__)
-# How far a lane of low priority, and the threads that are started in it, stand behind those of searches.
+# The niceness of a lane of low priority, and of the threads that are started in it.
 _NICENESS = 10
 
 
@@ -58,7 +61,7 @@ class Lane(Generic[Item, Result]):
 
     @property
     def waiting(self) -> int:
-        """How many items wait, about."""
+        """The approximate number of items that wait."""
         return self._waiting.qsize()
 
     def submit(self, item: Item) -> "Future[Result]":
@@ -91,7 +94,7 @@ class Lane(Generic[Item, Result]):
             pass
 
     def _take_turn(self) -> bool:
-        """Wait for work and do it; False at the end. Between turns nothing is kept of what was served."""
+        """Wait for work and do it; False at the end. No reference to a served item remains between turns."""
         first = self._waiting.get()
         if first is None:
             return False
@@ -100,7 +103,7 @@ class Lane(Generic[Item, Result]):
         return not last
 
     def _gather(self, first: tuple[Item, "Future[Result]"]) -> tuple[list[tuple[Item, "Future[Result]"]], bool]:
-        """What waits already, without waiting for more; and whether the end was among it."""
+        """The items that wait already, and whether the end was among them."""
         batch = [first]
         while len(batch) < self._batch:
             try:
@@ -113,23 +116,63 @@ class Lane(Generic[Item, Result]):
         return batch, False
 
     def _serve(self, batch: list[tuple[Item, "Future[Result]"]]) -> None:
-        wanted = [(item, future) for item, future in batch if future.set_running_or_notify_cancel()]
-        if not wanted:
+        running = [(item, future) for item, future in batch if future.set_running_or_notify_cancel()]
+        if not running:
             return
         try:
-            results = list(self._work([item for item, _ in wanted]))
-            if len(results) != len(wanted):
-                raise AssertionError(f"{len(wanted)} items were worked on, {len(results)} results came")
-        except BaseException as error:  # noqa: BLE001  whatever happened, the callers must hear of it
-            _log.debug("a batch of %d failed", len(wanted), exc_info=True)
-            for _, future in wanted:
+            results = list(self._work([item for item, _ in running]))
+            if len(results) != len(running):
+                raise AssertionError(f"{len(running)} items gave {len(results)} results")
+        except BaseException as error:  # noqa: BLE001  callers must receive every error
+            _log.debug("a batch of %d failed", len(running), exc_info=True)
+            for _, future in running:
                 future.set_exception(error)
             return
-        for (_, future), result in zip(wanted, results, strict=True):
+        for (_, future), result in zip(running, results, strict=True):
             future.set_result(result)
 
 
-def step_back() -> None:
-    """What a lane of low priority begins with."""
-    if sys.platform == "linux":  # elsewhere it would be the whole process that steps back
+class JobLane(Lane[Job[Any], Any]):
+    """A lane of low priority that runs functions, one at a time.
+
+    >>> with JobLane("write", timeout="Not written within {seconds:g} s.", hint="Retry.") as lane:
+    ...     asyncio.run(lane.run(lambda: 42, deadline_s=10))
+    42
+    """
+
+    def __init__(self, name: str, *, timeout: str, hint: str, limit: int = 256) -> None:
+        self._timeout = timeout
+        self._hint = hint
+        super().__init__(name, _run_jobs, limit=limit, batch=1, begin=lower_priority)
+
+    async def run(self, job: Job[Result], deadline_s: float) -> Result:
+        """Run a job. Raises ``DeadlineExceeded`` when the time is up; a job that has begun goes on."""
+        message = self._timeout.format(seconds=deadline_s)
+        result: Result = await run_in_lane(self, job, deadline_s, message, hint=self._hint)
+        return result
+
+
+async def run_in_lane(lane: Lane[Item, Result], job: Item, deadline_s: float, message: str, *, hint: str) -> Result:
+    """The result of a job in a lane. Raises ``DeadlineExceeded`` when the time is up; a job not begun is dropped."""
+    async with deadline(deadline_s, message, hint=hint):
+        return await asyncio.wrap_future(lane.submit(job))
+
+
+@asynccontextmanager
+async def deadline(seconds: float, message: str, *, hint: str) -> AsyncIterator[None]:
+    """Raise ``DeadlineExceeded`` where the block takes longer."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise DeadlineExceeded(message, hint=hint) from None
+
+
+def lower_priority() -> None:
+    """Lower the priority of the current thread."""
+    if sys.platform == "linux":  # elsewhere this would apply to the whole process
         os.nice(_NICENESS)
+
+
+def _run_jobs(jobs: Sequence[Job[Any]]) -> list[Any]:
+    return [job() for job in jobs]

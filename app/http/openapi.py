@@ -5,8 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from app.http.errors import BadJson, BodyTooLarge, Forbidden, Unauthenticated
-from app.http.problems import MEDIA_TYPE, problem
+from app.http.problems import MEDIA_TYPE, BadJson, BodyTooLarge, Forbidden, Unauthenticated, problem
 from app.http.schemas import FieldError, Problem
 from app.search.errors import DeadlineExceeded, QueueFull
 from indexer.errors import CatalogUnavailable, CollectionNotFound, CursorExpired, RecipeMismatch

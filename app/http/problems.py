@@ -1,4 +1,4 @@
-"""Every error as RFC 9457 problem+json, and the one table of which error has which status."""
+"""Errors as RFC 9457 problem+json: the classes that only HTTP has, and the table of statuses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
@@ -10,7 +10,6 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from app.http import errors as faults
 from app.search import errors as search
 from indexer import errors as indexer
 from models import errors as models
@@ -18,17 +17,66 @@ from models.errors import SpanseekError
 
 MEDIA_TYPE = "application/problem+json"
 
+
+class BadJson(SpanseekError):
+    """The body is not JSON."""
+
+    code = "bad_json"
+
+
+class Unauthenticated(SpanseekError):
+    """The request has no API key, or one that is not valid."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(SpanseekError):
+    """The API key does not allow this."""
+
+    code = "forbidden"
+
+
+class RouteNotFound(SpanseekError):
+    """There is nothing at this path."""
+
+    code = "route_not_found"
+
+
+class MethodNotAllowed(SpanseekError):
+    """The path exists, but not for this method."""
+
+    code = "method_not_allowed"
+
+
+class BodyTooLarge(SpanseekError):
+    """The body is larger than the server accepts."""
+
+    code = "body_too_large"
+
+
+class InternalError(SpanseekError):
+    """The server failed; the request may be correct."""
+
+    code = "internal_error"
+
+
+class NotReady(SpanseekError):
+    """The server cannot answer searches yet."""
+
+    code = "not_ready"
+
+
 # A class that is not here has the status of the nearest class it derives from.
 STATUS: dict[type[SpanseekError], HTTPStatus] = {
     SpanseekError: HTTPStatus.INTERNAL_SERVER_ERROR,
-    faults.BadJson: HTTPStatus.BAD_REQUEST,
-    faults.Unauthenticated: HTTPStatus.UNAUTHORIZED,
-    faults.Forbidden: HTTPStatus.FORBIDDEN,
-    faults.RouteNotFound: HTTPStatus.NOT_FOUND,
+    BadJson: HTTPStatus.BAD_REQUEST,
+    Unauthenticated: HTTPStatus.UNAUTHORIZED,
+    Forbidden: HTTPStatus.FORBIDDEN,
+    RouteNotFound: HTTPStatus.NOT_FOUND,
     indexer.CollectionNotFound: HTTPStatus.NOT_FOUND,
     indexer.CalibrationNotFound: HTTPStatus.NOT_FOUND,
     indexer.PhraseNotFound: HTTPStatus.NOT_FOUND,
-    faults.MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,
+    MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,
     indexer.RecipeMismatch: HTTPStatus.CONFLICT,
     indexer.CalibrationMismatch: HTTPStatus.CONFLICT,
     indexer.CalibrationActive: HTTPStatus.CONFLICT,
@@ -37,11 +85,11 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.CollectionBusy: HTTPStatus.CONFLICT,
     indexer.CursorExpired: HTTPStatus.GONE,
     indexer.LeaseLost: HTTPStatus.CONFLICT,
-    faults.BodyTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    BodyTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     models.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
     search.QueueFull: HTTPStatus.TOO_MANY_REQUESTS,
     search.ShuttingDown: HTTPStatus.SERVICE_UNAVAILABLE,
-    faults.NotReady: HTTPStatus.SERVICE_UNAVAILABLE,
+    NotReady: HTTPStatus.SERVICE_UNAVAILABLE,
     indexer.CatalogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     indexer.CatalogNotInitialised: HTTPStatus.SERVICE_UNAVAILABLE,
     models.BackboneMissing: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -53,7 +101,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
 }
 
 HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {
-    faults.Unauthenticated: {"WWW-Authenticate": 'Bearer realm="spanseek"'},
+    Unauthenticated: {"WWW-Authenticate": 'Bearer realm="spanseek"'},
     indexer.CollectionBusy: {"Retry-After": "1"},
     search.QueueFull: {"Retry-After": "1"},
     search.ShuttingDown: {"Retry-After": "1"},
@@ -103,8 +151,13 @@ def problem_response(error: SpanseekError, fields: FieldErrors = (), **more: obj
     )
 
 
+def internal_error() -> InternalError:
+    """The answer to an unforeseen error; details are in the log only."""
+    return InternalError("The server failed in an unforeseen way.", hint="The server's log has the details.")
+
+
 def add_error_handlers(app: FastAPI) -> None:
-    """Make problems of all errors but the unforeseen, which are the guard's (``app.http.server_errors``)."""
+    """Answer foreseen errors with problems; ``ServerErrorMiddleware`` answers the others."""
     handlers: dict[type[Exception], Any] = {
         SpanseekError: _spanseek_error,
         RequestValidationError: _validation_error,
@@ -119,43 +172,42 @@ async def _spanseek_error(_: Request, error: SpanseekError) -> Response:
 
 
 async def _validation_error(_: Request, error: RequestValidationError) -> Response:
-    found = error.errors()
-    # In a query, it is one field that is no JSON.
-    if found[0]["type"] == "json_invalid" and found[0]["loc"][0] == "body":
-        return problem_response(_bad_json(f": {found[0]['ctx']['error']} (character {found[0]['loc'][-1]})."))
-    fields = list(_field_errors(found))
+    errors = error.errors()
+    first = errors[0]
+    # In a query, one field is not JSON; in a body, all of it.
+    if first["type"] == "json_invalid" and first["loc"][0] == "body":
+        return problem_response(_bad_json(f": {first['ctx']['error']} (character {first['loc'][-1]})."))
+    fields = list(_field_errors(errors))
     name, message = fields[0]
     return problem_response(models.InvalidInput(f"{name}: {message}", hint=_FIELDS_HINT), fields)
 
 
 async def _framework_error(request: Request, error: HTTPException) -> Response:
     """Answers of Starlette and FastAPI themselves, for routes, methods and bodies."""
-    response = problem_response(_fault(request, error))
+    response = problem_response(_framework_problem(request, error))
     response.headers.update(error.headers or {})
     return response
 
 
-def _fault(request: Request, error: HTTPException) -> SpanseekError:
+def _framework_problem(request: Request, error: HTTPException) -> SpanseekError:
     match error.status_code:
         case 400:
             return _bad_json(".")
         case 404:
-            return faults.RouteNotFound(f"There is nothing at {request.url.path}.", hint="See /docs.")
+            return RouteNotFound(f"There is nothing at {request.url.path}.", hint="See /docs.")
         case 405:
-            return faults.MethodNotAllowed(
-                f"{request.url.path} cannot be asked with {request.method}.", hint="See /docs."
-            )
+            return MethodNotAllowed(f"{request.url.path} does not support {request.method}.", hint="See /docs.")
         case 413:
-            return faults.BodyTooLarge(error.detail, hint="Send less at once.")
-    return faults.InternalError(error.detail)
+            return BodyTooLarge(error.detail, hint="Send less at once.")
+    return InternalError(error.detail)
 
 
-def _bad_json(why: str) -> faults.BadJson:
-    return faults.BadJson(f"The body is not JSON{why}", hint="Send one JSON object, encoded in UTF-8.")
+def _bad_json(why: str) -> BadJson:
+    return BadJson(f"The body is not JSON{why}", hint="Send one JSON object, encoded in UTF-8.")
 
 
-def _field_errors(found: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    for error in found:
+def _field_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    for error in errors:
         name, message = _path(error["loc"][1:]), error["msg"].removeprefix("Value error, ")
         if not name and error["type"] in _NO_OBJECT:
             message = "It must be a JSON object, sent with Content-Type: application/json."

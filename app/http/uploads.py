@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from app.http.errors import BadJson
+from app.http.problems import BadJson
 from app.phrases.parsing import Line, lines_from_json, phrases_from_lines
 from indexer.catalog.names import is_document_id
 from indexer.documents import document_from_json

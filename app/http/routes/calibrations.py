@@ -235,7 +235,7 @@ class RemovedBody(BaseModel):
 def list_calibrations(collection: Collection, caller: CallerDependency) -> CalibrationsBody:
     """The collection's calibrations, the newest first."""
     caller.require("admin", collection)
-    found = caller.backend.thresholds.service.calibrations(collection)
+    found = caller.backend.thresholds.calibrations(collection)
     return CalibrationsBody(calibrations=list(map(CalibrationBody.of, found)))
 
 
@@ -249,8 +249,8 @@ async def calibrate(collection: Collection, body: CalibrateBody, caller: CallerD
     """Learn a rising map from raw to score and keep it; of labels that are refused nothing is kept."""
     caller.require("admin", collection)
     backend = caller.backend
-    made = await backend.thresholds.run(
-        lambda service: _calibrated(service, collection, body), backend.limits.write_deadline_s
+    made = await backend.tuning.run(
+        lambda: _calibrated(backend.thresholds, collection, body), backend.limits.write_deadline_s
     )
     return json_response(made)
 
@@ -263,7 +263,7 @@ async def calibrate(collection: Collection, body: CalibrateBody, caller: CallerD
 def import_calibration(collection: Collection, body: ImportBody, caller: CallerDependency) -> CalibrationBody:
     """Keep a calibration that was made for the same encoder, mode and span bounds; any other is refused."""
     caller.require("admin", collection)
-    service = caller.backend.thresholds.service
+    service = caller.backend.thresholds
     return CalibrationBody.of(service.adopt(collection, body.draft(), activate=body.activate))
 
 
@@ -271,21 +271,21 @@ def import_calibration(collection: Collection, body: ImportBody, caller: CallerD
 def activate_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> CalibrationBody:
     """Make it the active one of its mode, in one step; the collection's threshold keeps meaning the same hits."""
     caller.require("admin", collection)
-    return CalibrationBody.of(caller.backend.thresholds.service.activate(collection, id))
+    return CalibrationBody.of(caller.backend.thresholds.activate(collection, id))
 
 
 @router.post("/{id}/deactivate", summary="Deactivate a calibration", responses=problems(401, 403, 404, 422, 503))
 def deactivate_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> CalibrationBody:
     """Let score be raw again, if it is the active one."""
     caller.require("admin", collection)
-    return CalibrationBody.of(caller.backend.thresholds.service.deactivate(collection, id))
+    return CalibrationBody.of(caller.backend.thresholds.deactivate(collection, id))
 
 
 @router.delete("/{id}", summary="Delete a calibration", responses=problems(401, 403, 404, 409, 422, 503))
 def delete_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> RemovedBody:
     """Delete a calibration that is not active. Thresholds that were set under it keep what they mean."""
     caller.require("admin", collection)
-    caller.backend.thresholds.service.delete(collection, id)
+    caller.backend.thresholds.delete(collection, id)
     return RemovedBody(id=id, status="deleted")
 
 

@@ -8,9 +8,8 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from app.http.auth import BackendDependency
-from app.http.errors import NotReady
 from app.http.openapi import problems
-from app.http.problems import problem_response
+from app.http.problems import NotReady, problem_response
 from app.http.responses import json_response
 from models.errors import SpanseekError
 

@@ -119,5 +119,5 @@ async def propose_candidates(
     caller.require("admin", collection)
     backend = caller.backend
     request = query.request(collection)
-    found = await backend.thresholds.run(lambda service: service.candidates(request), backend.limits.write_deadline_s)
+    found = await backend.tuning.run(lambda: backend.thresholds.candidates(request), backend.limits.write_deadline_s)
     return json_response(label_candidates_as_json(found))

@@ -120,5 +120,5 @@ async def preview_threshold(collection: Collection, body: PreviewBody, caller: C
     caller.require("admin", collection)
     backend = caller.backend
     request = body.request(collection)
-    found = await backend.thresholds.run(lambda service: service.preview(request), backend.limits.write_deadline_s)
+    found = await backend.tuning.run(lambda: backend.thresholds.preview(request), backend.limits.write_deadline_s)
     return json_response(preview_as_json(found))

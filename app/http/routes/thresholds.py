@@ -107,16 +107,14 @@ class UndoBody(Body):
 def get_thresholds(collection: Collection, caller: CallerDependency) -> ThresholdsBody:
     """The threshold of every mode, in the scores of the active calibration."""
     caller.require("admin", collection)
-    return ThresholdsBody(
-        thresholds=list(map(ModeThreshold.of, caller.backend.thresholds.service.thresholds(collection)))
-    )
+    return ThresholdsBody(thresholds=list(map(ModeThreshold.of, caller.backend.thresholds.thresholds(collection))))
 
 
 @router.put("", summary="Set a threshold", responses=problems(400, 401, 403, 404, 413, 422, 503))
 def put_threshold(collection: Collection, body: PutThresholdBody, caller: CallerDependency) -> ModeThreshold:
     """Set the threshold of searches that give none; null takes it away."""
     caller.require("admin", collection)
-    service = caller.backend.thresholds.service
+    service = caller.backend.thresholds
     return ModeThreshold.of(service.set(collection, body.mode, body.value, body.on, body.note))
 
 
@@ -128,7 +126,7 @@ def get_threshold_history(
 ) -> HistoryBody:
     """All changes, the newest first."""
     caller.require("admin", collection)
-    return HistoryBody(changes=list(map(Change.of, caller.backend.thresholds.service.history(collection, mode))))
+    return HistoryBody(changes=list(map(Change.of, caller.backend.thresholds.history(collection, mode))))
 
 
 @router.post("/undo", summary="Take a change back", responses=problems(400, 401, 403, 404, 409, 413, 422, 503))
@@ -136,4 +134,4 @@ def undo_threshold(collection: Collection, caller: CallerDependency, body: UndoB
     """Take the last change back that has not been taken back yet; once more takes back the one before."""
     caller.require("admin", collection)
     asked = body or UndoBody(mode="best_span", note="")
-    return ModeThreshold.of(caller.backend.thresholds.service.undo(collection, asked.mode, asked.note))
+    return ModeThreshold.of(caller.backend.thresholds.undo(collection, asked.mode, asked.note))

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from app.http.anonymous_access import FRESH_S, Doors
+from app.http.auth import FRESH_S, AnonymousAccess
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import list_keys, revoke_key
 from indexer.types import Recipe
@@ -55,9 +55,9 @@ def test_a_wrong_key_learns_nothing_about_collections(ask, make_key, problem) ->
     problem(ask.client.post("/search", {"collection": "no-such", "text": "a"}), 401, "unauthenticated")
 
 
-def test_doors_that_stood_open_close_soon_after_the_first_key(ask, make_key) -> None:
+def test_anonymous_access_ends_soon_after_the_first_key(ask, make_key) -> None:
     now = 0.0
-    ask.client.app.state.backend.doors = Doors(clock=lambda: now)
+    ask.client.app.state.anonymous_access = AnonymousAccess(clock=lambda: now)
     assert ask(None) == [200] * 4
     token = make_key("search")
     # Who shows a key is looked up at once; who shows none, after the moment for which that was remembered.

@@ -1,66 +1,61 @@
 """Writes from many callers: one after the other in a lane of low priority, beside the lanes of the searches.
 
-Merging is done in the same lane after the writes have been answered, one collection at a time.
+Merging runs in the same lane after the writes have been answered, one collection at a time.
 """
 
-import asyncio
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from app.collections.documents import Deleted, DocumentService, Written
-from app.http.lanes import Lane, step_back
-from app.search.errors import DeadlineExceeded, QueueFull, ShuttingDown
+from app.http.lanes import JobLane
+from app.search.errors import QueueFull, ShuttingDown
 from indexer.errors import CollectionBusy
 from models.errors import SpanseekError
 from models.types import Document
 
 Result = TypeVar("Result")
-Job = Callable[[], Any]
 
 _log = logging.getLogger(__name__)
 
 
-class ConcurrentWriting:
-    """The asynchronous face of a ``DocumentService``; the event loop only ever waits."""
+class WriteLane:
+    """The asynchronous interface of a ``DocumentService``; the event loop never blocks."""
 
     def __init__(self, service: DocumentService, *, queue_limit: int = 256) -> None:
         self._service = service
         self._closing = threading.Event()
         self._untidy: set[str] = set()
-        self._lane: Lane[Job, Any] = Lane("write", _run, limit=queue_limit, batch=1, begin=step_back)
+        self._lane = JobLane(
+            "write",
+            timeout="Not written within {seconds:g} s; it may be yet.",
+            hint="Send the same again, or less at once: what has been written is passed over.",
+            limit=queue_limit,
+        )
 
     @property
-    def waiting(self) -> int:
-        """How many writes and other jobs wait in the lane."""
-        return self._lane.waiting
+    def waiting(self) -> Mapping[str, int]:
+        """The number of writes and other jobs that wait in the lane."""
+        return {"write": self._lane.waiting}
 
     def close(self) -> None:
-        """Finish what was asked for, leave the merging to the next writer, then stop."""
+        """Finish the queued writes, leave the merging to the next writer, then stop."""
         self._closing.set()
         self._lane.close()
 
     async def upsert(self, collection: str, documents: Sequence[Document], deadline_s: float) -> Written:
-        """Add or replace documents. Raises ``DeadlineExceeded`` when the time is up; what was begun goes on."""
+        """Add or replace documents. Raises ``DeadlineExceeded`` when the time is up; a write that has begun goes on."""
         return await self._write(collection, partial(self._service.upsert, collection, documents), deadline_s)
 
     async def delete(self, collection: str, ids: Sequence[str], deadline_s: float) -> Deleted:
-        """Delete documents. Raises ``DeadlineExceeded`` when the time is up; what was begun goes on."""
+        """Delete documents. Raises ``DeadlineExceeded`` when the time is up; a write that has begun goes on."""
         return await self._write(collection, partial(self._service.delete, collection, ids), deadline_s)
 
     async def run(self, job: Callable[[], Result], deadline_s: float) -> Result:
-        """Do other work that encodes or writes in the same lane. Raises ``DeadlineExceeded`` in the same way."""
-        try:
-            async with asyncio.timeout(deadline_s):
-                result: Result = await asyncio.wrap_future(self._lane.submit(job))
-        except TimeoutError:
-            raise DeadlineExceeded(
-                f"Not written within {deadline_s:g} s; it may be yet.",
-                hint="Send the same again, or less at once: what has been written is passed over.",
-            ) from None
-        return result
+        """Run another job that encodes or writes. Raises ``DeadlineExceeded`` in the same way."""
+        return await self._lane.run(job, deadline_s)
 
     def tidy(self) -> None:
         """Queue the upkeep of every collection that was written to and has something left to do."""
@@ -77,10 +72,10 @@ class ConcurrentWriting:
         try:
             self._lane.submit(partial(self._tidy_one, collection))
         except (QueueFull, ShuttingDown):
-            _log.debug("the upkeep of %s has to wait", collection)
+            _log.debug("the upkeep of %s is postponed", collection)
 
     def _tidy_one(self, collection: str) -> None:
-        """Upkeep that fails is no request's fault; whoever writes next tries again."""
+        """Run the upkeep of a collection; where it fails, the next write tries again."""
         if collection not in self._untidy or self._closing.is_set():
             return
         try:
@@ -90,7 +85,3 @@ class ConcurrentWriting:
             self._untidy.discard(collection)
         except SpanseekError as error:
             _log.warning("the upkeep of %s failed: %s %s", collection, error, error.hint)
-
-
-def _run(jobs: Sequence[Job]) -> list[Any]:
-    return [job() for job in jobs]

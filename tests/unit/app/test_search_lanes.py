@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.search.concurrent import ConcurrentSearch
+from app.http.search_lanes import SearchLanes
 from app.search.errors import DeadlineExceeded
 from app.search.types import SearchRequest
 from models.errors import InvalidInput
@@ -23,20 +23,20 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 
 @pytest.fixture
-def concurrent(workspace: Workspace) -> Iterator[ConcurrentSearch]:
-    made = ConcurrentSearch(workspace.service)
+def concurrent(workspace: Workspace) -> Iterator[SearchLanes]:
+    made = SearchLanes(workspace.service)
     yield made
     made.close()
 
 
-def test_answers_are_those_of_the_service(workspace: Workspace, concurrent: ConcurrentSearch) -> None:
+def test_answers_are_those_of_the_service(workspace: Workspace, concurrent: SearchLanes) -> None:
     requests = [SearchRequest("c", text=text) for text in ("my parcel", "my plan")]
     answers = asyncio.run(concurrent.search_all(requests, 30))
     assert [answer.hits[0].text for answer in answers] == ["my parcel", "my plan"]
     assert concurrent.waiting == {"encode": 0, "scan": 0}
 
 
-def test_the_first_error_names_its_query(concurrent: ConcurrentSearch) -> None:
+def test_the_first_error_names_its_query(concurrent: SearchLanes) -> None:
     requests = [SearchRequest("c", text="my parcel"), SearchRequest("c", text="")]
     with pytest.raises(InvalidInput) as refused:
         asyncio.run(concurrent.search_all(requests, 30))
@@ -52,7 +52,7 @@ def test_a_deadline_ends_the_wait(workspace: Workspace, monkeypatch: pytest.Monk
         return scan(encoded)
 
     monkeypatch.setattr(workspace.service, "scan", slow)
-    concurrent = ConcurrentSearch(workspace.service)
+    concurrent = SearchLanes(workspace.service)
     with pytest.raises(DeadlineExceeded, match=r"within 0\.2 s"):
         asyncio.run(concurrent.search(SearchRequest("c", text="my plan"), 0.2))
     gate.set()

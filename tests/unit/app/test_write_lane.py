@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from app.collections.concurrent import ConcurrentWriting
 from app.collections.documents import Deleted
+from app.http.write_lane import WriteLane
 from app.search.errors import ShuttingDown
 from indexer.errors import CollectionBusy, SegmentCorrupt
 
@@ -41,7 +41,7 @@ def made():
 
     def make(*upkeep):
         service = Service(*upkeep)
-        writers.append(ConcurrentWriting(service))
+        writers.append(WriteLane(service))
         return service, writers[-1]
 
     yield make
@@ -49,7 +49,7 @@ def made():
         writer.close()
 
 
-def delete(writing: ConcurrentWriting, *collections: str) -> None:
+def delete(writing: WriteLane, *collections: str) -> None:
     """Each is answered before the next is asked; the lane is empty at the end but for upkeep."""
 
     async def one_by_one():

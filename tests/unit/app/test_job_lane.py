@@ -6,53 +6,52 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.calibration.concurrent import ConcurrentThresholds
+from app.http.lanes import JobLane
 from app.search.errors import DeadlineExceeded, ShuttingDown
 from models.errors import InvalidInput
 
 
 @pytest.fixture
-def tuning() -> Iterator[ConcurrentThresholds]:
-    made = ConcurrentThresholds("the service", queue_limit=2)  # type: ignore[arg-type]
-    yield made
-    made.close()
+def tuning() -> Iterator[JobLane]:
+    with JobLane("tune", timeout="Not done within {seconds:g} s.", hint="Ask for less.", limit=2) as lane:
+        yield lane
 
 
-def test_work_is_done_with_the_service_one_after_the_other(tuning: ConcurrentThresholds) -> None:
+def test_jobs_run_one_after_the_other(tuning: JobLane) -> None:
     at_work: list[int] = []
     overlapped: list[int] = []
 
-    def work(service: object) -> object:
+    def work() -> str:
         overlapped.extend(at_work)
         at_work.append(1)
         threading.Event().wait(0.01)
         at_work.pop()
-        return service
+        return "done"
 
-    async def together() -> list[object]:
+    async def together() -> list[str]:
         return await asyncio.gather(tuning.run(work, 10), tuning.run(work, 10))
 
-    assert asyncio.run(together()) == ["the service"] * 2
+    assert asyncio.run(together()) == ["done"] * 2
     assert overlapped == []
 
 
-def test_errors_are_the_callers_and_the_lane_goes_on(tuning: ConcurrentThresholds) -> None:
-    def refuse(_: object) -> None:
+def test_errors_are_the_callers_and_the_lane_goes_on(tuning: JobLane) -> None:
+    def refuse() -> None:
         raise InvalidInput("not so")
 
     with pytest.raises(InvalidInput, match="not so"):
         asyncio.run(tuning.run(refuse, 10))
-    assert asyncio.run(tuning.run(lambda _: 7, 10)) == 7
+    assert asyncio.run(tuning.run(lambda: 7, 10)) == 7
 
 
-def test_time_has_a_limit_and_what_waits_then_is_never_begun(tuning: ConcurrentThresholds) -> None:
+def test_time_has_a_limit_and_what_waits_then_is_never_begun(tuning: JobLane) -> None:
     go_on, done = threading.Event(), []
 
     async def late() -> None:
         with pytest.raises(DeadlineExceeded, match=r"within 0\.05 s"):
-            await tuning.run(lambda _: go_on.wait(30), 0.05)
+            await tuning.run(lambda: go_on.wait(30), 0.05)
         with pytest.raises(DeadlineExceeded):
-            await tuning.run(done.append, 0.05)
+            await tuning.run(lambda: done.append(1), 0.05)
 
     asyncio.run(late())
     go_on.set()
@@ -60,7 +59,7 @@ def test_time_has_a_limit_and_what_waits_then_is_never_begun(tuning: ConcurrentT
     assert done == []
 
 
-def test_after_closing_there_is_no_more_work(tuning: ConcurrentThresholds) -> None:
+def test_after_closing_there_is_no_more_work(tuning: JobLane) -> None:
     tuning.close()
     with pytest.raises(ShuttingDown):
-        asyncio.run(tuning.run(lambda _: 7, 10))
+        asyncio.run(tuning.run(lambda: 7, 10))

@@ -3,19 +3,14 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import TypeVar
 
-from app.http.lanes import Lane
-from app.search.errors import DeadlineExceeded
+from app.http.lanes import Lane, deadline
 from app.search.service import Encoded, Found, Prepared, SearchService
 from app.search.types import SearchAnswer, SearchRequest
 from models.errors import SpanseekError
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
-
-class ConcurrentSearch:
+class SearchLanes:
     """The asynchronous face of a ``SearchService``; the event loop only ever waits."""
 
     def __init__(self, service: SearchService, *, queue_limit: int = 256) -> None:
@@ -29,14 +24,10 @@ class ConcurrentSearch:
         self._scan.close()
 
     async def search(self, request: SearchRequest, deadline_s: float) -> SearchAnswer:
-        """Answer one request. Raises ``DeadlineExceeded`` when its time is up; work not begun is dropped then."""
-        try:
-            async with asyncio.timeout(deadline_s):
-                return await self._answer(request)
-        except TimeoutError:
-            raise DeadlineExceeded(
-                f"No answer within {deadline_s:g} s.", hint="Retry, or ask for fewer queries at once."
-            ) from None
+        """Answer one request. Raises ``DeadlineExceeded`` when its time is up; work not begun is dropped."""
+        message = f"No answer within {deadline_s:g} s."
+        async with deadline(deadline_s, message, hint="Retry, or ask for fewer queries at once."):
+            return await self._answer(request)
 
     async def search_all(self, requests: Sequence[SearchRequest], deadline_s: float) -> list[SearchAnswer]:
         """Answer many requests together; the first error is raised, and stops the rest.
@@ -55,7 +46,7 @@ class ConcurrentSearch:
 
     @property
     def waiting(self) -> Mapping[str, int]:
-        """How many requests wait in every lane."""
+        """The number of requests that wait in every lane."""
         return {"encode": self._encode.waiting, "scan": self._scan.waiting}
 
     async def _search_one_of(self, number: int, request: SearchRequest, deadline_s: float) -> SearchAnswer:
@@ -70,13 +61,9 @@ class ConcurrentSearch:
 
     async def _answer(self, request: SearchRequest) -> SearchAnswer:
         prepared = await asyncio.to_thread(self._service.prepare, request)
-        encoded = await _through(self._encode, prepared)
-        found = await _through(self._scan, encoded)
-        return await asyncio.to_thread(self._service.finish, encoded, found)
-
-
-async def _through(lane: Lane[Item, Result], item: Item) -> Result:
-    return await asyncio.wrap_future(lane.submit(item))
+        encoded = await asyncio.wrap_future(self._encode.submit(prepared))
+        scanned = await asyncio.wrap_future(self._scan.submit(encoded))
+        return await asyncio.to_thread(self._service.finish, encoded, scanned)
 
 
 def _first_foreseen(errors: ExceptionGroup[Exception]) -> Exception:
