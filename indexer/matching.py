@@ -137,7 +137,7 @@ def _named(phrases: PhraseSet, collection: str, names: Some[str]) -> PhraseSet:
     if missing:
         raise PhraseNotFound(
             f"The collection {collection} has no phrase {missing[0]!r}.",
-            hint=f"GET /collections/{collection}/phrases lists them.",
+            hint="List the phrases of the collection.",
             field="phrase",
         )
     wanted = set(names)

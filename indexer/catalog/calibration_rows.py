@@ -10,12 +10,17 @@ from indexer.catalog.tables import active_calibrations, calibrations
 from indexer.tuning import Calibration, CalibrationDraft
 
 
+def new_id() -> str:
+    """A new id of 32 hexadecimal digits."""
+    return uuid.uuid4().hex
+
+
 def insert_calibration(
     connection: Connection, collection_id: str, draft: CalibrationDraft, now: datetime, *, activate: bool
 ) -> Calibration:
     """Keep a calibration, which has been checked, and make it the active one of its mode if asked to."""
     given = {field.name: getattr(draft, field.name) for field in fields(CalibrationDraft)}
-    made = Calibration(**given, id=uuid.uuid4().hex, created_at=now, active=activate)
+    made = Calibration(**given, id=new_id(), created_at=now, active=activate)
     connection.execute(
         insert(calibrations).values(
             id=made.id,

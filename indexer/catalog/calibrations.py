@@ -1,5 +1,6 @@
 """The calibrations of collections: at most one of a mode is active, and each change is one commit."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,9 @@ from indexer.types import Recipe
 from models.errors import InvalidInput
 from models.ops.calibrate import check_knots
 from models.types import SpanBounds
+
+# Shorter beginnings of ids are refused: they name another calibration soon.
+_SHORTEST_PREFIX = 4
 
 
 def add_calibration(catalog: Catalog, name: str, draft: CalibrationDraft, *, activate: bool = False) -> Calibration:
@@ -59,7 +63,8 @@ def delete_calibration(catalog: Catalog, name: str, id: str) -> None:
         found = _find(connection, collection_id, name, id)
         if found.active:
             raise CalibrationActive(
-                f"The calibration {id} of {name} is the active one.", hint="Deactivate it first, or activate another."
+                f"The calibration {found.id} of {name} is the active one.",
+                hint="Deactivate it first, or activate another.",
             )
         connection.execute(delete(calibrations).where(calibrations.c.id == found.id))
 
@@ -85,17 +90,26 @@ def _in_words(fingerprint: str, bounds: SpanBounds) -> str:
 
 
 def _find(connection: Connection, collection_id: str, name: str, id: str) -> Calibration:
-    # What cannot be an id is not even asked for: not every text is one that a database can be asked about.
-    row = None
-    if id.isascii() and id.isalnum():
-        row = connection.execute(_selected(collection_id).where(calibrations.c.id == id)).first()
-    if row is None:
+    """Find a calibration by its id or a unique prefix. Raises ``CalibrationNotFound`` or ``InvalidInput``."""
+    # Text that cannot be an id is not sent to the database: not every text can be.
+    row, *others = _beginning_with(connection, collection_id, id) if id.isascii() and id.isalnum() else [None]
+    if row is None or (len(id) < _SHORTEST_PREFIX and row.id != id):
         raise CalibrationNotFound(
             f"The collection {name} has no calibration {id!r}.",
-            hint=f"GET /admin/collections/{name}/calibrations lists them.",
+            hint=f"List its calibrations. A unique prefix of at least {_SHORTEST_PREFIX} characters is enough.",
             field="calibration",
         )
+    if others and row.id != id:
+        raise InvalidInput(
+            f"Several calibrations of {name} begin with {id!r}.", hint="Give more characters.", field="calibration"
+        )
     return _calibration(row)
+
+
+def _beginning_with(connection: Connection, collection_id: str, id: str) -> Sequence[Row[*tuple[object, ...]] | None]:
+    """At most two rows whose ids begin with these characters, an equal id first; one None where there is none."""
+    matching = _selected(collection_id).where(calibrations.c.id.startswith(id, autoescape=True))
+    return connection.execute(matching.order_by(calibrations.c.id).limit(2)).all() or [None]
 
 
 def _selected(collection_id: str) -> Select[*tuple[object, ...]]:

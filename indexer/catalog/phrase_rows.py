@@ -59,7 +59,7 @@ def find_phrase(connection: Connection, collection_id: str, collection: str, nam
     if found is None:
         raise PhraseNotFound(
             f"The collection {collection} has no phrase {name[:200]!r}.",
-            hint=f"GET /collections/{collection}/phrases lists them.",
+            hint="List the phrases of the collection.",
             field="phrase",
         )
     return found

@@ -148,6 +148,21 @@ def test_calibrations_come_back_as_they_were_made(catalog, clock) -> None:
     assert now(catalog).calibration_id is None
 
 
+def test_a_unique_beginning_of_an_id_names_a_calibration(catalog, monkeypatch) -> None:
+    ids = iter(["abcd1" + "0" * 27, "abcd2" + "0" * 27])
+    monkeypatch.setattr("indexer.catalog.calibration_rows.new_id", lambda: next(ids))
+    low, high = add_calibration(catalog, "calls", LOW), add_calibration(catalog, "calls", HIGH)
+    assert activate_calibration(catalog, "calls", "abcd1").id == low.id
+    assert activate_calibration(catalog, "calls", high.id).id == high.id
+    with pytest.raises(InvalidInput, match="Several calibrations"):
+        activate_calibration(catalog, "calls", "abcd")
+    for id in ("abc", "abcd3", "", "a%", "abcd1\0"):
+        with pytest.raises(CalibrationNotFound):
+            deactivate_calibration(catalog, "calls", id)
+    delete_calibration(catalog, "calls", "abcd1")
+    assert [kept.id for kept in list_calibrations(catalog, "calls")] == [high.id]
+
+
 def test_the_active_calibration_is_not_deleted(catalog) -> None:
     made = add_calibration(catalog, "calls", LOW, activate=True)
     with pytest.raises(CalibrationActive) as refused:
