@@ -77,10 +77,11 @@ class Services:
     @cached_property
     def search(self) -> "SearchService":
         """The search."""
+        from app.search.modes import load_modes
         from app.search.service import SearchService
 
         engine = self._engine or make_engine(self._settings)
-        return SearchService(self.store, self.encoders, engine, make_document_engine(self._settings))
+        return SearchService(self.store, load_modes(self.encoders, engine, make_document_engine(self._settings)))
 
     @cached_property
     def documents(self) -> "DocumentService":

@@ -10,6 +10,7 @@ from typing import Any
 from app.calibration.service import ThresholdService
 from app.phrases.service import PhraseService
 from app.search.encoders import Encoders
+from app.search.modes import load_modes
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
 from indexer.catalog.collections import Catalog
@@ -57,7 +58,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         # A clock that leaps makes every look at the store a fresh one.
         self.store = Store(folder, self.catalog, grace_s=grace_s, clock=count().__next__)
         encoders = Encoders.of({"hashing": self.encoder})
-        self.service = SearchService(self.store, encoders, engine or ScanEngine(), documents)
+        self.service = SearchService(self.store, load_modes(encoders, engine or ScanEngine(), documents))
         self.phrases = PhraseService(self.store, encoders)
         self.thresholds = ThresholdService(self.store, self.service, encoders)
 

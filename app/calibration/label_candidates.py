@@ -10,12 +10,10 @@ from jaxtyping import Float, Int
 from app.calibration.labels import FEWEST, MATCH_DEGREE, MOST_DEGREE
 from app.calibration.prepare_all import prepare_all
 from app.calibration.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
-from app.search.modes import Mode
+from app.search.modes import AnyMode, Scored
 from app.search.service import Encoded, SearchService
 from app.search.threshold import check_threshold, cosine_floor
-from app.search.types import SearchRequest, UsedThreshold
-from indexer.engine.base import ScoredSpan
-from indexer.engine.exhaustive_count import take_census
+from app.search.types import Mode, SearchRequest, UsedThreshold
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn, Tuning
 from models.errors import InvalidInput
@@ -89,8 +87,9 @@ def sample_label_candidates(service: SearchService, request: LabelCandidatesRequ
     _check(request)
     encoded = service.encode(prepare_all(service, _searches(request)))
     prepared = encoded[0].prepared
+    _check_mode(prepared.mode)
     near = _near(prepared.threshold, prepared.tuning)
-    pools = [_Pool(item, request) for item in encoded]
+    pools = [_Pool(service, item, request) for item in encoded]
     counts = np.stack([pool.counts() for pool in pools])
     rng = np.random.default_rng(request.seed)
     drawn = draw_strata(counts, near, request.count, rng)
@@ -143,6 +142,16 @@ def _check(request: LabelCandidatesRequest) -> None:
             raise InvalidInput(f"A floor cannot be {request.floor}.", hint=error.hint, field="floor") from error
 
 
+def _check_mode(mode: AnyMode) -> None:
+    """Labels name spans; a mode whose hits are documents has none."""
+    if mode.unit != "span":
+        raise InvalidInput(
+            f"Candidates are spans, and mode {mode.name} compares {mode.unit}s.",
+            hint="Draw candidates in mode best_span; label texts for this mode.",
+            field="mode",
+        )
+
+
 def _searches(request: LabelCandidatesRequest) -> list[SearchRequest]:
     return [
         SearchRequest(
@@ -167,13 +176,14 @@ class _Pairs:
     """The pairs of one phrase that may be drawn: their raws, and what each is."""
 
     raw: Float[np.ndarray, " pairs"]
-    span: Callable[[int], ScoredSpan]
+    span: Callable[[int], Scored]
 
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
     """A phrase and its pairs. They are found again rather than kept: there may be millions."""
 
+    service: SearchService
     encoded: Encoded
     request: LabelCandidatesRequest
 
@@ -192,15 +202,16 @@ class _Pool:
     def _pairs(self) -> _Pairs:
         prepared, floor, on = self.encoded.prepared, self.request.floor, self.request.threshold_on
         lowest = None if floor is None else cosine_floor(floor, on, prepared.tuning)
-        census = take_census(prepared.snapshot, self.encoded.vector, lowest, self.request.filter)
-        if census.spans is None or floor is None:
-            return _Pairs(raws(census.documents), census.document)
-        raw = raws(census.spans)
-        # The census' floor is a little low: what counts is what a hit would show.
+        counts = self.service.count(self.encoded, lowest)
+        spans = counts.spans
+        if spans is None or floor is None:
+            return _Pairs(raws(counts.documents.cosines), counts.documents.row)
+        raw = raws(spans.cosines)
+        # The floor is a little low because of rounding: what counts is what a hit would show.
         rows = np.flatnonzero((raw if on == "raw" else prepared.tuning.scores(raw)) >= floor)
-        return _Pairs(raw[rows], lambda row: census.span(int(rows[row])))
+        return _Pairs(raw[rows], lambda row: spans.row(int(rows[row])))
 
-    def _candidate(self, scored: ScoredSpan, raw: float, drawn: StratumSample, chance: float) -> LabelCandidate:
+    def _candidate(self, scored: Scored, raw: float, drawn: StratumSample, chance: float) -> LabelCandidate:
         place, span = scored.place, scored.span
         part = place.part_span
         around = CharSpan(max(part.start, span.start - _CONTEXT), min(part.end, span.end + _CONTEXT))

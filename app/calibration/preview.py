@@ -9,14 +9,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from app.calibration.prepare_all import prepare_all
-from app.search.modes import Mode
-from app.search.nugget_queries import NuggetQuery
+from app.search.modes import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.threshold import check_threshold, cosine_floor
-from app.search.types import SearchRequest, UsedThreshold
-from indexer.engine.base import ScoredSpan
-from indexer.engine.exhaustive_count import Census, take_census
-from indexer.engine.nuggets import DocumentCensus, take_document_census
+from app.search.types import Mode, SearchRequest, UsedThreshold
 from indexer.engine.query import Filter
 from indexer.phrases import Phrase
 from indexer.tuning import ThresholdOn, Tuning
@@ -136,7 +132,7 @@ def preview(
         floor=used.value if request.floor is None else request.floor,
         scores=tuple(STEPS.tolist()),
         no_match=None if known is None else _no_match(encoded[0].prepared, known),
-        phrases=tuple(_of_phrase(item, name, request) for item, name in zip(encoded, names, strict=True)),
+        phrases=tuple(_of_phrase(service, item, name, request) for item, name in zip(encoded, names, strict=True)),
         took_ms=round((time.perf_counter() - started) * 1000, 3),
     )
 
@@ -225,14 +221,14 @@ class _Counted:
         return len(self.score) - np.searchsorted(np.sort(self.score), scores, side="left")
 
 
-def _of_phrase(encoded: Encoded, saved: str | None, request: PreviewRequest) -> PhrasePreview:
+def _of_phrase(service: SearchService, encoded: Encoded, saved: str | None, request: PreviewRequest) -> PhrasePreview:
     tuning, used = encoded.prepared.tuning, encoded.prepared.threshold
     floor = used.value if request.floor is None else request.floor
     lowest = None if floor is None else cosine_floor(floor, used.on, tuning)
-    census = _census(encoded, lowest, encoded.prepared.wanted.filter)
-    documents = _Counted.of(census.documents, tuning)
+    counts = service.count(encoded, lowest)
+    documents = _Counted.of(counts.documents.cosines, tuning)
     above = documents.above(STEPS)
-    spans, spans_above = _spans(census, floor, used, tuning)
+    spans, spans_above = _spans(counts, floor, used, tuning)
     over, under = _nearest(documents, used, request.examples)
     return PhrasePreview(
         phrase=encoded.prepared.request.text or "",
@@ -246,25 +242,18 @@ def _of_phrase(encoded: Encoded, saved: str | None, request: PreviewRequest) -> 
         spans_above=spans_above,
         # The last bar holds its right end, too.
         histogram=tuple((above[:-1] - np.append(above[1:-1], 0)).tolist()),
-        above=tuple(_example(census, documents, row) for row in over),
-        below=tuple(_example(census, documents, row) for row in under),
+        above=tuple(_example(counts.documents, documents, row) for row in over),
+        below=tuple(_example(counts.documents, documents, row) for row in under),
     )
 
 
-def _census(encoded: Encoded, lowest: float | None, wanted: Filter) -> Census | DocumentCensus:
-    """The exact figures of all documents, and of spans over the floor in a mode that has spans."""
-    if isinstance(encoded.query, NuggetQuery):
-        return take_document_census(encoded.prepared.snapshot, encoded.query.vectors, wanted)
-    return take_census(encoded.prepared.snapshot, encoded.query, lowest, wanted)
-
-
 def _spans(
-    census: Census | DocumentCensus, floor: float | None, used: UsedThreshold, tuning: Tuning
+    counts: Counts, floor: float | None, used: UsedThreshold, tuning: Tuning
 ) -> tuple[int | None, tuple[int | None, ...]]:
     """How many spans reach the threshold, and every step; None for what lies under the floor."""
-    if census.spans is None or floor is None:
+    if counts.spans is None or floor is None:
         return None, (None,) * len(STEPS)
-    spans = _Counted.of(census.spans, tuning).reaching(floor, used.on)
+    spans = _Counted.of(counts.spans.cosines, tuning).reaching(floor, used.on)
     lowest = floor if used.on == "score" else tuning.score(floor)
     above = zip(STEPS.tolist(), spans.above(STEPS).tolist(), strict=True)
     known = used.value is not None and used.value >= floor
@@ -282,8 +271,7 @@ def _nearest(documents: _Counted, used: UsedThreshold, most: int) -> tuple[list[
     return order[border : border + most].tolist(), order[max(border - most, 0) : border][::-1].tolist()
 
 
-def _example(census: Census | DocumentCensus, documents: _Counted, row: int) -> Example:
-    found = census.document(row)
-    span = found.span if isinstance(found, ScoredSpan) else found.place.span
+def _example(rows: ScoredRows, documents: _Counted, row: int) -> Example:
+    scored = rows.row(row)
     scales = float(documents.score[row]), float(documents.raw[row])
-    return Example(found.document_id, span.start, span.end, found.place.text(span), *scales)
+    return Example(scored.document_id, scored.span.start, scored.span.end, scored.place.text(scored.span), *scales)

@@ -21,7 +21,7 @@ from app.calibration.metrics import (
     reliability,
     unseen_matches,
 )
-from app.search.modes import Mode
+from app.search.types import Mode
 from indexer.tuning import CalibrationDraft
 from indexer.types import Recipe
 from models.ops.calibrate import score_from_raw

@@ -4,17 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar, cast
 
-import numpy as np
-from jaxtyping import Float
-
 from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest, sample_label_candidates
-from app.calibration.label_scores import document_label_scores, label_scores
+from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, checked_labels
 from app.calibration.metrics import ThresholdTargets, check_targets
 from app.calibration.preview import MAX_PHRASES, Preview, PreviewRequest, preview
 from app.search.encoders import Encoders
-from app.search.modes import Mode, check_mode, modes_of
+from app.search.modes import AnyMode, available_mode, available_modes
 from app.search.service import SearchService
+from app.search.types import Mode
 from indexer.catalog.calibrations import (
     activate_calibration,
     add_calibration,
@@ -25,7 +23,6 @@ from indexer.catalog.calibrations import (
 from indexer.catalog.names import checked_note
 from indexer.catalog.phrases import get_phrase, list_phrases
 from indexer.catalog.thresholds import read_tuning, set_threshold, threshold_history, undo_threshold
-from indexer.engine.snapshot import Snapshot
 from indexer.phrases import Phrase
 from indexer.store import Store
 from indexer.tuning import Calibration, CalibrationDraft, ThresholdChange, ThresholdOn, Tuning
@@ -65,8 +62,9 @@ class ThresholdService:
 
     def thresholds(self, collection: str) -> list[TunedMode]:
         """The tuning of every mode that the collection can be searched in."""
-        found = self._store.catalog.collection(collection)
-        return [TunedMode(mode, read_tuning(self._store.catalog, found.name, mode)) for mode in modes_of(found.recipe)]
+        target = self._store.catalog.collection(collection)
+        modes = available_modes(self._search.modes, target.recipe)
+        return [TunedMode(mode, read_tuning(self._store.catalog, target.name, mode)) for mode in modes]
 
     def set(self, collection: str, mode: Mode, value: float | None, on: ThresholdOn, note: str) -> TunedMode:
         """Set the collection's threshold for a mode; None takes it away."""
@@ -105,12 +103,12 @@ class ThresholdService:
 
     def calibrate(self, collection: str, asked: CalibrationRequest) -> tuple[Calibration, "Report"]:
         """Learn a calibration from labels and keep it; of labels that are refused (``LabelsRefused``) nothing is."""
-        self._check(collection, asked.mode)
+        mode = self._check(collection, asked.mode)
         checked_note(asked.note)
         check_targets(asked.targets)
         labels = checked_labels(asked.labels)
         snapshot = self._store.snapshot(collection)
-        raw = self._raws(labels, asked.mode, snapshot)
+        raw = label_scores(labels, snapshot, mode)
         # Imported here because scikit-learn takes long, nothing else needs it, and labels may have been refused by now.
         from app.calibration.report import fit_calibration
 
@@ -142,13 +140,8 @@ class ThresholdService:
         """Delete a calibration that is not active."""
         self._change(lambda: delete_calibration(self._store.catalog, collection, id))
 
-    def _check(self, collection: str, mode: Mode) -> None:
-        check_mode(collection, mode, self._store.catalog.collection(collection).recipe)
-
-    def _raws(self, labels: Sequence[Label], mode: Mode, snapshot: Snapshot) -> Float[np.ndarray, " labels"]:
-        if mode == "maxsim":
-            return document_label_scores(labels, self._encoders.nugget_pass(snapshot.recipe))
-        return label_scores(labels, snapshot, self._encoders.matching(snapshot.recipe))
+    def _check(self, collection: str, mode: Mode) -> AnyMode:
+        return available_mode(self._search.modes, mode, collection, self._store.catalog.collection(collection).recipe)
 
     def _change(self, change: Callable[[], Result]) -> Result:
         result = change()

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json
 from app.cli.plots import plots_for
-from app.search.modes import Mode
+from app.search.types import Mode
 from app.settings import Settings
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, out, print_json
 from app.cli.filters import WhereOption, WherePartOption, filter_of
-from app.search.modes import Mode
+from app.search.types import Mode
 from app.settings import Settings
 from indexer.tuning import ThresholdOn
 

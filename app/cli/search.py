@@ -1,7 +1,8 @@
 """``spanseek search``: hits highlighted in their context, or the HTTP answer as JSON."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -9,10 +10,10 @@ from rich.text import Text
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
 from app.cli.filters import WhereOption, WherePartOption, filter_of
-from app.search.modes import Mode
 from app.search.types import (
     Explanation,
     Hit,
+    Mode,
     PairedExplanation,
     SearchAnswer,
     SearchRequest,
@@ -23,8 +24,12 @@ from app.settings import Settings
 from indexer.engine.query import Grouping
 from indexer.tuning import ThresholdOn
 
-# Characters of a document that are shown.
+if TYPE_CHECKING:
+    from app.search.modes import HitUnit
+
+# Characters of a document that are shown, and of context on either side of a span.
 _OPENING = 160
+_CONTEXT = 80
 
 
 def search(
@@ -61,31 +66,35 @@ def search(
         threshold=threshold,
         threshold_on=threshold_on,
         filter=filter_of(where, where_part),
-        context=context if context is not None else 0 if as_json or mode == "maxsim" else 80,
+        context=context or 0,
         explain=explain,
     )
     with checked_store(settings) as store:
-        (answer,) = Services(settings, store).search.search(request)
+        service = Services(settings, store).search
+        unit = service.modes[mode].unit
+        if context is None and unit == "span" and not as_json:
+            request = replace(request, context=_CONTEXT)
+        (answer,) = service.search(request)
     if as_json:
         print_json(answer_as_json(answer))
     else:
-        _show(answer, "document" if mode == "maxsim" else "span")
+        _show(answer, unit)
 
 
-def show_hits(hits: Iterable[Hit], console: Console) -> None:
-    """Print each hit in its context."""
+def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -> None:
+    """Print each hit in its context; of a document its opening."""
     for hit in hits:
         place = f"  {one_line(hit.document_id)}  [{hit.start}, {hit.end})"
         console.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place), soft_wrap=True)
-        console.print(_opening(hit) if hit.mode == "maxsim" else _highlighted(hit), soft_wrap=True)
+        console.print(_opening(hit) if unit == "document" else _highlighted(hit), soft_wrap=True)
         for line in _explained(hit.explanation):
             console.print(Text("       " + line, style="dim"), soft_wrap=True)
 
 
-def _show(answer: SearchAnswer, what: str) -> None:
+def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
     if not answer.hits:
-        out.print(f"No {what} was found.")
-    show_hits(answer.hits, out)
+        out.print(f"No {unit} was found.")
+    show_hits(answer.hits, out, unit)
     told = f"{len(answer.hits)} hits{_told(answer.threshold)} in {answer.took_ms:.0f} ms"
     out.print(f"{told}, generation {answer.generation}.", style="dim")
 

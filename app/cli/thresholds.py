@@ -11,7 +11,7 @@ from rich.text import Text
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
 from app.cli.phrases import phrase_as_json
-from app.search.modes import Mode
+from app.search.types import Mode
 from app.settings import Settings
 from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from app.search.modes import Mode
-from app.search.types import SearchAnswer, ThresholdSource, answer_as_json
+from app.search.types import Mode, SearchAnswer, ThresholdSource, answer_as_json
 from indexer.tuning import ThresholdOn
 
 

@@ -4,8 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, PlainValidator
 
-from app.search.modes import Mode
-from app.search.types import MAX_CONTEXT, MAX_TOP_K, SearchRequest
+from app.search.types import MAX_CONTEXT, MAX_TOP_K, Mode, SearchRequest
 from indexer.documents import MAX_ID_LENGTH
 from indexer.engine.query import Filter, Grouping
 from indexer.segments.text import OffsetUnit

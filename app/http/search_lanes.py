@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 
 from app.http.lanes import Lane, deadline
-from app.search.service import Encoded, Found, Prepared, SearchService
+from app.search.service import Encoded, Prepared, Results, SearchService
 from app.search.types import SearchAnswer, SearchRequest
 from models.errors import SpanseekError
 
@@ -16,7 +16,7 @@ class SearchLanes:
     def __init__(self, service: SearchService, *, queue_limit: int = 256) -> None:
         self._service = service
         self._encode: Lane[Prepared, Encoded] = Lane("encode", service.encode, limit=queue_limit)
-        self._scan: Lane[Encoded, Found] = Lane("scan", service.scan, limit=queue_limit)
+        self._scan: Lane[Encoded, Results] = Lane("scan", service.scan, limit=queue_limit)
 
     def close(self) -> None:
         """Finish what is queued, then stop."""
@@ -62,8 +62,8 @@ class SearchLanes:
     async def _answer(self, request: SearchRequest) -> SearchAnswer:
         prepared = await asyncio.to_thread(self._service.prepare, request)
         encoded = await asyncio.wrap_future(self._encode.submit(prepared))
-        scanned = await asyncio.wrap_future(self._scan.submit(encoded))
-        return await asyncio.to_thread(self._service.finish, encoded, scanned)
+        results = await asyncio.wrap_future(self._scan.submit(encoded))
+        return await asyncio.to_thread(self._service.finish, encoded, results)
 
 
 def _first_foreseen(errors: ExceptionGroup[Exception]) -> Exception:

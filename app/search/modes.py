@@ -1,33 +1,188 @@
-"""Which modes a collection can be searched in."""
+"""Search modes: the Protocol that each implements, and the registry.
 
-from typing import Literal
+``app/search/NAME.py``, or the package ``app/search/NAME``, implements the mode NAME of
+:data:`app.search.types.Mode` and has a function ``create``.
+"""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
+
+import numpy as np
+from jaxtyping import Float
+
+from app.search.encoders import Encoders
 from app.search.errors import ModeUnavailable
+from app.search.types import Hit, Mode, SearchRequest
+from indexer.engine.base import Engine
+from indexer.engine.named_spans import NamedSpan
+from indexer.engine.nuggets import DocumentEngine
+from indexer.engine.query import Filter, Selection
+from indexer.engine.snapshot import Snapshot
+from indexer.tuning import Tuning
 from indexer.types import Recipe
+from models.errors import InvalidInput
+from models.types import CharSpan
 
-Mode = Literal["best_span", "maxsim", "facets"]
-# How a collection comes to hold what a mode searches.
-_NEEDS: dict[Mode, str] = {
-    "maxsim": "Index its documents into a new collection with `spanseek index --nugget-ratio 0.1`."
-}
+Read = TypeVar("Read")
+Query = TypeVar("Query")
+Result = TypeVar("Result")
+
+HitUnit = Literal["span", "document"]
 
 
-def modes_of(recipe: Recipe) -> tuple[Mode, ...]:
-    """The modes that a collection of this recipe can be searched in.
+class TextPlace(Protocol):
+    """Where a result stands, for reading its text and what surrounds it."""
 
-    >>> modes_of(Recipe("hashing", "f1", dim=64))
-    ('best_span',)
+    @property
+    def part_span(self) -> CharSpan:
+        """The characters around the result that belong to it: those of its part."""
+
+    def text(self, span: CharSpan) -> str:
+        """A slice of the document's text."""
+
+
+class Scored(Protocol):
+    """A span, or a whole document, with its exact cosine."""
+
+    @property
+    def document_id(self) -> str:
+        """The document's id."""
+
+    @property
+    def span(self) -> CharSpan:
+        """Its characters in the document."""
+
+    @property
+    def cosine(self) -> float:
+        """The cosine, or the mean of several."""
+
+    @property
+    def place(self) -> TextPlace:
+        """Where it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRows:
+    """Exact cosines of many results, and the result of a row. The order of rows has no meaning."""
+
+    cosines: Float[np.ndarray, " rows"]
+    row: Callable[[int], Scored]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The best result of every document, and all non-overlapping spans above a floor.
+
+    ``spans`` is None without a floor, and in a mode whose hits are documents.
     """
-    return ("best_span",) if recipe.nuggets is None else ("best_span", "maxsim")
+
+    documents: ScoredRows
+    spans: ScoredRows | None
 
 
-def check_mode(collection: str, mode: Mode, recipe: Recipe) -> None:
-    """Raise ``ModeUnavailable`` for a mode of which the collection holds nothing."""
-    available = modes_of(recipe)
-    if mode not in available:
-        use = f"Use mode {' or '.join(available)}."
-        raise ModeUnavailable(
-            f"The collection {collection} cannot be searched in mode {mode}: it does not hold what the mode searches.",
-            hint=f"{_NEEDS[mode]} {use}" if mode in _NEEDS else use,
-            field="mode",
-        )
+class SearchMode(Protocol[Read, Query, Result]):
+    """What one mode does in the steps of a search. Subclass it explicitly to inherit the defaults.
+
+    ``Read`` is a validated and tokenized request, ``Query`` an encoded one, ``Result`` what the search returns. The
+    search service passes all three on without looking into them.
+    """
+
+    @property
+    def name(self) -> Mode:
+        """The mode's name in requests."""
+
+    @property
+    def unit(self) -> HitUnit:
+        """What a hit is."""
+        return "span"
+
+    @property
+    def requirement(self) -> str:
+        """How to get a collection that holds what the mode searches; a hint for errors."""
+        return ""
+
+    def available(self, recipe: Recipe) -> bool:
+        """Whether a collection of this recipe holds what the mode searches."""
+        return True
+
+    def fingerprint(self, recipe: Recipe) -> str:
+        """Identifies what decides the cosines of the mode, apart from the bounds of spans."""
+        return recipe.fingerprint
+
+    def load(self, recipe: Recipe) -> None:
+        """Load the models that read texts for a collection, unless they are loaded. Not part of a search's time."""
+
+    def read(self, request: SearchRequest, recipe: Recipe) -> Read:
+        """Validate and tokenize a request, which has either a text or a vector.
+
+        Raises ``InvalidInput``, with the field, for a request that cannot be answered.
+        """
+
+    def selection(self, request: SearchRequest, floor: float | None) -> Selection:
+        """Which results a request needs. No result has a cosine below the floor."""
+        return Selection(request.top_k, floor, request.group_by or self.unit, request.filter)
+
+    def encode(self, queries: Sequence[Read], recipe: Recipe) -> list[Query]:
+        """Encode requests, of collections with equal fingerprints, in one batch."""
+
+    def search(self, snapshot: Snapshot, queries: Sequence[Query], selection: Selection) -> list[list[Result]]:
+        """The results of every query, best first."""
+
+    def count(self, snapshot: Snapshot, query: Query, floor: float | None, filter: Filter) -> Counts:
+        """Exact and exhaustive: what a search would return if its ``top_k`` were large enough."""
+
+    def present(self, request: SearchRequest, query: Query, results: list[Result], tuning: Tuning) -> tuple[Hit, ...]:
+        """Hits with texts and metadata, numbered from 1, offsets in the unit of the request."""
+
+    def text_cosines(self, queries: Sequence[Query], texts: Sequence[Query]) -> Float[np.ndarray, " pairs"]:
+        """The cosine of every query with a text of its own, both encoded."""
+
+    def span_cosines(self, queries: Sequence[Query], spans: Sequence[NamedSpan]) -> Float[np.ndarray, " spans"]:
+        """The cosine of every stored span with the query that it names. Only for modes whose hits are spans."""
+        raise InvalidInput(f"Mode {self.name} does not compare spans.", field="mode")
+
+
+# A mode gets back only what it has returned itself, so that the service need not know the types.
+AnyMode: TypeAlias = SearchMode[object, object, object]
+Modes: TypeAlias = Mapping[Mode, AnyMode]
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What modes are made of. Without ``documents`` the engine for documents is the default one."""
+
+    encoders: Encoders
+    engine: Engine
+    documents: DocumentEngine | None = None
+
+
+def load_modes(encoders: Encoders, engine: Engine, documents: DocumentEngine | None = None) -> Modes:
+    """All modes, by name."""
+    resources = Resources(encoders, engine, documents)
+    return {name: _create(name, resources) for name in get_args(Mode)}
+
+
+def _create(name: Mode, resources: Resources) -> AnyMode:
+    create: Callable[[Resources], AnyMode] = import_module(f"app.search.{name}").create
+    return create(resources)
+
+
+def available_modes(modes: Modes, recipe: Recipe) -> tuple[Mode, ...]:
+    """The modes that a collection of this recipe can be searched in."""
+    return tuple(name for name, mode in modes.items() if mode.available(recipe))
+
+
+def available_mode(modes: Modes, name: Mode, collection: str, recipe: Recipe) -> AnyMode:
+    """The mode of this name. Raises ``ModeUnavailable`` where the collection does not hold what it searches."""
+    mode = modes.get(name)
+    if mode is not None and mode.available(recipe):
+        return mode
+    alternatives = f"Use mode {' or '.join(available_modes(modes, recipe))}."
+    requirement = "" if mode is None else mode.requirement
+    raise ModeUnavailable(
+        f"The collection {collection} cannot be searched in mode {name}: it does not hold what the mode searches.",
+        hint=f"{requirement} {alternatives}".strip(),
+        field="mode",
+    )

@@ -1,145 +1,157 @@
 """A search from request to answer, in the order in which it happens.
 
-``prepare`` checks the request against the collection, ``encode`` turns texts into query vectors, ``scan`` asks the
-engine, ``finish`` fetches texts. ``encode`` and ``scan`` take many requests at once, because both cost little more
-for many than for one.
+``prepare`` checks the request against the collection and tokenizes it, ``encode`` makes query vectors, ``scan``
+searches the snapshot, ``finish`` reads texts. ``encode`` and ``scan`` take many requests at once, because both cost
+little more for many than for one. What differs between modes is in :class:`app.search.modes.SearchMode`.
 """
 
 import json
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
-import numpy as np
-from jaxtyping import Float32
-
-from app.search.best_span import SpanSearch
-from app.search.encoders import Encoders
-from app.search.maxsim import DocumentSearch
-from app.search.modes import Mode, check_mode
-from app.search.nugget_queries import NuggetQuery
+from app.search.modes import AnyMode, Counts, Modes, available_mode
 from app.search.threshold import check_threshold, cosine_floor, used_threshold
 from app.search.types import SearchAnswer, SearchRequest, UsedThreshold
-from indexer.ann.documents import DocumentCandidates
-from indexer.engine.base import Engine, ScoredSpan
-from indexer.engine.nuggets import DocumentEngine, ScoredDocument
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.store import Store
 from indexer.tuning import Tuning
 from models.errors import InvalidInput
 
-# What an engine finds for one query, best first.
-Found: TypeAlias = list[ScoredSpan] | list[ScoredDocument]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+# The results of one query, best first, in the mode's own type.
+Results: TypeAlias = list[object]
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request that can be answered, and what will answer it: one snapshot, one tuning."""
+    """A request that can be answered, and what answers it: one mode, one snapshot, one tuning.
+
+    ``query`` is the request as its mode has read it.
+    """
 
     request: SearchRequest
+    mode: AnyMode
     snapshot: Snapshot
     tuning: Tuning
     threshold: UsedThreshold
-    wanted: Selection
+    selection: Selection
+    query: object
     started: float
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A prepared request with its query made vectors of length 1: one, or the nuggets of mode maxsim."""
+    """A prepared request and its query as the mode has encoded it."""
 
     prepared: Prepared
-    query: Float32[np.ndarray, " dim"] | NuggetQuery
-
-    @property
-    def vector(self) -> Float32[np.ndarray, " dim"]:
-        """The one vector of mode best_span. Raises ``InvalidInput`` in a mode whose queries have many."""
-        if isinstance(self.query, NuggetQuery):
-            raise InvalidInput("This can be done in mode best_span only.", field="mode")
-        return self.query
+    query: object
 
 
 class SearchService:
     """Answers searches over the collections of one store."""
 
-    def __init__(
-        self, store: Store, encoders: Encoders, engine: Engine, documents: DocumentEngine | None = None
-    ) -> None:
+    def __init__(self, store: Store, modes: Modes) -> None:
+        self.modes = modes
         self._store = store
-        # What differs from mode to mode; the steps, and all else, do not.
-        self._modes: dict[Mode, Any] = {
-            "best_span": SpanSearch(encoders, engine),
-            "maxsim": DocumentSearch(encoders, documents or DocumentCandidates()),
-        }
 
     def search(self, *requests: SearchRequest) -> list[SearchAnswer]:
-        """Answer requests one after the other's preparation, together where that is cheaper.
-
-        Raises the first request's error that there is; nothing is answered then.
-        """
+        """Answer requests together. Raises the error of the first request that cannot be answered."""
         encoded = self.encode([self.prepare(request) for request in requests])
-        return [self.finish(item, found) for item, found in zip(encoded, self.scan(encoded), strict=True)]
+        return [self.finish(item, results) for item, results in zip(encoded, self.scan(encoded), strict=True)]
 
     def prepare(self, request: SearchRequest) -> Prepared:
-        """Open the collection's present snapshot and refuse what could not be answered from it."""
+        """Open the collection's present snapshot, and refuse a request that cannot be answered from it."""
         started = time.perf_counter()
         snapshot = self._store.snapshot(request.collection)
-        check_mode(request.collection, request.mode, snapshot.recipe)
+        mode = available_mode(self.modes, request.mode, request.collection, snapshot.recipe)
         if (request.text is None) == (request.vector is None):
             raise InvalidInput("Give either text or vector.", field="text")
         _refuse_surrogates(request)
         check_threshold(request.threshold)
-        mode = self._modes[request.mode]
-        mode.check(request, snapshot.recipe)
+        if request.text is not None:
+            started += _seconds(lambda: mode.load(snapshot.recipe))  # so that an answer's time leaves it out
+        query = mode.read(request, snapshot.recipe)
         tuning = self._store.tunings.present(request.collection, request.mode)
         used = used_threshold(request, tuning)
         floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
-        return Prepared(request, snapshot, tuning, used, mode.wanted(request, floor), started)
+        return Prepared(request, mode, snapshot, tuning, used, mode.selection(request, floor), query, started)
 
     def encode(self, prepared: Sequence[Prepared]) -> list[Encoded]:
-        """Queries made vectors; all texts that one encoder reads share a forward pass."""
-        queries: dict[int, Any] = {}
-        alike: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-        for number, item in enumerate(prepared):
-            recipe = item.snapshot.recipe
-            alike[item.request.mode, recipe.fingerprint, recipe.nuggets].append(number)
-        for (mode, *_), numbers in alike.items():
-            requests = [prepared[number].request for number in numbers]
-            found = self._modes[mode].encode(requests, prepared[numbers[0]].snapshot.recipe)
-            queries |= dict(zip(numbers, found, strict=True))
-        return [Encoded(item, queries[number]) for number, item in enumerate(prepared)]
+        """Encode queries; all texts that one encoder reads share a forward pass."""
+        queries = _batched(prepared, _encoding_key, _encode_alike)
+        return [Encoded(item, query) for item, query in zip(prepared, queries, strict=True)]
 
-    def scan(self, encoded: Sequence[Encoded]) -> list[Found]:
-        """What is found; requests that want the same of the same snapshot share a pass over memory."""
-        found: dict[int, Found] = {}
-        alike: dict[tuple[Mode, int, str], list[int]] = defaultdict(list)
-        for number, item in enumerate(encoded):
-            prepared = item.prepared
-            alike[prepared.request.mode, id(prepared.snapshot), repr(prepared.wanted)].append(number)
-        for (mode, *_), numbers in alike.items():
-            first = encoded[numbers[0]].prepared
-            queries = [encoded[number].query for number in numbers]
-            found |= dict(zip(numbers, self._modes[mode].find(first.snapshot, queries, first.wanted), strict=True))
-        return [found[number] for number in range(len(encoded))]
+    def scan(self, encoded: Sequence[Encoded]) -> list[Results]:
+        """Search; requests for the same selection from the same snapshot share a pass over memory."""
+        return _batched(encoded, _scanning_key, _scan_alike)
 
-    def finish(self, encoded: Encoded, found: Found) -> SearchAnswer:
-        """Fetch texts and metadata."""
+    def count(self, encoded: Encoded, floor: float | None) -> Counts:
+        """Count exactly and exhaustively in the documents that the request's filter selects."""
         prepared = encoded.prepared
-        mode = self._modes[prepared.request.mode]
-        presented = mode.present(prepared.request, encoded.query, found, prepared.tuning)
+        return prepared.mode.count(prepared.snapshot, encoded.query, floor, prepared.selection.filter)
+
+    def finish(self, encoded: Encoded, results: Results) -> SearchAnswer:
+        """Read texts and metadata, and drop what rounding has let pass below the threshold."""
+        prepared = encoded.prepared
+        presented = prepared.mode.present(prepared.request, encoded.query, results, prepared.tuning)
         used = prepared.threshold
         hits = tuple(hit for hit in presented if used.value is None or getattr(hit, used.on) >= used.value)
         took_ms = round((time.perf_counter() - prepared.started) * 1000, 3)
         return SearchAnswer(hits, prepared.snapshot.generation, used, took_ms)
 
 
+def _encoding_key(prepared: Prepared) -> Hashable:
+    recipe = prepared.snapshot.recipe
+    return prepared.mode.name, recipe.encoder, prepared.mode.fingerprint(recipe)
+
+
+def _encode_alike(alike: Sequence[Prepared]) -> list[object]:
+    first = alike[0]
+    return first.mode.encode([item.query for item in alike], first.snapshot.recipe)
+
+
+def _scanning_key(encoded: Encoded) -> Hashable:
+    prepared = encoded.prepared
+    return prepared.mode.name, id(prepared.snapshot), prepared.selection.key
+
+
+def _scan_alike(alike: Sequence[Encoded]) -> list[Results]:
+    first = alike[0].prepared
+    return first.mode.search(first.snapshot, [item.query for item in alike], first.selection)
+
+
+def _batched(
+    items: Sequence[Item], key: Callable[[Item], Hashable], process: Callable[[Sequence[Item]], Sequence[Result]]
+) -> list[Result]:
+    """Process items with equal keys together, and return the results in the order of the items.
+
+    >>> _batched(["b", "A", "a"], str.lower, lambda alike: [(item, len(alike)) for item in alike])
+    [('b', 1), ('A', 2), ('a', 2)]
+    """
+    numbers: dict[Hashable, list[int]] = defaultdict(list)
+    for number, item in enumerate(items):
+        numbers[key(item)].append(number)
+    results: dict[int, Result] = {}
+    for alike in numbers.values():
+        results |= dict(zip(alike, process([items[number] for number in alike]), strict=True))
+    return [results[number] for number in range(len(items))]
+
+
+def _seconds(work: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
 def _refuse_surrogates(request: SearchRequest) -> None:
-    """What no encoding can carry comes from JSON escapes, and from shells that pass on bytes."""
-    wanted = json.dumps([dict(request.filter.document), dict(request.filter.part)], ensure_ascii=False)
-    for field, value in (("text", request.text or ""), ("filter", wanted)):
+    """Lone surrogates come from JSON escapes, and from shells that pass bytes through; UTF-8 cannot encode them."""
+    filter = json.dumps([dict(request.filter.document), dict(request.filter.part)], ensure_ascii=False)
+    for field, value in (("text", request.text or ""), ("filter", filter)):
         try:
             value.encode()
         except UnicodeEncodeError as error:

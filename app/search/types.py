@@ -1,15 +1,16 @@
-"""What a caller asks and what is answered, whichever way they came."""
+"""Requests and answers of a search, for HTTP, the command line and Python."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
-from app.search.modes import Mode
 from indexer.engine.query import Filter, Grouping
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
 from models.types import JsonValue
 
+# A mode is implemented by app/search/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
+Mode = Literal["best_span", "maxsim"]
 ThresholdSource = Literal["request", "phrase", "collection", "none"]
 
 MAX_TOP_K = 1000
@@ -18,10 +19,10 @@ MAX_CONTEXT = 1000
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One query: a text or a vector, and which hits are wanted of it.
+    """One query, which is a text or a vector, and which hits to return.
 
-    Without a threshold the collection's applies, on its own scale; 0 asks for everything. Hits are grouped as is usual
-    for the mode unless ``group_by`` says how.
+    Without a threshold the collection's applies, on its own scale; 0 returns everything. Without ``group_by``
+    every span, or every document in modes that return documents, is a hit.
     """
 
     collection: str

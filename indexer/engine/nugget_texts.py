@@ -36,6 +36,11 @@ class DocumentPlace:
         starts = self._segment.text_starts
         return CharSpan(0, int(starts[self._document + 1] - starts[self._document]))
 
+    @property
+    def part_span(self) -> CharSpan:
+        """The same: what surrounds a document's text is the document."""
+        return self.span
+
     def text(self, span: CharSpan) -> str:
         """A slice of the document's text."""
         return self._segment.text(self._document, span)

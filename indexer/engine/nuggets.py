@@ -16,7 +16,7 @@ from indexer.engine.nugget_texts import DocumentPlace
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
 from models.ops.maxsim import MaxSim, group_maxima, maxsim
-from models.types import QueryVectors
+from models.types import CharSpan, QueryVectors
 
 # More than rounding in float32 can move a score by.
 _ROUNDING = 1e-5
@@ -35,6 +35,11 @@ class ScoredDocument:
     document_id: str
     cosine: float
     place: DocumentPlace
+
+    @property
+    def span(self) -> CharSpan:
+        """All characters of the document."""
+        return self.place.span
 
     @property
     def order(self) -> tuple[float, str]:
@@ -82,7 +87,6 @@ class DocumentCensus:
     """Every document that has a nugget, with its exact score."""
 
     scored: Sequence[ScoredDocument]
-    spans: None = None
 
     @cached_property
     def documents(self) -> Float[np.ndarray, " documents"]:

@@ -1,5 +1,6 @@
-"""Which spans a search wants."""
+"""Which results a search returns."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -19,6 +20,15 @@ class Filter:
     def __bool__(self) -> bool:
         return bool(self.document or self.part)
 
+    @property
+    def key(self) -> str:
+        """Hashable, and equal for equal filters. As in JSON, and unlike in Python, ``1`` is not ``true``.
+
+        >>> Filter({"week": 1}).key == Filter({"week": True}).key
+        False
+        """
+        return json.dumps([dict(self.document), dict(self.part)], sort_keys=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -31,3 +41,8 @@ class Selection:
     floor: float | None = None
     group_by: Grouping = "span"
     filter: Filter = field(default_factory=Filter)
+
+    @property
+    def key(self) -> tuple[int, float | None, Grouping, str]:
+        """Hashable, and equal for equal selections."""
+        return self.top_k, self.floor, self.group_by, self.filter.key

@@ -55,21 +55,28 @@ def encode_queries(encoder: Encoder, texts: Sequence[str]) -> QueryVectors:
 
     Queries share one forward pass. Raises ``InvalidInput`` for a query without a token, or longer than a window.
     """
-    windows = [
-        _query_tokens(encoder, text, tokens) for text, tokens in zip(texts, encoder.tokenize(texts), strict=True)
-    ]
-    if not windows:
+    return encode_query_tokens(encoder, query_tokens(encoder, texts))
+
+
+def encode_query_tokens(encoder: Encoder, queries: Sequence[Int32[np.ndarray, " _tokens"]]) -> QueryVectors:
+    """The vectors of queries that :func:`query_tokens` has tokenized, from one forward pass."""
+    if not queries:
         return np.zeros((0, encoder.dim), np.float32)
-    vectors = [tokens.mean(axis=0) for tokens in encoder.forward_query(windows)]
+    vectors = [tokens.mean(axis=0) for tokens in encoder.forward_query(queries)]
     return normalize(np.stack(vectors)).astype(np.float32)
+
+
+def query_tokens(encoder: Encoder, texts: Sequence[str]) -> list[Int32[np.ndarray, " _tokens"]]:
+    """The token ids of every query. Raises ``InvalidInput`` for one without a token, or longer than a window."""
+    return [_checked_ids(encoder, tokens) for tokens in encoder.tokenize(texts)]
 
 
 def check_query(encoder: Encoder, text: str) -> None:
     """Refuse a query that :func:`encode_queries` could not encode whole."""
-    _query_tokens(encoder, text, encoder.tokenize([text])[0])
+    query_tokens(encoder, [text])
 
 
-def _query_tokens(encoder: Encoder, text: str, tokens: Tokens) -> Int32[np.ndarray, " tokens"]:
+def _checked_ids(encoder: Encoder, tokens: Tokens) -> Int32[np.ndarray, " tokens"]:
     if not len(tokens.ids):
         raise InvalidInput("The query holds no words.", hint="Give at least one word or sign.", field="text")
     if len(tokens.ids) > encoder.window:

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from app.search.nugget_queries import encode_nugget_queries
+from app.search.maxsim.nugget_queries import encode_nugget_queries
 from indexer.ann.documents import DocumentCandidates
 from indexer.engine.nuggets import NuggetScan
 from indexer.engine.query import Selection

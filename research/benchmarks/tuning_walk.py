@@ -36,8 +36,6 @@ from app.search.service import SearchService
 from app.search.types import SearchRequest
 from app.settings import Settings
 from indexer.catalog import schema
-from indexer.engine.exhaustive_count import take_census
-from indexer.engine.selection import ExactSpans
 from indexer.errors import CollectionNotFound
 from indexer.pipeline import IndexJob
 from indexer.store import Store
@@ -168,18 +166,11 @@ def _truth(search: SearchService, turns: Sequence[Turn]) -> Truth:
     searches = [SearchRequest(COLLECTION, text=phrase) for phrase in PHRASES.values()]
     encoded = search.encode(prepare_all(search, searches))
     for number, (item, intent) in enumerate(zip(encoded, PHRASES, strict=True)):
-        census = take_census(item.prepared.snapshot, item.vector, None)
-        ids = [id for spans in census.best for id in _document_ids(spans)]
-        raw[number, [columns[id] for id in ids]] = raws(census.documents)
+        documents = search.count(item, None).documents
+        ids = [documents.row(row).document_id for row in range(len(documents.cosines))]
+        raw[number, [columns[id] for id in ids]] = raws(documents.cosines)
         match[number] = [intent in turn.intents for turn in turns]
     return Truth(raw, match.astype(bool), columns)
-
-
-def _document_ids(spans: ExactSpans) -> list[str]:
-    segment = spans.view.segment
-    parts = np.searchsorted(segment.part_units, spans.starts, side="right") - 1
-    ids = segment.document_table.column("id").to_pylist()
-    return [ids[document] for document in segment.part_document[parts]]
 
 
 def _places(proposed: LabelCandidates, truth: Truth) -> Bool[np.ndarray, "phrases turns"]:

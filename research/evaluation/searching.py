@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from app.search.encoders import Encoders
+from app.search.modes import load_modes
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
 from indexer.engine.scan import ScanEngine
@@ -33,6 +34,6 @@ def index_and_search(
     with scratch_store() as store:
         recipe = Recipe("evaluated", encoder.fingerprint, encoder.dim, bounds)
         IndexJob(store, encoder, store.catalog.create_collection(COLLECTION, recipe)).run(documents)
-        service = SearchService(store, Encoders.of({recipe.encoder: encoder}), ScanEngine())
+        service = SearchService(store, load_modes(Encoders.of({recipe.encoder: encoder}), ScanEngine()))
         batches = (requests[begin : begin + _BATCH] for begin in range(0, len(requests), _BATCH))
         return [answer.hits for answer in chain.from_iterable(service.search(*batch) for batch in batches)]

@@ -440,7 +440,7 @@ ERRORS = {
     "nothing to delete": ("delete -c calls", "No document is named"),
     "no list": ("delete -c calls --ids nowhere.txt", "nowhere.txt cannot be read"),
     "delete from nothing": ("delete -c letters --id a", "no collection 'letters'"),
-    "mode": ("search parcel -c calls --mode facets", "cannot be searched in mode facets"),
+    "mode": ("search parcel -c calls --mode maxsim", "cannot be searched in mode maxsim"),
 }
 
 
@@ -556,7 +556,7 @@ def test_thresholds_of_a_saved_phrase(calls: Outcome, run: Run) -> None:
         ("set 1.5", "A threshold cannot be 1.5."),
         ("set nan", "A threshold cannot be nan."),
         ("set high", "A threshold cannot be 'high'."),
-        ("set 0.5 --mode facets", "cannot be searched in mode facets"),
+        ("set 0.5 --mode maxsim", "cannot be searched in mode maxsim"),
         ("set 0.5 --phrase none", "has no phrase 'none'"),
         ("set 0.5 --phrase none --mode best_span", "whatever the mode"),
         ("undo", "could be taken back"),

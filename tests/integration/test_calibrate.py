@@ -15,6 +15,7 @@ from app.calibration.metrics import ThresholdTargets
 from app.calibration.service import CalibrationRequest, ThresholdService
 from app.search.encoders import Encoders
 from app.search.errors import ModeUnavailable
+from app.search.modes import load_modes
 from app.search.service import SearchService
 from app.search.types import SearchRequest
 from indexer.catalog.leases import lease
@@ -102,7 +103,7 @@ def test_suggested_thresholds_keep_their_promises(workspace: Workspace) -> None:
 
 
 def _raws(workspace: Workspace, asked: list[Label]) -> np.ndarray:
-    return label_scores(asked, workspace.store.snapshot("c"), workspace.encoder)
+    return label_scores(asked, workspace.store.snapshot("c"), workspace.service.modes["best_span"])
 
 
 def test_few_labels_are_warned_of_and_many_are_not(workspace: Workspace) -> None:
@@ -189,7 +190,8 @@ def test_what_cannot_be_learned_from_is_refused_and_nothing_is_kept(workspace, a
 
 def test_another_encoder_is_refused(workspace: Workspace) -> None:
     encoders = Encoders.of({"hashing": HashingEncoder(dim=32)})
-    other = ThresholdService(workspace.store, SearchService(workspace.store, encoders, ScanEngine()), encoders)
+    search = SearchService(workspace.store, load_modes(encoders, ScanEngine()))
+    other = ThresholdService(workspace.store, search, encoders)
     with pytest.raises(RecipeMismatch):
         other.calibrate("c", CalibrationRequest(labels()))
     with pytest.raises(CollectionNotFound):

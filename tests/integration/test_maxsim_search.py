@@ -12,7 +12,8 @@ from app.calibration.preview import PreviewRequest
 from app.calibration.service import CalibrationRequest
 from app.search.encoders import Encoders
 from app.search.errors import ModeUnavailable
-from app.search.nugget_queries import encode_nugget_queries
+from app.search.maxsim.nugget_queries import encode_nugget_queries
+from app.search.modes import load_modes
 from app.search.service import SearchService
 from app.search.types import Hit, PairedExplanation, SearchRequest
 from indexer.catalog.leases import lease
@@ -266,7 +267,7 @@ def test_other_nugget_weights_than_the_collections(workspace: Workspace) -> None
         workspace.search("x", collection="other", mode="maxsim")
     assert workspace.search("x", collection="other") == ()
     assert workspace.encoder is not None
-    service = SearchService(workspace.store, Encoders.of({"hashing": workspace.encoder}), ScanEngine())
+    service = SearchService(workspace.store, load_modes(Encoders.of({"hashing": workspace.encoder}), ScanEngine()))
     assert service.search(SearchRequest("c", text="x", mode="maxsim"))[0].hits
 
 

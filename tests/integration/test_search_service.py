@@ -9,6 +9,7 @@ import pytest
 
 from app.search.encoders import Encoders
 from app.search.errors import ModeUnavailable
+from app.search.modes import load_modes
 from app.search.service import SearchService
 from app.search.types import SearchRequest
 from indexer.ann.materialized import MaterializedEngine
@@ -161,7 +162,7 @@ def test_an_unknown_collection(workspace: Workspace) -> None:
 
 
 def test_another_encoder_than_the_collections(workspace: Workspace) -> None:
-    other = SearchService(workspace.store, Encoders.of({"hashing": HashingEncoder(dim=32)}), ScanEngine())
+    other = SearchService(workspace.store, load_modes(Encoders.of({"hashing": HashingEncoder(dim=32)}), ScanEngine()))
     with pytest.raises(RecipeMismatch, match=r"this server has hashing\.v1"):
         other.search(SearchRequest("c", text="x"))
     # A vector says itself what it is.

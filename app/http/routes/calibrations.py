@@ -17,7 +17,7 @@ from app.http.responses import json_response
 from app.http.routes.collections import SpanUnits
 from app.http.routes.thresholds import Collection
 from app.http.schemas import MAX_NAME, Body, DocumentId, Note, QueryText
-from app.search.modes import Mode
+from app.search.types import Mode
 from indexer.tuning import Calibration, CalibrationDraft
 from models.errors import InvalidInput
 from models.types import SpanBounds

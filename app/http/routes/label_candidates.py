@@ -19,7 +19,7 @@ from app.http.openapi import problems
 from app.http.responses import ThresholdBody, json_response
 from app.http.routes.thresholds import Collection
 from app.http.schemas import FilterBody, QueryText
-from app.search.modes import Mode
+from app.search.types import Mode
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
 

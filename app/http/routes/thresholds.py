@@ -10,7 +10,7 @@ from app.calibration.service import TunedMode
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.schemas import Body, CollectionName, Note
-from app.search.modes import Mode
+from app.search.types import Mode
 from indexer.tuning import Threshold, ThresholdChange, ThresholdOn
 
 router = APIRouter(prefix="/admin/collections/{collection}/thresholds", tags=["admin"])

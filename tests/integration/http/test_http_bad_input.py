@@ -93,10 +93,10 @@ def test_all_bad_fields_are_named_at_once(client, problem) -> None:
     assert {error["field"] for error in found["errors"]} == {"text", "top_k", "colour"}
 
 
-@pytest.mark.parametrize("mode", ["maxsim", "facets"])
-def test_a_mode_that_the_collection_has_not(client, mode) -> None:
-    found = client.refused(422, "mode_unavailable", text="a", mode=mode)
-    assert found["errors"][0]["field"] == "mode"
+@pytest.mark.parametrize(("mode", "code"), [("maxsim", "mode_unavailable"), ("facets", "invalid_input")])
+def test_modes_that_the_collection_or_nobody_has(client, mode, code) -> None:
+    body = client.refused(422, code, text="a", mode=mode)
+    assert body["errors"][0]["field"] == "mode"
 
 
 def test_the_filter_may_hold_any_scalar(client) -> None:

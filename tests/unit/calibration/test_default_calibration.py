@@ -69,7 +69,7 @@ def test_a_span_is_compared_as_a_collection_stores_it(texts: Texts, tmp_path: Pa
     with Workspace(tmp_path, HashingEncoder(window=512)) as made:
         made.index([document(f"d{n}", span.sample.text) for n, span in enumerate(spans)])
         labels = [Label("l", span.query, StoredSpan(f"d{n}", span.sample.phrase), 0.0) for n, span in enumerate(spans)]
-        expected = label_scores(labels, made.store.snapshot("c"), made.encoder)
+        expected = label_scores(labels, made.store.snapshot("c"), made.service.modes["best_span"])
         assert span_raws(made.encoder, spans) == pytest.approx(expected, abs=1e-6)
 
 

@@ -1,10 +1,10 @@
-"""Scored documents made presentable."""
+"""Hits of mode maxsim."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-from app.search.nugget_queries import NuggetQuery
+from app.search.maxsim.nugget_queries import NuggetQuery
 from app.search.types import Hit, NuggetPair, PairedExplanation, SearchRequest, TextSpan
 from indexer.engine.nuggets import ScoredDocument, match
 from indexer.segments.text import OffsetUnit, offset_in
@@ -45,10 +45,10 @@ def _hit(
 
 def _explanation(request: SearchRequest, query: NuggetQuery, document: ScoredDocument) -> PairedExplanation:
     """Which nugget answers which part of the query: each adds its cosine over the number of the query's vectors."""
-    found = match(document.place, query.vectors)
-    pairs = zip(found.matches.tolist(), found.cosines.tolist(), strict=True)
+    matched = match(document.place, query.vectors)
+    pairs = zip(matched.matches.tolist(), matched.cosines.tolist(), strict=True)
     return PairedExplanation(
-        found.score,
+        matched.score,
         tuple(_pair(request, query, number, document, nugget, cosine) for number, (nugget, cosine) in enumerate(pairs)),
     )
 

@@ -1,4 +1,4 @@
-"""Queries of mode maxsim: a phrase, a sentence or a whole document, read in windows that do not overlap."""
+"""Queries of mode maxsim: a phrase, a sentence or a whole document, in windows that do not overlap."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from models.types import CharSpan
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
-    """Where a nugget of the query stands in it, and the stretch of text it stands for: from the nugget before it."""
+    """Where a nugget's token stands in the query, and the stretch of text up to it from the nugget before."""
 
     token: CharSpan
     stretch: CharSpan
@@ -26,15 +26,10 @@ class QueryPart:
 
 @dataclass(frozen=True, slots=True)
 class NuggetQuery:
-    """The query's nuggets, of length 1, and of each its part of the text; a vector given as such has none."""
+    """The query's nuggets, of length 1, and the part of the text that each stands for; None for a given vector."""
 
     vectors: Float32[np.ndarray, "vectors dim"]
     parts: tuple[QueryPart, ...] | None = None
-
-
-def check_nugget_query(nuggets: NuggetPass, text: str) -> None:
-    """Refuse a query without words; one of any length can be read."""
-    _windows(nuggets, [text])
 
 
 def encode_nugget_queries(nuggets: NuggetPass, texts: Sequence[str]) -> list[NuggetQuery]:
@@ -49,14 +44,18 @@ def encode_nugget_queries(nuggets: NuggetPass, texts: Sequence[str]) -> list[Nug
     >>> query.vectors.shape, [part.stretch.of("one two three, four") for part in query.parts]
     ((3, 8), ['one', ' two', ' three,'])
     """
-    windows = _windows(nuggets, texts)
+    return encode_windows(nuggets, query_windows(nuggets, texts))
+
+
+def encode_windows(nuggets: NuggetPass, windows: Sequence[Sequence[UnitTokens]]) -> list[NuggetQuery]:
+    """The nuggets of texts that :func:`query_windows` has tokenized; windows of like length share a forward pass."""
     every = [window for of_text in windows for window in of_text]
     read = iter(_read(nuggets, every))
     return [_query(of_text, [next(read) for _ in of_text]) for of_text in windows]
 
 
-def _windows(nuggets: NuggetPass, texts: Sequence[str]) -> list[list[UnitTokens]]:
-    """The windows of every text."""
+def query_windows(nuggets: NuggetPass, texts: Sequence[str]) -> list[list[UnitTokens]]:
+    """The windows of every text. Raises ``InvalidInput`` for a text without a token."""
     base = nuggets.encoder.base
     joined = tokenize_units(base, texts)
     if not all(map(len, joined)):
@@ -81,21 +80,21 @@ def _read(nuggets: NuggetPass, windows: Sequence[UnitTokens]) -> list[Nuggets]:
     outputs = nuggets.encoder.forward(
         ([windows[number].tokens.ids for number in batch] for batch in batches), nuggets.ratio
     )
-    found = {
+    by_number = {
         number: of_window
         for batch, output in zip(batches, outputs, strict=True)
         for number, (_, of_window) in zip(batch, output, strict=True)
     }
-    return [found[number] for number in range(len(windows))]
+    return [by_number[number] for number in range(len(windows))]
 
 
-def _query(windows: Sequence[UnitTokens], found: Sequence[Nuggets]) -> NuggetQuery:
+def _query(windows: Sequence[UnitTokens], nuggets: Sequence[Nuggets]) -> NuggetQuery:
     spans = np.concatenate(
-        [window.tokens.spans[of_window.tokens] for window, of_window in zip(windows, found, strict=True)]
+        [window.tokens.spans[of_window.tokens] for window, of_window in zip(windows, nuggets, strict=True)]
     ).tolist()
     starts = [0, *(end for _, end in spans[:-1])]
     parts = tuple(
         QueryPart(CharSpan(start, end), CharSpan(before, end))
         for before, (start, end) in zip(starts, spans, strict=True)
     )
-    return NuggetQuery(np.concatenate([of_window.vectors for of_window in found]), parts)
+    return NuggetQuery(np.concatenate([of_window.vectors for of_window in nuggets]), parts)

@@ -1,0 +1,113 @@
+"""Mode ``maxsim`` in the steps of a search."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from app.search.encoders import Encoders
+from app.search.maxsim.hits import present_documents
+from app.search.maxsim.nugget_queries import NuggetQuery, encode_windows, query_windows
+from app.search.modes import Counts, HitUnit, Resources, ScoredRows, SearchMode
+from app.search.query_vectors import query_vector
+from app.search.types import Hit, Mode, SearchRequest
+from indexer.ann.documents import DocumentCandidates
+from indexer.engine.nuggets import DocumentEngine, ScoredDocument, take_document_census
+from indexer.engine.query import Filter, Selection
+from indexer.engine.snapshot import Snapshot
+from indexer.tuning import Tuning
+from indexer.types import NuggetRecipe, Recipe
+from models.errors import InvalidInput
+from models.ops.maxsim import maxsim
+from models.tokens import UnitTokens
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizedQuery:
+    """The windows of a query text."""
+
+    windows: list[UnitTokens]
+
+
+class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDocument]):
+    """Documents by MaxSim of their nuggets. A query has the nugget ratio of its collection."""
+
+    name: Mode = "maxsim"
+    unit: HitUnit = "document"
+    requirement = "Index its documents into a new collection with `spanseek index --nugget-ratio 0.1`."
+
+    def __init__(self, encoders: Encoders, engine: DocumentEngine) -> None:
+        self._encoders = encoders
+        self._engine = engine
+
+    def available(self, recipe: Recipe) -> bool:
+        """Whether the collection has nuggets."""
+        return recipe.nuggets is not None
+
+    def fingerprint(self, recipe: Recipe) -> str:
+        """The fingerprint of the nugget encoder, and the ratio of nuggets to tokens."""
+        nuggets = _nuggets(recipe)
+        return f"{nuggets.fingerprint}@{nuggets.ratio:g}"
+
+    def load(self, recipe: Recipe) -> None:
+        """Load the collection's nugget encoder."""
+        self._encoders.nugget_pass(recipe)
+
+    def read(self, request: SearchRequest, recipe: Recipe) -> TokenizedQuery | NuggetQuery:
+        """Tokenize a text of any length, or normalize a vector. Hits are whole documents: no grouping, no context."""
+        if request.group_by not in (None, "document"):
+            raise InvalidInput(
+                f"Hits of mode maxsim are documents; they cannot be grouped by {request.group_by}.",
+                hint="Leave group_by out, or search in mode best_span.",
+                field="group_by",
+            )
+        if request.context:
+            raise InvalidInput(
+                "Hits of mode maxsim are whole documents, which have no context.",
+                hint="Leave context out, or search in mode best_span.",
+                field="context",
+            )
+        if request.text is None:
+            return NuggetQuery(query_vector(request, _nuggets(recipe).dim)[None])
+        (windows,) = query_windows(self._encoders.nugget_pass(recipe), [request.text])
+        return TokenizedQuery(windows)
+
+    def encode(self, queries: Sequence[TokenizedQuery | NuggetQuery], recipe: Recipe) -> list[NuggetQuery]:
+        """The nuggets of every query; windows of all texts share forward passes."""
+        tokenized = [query.windows for query in queries if isinstance(query, TokenizedQuery)]
+        encoded = iter(encode_windows(self._encoders.nugget_pass(recipe), tokenized) if tokenized else ())
+        return [next(encoded) if isinstance(query, TokenizedQuery) else query for query in queries]
+
+    def search(
+        self, snapshot: Snapshot, queries: Sequence[NuggetQuery], selection: Selection
+    ) -> list[list[ScoredDocument]]:
+        """The best documents for every query."""
+        return self._engine.search(snapshot, [query.vectors for query in queries], selection)
+
+    def count(self, snapshot: Snapshot, query: NuggetQuery, floor: float | None, filter: Filter) -> Counts:
+        """Every document; there are no spans."""
+        census = take_document_census(snapshot, query.vectors, filter)
+        return Counts(ScoredRows(census.documents, census.document), spans=None)
+
+    def present(
+        self, request: SearchRequest, query: NuggetQuery, results: list[ScoredDocument], tuning: Tuning
+    ) -> tuple[Hit, ...]:
+        """Hits, explained by the pairs of nuggets if the request asks for it."""
+        return present_documents(request, query, results, tuning)
+
+    def text_cosines(self, queries: Sequence[NuggetQuery], texts: Sequence[NuggetQuery]) -> Float[np.ndarray, " pairs"]:
+        """MaxSim of the query's nuggets and the text's."""
+        pairs = zip(queries, texts, strict=True)
+        return np.array([maxsim(query.vectors, text.vectors).score for query, text in pairs], np.float64)
+
+
+def create(resources: Resources) -> SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDocument]:
+    """The mode."""
+    return MaxSimMode(resources.encoders, resources.documents or DocumentCandidates())
+
+
+def _nuggets(recipe: Recipe) -> NuggetRecipe:
+    if recipe.nuggets is None:
+        raise AssertionError("the mode is available, and the collection has nuggets")
+    return recipe.nuggets
