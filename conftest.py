@@ -32,7 +32,7 @@ CHECKED = [
     "indexer.engine.snapshot",
     "indexer.engine.query",
     "indexer.engine.warm",
-    "indexer.phrase_set",
+    "indexer.phrases",
     "indexer.phrases",
     "indexer.segments",
     "indexer.tuning",

@@ -17,8 +17,7 @@ from indexer.engine.multi_query import find_over
 from indexer.engine.selection import ExactSpans, scored
 from indexer.engine.snapshot import SegmentView, open_segment, open_snapshot
 from indexer.errors import PhraseNotFound
-from indexer.phrase_set import PhraseSet
-from indexer.phrases import Match, Matches
+from indexer.phrases import Match, Matches, PhraseSet
 from indexer.store import Store
 from indexer.types import DocumentRow, SegmentInfo
 from models.ops.similarity import raws

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from indexer.catalog.collections import Catalog
 
 if TYPE_CHECKING:
-    from indexer.phrase_set import PhraseSet
+    from indexer.phrases import PhraseSet
 
 
 class PhraseSets:

@@ -17,8 +17,7 @@ from indexer.catalog.thresholds import History, threshold, tuning_of
 from indexer.engine.multi_query import ManyQueries
 from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
-from indexer.phrase_set import PhraseSet
-from indexer.phrases import MODE, Phrase
+from indexer.phrases import MODE, Phrase, PhraseSet
 from indexer.tuning import Tuning
 
 PhraseRow = Row[*tuple[Any, ...]]
