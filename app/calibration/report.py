@@ -21,7 +21,7 @@ from app.calibration.metrics import (
     reliability,
     unseen_matches,
 )
-from app.search.types import Mode
+from app.search.modes import AnyMode
 from indexer.tuning import CalibrationDraft
 from indexer.types import Recipe
 from models.ops.calibrate import score_from_raw
@@ -75,7 +75,7 @@ class Report:
 def fit_calibration(
     labels: Sequence[Label],
     raw: Float[np.ndarray, " labels"],
-    mode: Mode,
+    mode: AnyMode,
     recipe: Recipe,
     note: str,
     targets: ThresholdTargets,
@@ -87,7 +87,7 @@ def fit_calibration(
     knots = tuple((float(x), float(y)) for x, y in found.knots)
     return (
         CalibrationDraft(
-            mode, recipe.fingerprint_of(mode), recipe.bounds, knots, found.method, len(labels), note, report.summary
+            mode.name, mode.fingerprint(recipe), recipe.bounds, knots, found.method, len(labels), note, report.summary
         ),
         report,
     )

@@ -112,17 +112,15 @@ class ThresholdService:
         # Imported here because scikit-learn takes long, nothing else needs it, and labels may have been refused by now.
         from app.calibration.report import fit_calibration
 
-        draft, report = fit_calibration(labels, raw, asked.mode, snapshot.recipe, asked.note, asked.targets)
-        catalog = self._store.catalog
-        return self._change(lambda: add_calibration(catalog, collection, draft, activate=asked.activate)), report
+        draft, report = fit_calibration(labels, raw, mode, snapshot.recipe, asked.note, asked.targets)
+        return self._add(collection, mode, draft, activate=asked.activate), report
 
     def adopt(self, collection: str, draft: CalibrationDraft, *, activate: bool) -> Calibration:
         """Keep a calibration that was made elsewhere.
 
         Raises ``CalibrationMismatch`` where it is one of another encoder or of other span bounds.
         """
-        self._check(collection, cast("Mode", draft.mode))
-        return self._change(lambda: add_calibration(self._store.catalog, collection, draft, activate=activate))
+        return self._add(collection, self._check(collection, cast("Mode", draft.mode)), draft, activate=activate)
 
     def calibrations(self, collection: str) -> tuple[Calibration, ...]:
         """The collection's calibrations, the newest first."""
@@ -142,6 +140,13 @@ class ThresholdService:
 
     def _check(self, collection: str, mode: Mode) -> AnyMode:
         return available_mode(self._search.modes, mode, collection, self._store.catalog.collection(collection).recipe)
+
+    def _add(self, collection: str, mode: AnyMode, draft: CalibrationDraft, *, activate: bool) -> Calibration:
+        catalog = self._store.catalog
+        fingerprint = mode.fingerprint(catalog.collection(collection).recipe)
+        return self._change(
+            lambda: add_calibration(catalog, collection, draft, fingerprint=fingerprint, activate=activate)
+        )
 
     def _change(self, change: Callable[[], Result]) -> Result:
         result = change()
