@@ -14,10 +14,10 @@ def series(results: Sequence[Result], key: str) -> dict[str, list[tuple[int, flo
     >>> series([{"engine": "scan", "units": 20, "ms": 2.0}, {"engine": "scan", "units": 10, "ms": 1.0}], "ms")
     {'scan': [(10, 1.0), (20, 2.0)]}
     """
-    found: dict[str, dict[int, float]] = {}
+    points: dict[str, dict[int, float]] = {}
     for result in results:
         if result.get(key) is not None:
-            found.setdefault(result["engine"], {})[result["units"]] = result[key]
+            points.setdefault(result["engine"], {})[result["units"]] = result[key]
     return {engine: sorted(points.items()) for engine, points in found.items()}
 
 
@@ -36,24 +36,24 @@ def save_plot(path: Path, results: Sequence[Result]) -> None:
 
 
 def fronts(rows: Sequence[Result]) -> dict[str, list[tuple[float, float]]]:
-    """Of every way to find candidates, median milliseconds and the share found, fastest setting first.
+    """Median milliseconds and recall of every candidate index, fastest setting first.
 
-    >>> fronts([{"way": "a", "p50_ms": 2.0, "found": 0.9}, {"way": "a", "p50_ms": 1.0, "found": 0.8}])
+    >>> fronts([{"index": "a", "p50_ms": 2.0, "recall": 0.9}, {"index": "a", "p50_ms": 1.0, "recall": 0.8}])
     {'a': [(1.0, 0.8), (2.0, 0.9)]}
     """
-    found: dict[str, list[tuple[float, float]]] = {}
+    points: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
-        found.setdefault(row["way"], []).append((row["p50_ms"], row["found"]))
-    return {way: sorted(points) for way, points in found.items()}
+        points.setdefault(row["index"], []).append((row["p50_ms"], row["recall"]))
+    return {index: sorted(pairs) for index, pairs in points.items()}
 
 
 def save_fronts(path: Path, rows: Sequence[Result]) -> None:
-    """What is found against milliseconds: nothing above and left of a point on the front is better."""
+    """Plot recall against milliseconds, a line for each index."""
     figure = Figure(figsize=(8, 5), layout="constrained")
     label = "share of the exact ten best spans in the chosen blocks"
     axes = figure.add_subplot(xlabel="median ms for one query, one thread", ylabel=label, xscale="log")
-    for way, points in fronts(rows).items():
-        axes.plot(*zip(*points, strict=True), marker="o", label=way)
+    for index, points in fronts(rows).items():
+        axes.plot(*zip(*points, strict=True), marker="o", label=index)
     axes.grid(alpha=0.3, which="both")
     axes.legend(fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
