@@ -18,7 +18,7 @@ def series(results: Sequence[Result], key: str) -> dict[str, list[tuple[int, flo
     for result in results:
         if result.get(key) is not None:
             points.setdefault(result["engine"], {})[result["units"]] = result[key]
-    return {engine: sorted(points.items()) for engine, points in found.items()}
+    return {engine: sorted(pairs.items()) for engine, pairs in points.items()}
 
 
 def save_plot(path: Path, results: Sequence[Result]) -> None:
