@@ -41,16 +41,6 @@ class Recipe:
     representations: tuple[str, ...] = ("units",)
     nuggets: NuggetRecipe | None = None
 
-    def fingerprint_of(self, mode: str) -> str:
-        """Identifies what decides the raws of a mode, but for the bounds of spans.
-
-        >>> Recipe("slice", "f1", 384).with_nuggets(NuggetRecipe("n1", 384, 0.1)).fingerprint_of("maxsim")
-        'n1@0.1'
-        """
-        if mode == "maxsim" and self.nuggets is not None:
-            return f"{self.nuggets.fingerprint}@{self.nuggets.ratio:g}"
-        return self.fingerprint
-
     def with_nuggets(self, nuggets: NuggetRecipe) -> "Recipe":
         """The same recipe, with nuggets beside the units."""
         return replace(self, representations=("units", "nuggets"), nuggets=nuggets)

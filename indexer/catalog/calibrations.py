@@ -12,7 +12,6 @@ from indexer.catalog.names import checked_note
 from indexer.catalog.tables import active_calibrations, calibrations
 from indexer.errors import CalibrationActive, CalibrationMismatch, CalibrationNotFound
 from indexer.tuning import Calibration, CalibrationDraft
-from indexer.types import Recipe
 from models.errors import InvalidInput
 from models.ops.calibrate import check_knots
 from models.types import SpanBounds
@@ -21,12 +20,16 @@ from models.types import SpanBounds
 _SHORTEST_PREFIX = 4
 
 
-def add_calibration(catalog: Catalog, name: str, draft: CalibrationDraft, *, activate: bool = False) -> Calibration:
-    """Keep a calibration with a collection, and make it the active one of its mode in the same step if asked to.
+def add_calibration(
+    catalog: Catalog, name: str, draft: CalibrationDraft, *, fingerprint: str | None = None, activate: bool = False
+) -> Calibration:
+    """Keep a calibration with a collection, and optionally make it the active one of its mode in the same step.
 
+    ``fingerprint`` identifies what decides the mode's cosines; by default it is the recipe's own.
     Raises ``CalibrationMismatch`` where it was made for another encoder or other span bounds than the collection.
     """
-    _check(draft, name, catalog.collection(name).recipe)
+    recipe = catalog.collection(name).recipe
+    _check(draft, name, fingerprint or recipe.fingerprint, recipe.bounds)
     with catalog.changing(name) as (connection, collection_id):
         return insert_calibration(connection, collection_id, draft, catalog.clock(), activate=activate)
 
@@ -69,17 +72,16 @@ def delete_calibration(catalog: Catalog, name: str, id: str) -> None:
         connection.execute(delete(calibrations).where(calibrations.c.id == found.id))
 
 
-def _check(draft: CalibrationDraft, name: str, recipe: Recipe) -> None:
+def _check(draft: CalibrationDraft, name: str, fingerprint: str, bounds: SpanBounds) -> None:
     checked_note(draft.note)
     try:
         check_knots(np.array(draft.knots, np.float64).reshape(-1, 2))
     except ValueError as error:
         raise InvalidInput(f"These knots are no calibration: {error}.", field="knots") from error
-    fingerprint = recipe.fingerprint_of(draft.mode)
-    if (draft.fingerprint, draft.bounds) != (fingerprint, recipe.bounds):
+    if (draft.fingerprint, draft.bounds) != (fingerprint, bounds):
         raise CalibrationMismatch(
             f"The calibration was made for {_in_words(draft.fingerprint, draft.bounds)}; "
-            f"the collection {name} has {_in_words(fingerprint, recipe.bounds)}.",
+            f"the collection {name} has {_in_words(fingerprint, bounds)}.",
             hint="Calibrate this collection with labels of its own.",
             field="collection",
         )
