@@ -1,0 +1,225 @@
+"""One suite for every search mode: registering a mode enrols it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from app.calibration.label_scores import label_scores
+from app.calibration.labels import Label, LabelsRefused, StoredSpan
+from app.search.encoders import Encoders
+from app.search.errors import ModeUnavailable
+from app.search.modes import AnyMode, Scored, ScoredRows, available_mode, available_modes
+from app.search.types import Hit, Mode, SearchRequest
+from indexer.catalog.leases import lease
+from indexer.catalog.publish import remove
+from indexer.engine.query import Filter
+from indexer.types import Recipe
+from models.encoders.hashing import HashingEncoder
+from models.errors import InvalidInput
+from models.tokens import Tokens
+from models.types import CharSpan, Document
+from tests.workspace import Workspace, document
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+QUERIES = ["cancel my subscription", "the invoice", "naïve 😀 façade", "cancel"]
+DOCUMENTS: list[Document] = [
+    document("a", "I want to cancel my subscription today.", "Please cancel it. Cancel my subscription!", lang="en"),
+    document("b", "The invoice is late, and the invoice is wrong.", lang="en"),
+    document("c", "Une naïve 😀 façade. 東京で会いましょう。", lang="fr"),
+    document("d", "cancel my subscription", lang="en"),
+    document("e", "cancel my subscription", lang="fr"),
+    document("gone", "cancel my subscription", lang="en"),
+]
+TEXTS = {each.id: each.text for each in DOCUMENTS}
+
+
+class CountingEncoder(HashingEncoder):
+    """Counts the texts that it tokenizes."""
+
+    texts = 0
+
+    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
+        self.texts += len(texts)
+        return super().tokenize(texts)
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    with Workspace(tmp_path_factory.mktemp("modes"), CountingEncoder(), nugget_ratio=0.5) as made:
+        for some in (DOCUMENTS[:2], DOCUMENTS[2:]):
+            made.index(some)
+        with lease(made.catalog, "c") as held:
+            remove(made.catalog, held, ["gone"])
+        yield made
+
+
+@pytest.fixture(params=MODES)
+def mode(workspace: Workspace, request: pytest.FixtureRequest) -> AnyMode:
+    return workspace.service.modes[request.param]
+
+
+def searched(workspace: Workspace, mode: AnyMode, text: str = QUERIES[0], **options: object) -> tuple[Hit, ...]:
+    return workspace.search(text, mode=mode.name, **{"top_k": 1000} | options)
+
+
+def scored(rows: ScoredRows) -> list[Scored]:
+    return [rows.row(row) for row in range(len(rows.cosines))]
+
+
+def test_the_registry_has_every_name(workspace: Workspace) -> None:
+    assert tuple(workspace.service.modes) == MODES
+    assert available_modes(workspace.service.modes, workspace.store.snapshot("c").recipe) == MODES
+    assert all(mode.name == name for name, mode in workspace.service.modes.items())
+    assert {mode.unit for mode in workspace.service.modes.values()} <= {"span", "document"}
+
+
+def test_a_mode_is_available_or_says_what_it_requires(workspace: Workspace, mode: AnyMode) -> None:
+    plain = Recipe("hashing", workspace.encoder.fingerprint, workspace.encoder.dim)
+    if mode.available(plain):
+        assert available_mode(workspace.service.modes, mode.name, "c", plain) is mode
+        assert mode.fingerprint(plain)
+        return
+    with pytest.raises(ModeUnavailable) as refused:
+        available_mode(workspace.service.modes, mode.name, "c", plain)
+    assert refused.value.field == "mode"
+    assert mode.requirement
+    assert mode.requirement in refused.value.hint
+
+
+def test_a_name_that_is_no_mode(workspace: Workspace) -> None:
+    with pytest.raises(ModeUnavailable, match="mode worst_span"):
+        workspace.search("x", mode="worst_span")
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"text": ""}, "text"),
+        ({"text": " \n\t"}, "text"),
+        ({"vector": ()}, "vector"),
+        ({"vector": (0.0,) * 64}, "vector"),
+        ({"vector": (float("nan"),) * 64}, "vector"),
+    ],
+)
+def test_reading_refuses_bad_input_with_its_field(workspace: Workspace, mode: AnyMode, options, field) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        mode.read(SearchRequest("c", mode=mode.name, **options), workspace.store.snapshot("c").recipe)
+    assert refused.value.field == field
+
+
+def test_every_text_is_tokenized_at_most_once(workspace: Workspace, mode: AnyMode) -> None:
+    encoder = workspace.encoder
+    assert isinstance(encoder, CountingEncoder)
+    before = encoder.texts
+    workspace.service.search(*(SearchRequest("c", text=text, mode=mode.name) for text in QUERIES))
+    assert encoder.texts - before <= len(QUERIES)
+
+
+def test_a_batch_is_answered_as_one_by_one(workspace: Workspace, mode: AnyMode) -> None:
+    filters = Filter(), Filter({"lang": "en"})
+    requests = [SearchRequest("c", text=text, mode=mode.name, filter=each) for text in QUERIES for each in filters]
+    for request, answer in zip(requests, workspace.service.search(*requests), strict=True):
+        (alone,) = workspace.service.search(request)
+        assert [(hit.document_id, hit.start, hit.end) for hit in alone.hits] == [
+            (hit.document_id, hit.start, hit.end) for hit in answer.hits
+        ]
+        assert [hit.raw for hit in alone.hits] == pytest.approx([hit.raw for hit in answer.hits], abs=1e-6)
+
+
+@pytest.mark.parametrize("floor", [0.2, 0.9])
+@pytest.mark.parametrize("filter", [Filter(), Filter({"lang": "en"}), Filter({"lang": "none"})])
+def test_counting_agrees_with_searching(workspace: Workspace, mode: AnyMode, floor: float, filter: Filter) -> None:
+    snapshot = workspace.store.snapshot("c")
+    for text in QUERIES:
+        request = SearchRequest("c", text=text, mode=mode.name, top_k=1000, filter=filter)
+        (query,) = mode.encode([mode.read(request, snapshot.recipe)], snapshot.recipe)
+        counts = mode.count(snapshot, query, floor, filter)
+        assert (counts.spans is None) == (mode.unit == "document")
+        rows = counts.spans or counts.documents
+        above = {(row.document_id, row.span, row.cosine) for row in scored(rows) if row.cosine >= floor}
+        (results,) = mode.search(snapshot, [query], mode.selection(request, floor))
+        assert {(row.document_id, row.span, row.cosine) for row in results} == above
+        documents = scored(counts.documents)
+        assert [row.cosine for row in documents] == counts.documents.cosines.tolist()
+        best = replace(request, group_by="document")
+        (results,) = mode.search(snapshot, [query], mode.selection(best, None))
+        assert {row.document_id: row.cosine for row in results} == {row.document_id: row.cosine for row in documents}
+        assert mode.count(snapshot, query, None, filter).spans is None
+
+
+def test_hits_say_what_stands_in_the_document(workspace: Workspace, mode: AnyMode) -> None:
+    for text in QUERIES:
+        hits = searched(workspace, mode, text)
+        assert hits
+        for hit in hits:
+            assert hit.text == TEXTS[hit.document_id][hit.start : hit.end]
+            assert hit.mode == mode.name
+            assert hit.metadata["lang"] in ("en", "fr")
+        for hit in searched(workspace, mode, text, offset_unit="utf16"):
+            start, end = 2 * hit.start, 2 * hit.end
+            assert hit.text.encode("utf-16-le") == TEXTS[hit.document_id].encode("utf-16-le")[start:end]
+
+
+def test_an_explanation_adds_up(workspace: Workspace, mode: AnyMode) -> None:
+    for hit in searched(workspace, mode, explain=True):
+        if hit.explanation is not None:
+            assert hit.explanation.cosine == pytest.approx(2 * hit.raw - 1, abs=1e-9)
+
+
+def test_thresholds_are_respected(workspace: Workspace, mode: AnyMode) -> None:
+    everything = searched(workspace, mode, threshold=0)
+    for threshold in (0.6, everything[0].raw, 1.0):
+        hits = searched(workspace, mode, threshold=threshold, threshold_on="raw")
+        assert {hit.document_id for hit in hits} == {h.document_id for h in everything if h.raw >= threshold}
+        assert all(hit.raw >= threshold for hit in hits)
+
+
+def test_hits_are_in_order_and_numbered(workspace: Workspace, mode: AnyMode) -> None:
+    hits = searched(workspace, mode)
+    order = [(-hit.raw, hit.document_id, hit.start) for hit in hits]
+    assert order == sorted(order)
+    assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
+    few = searched(workspace, mode, top_k=2)
+    assert [(hit.document_id, hit.start) for hit in few] == [(hit.document_id, hit.start) for hit in hits[:2]]
+
+
+def test_documents_are_grouped_and_filtered(workspace: Workspace, mode: AnyMode) -> None:
+    hits = searched(workspace, mode, group_by="document", filter=Filter({"lang": "en"}))
+    ids = [hit.document_id for hit in hits]
+    assert len(ids) == len(set(ids))
+    assert set(ids) <= {"a", "b", "d"}
+
+
+def test_a_phrase_is_most_similar_to_itself(workspace: Workspace, mode: AnyMode) -> None:
+    labels = [Label("l", "cancel my subscription", text, 5.0) for text in ("cancel my subscription", "the invoice")]
+    same, other = label_scores(labels, workspace.store.snapshot("c"), mode)
+    assert same == pytest.approx(1, abs=1e-6)
+    assert other < same
+
+
+def test_a_labelled_span_has_the_raw_of_a_hit(workspace: Workspace, mode: AnyMode) -> None:
+    hits = searched(workspace, mode)
+    labels = [Label("l", QUERIES[0], StoredSpan(h.document_id, CharSpan(h.start, h.end)), 5.0) for h in hits]
+    if mode.unit == "document":
+        with pytest.raises(LabelsRefused, match="compares documents, not spans"):
+            label_scores(labels, workspace.store.snapshot("c"), mode)
+    else:
+        np.testing.assert_array_equal(label_scores(labels, workspace.store.snapshot("c"), mode), [h.raw for h in hits])
+
+
+def test_loading_is_not_part_of_the_time_of_an_answer(
+    workspace: Workspace, mode: AnyMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(now=0.0)
+
+    def slow_to_load(encoders: Encoders, recipe: Recipe) -> None:
+        clock.now += 10.0
+
+    monkeypatch.setattr(type(mode), "load", slow_to_load)
+    monkeypatch.setattr("app.search.service.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    (answer,) = workspace.service.search(SearchRequest("c", text="x", mode=mode.name))
+    assert (clock.now, answer.took_ms) == (10.0, 0.0)
