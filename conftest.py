@@ -9,7 +9,7 @@ from jaxtyping import install_import_hook
 import tests.checking  # noqa: F401  the hook looks its checker up, but does not import it
 from tests.examples import examples
 
-# ``indexer.kernels`` is left out: numba compiles it, and its wrappers' shapes are the callers' as well.
+# Kernels are left out: numba compiles them, and their wrappers' shapes are the callers' as well.
 CHECKED = [
     "research.benchmarks.case",
     "research.benchmarks.corpus",
@@ -17,7 +17,24 @@ CHECKED = [
     "research.benchmarks.passages",
     "research.benchmarks.phrases",
     "research.benchmarks.spans",
-    "models",
+    "models.artifacts",
+    "models.backbone_files",
+    "models.backbones",
+    "models.calibrations",
+    "models.encoders",
+    "models.errors",
+    "models.layers",
+    "models.model_folders",
+    "models.networks",
+    "models.ops",
+    "models.packages",
+    "models.query_network",
+    "models.sampling",
+    "models.tensors",
+    "models.tokenizer",
+    "models.tokens",
+    "models.types",
+    "models.units",
     "indexer.ann",
     "indexer.documents",
     "indexer.encode",

@@ -2,13 +2,16 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from safetensors.torch import load_file, save
-from torch import Tensor
+import numpy as np
+from jaxtyping import Shaped
 
 from models.errors import BackboneMissing
+from models.tensors import read_tensors
 from models.types import JsonValue
 
 SHIPPED = Path(__file__).parent / "weights"
@@ -16,11 +19,23 @@ SHIPPED = Path(__file__).parent / "weights"
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What training made: tensors by parameter name, the settings they were made with, and their checksum."""
+    """What training made: arrays by parameter name, the settings they were made with, and their checksum."""
 
-    tensors: dict[str, Tensor]
+    arrays: Mapping[str, Shaped[np.ndarray, "..."]]
     config: dict[str, JsonValue]
     sha256: str
+
+    @property
+    def tensors(self) -> dict[str, Any]:
+        """The arrays as tensors, copied. Only this loads torch, which queries do without."""
+        import torch
+
+        return {name: torch.from_numpy(np.array(array)) for name, array in self.arrays.items()}
+
+
+def arrays_of(tensors: Mapping[str, Any]) -> dict[str, Shaped[np.ndarray, "..."]]:
+    """Tensors as arrays, which share their memory where they can."""
+    return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in tensors.items()}
 
 
 def load_artifact(folder: Path) -> Artifact:
@@ -32,11 +47,13 @@ def load_artifact(folder: Path) -> Artifact:
             hint="The folder must hold weights.safetensors and config.json. Check SPANSEEK_WEIGHTS.",
         )
     sha256 = hashlib.sha256(weights.read_bytes() + config.read_bytes()).hexdigest()
-    return Artifact(load_file(weights), json.loads(config.read_text("utf-8")), sha256)
+    return Artifact(read_tensors(weights), json.loads(config.read_text("utf-8")), sha256)
 
 
-def save_artifact(folder: Path, tensors: dict[str, Tensor], config: dict[str, JsonValue]) -> Artifact:
+def save_artifact(folder: Path, tensors: Mapping[str, Any], config: dict[str, JsonValue]) -> Artifact:
     """Write a trained part, and read it back. The weights are put in place by a rename: they are never half a file."""
+    from safetensors.torch import save
+
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / "weights.partial"
     partial.write_bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}))

@@ -1,73 +1,74 @@
-"""The neural network under the encoders: texts to tokens, and batches of tokens to vectors.
+"""The neural network under the encoders, run by torch: for documents in bulk, and for training.
 
-``models.networks`` says what may be one and how it is named.
+``models.backbone_files`` says what one is made of, ``models.model_folders`` how it is named.
 """
 
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float32, Int, Int32
+from jaxtyping import Bool, Float, Float32, Int, Int32, Shaped
 from torch import Tensor
 
-from models import units
+from models.artifacts import arrays_of
+from models.backbone_files import BackboneFiles, Shape
 from models.errors import DeviceUnavailable
-from models.networks import load_network, locate, read_config, verified_weights
+from models.layers import layers_of
+from models.model_folders import locate, verified_weights
+from models.networks import load_network
 from models.packages import DEFAULT
-from models.tokens import Tokens, concatenate
-
-# What a config.json may say beside what decides the vectors.
-_NOT_ARCHITECTURE = {"_name_or_path", "transformers_version", "torch_dtype", "dtype", "use_cache"}
-
-# Code points after which a long text is cut, at white space if there is any, before it is tokenized.
-_PIECE = 65_536
 
 
-class Backbone:
-    """Token ids to contextual token vectors, batch by batch.
+class Backbone(BackboneFiles):
+    """Token ids to contextual token vectors, batch by batch, by the network that transformers builds.
 
-    ``dim`` is the length of a vector, ``window`` how many tokens one forward pass takes beside the special ones,
-    ``weights_sha256`` identifies the weights and ``fingerprint`` everything that decides what a vector is.
+    ``sha256`` is that of the weights, where it is known already.
     """
 
-    def __init__(self, folder: Path, *, device: str = "auto", window: int = 256, expected: str | None = None) -> None:
-        self.weights_sha256 = verified_weights(folder, expected)
+    in_memory = True
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        device: str = "auto",
+        window: int = 256,
+        expected: str | None = None,
+        sha256: str | None = None,
+    ) -> None:
+        sha256 = sha256 or verified_weights(folder, expected)
         self.device = resolve_device(device)
         network = load_network(folder)
         self.model = network.model.to(self.device).eval().requires_grad_(False)
-        self.dim = network.dim
-        self._tokenizer, self._unknown, self._padding = network.tokenizer, network.unknown, network.padding
-        self._prefix, self._suffix = _special_tokens(self._tokenizer)
-        special = len(self._prefix) + len(self._suffix)
-        self.window = min(window, network.positions or window) - special
-        self.fingerprint = _digest(
-            [_architecture(folder), self.weights_sha256, self._tokenizer.to_str(), units.VERSION, self.window]
-        )
+        shape = Shape(network.dim, min(window, network.positions or window))
+        super().__init__(folder, sha256, network.tokenizer, shape, device)
 
-    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
-        """Tokens of every text, without special tokens and without truncation."""
-        short = all(len(text) <= _PIECE for text in texts)
-        return self._tokenize(texts) if short else [self._tokenize_long(text) for text in texts]
+    def parameters(self) -> dict[str, Shaped[np.ndarray, "..."]]:
+        """The network's parameters by name, as they are now."""
+        return arrays_of(self.model.state_dict())
 
-    def _tokenize(self, texts: Sequence[str]) -> list[Tokens]:
-        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        return [self._tokens(encoding.ids, encoding.offsets) for encoding in encodings]
+    def layer_parameters(self, number: int) -> dict[str, Shaped[np.ndarray, "..."]]:
+        """Those of one layer, as they are now, by their names in it."""
+        return arrays_of(layers_of(self.model)[number].state_dict())
 
-    def _tokens(self, ids: list[int], offsets: list[tuple[int, int]]) -> Tokens:
-        codes = np.array(ids, np.int32)
-        return Tokens(codes, np.array(offsets, np.int64).reshape(-1, 2), codes == self._unknown)
+    @property
+    def depth(self) -> int:
+        """The number of layers."""
+        return len(layers_of(self.model))
 
-    def _tokenize_long(self, text: str) -> Tokens:
-        """As for a short text, piece by piece: the tokenizer's own records take 100 times the room of ours."""
-        pieces = ((start, self._tokenize([text[start:end]])[0]) for start, end in _pieces(text))
-        return concatenate([replace(piece, spans=piece.spans + start) for start, piece in pieces])
+    def replace(self, arrays: Mapping[str, Shaped[np.ndarray, "..."]]) -> None:
+        """Put other parameters in place."""
+        parameters = dict(self.model.named_parameters())
+        with torch.no_grad():
+            for name, array in arrays.items():
+                parameters[name].copy_(torch.from_numpy(np.array(array)))
+
+    def loaded(self) -> "Backbone":
+        """Itself."""
+        return self
 
     @property
     def word_embeddings(self) -> Float[Tensor, "vocabulary dim"]:
@@ -75,33 +76,19 @@ class Backbone:
         weight: Tensor = self.model.get_input_embeddings().weight  # type: ignore[operator]
         return weight
 
-    def ids_of(self, tokens: Sequence[str]) -> Int32[np.ndarray, " found"]:
-        """The ids of those of these tokens that the vocabulary has."""
-        ids = (self._tokenizer.token_to_id(token) for token in tokens)
-        return np.array([found for found in ids if found is not None], np.int32)
-
-    def token(self, number: int) -> str:
-        """The token of an id."""
-        return str(self._tokenizer.id_to_token(number))
-
-    @property
-    def unknown(self) -> int:
-        """The id of the token that stands for a word which the vocabulary does not have; -1 where there is none."""
-        return -1 if self._unknown is None else int(self._unknown)
-
     @property
     def begin(self) -> int:
         """How many special tokens stand before a window in its row of a batch."""
-        return len(self._prefix)
+        return len(self.tokenizer.prefix)
 
     def pad(
         self, windows: Sequence[Int32[np.ndarray, " _tokens"]]
     ) -> tuple[Int[Tensor, "windows padded"], Bool[Tensor, "windows padded"]]:
         """One batch with its special tokens and padding, and the mask of what is not padding."""
-        rows = [(self._prefix, window, self._suffix) for window in windows]
+        rows = [(self.tokenizer.prefix, window, self.tokenizer.suffix) for window in windows]
         lengths = np.array([sum(map(len, row)) for row in rows])
         mask = np.arange(lengths.max()) < lengths[:, None]
-        ids = np.full(mask.shape, self._padding, np.int64)
+        ids = np.full(mask.shape, self.tokenizer.padding, np.int64)
         ids[mask] = np.concatenate(list(chain.from_iterable(rows)))
         return torch.from_numpy(ids), torch.from_numpy(mask)
 
@@ -112,11 +99,13 @@ class Backbone:
 
         The third result says of every token to which window of its pair it belongs, if the network asks for that.
         """
-        joined = [np.concatenate([window, self._suffix, other]) for window, other in pairs]
+        joined = [np.concatenate([window, self.tokenizer.suffix, other]) for window, other in pairs]
         ids, mask = self.pad(joined)
         if getattr(self.model.config, "type_vocab_size", 0) < 2:
             return ids, mask, None
-        begins = torch.tensor([len(self._prefix) + len(window) + len(self._suffix) for window, _ in pairs])
+        begins = torch.tensor(
+            [len(self.tokenizer.prefix) + len(window) + len(self.tokenizer.suffix) for window, _ in pairs]
+        )
         of_other = (torch.arange(ids.shape[1]) >= begins[:, None]) & mask
         return ids, mask, of_other.long()
 
@@ -226,33 +215,5 @@ def has_native_bf16(device: torch.device) -> bool:
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    while start < len(text):
-        end = min(start + _PIECE, len(text))
-        if end < len(text):
-            space = max(text.rfind(sign, start, end) for sign in " \n\t")
-            end = space + 1 if space > start else end
-        yield start, end
-        start = end
-
-
-def _architecture(folder: Path) -> object:
-    """What the folder's config.json says, less what says nothing of the vectors."""
-    return {key: value for key, value in read_config(folder).items() if key not in _NOT_ARCHITECTURE}
-
-
-def _special_tokens(tokenizer: Any) -> tuple[Int32[np.ndarray, " prefix"], Int32[np.ndarray, " suffix"]]:  # noqa: ANN401
-    """The special tokens that stand before and after a text."""
-    bare = tokenizer.encode("a", add_special_tokens=False).ids
-    full = tokenizer.encode("a").ids
-    begin = full.index(bare[0])
-    return np.array(full[:begin], np.int32), np.array(full[begin + len(bare) :], np.int32)
-
-
 def _send(tensor: Tensor, device: torch.device) -> Tensor:
     return tensor.pin_memory().to(device, non_blocking=True)
-
-
-def _digest(facts: list[object]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]

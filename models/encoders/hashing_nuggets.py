@@ -38,6 +38,11 @@ class HashingNuggetEncoder:
             (found,) = self.base.forward([batch])
             yield [(vectors, _nuggets(ids, vectors, ratio)) for ids, vectors in zip(batch, found, strict=True)]
 
+    def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]], ratio: float) -> list[Nuggets]:
+        """The same nuggets."""
+        (read,) = self.forward([batch], ratio)
+        return [nuggets for _, nuggets in read]
+
 
 def _nuggets(ids: Int32[np.ndarray, " tokens"], vectors: Float32[np.ndarray, "tokens dim"], ratio: float) -> Nuggets:
     scores = (ids.astype(np.uint32) * np.uint32(2_654_435_761)).astype(np.float32) / np.float32(2**32)

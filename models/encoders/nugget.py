@@ -63,6 +63,9 @@ class NuggetEncoder(Protocol):
         A window of ``n`` tokens has ``ceil(n * ratio)`` nuggets. Raises ``InvalidInput`` for a ratio outside (0, 1].
         """
 
+    def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]], ratio: float) -> list[Nuggets]:
+        """The nuggets of a few windows, none of them empty, as ``forward`` gives them up to rounding."""
+
 
 def check_ratio(ratio: float) -> None:
     """Refuse a ratio of nuggets to tokens that is not above 0 and at most 1.

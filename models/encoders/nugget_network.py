@@ -8,25 +8,24 @@ What it reads was computed by the frozen layers below, which belong to the encod
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Int32
 from torch import Tensor, nn
 
-from models.errors import InvalidInput
-from models.layers import LayerInput
+from models.artifacts import Artifact
+from models.backbones import Backbone
+from models.encoders.nugget import Nuggets, ReadWindow
+from models.encoders.nugget_parts import Gather, check_layer
+from models.encoders.selectors import Selector
+from models.encoders.slice import SliceEncoder
+from models.errors import BackboneMismatch
+from models.layers import LayerInput, inputs_of, layers_of
 from models.ops.segment_means import segment_means
-
-# What the network gathers in a nugget.
-Gather: TypeAlias = Literal["token", "segment"]
-GATHERS: tuple[Gather, ...] = ("token", "segment")
-
-# From a window's scores to the positions of its nuggets, given which window of the batch it is.
-Selector = Callable[[int, Float[np.ndarray, " tokens"]], Int[np.ndarray, " nuggets"]]
+from models.ops.similarity import normalize
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,21 +107,6 @@ class NuggetNetwork(nn.Module):
         return self.types[kinds]
 
 
-def gather_named(name: str) -> Gather:
-    """A way to gather nuggets by its name. Raises ``InvalidInput`` where there is none of this name.
-
-    >>> gather_named("segment")
-    'segment'
-    """
-    if name not in GATHERS:
-        raise InvalidInput(
-            f"Nuggets cannot be gathered by {name!r}.",
-            hint=f"They are gathered by: {', '.join(GATHERS)}.",
-            field="gather",
-        )
-    return name
-
-
 def _padded(
     chosen: Sequence[Int[np.ndarray, " _nuggets"]], device: torch.device
 ) -> tuple[Int[Tensor, "windows nuggets"], Bool[Tensor, "windows nuggets"]]:
@@ -131,3 +115,54 @@ def _padded(
     positions = np.zeros(real.shape, np.int64)
     positions[real] = np.concatenate([np.zeros(0, np.int64), *chosen])
     return torch.from_numpy(positions).to(device), torch.from_numpy(real).to(device)
+
+
+def start_network(backbone: Backbone, layer: int, *, feedback: bool = True, gather: Gather = "token") -> NuggetNetwork:
+    """The parameters a training begins with: the backbone's own upper layers. Raises ``BackboneMismatch``."""
+    check_layer(backbone, layer)
+    layers = layers_of(backbone.model)
+    return NuggetNetwork(list(layers[layer:]), backbone.dim, feedback=feedback, gather=gather)
+
+
+def put_in_place(network: nn.Module, artifact: Artifact) -> None:
+    """Load trained parameters. Raises ``BackboneMismatch`` where their names or shapes are others."""
+    parameters = dict(network.named_parameters())
+    tensors = artifact.tensors
+    fits = parameters.keys() == tensors.keys() and all(
+        parameters[name].shape == tensor.shape for name, tensor in tensors.items()
+    )
+    if not fits:
+        raise BackboneMismatch(
+            "These nugget weights do not fit the upper layers of this backbone.",
+            hint="They were made for another architecture: train nugget weights for this one.",
+        )
+    with torch.no_grad():
+        for name, tensor in tensors.items():
+            parameters[name].copy_(tensor)
+
+
+def read_batch(
+    base: SliceEncoder,
+    network: NuggetNetwork,
+    layer: int,
+    select: Selector,
+    batch: Sequence[Int32[np.ndarray, " _tokens"]],
+) -> list[ReadWindow]:
+    """One batch through the encoder's layers and, from the given one on, through the nuggets' own."""
+    backbone = base.backbone
+    with inputs_of(layers_of(backbone.model)[layer]) as seen:
+        (vectors,) = base.forward([batch])
+    lengths = [len(window) for window in batch]
+    with torch.inference_mode(), backbone.precision():
+        selected = network(seen[0], backbone.begin, lengths, select)
+    return list(zip(vectors, unpadded(selected, backbone.begin), strict=True))
+
+
+def unpadded(selected: Selected, begin: int) -> list[Nuggets]:
+    """The nuggets of every window, of unit length."""
+    vectors, scores = selected.vectors.float().cpu().numpy(), selected.scores.float().cpu().numpy()
+    positions, real = selected.positions.cpu().numpy() - begin, selected.real.cpu().numpy()
+    return [
+        Nuggets(normalize(vectors[row][kept]).astype(np.float32), positions[row][kept], scores[row][kept])
+        for row, kept in enumerate(real)
+    ]

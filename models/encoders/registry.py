@@ -33,19 +33,19 @@ def _hashing(options: EncoderOptions) -> Encoder:
 
 
 def _untrained(options: EncoderOptions) -> Encoder:
-    from models.backbones import load_backbone
+    from models.backbone_files import open_backbone
     from models.encoders.slice import SliceEncoder
 
-    return SliceEncoder(load_backbone(options.backbone, device=options.device))
+    return SliceEncoder(open_backbone(options.backbone, device=options.device))
 
 
 def _slice(options: EncoderOptions, *, projected: bool = False) -> Encoder:
     from models.artifacts import SHIPPED, load_artifact
-    from models.backbones import load_backbone
+    from models.backbone_files import open_backbone
     from models.encoders.slice import SliceEncoder
 
     artifact = load_artifact(options.weights or SHIPPED / "slice")
-    return SliceEncoder(load_backbone(options.backbone, device=options.device), artifact, projected=projected)
+    return SliceEncoder(open_backbone(options.backbone, device=options.device), artifact, projected=projected)
 
 
 def _slice128(options: EncoderOptions) -> Encoder:

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int, Int32
 
-from models.backbones import Backbone
-from models.encoders.nugget_network import Selector
+from models.backbone_files import BackboneFiles
 from models.errors import InvalidInput
 from models.ops.nuggets import chunk_ends, count, sentence_ends, top_apart
 
 PUNCTUATION = (",", ".", ";", ":", "!", "?")
 STOPS = (".", "!", "?")
 
+# From a window's scores to the positions of its nuggets, given which window of the batch it is.
+Selector = Callable[[int, Float[np.ndarray, " tokens"]], Int[np.ndarray, " nuggets"]]
 Window = Int32[np.ndarray, " tokens"]
 Choose = Callable[[Window, Float[np.ndarray, " tokens"], float], Int[np.ndarray, " nuggets"]]
 
@@ -25,7 +26,7 @@ class Selectors:
     choose: Choose
 
     @classmethod
-    def named(cls, name: str, backbone: Backbone, spacing: float = 0.0) -> "Selectors":
+    def named(cls, name: str, backbone: BackboneFiles, spacing: float = 0.0) -> "Selectors":
         """``learned``, ``chunk`` or ``sentence_boundary``; the last one takes no notice of the ratio.
 
         Learned nuggets lie at least ``spacing`` of the mean distance of nuggets apart, which is one over the ratio.
@@ -45,7 +46,7 @@ class Selectors:
         return select
 
 
-def _learned(_: Backbone, spacing: float) -> Choose:
+def _learned(_: BackboneFiles, spacing: float) -> Choose:
     def choose(window: Window, scores: Float[np.ndarray, " tokens"], ratio: float) -> Int[np.ndarray, " nuggets"]:
         wanted = count(len(window), ratio)
         return top_apart(scores, wanted, round(spacing * len(window) / max(1, wanted)))
@@ -53,17 +54,17 @@ def _learned(_: Backbone, spacing: float) -> Choose:
     return choose
 
 
-def _chunk(backbone: Backbone, _: float) -> Choose:
+def _chunk(backbone: BackboneFiles, _: float) -> Choose:
     marks = backbone.ids_of(PUNCTUATION)
     return lambda window, _, ratio: chunk_ends(np.isin(window, marks), count(len(window), ratio))
 
 
-def _sentence_boundary(backbone: Backbone, _: float) -> Choose:
+def _sentence_boundary(backbone: BackboneFiles, _: float) -> Choose:
     marks = backbone.ids_of(STOPS)
     return lambda window, scores, ratio: sentence_ends(np.isin(window, marks))
 
 
-SELECTORS: dict[str, Callable[[Backbone, float], Choose]] = {
+SELECTORS: dict[str, Callable[[BackboneFiles, float], Choose]] = {
     "learned": _learned,
     "chunk": _chunk,
     "sentence_boundary": _sentence_boundary,

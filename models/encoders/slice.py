@@ -2,19 +2,21 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from jaxtyping import Float, Float32, Int32
-from torch import Tensor
+from jaxtyping import Float32, Int32, Shaped
 
 from models.artifacts import Artifact
-from models.backbones import Backbone
+from models.backbone_files import BackboneFiles, of_layer
 from models.errors import BackboneMismatch
-from models.packed import PackedBert, packed_bert
+from models.query_network import QueryNetwork
 from models.tokens import Tokens
 
-PROJECTION = "projection"  # the artifact's tensor that is no parameter of the backbone: (dim, fewer dimensions)
+if TYPE_CHECKING:
+    from models.backbones import Backbone
+
+PROJECTION = "projection"  # the artifact's array that is no parameter of the backbone: (dim, fewer dimensions)
 
 
 class SliceEncoder:
@@ -23,25 +25,47 @@ class SliceEncoder:
     Without an artifact it is the untrained backbone, whose token means are the baseline of the paper's Table 1.
     ``projected`` gives the fewer dimensions of the projection that was trained along. Sums commute with it: a span's
     projected vector is the sum of its units' projected vectors.
+
+    Queries are read by ``models.query_network`` from the files alone. Torch is loaded with :attr:`backbone`, for
+    documents in bulk, or by whoever gave a backbone that is loaded already.
     """
 
-    def __init__(self, backbone: Backbone, artifact: Artifact | None = None, *, projected: bool = False) -> None:
-        self.backbone = backbone
-        self.dim = backbone.dim
-        self.window = backbone.window
-        self.batch_tokens = backbone.batch_tokens()
+    def __init__(self, backbone: BackboneFiles, artifact: Artifact | None = None, *, projected: bool = False) -> None:
+        self.files = backbone
+        self.dim, self.window = backbone.dim, backbone.window
         self.fingerprint = f"slice.v1-{backbone.fingerprint}"
+        self._artifact = artifact
         if artifact:
-            put_in_place(backbone, artifact)
+            check_fits(backbone, artifact)
             self.fingerprint += f"-{artifact.sha256[:24]}"
-        self._projection = projection_of(artifact).numpy() if projected else None
+        self._projection = projection_of(artifact) if projected else None
         if self._projection is not None:
             self.dim = self._projection.shape[1]
             self.fingerprint += f"-{self.dim}d"
+        if backbone.in_memory:
+            self.backbone  # noqa: B018  others may change it later, and mean to change this encoder
+
+    @cached_property
+    def backbone(self) -> "Backbone":
+        """The network that torch runs, with the trained layers in place."""
+        loaded = self.files.loaded()
+        if loaded.fingerprint != self.files.fingerprint:
+            raise BackboneMismatch(
+                f"The tokenizer in {self.files.folder} is another to transformers than its files say.",
+                hint="Save tokenizer and config once more with the transformers version that is installed.",
+            )
+        if self._artifact:
+            put_in_place(loaded, self._artifact)
+        return loaded
+
+    @property
+    def batch_tokens(self) -> int:
+        """How many tokens, padding included, one batch should hold on the backbone's device."""
+        return self.backbone.batch_tokens()
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
         """The backbone's tokens, special ones left out."""
-        return self.backbone.tokenize(texts)
+        return self.files.tokenize(texts)
 
     def forward(
         self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]]
@@ -51,49 +75,89 @@ class SliceEncoder:
             yield self._projected(found)
 
     def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
-        """The same, from a network that was packed for few tokens, where there is one for this architecture."""
-        if self._packed is None:
+        """The same up to rounding, without torch where the architecture allows."""
+        if self.query_network is None:
             (found,) = self.forward([batch])
             return found
-        states = self._packed(*self.backbone.pad(batch))
-        return self._projected(self.backbone.unpad(states, [len(window) for window in batch]))
+        return self._projected(self.query_network(batch))
 
     @cached_property
-    def _packed(self) -> PackedBert | None:
-        return packed_bert(self.backbone.model, self.backbone.device)
+    def query_network(self) -> QueryNetwork | None:
+        """What reads queries; None for another network than a BERT, and beside one that was put on a GPU."""
+        if self.files.bert is None or (self.files.in_memory and self.backbone.device.type != "cpu"):
+            return None
+        special = self.files.tokenizer.prefix, self.files.tokenizer.suffix
+        return QueryNetwork(self.files.bert, self.parameters(), special)
+
+    @property
+    def has_network(self) -> bool:
+        """Whether torch has the network already, in which case the parameters are those that it has now."""
+        return "backbone" in self.__dict__
+
+    @property
+    def hidden_dim(self) -> int:
+        """The length of a hidden state: of a vector before it is projected."""
+        return self.files.dim
+
+    @property
+    def depth(self) -> int:
+        """The number of the backbone's layers."""
+        return self.files.depth
+
+    @property
+    def weights_sha256(self) -> str:
+        """The checksum of the backbone's weights."""
+        return self.files.weights_sha256
+
+    def parameters(self) -> dict[str, Shaped[np.ndarray, "..."]]:
+        """The backbone's parameters by name, as this encoder has them now."""
+        if self.has_network:
+            return self.backbone.parameters()
+        return self.files.parameters() | (layers_of_artifact(self._artifact) if self._artifact else {})
+
+    def layer_parameters(self, number: int) -> dict[str, Shaped[np.ndarray, "..."]]:
+        """Those of one layer, by their names in it."""
+        if self.has_network:
+            return self.backbone.layer_parameters(number)
+        return of_layer(self.parameters(), number)
 
     def _projected(self, found: list[Float32[np.ndarray, "_tokens whole"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
         return found if self._projection is None else [vectors @ self._projection for vectors in found]
 
 
-def projection_of(artifact: Artifact | None) -> Float[Tensor, "dim fewer"]:
+def projection_of(artifact: Artifact | None) -> Float32[np.ndarray, "dim fewer"]:
     """The projection that was trained along. Raises ``BackboneMismatch`` where there is none."""
-    if artifact is None or PROJECTION not in artifact.tensors:
+    if artifact is None or PROJECTION not in artifact.arrays:
         raise BackboneMismatch(
             "These weights hold no projection to fewer dimensions.",
             hint="Use the encoder slice, or weights that spanseek train slice made.",
         )
-    return artifact.tensors[PROJECTION].float()
+    return np.array(artifact.arrays[PROJECTION], np.float32)
 
 
-def put_in_place(backbone: Backbone, artifact: Artifact) -> None:
+def put_in_place(backbone: "Backbone", artifact: Artifact) -> None:
     """Give a backbone the layers that SLICE training changed. Raises ``BackboneMismatch`` for another backbone's."""
+    check_fits(backbone, artifact)
+    backbone.replace(layers_of_artifact(artifact))
+
+
+def check_fits(backbone: BackboneFiles, artifact: Artifact) -> None:
+    """Raise ``BackboneMismatch`` where the trained layers are another backbone's."""
     trained_on = artifact.config.get("backbone_sha256")
     if trained_on != backbone.weights_sha256:
         raise BackboneMismatch(
             f"These weights belong to a backbone with SHA-256 {trained_on}, not {backbone.weights_sha256}.",
             hint="Use the backbone they were trained on, or train SLICE weights for this one.",
         )
-    parameters = dict(backbone.model.named_parameters())
-    layers = {name: tensor for name, tensor in artifact.tensors.items() if name != PROJECTION}
-    alien = [
-        name for name, tensor in layers.items() if name not in parameters or parameters[name].shape != tensor.shape
-    ]
+    parameters, layers = backbone.parameters(), layers_of_artifact(artifact)
+    alien = [name for name, array in layers.items() if name not in parameters or parameters[name].shape != array.shape]
     if alien:
         raise BackboneMismatch(
             f"The backbone has no parameters of the same shape for {', '.join(sorted(alien)[:3])}.",
             hint="These weights were made for another architecture: train SLICE weights for this one.",
         )
-    with torch.no_grad():
-        for name, tensor in layers.items():
-            parameters[name].copy_(tensor)
+
+
+def layers_of_artifact(artifact: Artifact) -> dict[str, Shaped[np.ndarray, "..."]]:
+    """Those of the artifact's arrays that are parameters of the backbone."""
+    return {name: array for name, array in artifact.arrays.items() if name != PROJECTION}

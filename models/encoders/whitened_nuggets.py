@@ -18,7 +18,7 @@ from jaxtyping import Float32, Int32
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from models.encoders.nugget import NuggetEncoder, ReadWindow, even_windows
+from models.encoders.nugget import NuggetEncoder, Nuggets, ReadWindow, even_windows
 from models.errors import BackboneMissing
 from models.ops.similarity import normalize
 from models.ops.whitening import Whitening, second_moment, whitening
@@ -55,10 +55,14 @@ class WhitenedNuggets:
     ) -> Iterator[list[ReadWindow]]:
         """Token vectors and choice of nuggets as ``trained`` gives them; the nuggets' vectors whitened."""
         for read in self._trained.forward(batches, ratio):
-            yield [
-                (vectors, replace(nuggets, vectors=normalize(nuggets.vectors @ self._matrix).astype(np.float32)))
-                for vectors, nuggets in read
-            ]
+            yield [(vectors, self._whitened(nuggets)) for vectors, nuggets in read]
+
+    def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]], ratio: float) -> list[Nuggets]:
+        """The nuggets of a few windows, whitened."""
+        return [self._whitened(nuggets) for nuggets in self._trained.forward_query(batch, ratio)]
+
+    def _whitened(self, nuggets: Nuggets) -> Nuggets:
+        return replace(nuggets, vectors=normalize(nuggets.vectors @ self._matrix).astype(np.float32))
 
     def save(self, folder: Path) -> None:
         """Keep the matrix where :func:`load_whitened` finds it, on the disk before a catalog names it.

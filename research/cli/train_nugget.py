@@ -67,7 +67,7 @@ def train_nugget(
     """Train nuggets on a SLICE encoder. The same command, given again, goes on from the last checkpoint."""
     # Imported here, because torch takes seconds that other commands should not wait for.
     from models.encoders.nugget import check_ratio
-    from models.encoders.nugget_network import gather_named
+    from models.encoders.nugget_parts import gather_named
     from research.training import nugget as recipe
     from research.training.loop import Schedule
     from research.training.nugget_config import NuggetConfig, upper_named

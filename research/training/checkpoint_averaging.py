@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from models.artifacts import Artifact, load_artifact, save_artifact
+from models.artifacts import Artifact, arrays_of, load_artifact, save_artifact
 from models.backbones import load_backbone
 from models.encoders.slice import PROJECTION, projection_of, put_in_place
 from models.errors import InvalidInput
@@ -31,11 +31,11 @@ def average(folders: Sequence[Path], config: SliceConfig) -> Artifact:
     """
     parts = [load_artifact(folder) for folder in folders]
     tensors = mean_tensors(parts)
-    artifact = Artifact(tensors, dict(parts[0].config), "")
+    artifact = Artifact(arrays_of(tensors), dict(parts[0].config), "")
     student = load_backbone(config.backbone, device=config.device)
     put_in_place(student, artifact)
     spans = learnt_spans(student, load_teachers(config), read_material(config), config, step=0)
-    begin = projection_of(artifact).to(student.device)
+    begin = torch.from_numpy(projection_of(artifact)).to(student.device)
     tensors[PROJECTION] = fit_projection(spans, begin, config.seed).to("cpu", torch.float16)
     return save_artifact(config.out, tensors, _facts(parts, config))
 
@@ -71,14 +71,15 @@ def mean_tensors(parts: Sequence[Artifact]) -> dict[str, Tensor]:
                 hint="Average runs of one recipe that began with the same weights.",
                 field="of",
             )
+    tensors = [part.tensors for part in parts]
     return {
-        name: torch.stack([part.tensors[name].float() for part in parts]).mean(dim=0).to(torch.float16)
-        for name in first.tensors
+        name: torch.stack([of_part[name].float() for of_part in tensors]).mean(dim=0).to(torch.float16)
+        for name in first.arrays
     }
 
 
-def _shapes(part: Artifact) -> dict[str, torch.Size]:
-    return {name: tensor.shape for name, tensor in part.tensors.items()}
+def _shapes(part: Artifact) -> dict[str, tuple[int, ...]]:
+    return {name: array.shape for name, array in part.arrays.items()}
 
 
 def _facts(parts: Sequence[Artifact], config: SliceConfig) -> dict[str, JsonValue]:

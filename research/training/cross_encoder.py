@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int32
+from jaxtyping import Float, Float32, Int32, Shaped
 from torch import Tensor
 from torch.nn import functional
 
@@ -101,13 +101,14 @@ def load_judge(folder: Path, backbone: str, device: str) -> Judge:
             f"The weights in {folder} are no judge's.", hint="Name the folder that spanseek train judge wrote."
         )
     judge = Judge(load_backbone(backbone, device=device))
-    put_in_place(judge.backbone, replace(artifact, tensors=_tensors(artifact, of_head=False)))
-    judge.head.load_state_dict({name.removeprefix(_HEAD): t for name, t in _tensors(artifact, of_head=True).items()})
+    put_in_place(judge.backbone, replace(artifact, arrays=_of_backbone(artifact)))
+    of_head = {name.removeprefix(_HEAD): t for name, t in artifact.tensors.items() if name.startswith(_HEAD)}
+    judge.head.load_state_dict(of_head)
     return judge.eval()
 
 
-def _tensors(artifact: Artifact, *, of_head: bool) -> dict[str, Tensor]:
-    return {name: tensor for name, tensor in artifact.tensors.items() if name.startswith(_HEAD) is of_head}
+def _of_backbone(artifact: Artifact) -> dict[str, Shaped[np.ndarray, "..."]]:
+    return {name: array for name, array in artifact.arrays.items() if not name.startswith(_HEAD)}
 
 
 def train_judge(config: JudgeConfig, hooks: LoopHooks | None = None) -> Artifact:

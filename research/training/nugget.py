@@ -17,10 +17,10 @@ from safetensors.torch import load_file, save_file
 
 from models.artifacts import SHIPPED, Artifact, load_artifact, save_artifact
 from models.backbones import Backbone, load_backbone
-from models.encoders.nugget_network import NuggetNetwork
+from models.encoders.nugget_network import NuggetNetwork, put_in_place, start_network
+from models.encoders.nugget_parts import check_foundation, foundation
 from models.encoders.selectors import Selectors
 from models.encoders.slice import SliceEncoder
-from models.encoders.slice_nuggets import check_foundation, foundation, put_in_place, start_network
 from models.errors import InvalidInput
 from models.layers import layers_of
 from models.types import JsonValue
@@ -129,8 +129,8 @@ def _begin_with_others(
     if config.scorer:
         other = load_artifact(config.scorer)
         check_foundation(other, foundation(backbone, config.layer))
-        own = {name.removeprefix("scorer."): t for name, t in other.tensors.items() if name.startswith("scorer.")}
-        put_in_place(network.scorer, replace(other, tensors=own))
+        own = {name.removeprefix("scorer."): t for name, t in other.arrays.items() if name.startswith("scorer.")}
+        put_in_place(network.scorer, replace(other, arrays=own))
 
 
 def read_material(config: NuggetConfig) -> NuggetTexts:

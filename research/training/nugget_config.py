@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from models.encoders.nugget_network import Gather
-from models.encoders.slice_nuggets import LAYER
+from models.encoders.nugget_parts import LAYER, Gather
 from models.errors import InvalidInput
 from models.packages import DEFAULT
 from research.training.loop import Schedule

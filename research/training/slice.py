@@ -91,7 +91,9 @@ def train_slice(config: SliceConfig, material: Material | None = None, hooks: Lo
     teachers = load_teachers(config)
     material = _with_topics(material, teachers.spans, config)
     start = _load_start(config, student)
-    first = first_projection(teachers.spans, material, config) if start is None else projection_of(start)
+    first = (
+        first_projection(teachers.spans, material, config) if start is None else torch.from_numpy(projection_of(start))
+    )
     projection = torch.nn.Parameter(first.to(student.device))
     parameters = trainable(student, config.frozen_layers) | {PROJECTION: projection}
 

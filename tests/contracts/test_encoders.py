@@ -290,14 +290,14 @@ def test_artifact_that_is_not_there(bert: Path, tmp_path: Path) -> None:
 
 def test_wrong_checksum_of_a_package(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PACKAGES, "tiny", "0" * 64)
-    monkeypatch.setattr("models.networks._package_folder", lambda name: bert)
+    monkeypatch.setattr("models.model_folders._package_folder", lambda name: bert)
     assert "0" * 64 in str(refused(BackboneMismatch, "package:tiny"))
 
 
 def test_one_wrong_bit(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = copied / "model.safetensors"
     monkeypatch.setitem(PACKAGES, "tiny", sha256(weights))
-    monkeypatch.setattr("models.networks._package_folder", lambda name: copied)
+    monkeypatch.setattr("models.model_folders._package_folder", lambda name: copied)
     load_backbone("package:tiny", device="cpu")
     body = bytearray(weights.read_bytes())
     body[-100] ^= 1

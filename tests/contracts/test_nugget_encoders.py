@@ -1,5 +1,6 @@
 """One suite for every nugget encoder, with weights and without."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,13 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from models.artifacts import SHIPPED, Artifact, load_artifact, save_artifact
+from models.artifacts import SHIPPED, Artifact, arrays_of, load_artifact, save_artifact
+from models.backbone_files import open_backbone
 from models.backbones import load_backbone
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nugget import NuggetEncoder
+from models.encoders.nugget_parts import foundation
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
 from models.encoders.slice import SliceEncoder
-from models.encoders.slice_nuggets import SliceNuggetEncoder, foundation
+from models.encoders.slice_nuggets import SliceNuggetEncoder
 from models.encoders.whitened_nuggets import WhitenedNuggets, fit_whitening
 from models.errors import BackboneMismatch, BackboneMissing, InvalidInput
 from models.ops.maxsim import maxsim
@@ -41,6 +44,12 @@ def encoder(request: pytest.FixtureRequest, bert: Path, tmp_path_factory: pytest
         trained = load_nuggets(HashingEncoder())
         return WhitenedNuggets(trained, fit_whitening(trained, TEXTS, 0.25))
     return untrained(bert if request.param == "bert" else save_tiny_bart(tmp_path_factory.mktemp("bart")))
+
+
+def tolerance() -> float:
+    """Documents are read in bfloat16 where the processor multiplies it; queries never are."""
+    capabilities = torch.cpu.get_capabilities()
+    return 0.06 if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else 1e-4
 
 
 def read(encoder: NuggetEncoder, texts: list[str], ratio: float) -> list:
@@ -83,6 +92,15 @@ def test_batched_equals_one_by_one(encoder: NuggetEncoder) -> None:
         np.testing.assert_allclose(alone.vectors, together.vectors, atol=1e-4)
 
 
+def test_a_query_is_read_as_a_window_is(encoder: NuggetEncoder) -> None:
+    texts = [text for text in TEXTS if text]
+    windows = [tokens.ids[: encoder.base.window] for tokens in encoder.base.tokenize(texts)]
+    for nuggets, (_, expected) in zip(encoder.forward_query(windows, 0.25), read(encoder, texts, 0.25), strict=True):
+        np.testing.assert_array_equal(nuggets.tokens, expected.tokens)
+        np.testing.assert_allclose(nuggets.vectors, expected.vectors, atol=tolerance())
+        np.testing.assert_allclose(nuggets.scores, expected.scores, atol=tolerance())
+
+
 @pytest.mark.parametrize("ratio", [0, -0.1, 1.01, float("nan")])
 def test_other_ratios_are_refused(encoder: NuggetEncoder, ratio: float) -> None:
     with pytest.raises(InvalidInput) as caught:
@@ -120,7 +138,7 @@ def gathered(bert: Path) -> Artifact:
     tensors = {name: p.detach().clone() for name, p in network.named_parameters() if name != "types"}
     tensors["value.weight"] = torch.randn_like(tensors["value.weight"])
     found = foundation(load_backbone(str(bert), device="cpu"), 1)
-    return Artifact(tensors, {"layer": 1, "feedback": False, "foundation_sha256": found}, "0" * 64)
+    return Artifact(arrays_of(tensors), {"layer": 1, "feedback": False, "foundation_sha256": found}, "0" * 64)
 
 
 def with_gather(bert: Path, artifact: Artifact, gather: str) -> SliceNuggetEncoder:
@@ -176,12 +194,33 @@ def test_weights_on_other_bottom_layers_are_refused_but_not_on_other_upper_ones(
         assert caught.value.hint
 
 
+@pytest.mark.parametrize("feedback", [True, False])
+@pytest.mark.parametrize("gather", ["token", "segment"])
+def test_queries_are_read_without_torch_as_with_it(
+    bert: Path, weights: Path, monkeypatch: pytest.MonkeyPatch, feedback: bool, gather: str
+) -> None:
+    found = load_artifact(weights)
+    arrays = {name: array for name, array in found.arrays.items() if feedback or name != "types"}
+    artifact = Artifact(arrays, found.config | {"feedback": feedback, "gather": gather, "spacing": 0.5}, "0" * 64)
+    light = SliceNuggetEncoder(SliceEncoder(open_backbone(str(bert))), artifact)
+    heavy = SliceNuggetEncoder(SliceEncoder(load_backbone(str(bert), device="cpu")), artifact)
+    monkeypatch.setattr(heavy.base.backbone, "precision", nullcontext)
+    assert light.fingerprint == heavy.fingerprint
+    windows = [tokens.ids for tokens in light.base.tokenize([PROSE, "a dog", "the cat sat."])]
+    ((expected),) = heavy.forward([windows], 0.25)
+    for nuggets, (_, other) in zip(light.forward_query(windows, 0.25), expected, strict=True):
+        np.testing.assert_array_equal(nuggets.tokens, other.tokens)
+        np.testing.assert_allclose(nuggets.vectors, other.vectors, atol=1e-5)
+        np.testing.assert_allclose(nuggets.scores, other.scores, atol=1e-4)
+    assert not light.base.has_network
+
+
 def test_weights_of_another_shape_are_refused(bert: Path, weights: Path) -> None:
     artifact = load_artifact(weights)
     base = SliceEncoder(load_backbone(str(bert), device="cpu"))
-    less = {name: tensor for name, tensor in artifact.tensors.items() if name != "types"}
+    less = {name: array for name, array in artifact.arrays.items() if name != "types"}
     with pytest.raises(BackboneMismatch, match="do not fit"):
-        SliceNuggetEncoder(base, replace(artifact, tensors=less))
+        SliceNuggetEncoder(base, replace(artifact, arrays=less))
     with pytest.raises(BackboneMismatch, match="more layers"):
         untrained(bert, layer=2)
 

@@ -15,6 +15,8 @@ from models.errors import InvalidInput
 from models.tokens import UnitTokens
 from models.types import CharSpan
 
+_BATCH_TOKENS = 4_096
+
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
@@ -76,15 +78,10 @@ def _read(nuggets: NuggetPass, windows: Sequence[UnitTokens]) -> list[Nuggets]:
     """The nuggets of every window."""
     lengths = [len(window.tokens) for window in windows]
     order = sorted(range(len(windows)), key=lengths.__getitem__)
-    batches = list(batches_of(order, lengths, nuggets.encoder.base.batch_tokens))
-    outputs = nuggets.encoder.forward(
-        ([windows[number].tokens.ids for number in batch] for batch in batches), nuggets.ratio
-    )
-    by_number = {
-        number: of_window
-        for batch, output in zip(batches, outputs, strict=True)
-        for number, (_, of_window) in zip(batch, output, strict=True)
-    }
+    by_number: dict[int, Nuggets] = {}
+    for batch in batches_of(order, lengths, _BATCH_TOKENS):
+        read = nuggets.encoder.forward_query([windows[number].tokens.ids for number in batch], nuggets.ratio)
+        by_number |= dict(zip(batch, read, strict=True))
     return [by_number[number] for number in range(len(windows))]
 
 

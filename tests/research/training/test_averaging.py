@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -23,7 +24,7 @@ LAYER = "encoder.layer.1.output.dense.weight"
 
 
 def part(value: float, backbone: str = "b", width: int = 2) -> Artifact:
-    return Artifact({"layer": torch.full((width,), value)}, {"backbone_sha256": backbone}, "")
+    return Artifact({"layer": np.full(width, value, np.float32)}, {"backbone_sha256": backbone}, "")
 
 
 def test_every_part_counts_alike() -> None:

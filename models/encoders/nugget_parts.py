@@ -1,0 +1,120 @@
+"""What nugget weights are made of and what they stand on: names, checks and defaults that need no network."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from jaxtyping import Shaped
+
+from models.artifacts import Artifact
+from models.errors import BackboneMismatch, InvalidInput
+
+LAYER = 3
+
+# What the network gathers in a nugget.
+Gather: TypeAlias = Literal["token", "segment"]
+GATHERS: tuple[Gather, ...] = ("token", "segment")
+
+
+def gather_named(name: str) -> Gather:
+    """A way to gather nuggets by its name. Raises ``InvalidInput`` where there is none of this name.
+
+    >>> gather_named("segment")
+    'segment'
+    """
+    if name not in GATHERS:
+        raise InvalidInput(
+            f"Nuggets cannot be gathered by {name!r}.",
+            hint=f"They are gathered by: {', '.join(GATHERS)}.",
+            field="gather",
+        )
+    return name
+
+
+def gather_of(artifact: Artifact | None) -> Gather:
+    """How the weights were trained to gather; those that do not say gather tokens."""
+    return gather_named(str(artifact.config.get("gather", "token"))) if artifact else "token"
+
+
+def feedback_of(artifact: Artifact | None) -> bool:
+    """Whether the upper layers are told which tokens are nuggets."""
+    return bool(artifact.config.get("feedback", True)) if artifact else True
+
+
+@runtime_checkable
+class Layered(Protocol):
+    """A backbone, or an encoder with one, as far as nuggets stand on it."""
+
+    @property
+    def depth(self) -> int:
+        """The number of layers."""
+
+    @property
+    def hidden_dim(self) -> int:
+        """The length of a hidden state."""
+
+    @property
+    def weights_sha256(self) -> str:
+        """The checksum of the backbone's weights as they were published."""
+
+    def layer_parameters(self, number: int) -> Mapping[str, Shaped[np.ndarray, "..."]]:
+        """The parameters of one layer as they are now, by their names in it."""
+
+
+def check_layer(backbone: Layered, layer: int) -> None:
+    """Raise ``BackboneMismatch`` where a backbone has no layers above this one."""
+    if not 0 <= layer < backbone.depth:
+        raise BackboneMismatch(
+            f"Nuggets on layer {layer} need more layers above than this backbone of {backbone.depth} has.",
+            hint="Use the backbone the weights were trained on, or train some with a lower layer.",
+            field="layer",
+        )
+
+
+def foundation(backbone: Layered, layer: int) -> str:
+    """A checksum of what nuggets stand on: the backbone, and its bottom layers as they are now."""
+    digest = hashlib.sha256(backbone.weights_sha256.encode())
+    for number in range(layer):
+        for name, array in sorted(backbone.layer_parameters(number).items()):
+            digest.update(name.encode())
+            digest.update(np.asarray(array, np.float32).tobytes())
+    return digest.hexdigest()
+
+
+def check_foundation(artifact: Artifact, found: str) -> None:
+    """Raise ``BackboneMismatch`` where trained parameters stand on other layers than those found."""
+    if artifact.config.get("foundation_sha256") != found:
+        raise BackboneMismatch(
+            f"These nugget weights stand on other layers than those of this encoder "
+            f"({artifact.config.get('foundation_sha256')}, not {found}).",
+            hint="Use them with the backbone and the SLICE weights whose bottom layers they were trained on, "
+            "or train nugget weights for these.",
+        )
+
+
+def check_fits(backbone: Layered, artifact: Artifact, layer: int) -> None:
+    """Raise ``BackboneMismatch`` where trained parameters have other names or shapes than upper layers need."""
+    if {name: array.shape for name, array in artifact.arrays.items()} != _shapes(backbone, artifact, layer):
+        raise BackboneMismatch(
+            "These nugget weights do not fit the upper layers of this backbone.",
+            hint="They were made for another architecture: train nugget weights for this one.",
+        )
+
+
+def _shapes(backbone: Layered, artifact: Artifact, layer: int) -> dict[str, tuple[int, ...]]:
+    dim = backbone.hidden_dim
+    shapes: dict[str, tuple[int, ...]] = {
+        "scorer.0.weight": (dim, dim),
+        "scorer.0.bias": (dim,),
+        "scorer.2.weight": (1, dim),
+        "scorer.2.bias": (1,),
+        "value.weight": (dim, dim),
+    }
+    if feedback_of(artifact):
+        shapes["types"] = (2, dim)
+    return shapes | {
+        f"layers.{number - layer}.{name}": array.shape
+        for number in range(layer, backbone.depth)
+        for name, array in backbone.layer_parameters(number).items()
+    }

@@ -1,0 +1,161 @@
+"""Products of a few rows with a large matrix, which LLVM must be told to vectorise: their sums stay in registers.
+
+The matrix is laid out once (:func:`tiled`) in tiles of some columns each, that are read one row after the other. Its
+numbers may be kept in 16 bits: for the ten tokens of an origin phrase, reading the weights takes longest.
+"""
+
+import platform
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from llvmlite import binding, ir
+from numba import config, njit, types
+from numba.extending import intrinsic
+
+# Columns that are multiplied at once: the 32-bit lanes of a 512-bit register.
+LANES = 16
+# Rows that are multiplied at once. With their columns they fill the registers there are, and leave some for factors.
+ROWS = 6
+# As many threads as numba's other kernels have.
+THREADS: int = config.NUMBA_NUM_THREADS
+_FEATURES = binding.get_host_cpu_features()
+COLUMNS = 4 * LANES if _FEATURES.get("avx512f") else LANES
+
+_INT32, _INT64, _FLOAT = ir.IntType(32), ir.IntType(64), ir.FloatType()
+_FLOATS = ir.VectorType(_FLOAT, LANES)
+
+
+def reads_halves() -> bool:
+    """Whether the processor has an instruction that makes 32 bits of floating-point numbers of 16."""
+    return bool(_FEATURES.get("f16c")) or platform.machine() == "aarch64"
+
+
+def tiled(
+    weight: Float[np.ndarray, "outputs inputs"], *, halves: bool = False
+) -> Float[np.ndarray, "tiles inputs columns"]:
+    """A matrix, transposed and laid out for :func:`multiply`; columns that are missing from the last tile are zero.
+
+    >>> tiled(np.ones((3, 2), np.float32))[0, :, :4].tolist()
+    [[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0]]
+    """
+    outputs, inputs = weight.shape
+    filled = np.zeros((-(-outputs // COLUMNS) * COLUMNS, inputs), np.float16 if halves else np.float32)
+    filled[:outputs] = weight
+    return np.ascontiguousarray(filled.reshape(-1, COLUMNS, inputs).transpose(0, 2, 1))
+
+
+@njit(nogil=True)
+def multiply(rows, left, tile, out):
+    """``out[:rows] = left[:rows] @ tile``, where the rows are at most ``ROWS``.
+
+    ``left`` is float32 [rows, inputs] whose rows are contiguous, ``tile`` float32 or bits of float16 as uint16
+    [inputs, COLUMNS], ``out`` float32 [ROWS, COLUMNS].
+    """
+    if rows == 6:
+        _multiply_6(left, tile, out)
+    elif rows == 5:
+        _multiply_5(left, tile, out)
+    elif rows == 4:
+        _multiply_4(left, tile, out)
+    elif rows == 3:
+        _multiply_3(left, tile, out)
+    elif rows == 2:
+        _multiply_2(left, tile, out)
+    else:
+        _multiply_1(left, tile, out)
+
+
+def _multiplier(rows: int) -> Callable[..., None]:
+    """The product for a number of rows that the compiler knows."""
+
+    @intrinsic
+    def multiply_rows(typing_context, left, tile, out):
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            of_rows, factors, result = (
+                context.make_array(kind)(context, builder, given)
+                for kind, given in zip(signature.args, arguments, strict=True)
+            )
+            stored = _FLOAT if signature.args[1].dtype.bitwidth == 32 else ir.HalfType()
+            weights = builder.bitcast(factors.data, stored.as_pointer())
+            begins = _begins(builder, of_rows, rows)
+
+            def add_products(place: Any, sums: Sequence[Any]) -> list[Any]:
+                at = builder.gep(weights, [builder.mul(place, _whole(COLUMNS))])
+                across = [_load(builder, at, first, stored) for first in range(0, COLUMNS, LANES)]
+                down = [_splat(builder, builder.load(builder.gep(begin, [place]))) for begin in begins]
+                products = [builder.fmul(one, other, ("contract",)) for one in down for other in across]
+                return [builder.fadd(*pair, ("contract",)) for pair in zip(products, sums, strict=True)]
+
+            nothing = [ir.Constant(_FLOATS, [0.0] * LANES)] * (rows * COLUMNS // LANES)
+            inputs = builder.extract_value(factors.shape, 0)
+            for number, total in enumerate(_loop(builder, inputs, nothing, add_products)):
+                place = builder.gep(result.data, [_whole(number * LANES)])
+                builder.store(total, builder.bitcast(place, _FLOATS.as_pointer()), align=4)
+            return context.get_dummy_value()
+
+        return types.void(left, tile, out), generate
+
+    return multiply_rows
+
+
+_multiply_1, _multiply_2, _multiply_3 = _multiplier(1), _multiplier(2), _multiplier(3)
+_multiply_4, _multiply_5, _multiply_6 = _multiplier(4), _multiplier(5), _multiplier(6)
+
+
+@intrinsic
+def power_of_two(typing_context, exponent):
+    """``2 ** exponent`` as float32, of an int32 from -126 to 127."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        biased = builder.add(arguments[0], ir.Constant(_INT32, 127))
+        return builder.bitcast(builder.shl(biased, ir.Constant(_INT32, 23)), _FLOAT)
+
+    return types.float32(types.int32), generate
+
+
+def _begins(builder: Any, array: Any, rows: int) -> list[Any]:
+    """Where the rows of an array begin."""
+    first = builder.bitcast(array.data, ir.IntType(8).as_pointer())
+    step = builder.extract_value(array.strides, 0)
+    return [
+        builder.bitcast(builder.gep(first, [builder.mul(step, _whole(row))]), _FLOAT.as_pointer())
+        for row in range(rows)
+    ]
+
+
+def _load(builder: Any, base: Any, first: int, stored: Any) -> Any:
+    """``LANES`` factors, made 32 bits wide."""
+    kind = ir.VectorType(stored, LANES)
+    place = builder.bitcast(builder.gep(base, [_whole(first)]), kind.as_pointer())
+    read = builder.load(place, align=2)
+    return read if stored is _FLOAT else builder.fpext(read, _FLOATS)
+
+
+def _splat(builder: Any, value: Any) -> Any:
+    """The same value in all lanes."""
+    one = builder.insert_element(ir.Constant(_FLOATS, ir.Undefined), value, ir.Constant(_INT32, 0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_INT32, LANES), [0] * LANES))
+
+
+def _loop(
+    builder: Any, count: Any, initial: Sequence[Any], body: Callable[[Any, Sequence[Any]], Sequence[Any]]
+) -> list[Any]:
+    """``for number in range(count): values = body(number, values)``, which runs at least once; the last values."""
+    before, inside, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+    builder.branch(inside)
+    builder.position_at_end(inside)
+    number, *values = phis = [builder.phi(value.type) for value in (_whole(0), *initial)]
+    changed = list(body(number, values))
+    following = builder.add(number, _whole(1))
+    for phi, first, then in zip(phis, [_whole(0), *initial], [following, *changed], strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(then, builder.block)
+    builder.cbranch(builder.icmp_signed("<", following, count), inside, after)
+    builder.position_at_end(after)
+    return changed
+
+
+def _whole(value: int) -> Any:
+    return ir.Constant(_INT64, value)

@@ -1,0 +1,247 @@
+"""The layers of a BERT over windows that lie end to end, without padding.
+
+What one window gives does not depend on those beside it, to the last bit. Kernels release the GIL, so that as many
+threads as there are cores may each read windows of their own.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float32, Shaped
+from numba import njit
+
+from models.kernels.products import COLUMNS, ROWS, multiply, power_of_two
+
+# Sums may be reordered so that they vectorise; no kernel ever sees a NaN or an infinity.
+_FAST = {"nnan", "ninf", "nsz", "reassoc", "contract"}
+_SETTINGS = {"nogil": True, "fastmath": _FAST, "error_model": "numpy"}  # else a division would look for zeros
+_HALF, _ONE, _FOUR = np.float32(0.5), np.float32(1), np.float32(4)
+_ROOT_OF_HALF = np.float32(math.sqrt(0.5))
+_LOG2_E = np.float32(math.log2(math.e))
+_LEAST_EXPONENT = np.float32(-126)
+# 2 ** x is the sum of (x ln 2) ** n / n!: of nine terms no error is left in 32 bits where -1 < x <= 0.
+_OF_POWERS = tuple(np.float32(math.log(2) ** n / math.factorial(n)) for n in range(9))
+# The error function on [-4, 4] as x P(x ** 2) / Q(x ** 2), the highest power first. As in Eigen; off by 4e-7 at most.
+_ERF_ABOVE = tuple(
+    map(
+        np.float32,
+        (
+            -2.72614225801306e-10,
+            2.77068142495902e-08,
+            -2.10102402082508e-06,
+            -5.69250639462346e-05,
+            -7.34990630326855e-04,
+            -2.95459980854025e-03,
+            -1.60960333262415e-02,
+        ),
+    )
+)
+_ERF_BELOW = tuple(
+    map(
+        np.float32,
+        (
+            -1.45660718464996e-05,
+            -2.13374055278905e-04,
+            -1.68282697438203e-03,
+            -7.37332916720468e-03,
+            -1.42647390514189e-02,
+        ),
+    )
+)
+
+
+class Layers(NamedTuple):
+    """The parameters of some layers, stacked; matrices as ``products.tiled`` lays them out, halves as their bits.
+
+    ``look`` makes queries, keys and values of a token in one product. Norms are gain and bias.
+    """
+
+    look: Shaped[np.ndarray, "layers look_tiles dim columns"]
+    look_bias: Float32[np.ndarray, "layers look"]
+    gather: Shaped[np.ndarray, "layers dim_tiles dim columns"]
+    gather_bias: Float32[np.ndarray, "layers dim"]
+    gathered: Float32[np.ndarray, "layers 2 dim"]
+    expand: Shaped[np.ndarray, "layers wide_tiles dim columns"]
+    expand_bias: Float32[np.ndarray, "layers wide"]
+    contract: Shaped[np.ndarray, "layers dim_tiles wide columns"]
+    contract_bias: Float32[np.ndarray, "layers dim"]
+    normed: Float32[np.ndarray, "layers 2 dim"]
+
+
+@njit(cache=True, **_SETTINGS)
+def run(hidden, bounds, heads, epsilon, layers):
+    """Take hidden states, float32 [tokens, dim], through the layers, in place.
+
+    Window ``w`` is the rows from ``bounds[w]`` to ``bounds[w + 1]``; none is empty.
+    """
+    tokens, dim = hidden.shape
+    looked, found = np.empty((tokens, 3 * dim), np.float32), np.empty((tokens, dim), np.float32)
+    added, wide = np.empty((tokens, dim), np.float32), np.empty((tokens, layers.expand_bias.shape[1]), np.float32)
+    for layer in range(len(layers.look)):
+        dense(hidden, layers.look[layer], layers.look_bias[layer], False, looked)
+        _attend(looked, bounds, heads, found)
+        dense(found, layers.gather[layer], layers.gather_bias[layer], False, added)
+        _add_and_norm(hidden, added, layers.gathered[layer], epsilon)
+        dense(hidden, layers.expand[layer], layers.expand_bias[layer], True, wide)
+        dense(wide, layers.contract[layer], layers.contract_bias[layer], False, added)
+        _add_and_norm(hidden, added, layers.normed[layer], epsilon)
+
+
+@njit(cache=True, **_SETTINGS)
+def dense(left, tiles, bias, activated, out):
+    """``out = left @ matrix + bias``, through GELU if so asked.
+
+    Rows are taken in blocks of equal size; the last one may begin among those of the block before it.
+    """
+    columns, block = np.empty((ROWS, COLUMNS), np.float32), _even_block(len(left))
+    for tile in range(len(tiles)):
+        first, last = tile * COLUMNS, min(tile * COLUMNS + COLUMNS, out.shape[1])
+        for start in range(0, len(left), block):
+            row = min(start, len(left) - block)
+            multiply(block, left[row:], tiles[tile], columns)
+            for number in range(block):
+                _finish(columns[number], bias[first:last], activated, out[row + number, first:last])
+
+
+@njit(nogil=True)
+def _even_block(rows):
+    """The rows of every block, where as few blocks as there must be are of equal size, or share a row."""
+    blocks = -(-rows // ROWS)
+    return -(-rows // blocks)
+
+
+@njit(**_SETTINGS)
+def _finish(sums, bias, activated, out):
+    if activated:
+        for place in range(len(out)):
+            out[place] = gelu(sums[place] + bias[place])
+    else:
+        for place in range(len(out)):
+            out[place] = sums[place] + bias[place]
+
+
+@njit(**_SETTINGS)
+def gelu(x):
+    """``x`` times the share of a normal distribution that lies below it."""
+    return _HALF * x * (_ONE + erf(x * _ROOT_OF_HALF))
+
+
+@njit(**_SETTINGS)
+def erf(x):
+    """The error function of a float32."""
+    bounded = -_FOUR if x < -_FOUR else x
+    bounded = _FOUR if bounded > _FOUR else bounded
+    square = bounded * bounded
+    above, below = _ERF_ABOVE[0], _ERF_BELOW[0]
+    above = above * square + _ERF_ABOVE[1]
+    above = above * square + _ERF_ABOVE[2]
+    above = above * square + _ERF_ABOVE[3]
+    above = above * square + _ERF_ABOVE[4]
+    above = above * square + _ERF_ABOVE[5]
+    above = above * square + _ERF_ABOVE[6]
+    below = below * square + _ERF_BELOW[1]
+    below = below * square + _ERF_BELOW[2]
+    below = below * square + _ERF_BELOW[3]
+    below = below * square + _ERF_BELOW[4]
+    return bounded * above / below
+
+
+@njit(**_SETTINGS)
+def exp(x):
+    """``e ** x`` of a float32 that is at most 0."""
+    power = max(x * _LOG2_E, _LEAST_EXPONENT)
+    whole = np.int32(power)
+    rest = power - np.float32(whole)
+    total = _OF_POWERS[8]
+    total = total * rest + _OF_POWERS[7]
+    total = total * rest + _OF_POWERS[6]
+    total = total * rest + _OF_POWERS[5]
+    total = total * rest + _OF_POWERS[4]
+    total = total * rest + _OF_POWERS[3]
+    total = total * rest + _OF_POWERS[2]
+    total = total * rest + _OF_POWERS[1]
+    total = total * rest + _OF_POWERS[0]
+    return total * power_of_two(whole)
+
+
+@njit(**_SETTINGS)
+def _attend(looked, bounds, heads, out):
+    """Attention within every window: ``looked`` are queries, keys and values side by side, [tokens, 3 * dim]."""
+    dim = out.shape[1]
+    size, longest = dim // heads, np.max(np.diff(bounds))
+    tiles = -(-longest // COLUMNS)
+    keys = np.zeros((tiles, size, COLUMNS), np.float32)
+    values = np.zeros((-(-size // COLUMNS), longest, COLUMNS), np.float32)
+    shares, columns = np.empty((ROWS, tiles * COLUMNS), np.float32), np.empty((ROWS, COLUMNS), np.float32)
+    for window in range(len(bounds) - 1):
+        of_window = looked[bounds[window] : bounds[window + 1]]
+        found = out[bounds[window] : bounds[window + 1]]
+        for head in range(0, dim, size):
+            _lay_out(of_window[:, dim + head : dim + head + size], keys)
+            for place in range(len(of_window)):
+                for number in range(size):
+                    values[number // COLUMNS, place, number % COLUMNS] = of_window[place, 2 * dim + head + number]
+            _attend_with(of_window[:, head : head + size], keys, values, shares, columns, found[:, head : head + size])
+
+
+@njit(**_SETTINGS)
+def _lay_out(rows, tiles):
+    """The transposed rows in tiles."""
+    for row in range(len(rows)):
+        for place in range(rows.shape[1]):
+            tiles[row // COLUMNS, place, row % COLUMNS] = rows[row, place]
+
+
+@njit(**_SETTINGS)
+def _attend_with(queries, keys, values, shares, columns, out):
+    """One head in one window, some queries at a time."""
+    tokens, size = queries.shape
+    scale, block = np.float32(1 / math.sqrt(size)), _even_block(tokens)
+    for start in range(0, tokens, block):
+        row = min(start, tokens - block)
+        for tile in range(-(-tokens // COLUMNS)):
+            multiply(block, queries[row:], keys[tile], columns)
+            for number in range(block):
+                for place in range(COLUMNS):
+                    shares[number, tile * COLUMNS + place] = columns[number, place] * scale
+        for number in range(block):
+            _soften(shares[number, :tokens])
+        for first in range(0, size, COLUMNS):
+            multiply(block, shares, values[first // COLUMNS, :tokens], columns)
+            last = min(size, first + COLUMNS)
+            for number in range(block):
+                for place in range(first, last):
+                    out[row + number, place] = columns[number, place - first]
+
+
+@njit(**_SETTINGS)
+def _soften(scores):
+    """Softmax, in place."""
+    top = scores[0]
+    for place in range(1, len(scores)):
+        top = max(top, scores[place])
+    for place in range(len(scores)):
+        scores[place] = exp(scores[place] - top)
+    total = np.float32(0)
+    for place in range(len(scores)):
+        total += scores[place]
+    for place in range(len(scores)):
+        scores[place] /= total
+
+
+@njit(**_SETTINGS)
+def _add_and_norm(hidden, added, norm, epsilon):
+    """``hidden = layer_norm(hidden + added)``."""
+    tokens, dim = hidden.shape
+    for row in range(tokens):
+        total, squares = np.float32(0), np.float32(0)
+        for place in range(dim):
+            hidden[row, place] += added[row, place]
+            total += hidden[row, place]
+        mean = total / np.float32(dim)
+        for place in range(dim):
+            squares += (hidden[row, place] - mean) * (hidden[row, place] - mean)
+        scale = np.float32(1 / math.sqrt(squares / np.float32(dim) + epsilon))
+        for place in range(dim):
+            hidden[row, place] = (hidden[row, place] - mean) * scale * norm[0, place] + norm[1, place]
