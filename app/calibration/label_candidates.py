@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from app.answers import described
 from app.calibration.labels import FEWEST, MATCH_DEGREE, MOST_DEGREE
 from app.calibration.prepare_all import prepare_all
 from app.calibration.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
@@ -18,7 +20,7 @@ from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn, Tuning
 from models.errors import InvalidInput
 from models.ops.similarity import raws
-from models.types import CharSpan, JsonValue
+from models.types import CharSpan
 
 MAX_PHRASES = 100
 MAX_CANDIDATES = 2000
@@ -48,26 +50,33 @@ class LabelCandidatesRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class CandidateSpan:
+    """A span of a document."""
+
+    document_id: str
+    start: Annotated[int, described("In code points.")]
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class LabelCandidate:
-    """A pair to label. With ``probability`` it was drawn; ``stratum`` is where; both go back with the label."""
+    """A pair to label, in the form of a label that lacks `match` or `degree`."""
 
     phrase: str
-    document_id: str
-    start: int
-    end: int
-    text: str
-    context: str
+    span: CandidateSpan
+    says: Annotated[str, described("The span's text.")]
+    context: Annotated[str, described("The span within its surroundings.")]
     score: float
     raw: float
-    stratum: int
-    probability: float
+    stratum: Annotated[int, described("Send it back with the label.")]
+    probability: Annotated[float, described("The probability of being drawn. Send it back with the label.")]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelCandidates:
-    """What was drawn, in random order, and from what. The same request of the same generation draws the same.
+    """What to label, in random order: labels of the first half are a sample of every stratum, too.
 
-    ``near`` is the raw around which the strata lie.
+    The same request of the same generation draws the same.
     """
 
     collection: str
@@ -75,7 +84,7 @@ class LabelCandidates:
     generation: int
     seed: int
     threshold: UsedThreshold
-    near: float
+    near: Annotated[float, described("The raw around which the strata lie.")]
     strata: tuple[Stratum, ...]
     candidates: tuple[LabelCandidate, ...]
     took_ms: float
@@ -106,18 +115,6 @@ def sample_label_candidates(service: SearchService, request: LabelCandidatesRequ
         candidates=tuple(found[place] for place in rng.permutation(len(found))),
         took_ms=round((time.perf_counter() - started) * 1000, 3),
     )
-
-
-def label_candidates_as_json(found: LabelCandidates) -> dict[str, JsonValue]:
-    """The candidates as every interface shows them."""
-    return asdict(found) | {"candidates": [label_candidate_as_json(candidate) for candidate in found.candidates]}
-
-
-def label_candidate_as_json(candidate: LabelCandidate) -> dict[str, JsonValue]:
-    """A candidate in the form of a label, which lacks nothing but ``match`` or ``degree``."""
-    shown = asdict(candidate)
-    span = {name: shown.pop(name) for name in ("document_id", "start", "end")}
-    return {"phrase": shown.pop("phrase"), "span": span, "says": shown.pop("text"), **shown}
 
 
 def _check(request: LabelCandidatesRequest) -> None:
@@ -217,10 +214,8 @@ class _Pool:
         around = CharSpan(max(part.start, span.start - _CONTEXT), min(part.end, span.end + _CONTEXT))
         return LabelCandidate(
             phrase=self.encoded.prepared.request.text or "",
-            document_id=scored.document_id,
-            start=span.start,
-            end=span.end,
-            text=place.text(span),
+            span=CandidateSpan(scored.document_id, span.start, span.end),
+            says=place.text(span),
             context=place.text(around),
             score=self.encoded.prepared.tuning.score(raw),
             raw=raw,

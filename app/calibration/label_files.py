@@ -2,12 +2,13 @@
 
 import csv
 import json
+from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
-from app.calibration.label_candidates import LabelCandidates, label_candidate_as_json
+from app.calibration.label_candidates import LabelCandidates
 from models.errors import InvalidInput
-from models.types import JsonValue
 
 _COLUMNS = (
     "phrase",
@@ -36,20 +37,19 @@ def check_label_file_name(path: Path) -> None:
 
 def write_label_candidates(path: Path, found: LabelCandidates) -> None:
     """A line each; ``match`` is left for whoever labels it. What the file holds is replaced."""
-    rows = [label_candidate_as_json(candidate) | {"match": None} for candidate in found.candidates]
+    rows = [asdict(candidate) | {"match": None} for candidate in found.candidates]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_csv(rows) if path.suffix == ".csv" else _ndjson(rows), "utf-8", newline="")
 
 
-def _ndjson(rows: list[dict[str, JsonValue]]) -> str:
+def _ndjson(rows: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def _csv(rows: list[dict[str, JsonValue]]) -> str:
+def _csv(rows: list[dict[str, Any]]) -> str:
     file = StringIO(newline="")
     writer = csv.DictWriter(file, _COLUMNS, extrasaction="ignore")
     writer.writeheader()
     for row in rows:
-        span = row["span"]
-        writer.writerow(row | (span if isinstance(span, dict) else {}))
+        writer.writerow(row | row["span"])
     return file.getvalue()

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from app.answers import described
 from app.calibration.prepare_all import prepare_all
 from app.search.modes import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
@@ -19,7 +20,6 @@ from indexer.tuning import ThresholdOn, Tuning
 from models.calibrations import NoMatch
 from models.errors import InvalidInput
 from models.ops.similarity import raws
-from models.types import JsonValue
 
 MAX_PHRASES = 100
 MAX_EXAMPLES = 50
@@ -51,7 +51,7 @@ class Example:
     """The best span of a document near the threshold; the document itself in mode maxsim."""
 
     document_id: str
-    start: int
+    start: Annotated[int, described("In code points.")]
     end: int
     text: str
     score: float
@@ -60,55 +60,46 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class PhrasePreview:
-    """What one phrase finds.
-
-    ``documents_above`` and ``spans_above`` say how many documents, and how many spans that do not overlap, reach each
-    of the preview's ``scores``; spans under the floor are not counted (None). ``histogram`` has the number of documents
-    whose best score lies from one of ``scores`` up to the next. ``documents`` and ``spans`` are those that reach the
-    threshold; ``above`` and ``below`` are the documents nearest to it. ``saved`` is the name of a saved phrase, which
-    may have a threshold of its own.
-    """
+    """What one phrase finds."""
 
     phrase: str
-    saved: str | None
-    threshold: UsedThreshold
-    floor: float | None
-    with_spans: int
-    documents: int | None
-    spans: int | None
-    documents_above: tuple[int, ...]
-    spans_above: tuple[int | None, ...]
-    histogram: tuple[int, ...]
-    above: tuple[Example, ...]
-    below: tuple[Example, ...]
+    saved: Annotated[str | None, described("Its name, if it is a saved phrase.")]
+    threshold: Annotated[UsedThreshold, described("The threshold it is counted with: a saved phrase may have its own.")]
+    floor: Annotated[float | None, described("On this threshold's scale.")]
+    with_spans: Annotated[int, described("All documents that have a span at all.")]
+    documents: Annotated[int | None, described("Documents whose best span reaches the threshold; null without one.")]
+    spans: Annotated[int | None, described("Spans that reach it and do not overlap; null if it is under the floor.")]
+    documents_above: Annotated[tuple[int, ...], described("One for each of `scores`.")]
+    spans_above: Annotated[tuple[int | None, ...], described("As `documents_above`, for spans; null under the floor.")]
+    histogram: Annotated[
+        tuple[int, ...], described("Documents whose best score lies from one of `scores` up to the next.")
+    ]
+    above: Annotated[tuple[Example, ...], described("Documents just above the threshold, the nearest first.")]
+    below: Annotated[tuple[Example, ...], described("Documents just below it, the nearest first.")]
 
 
 @dataclass(frozen=True, slots=True)
 class NoMatchHere:
-    """What no match looks like in a collection of so many ``units``, as far as its encoder knows.
+    """The best scores of phrases without a match in a collection of this size."""
 
-    The best span of all of them, for a phrase that has nothing to do with any, scores up to ``median`` one time of two,
-    and up to ``high`` nineteen times of twenty.
-    """
-
-    units: int
-    median: float
-    high: float
+    units: Annotated[int, described("How much text the collection holds.")]
+    median: Annotated[float, described("The median of the best score.")]
+    high: Annotated[float, described("Its 95th percentile.")]
     median_raw: float
     high_raw: float
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Counts for every phrase, all from one generation and under one tuning. ``floor`` is on the threshold's scale."""
+    """Exact counts, all from one generation and under one calibration."""
 
     collection: str
     mode: Mode
     generation: int
     threshold: UsedThreshold
-    floor: float | None
-    scores: tuple[float, ...]
-    no_match: NoMatchHere | None
+    floor: Annotated[float | None, described("On the threshold's scale.")]
+    scores: Annotated[tuple[float, ...], described("Where everything is counted: 0, 0.01, ... 1.")]
+    no_match: Annotated[NoMatchHere | None, described("Null where nothing is known of the collection's encoder.")]
     phrases: tuple[PhrasePreview, ...]
     took_ms: float
 
@@ -144,11 +135,6 @@ def _no_match(prepared: Prepared, known: NoMatch) -> NoMatchHere | None:
         return None
     median, high = known.at(units)
     return NoMatchHere(units, prepared.tuning.score(median), prepared.tuning.score(high), median, high)
-
-
-def preview_as_json(found: Preview) -> dict[str, JsonValue]:
-    """The preview as every interface shows it."""
-    return asdict(found)
 
 
 def _check(request: PreviewRequest, phrases: int) -> None:

@@ -10,9 +10,12 @@ weighted by their inverses stay unbiased (Horvitz and Thompson, 1952).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int
+
+from app.answers import described
 
 BINS = 10_000
 # The lower end of each stratum, as the number of pairs above it in multiples of those above the threshold; the last
@@ -29,13 +32,13 @@ Probabilities = Float[np.ndarray, " phrases"]
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Pairs with a raw from ``low`` up to ``high``: how many there are and how many are drawn; 1 is the top."""
+    """Pairs with a raw from `low` up to `high`."""
 
-    number: int
+    number: Annotated[int, described("1 is the highest.")]
     low: float
     high: float
-    population: int
-    drawn: int
+    population: Annotated[int, described("How many pairs there are.")]
+    drawn: Annotated[int, described("How many of them were drawn.")]
 
 
 @dataclass(frozen=True, slots=True)

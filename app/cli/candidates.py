@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, out, print_json
 from app.cli.filters import WhereOption, WherePartOption, filter_of
 from app.search.types import Mode
@@ -35,7 +36,7 @@ def candidates(
     as_json: JsonOption = False,
 ) -> None:
     """Propose what to label: a file that lacks nothing but your answers, for spanseek calibrate."""
-    from app.calibration.label_candidates import LabelCandidatesRequest, label_candidates_as_json
+    from app.calibration.label_candidates import LabelCandidatesRequest
     from app.calibration.label_files import check_label_file_name, write_label_candidates
     from app.composition import Services
 
@@ -49,7 +50,7 @@ def candidates(
         found = Services(settings, store).thresholds.candidates(request)
     write_label_candidates(file, found)
     if as_json:
-        print_json({name: value for name, value in label_candidates_as_json(found).items() if name != "candidates"})
+        print_json({name: value for name, value in json_values(found).items() if name != "candidates"})
     else:
         _show(found)
         out.print(f"{len(found.candidates):,} candidates are in {file}: say of each whether it is a match.")

@@ -7,6 +7,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
 from app.cli.filters import WhereOption, WherePartOption, filter_of
 from app.cli.plots import plots_for
@@ -41,7 +42,7 @@ def preview(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a threshold would find: exact counts over the whole collection, and examples at the border."""
-    from app.calibration.preview import PreviewRequest, preview_as_json
+    from app.calibration.preview import PreviewRequest
     from app.composition import Services
 
     plots = plots_for(plot)
@@ -63,7 +64,7 @@ def preview(
     if plot is not None and plots is not None:
         plots.save_preview(plot, found)
     if as_json:
-        print_json(preview_as_json(found))
+        print_json(json_values(found))
     else:
         _show(found)
 

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
 from app.cli.filters import WhereOption, WherePartOption, filter_of
 from app.search.types import (
@@ -18,7 +19,6 @@ from app.search.types import (
     SearchAnswer,
     SearchRequest,
     UsedThreshold,
-    answer_as_json,
 )
 from app.settings import Settings
 from indexer.engine.query import Grouping
@@ -76,7 +76,7 @@ def search(
             request = replace(request, context=_CONTEXT)
         (answer,) = service.search(request)
     if as_json:
-        print_json(answer_as_json(answer))
+        print_json(json_values(answer))
     else:
         _show(answer, unit)
 

@@ -1,13 +1,15 @@
 """Requests and answers of a search, for HTTP, the command line and Python."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
 
+from pydantic import ConfigDict
+
+from app.answers import described, optional
 from indexer.engine.query import Filter, Grouping
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
-from models.types import JsonValue
 
 # A mode is implemented by app/search/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
 Mode = Literal["best_span", "maxsim"]
@@ -41,7 +43,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The hit's surroundings within its part; ``text[start:end]`` of them, in code points, is the hit."""
+    """The hit's surroundings within its part; `text[start:end]` of them, in code points, is the hit."""
 
     text: str
     start: int
@@ -68,7 +70,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """Where something stands in a text, and what it says."""
+    """A span of a text: where it is and what it says."""
 
     start: int
     end: int
@@ -77,18 +79,13 @@ class TextSpan:
 
 @dataclass(frozen=True, slots=True)
 class NuggetPair:
-    """A vector of the query, and the document's nugget that answers it best.
+    """A vector of the query, and the document's nugget that is most similar to it."""
 
-    ``query`` and ``stretch`` are the texts that the two stand for, each from the nugget before it to its own end;
-    ``nugget`` is the document's token itself. A query that was given as a vector has no text. ``contribution`` is what
-    the pair adds to the document's cosine.
-    """
-
-    query: TextSpan | None
-    nugget: TextSpan
-    stretch: TextSpan
+    query: Annotated[TextSpan | None, described("The part of the query that its vector stands for; null for none.")]
+    nugget: Annotated[TextSpan, described("The nugget's token.")]
+    stretch: Annotated[TextSpan, described("What the nugget stands for: from the nugget before it to its own end.")]
     cosine: float
-    contribution: float
+    contribution: Annotated[float, described("The cosine over the number of the query's vectors.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,38 +98,63 @@ class PairedExplanation:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What was found, a span or, in mode maxsim, a document: where it stands, what it says, how similar it is."""
+    """A span or, in mode maxsim, a whole document. `text` is what stands in it between `start` and `end`."""
 
     document_id: str
-    start: int
-    end: int
+    start: Annotated[int, described("Where the span starts in the document, in `offset_unit`s.")]
+    end: Annotated[int, described("Where it ends, exclusive.")]
     text: str
-    score: float
-    raw: float
+    score: Annotated[float, described("Calibrated similarity, 0 to 1.")]
+    raw: Annotated[float, described("(1 + cosine) / 2; hits are ordered by it.")]
     mode: Mode
-    rank: int
-    metadata: Mapping[str, JsonValue]
-    part_metadata: Mapping[str, JsonValue] | None = None
-    context: Context | None = None
-    explanation: Explanation | PairedExplanation | None = None
+    rank: Annotated[int, described("1 is the best.")]
+    metadata: Annotated[Mapping[str, Any], described("The document's metadata.")]
+    part_metadata: Annotated[Mapping[str, Any] | None, optional("The part's metadata; absent if empty.")] = None
+    context: Annotated[Context | None, optional("Absent unless requested.")] = None
+    explanation: Annotated[
+        Explanation | PairedExplanation | None, optional("Absent unless requested; pairs in mode maxsim.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class UsedThreshold:
-    """The threshold that was applied, on which scale, who set it, and the calibration that scores were made with.
-
-    No value means that none was applied, no calibration that score is raw.
-    """
+    """The threshold that was applied; null means none."""
 
     value: float | None
     on: ThresholdOn
-    source: ThresholdSource
-    calibration: str | None
+    source: Annotated[ThresholdSource, described("Whose it is: the request's, a saved phrase's, or the collection's.")]
+    calibration: Annotated[str | None, described("The calibration that scores were made with; null: score is raw.")]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Hits, best first, from one generation of the collection."""
+    """Hits, best first, all from one generation of the collection."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "hits": [
+                        {
+                            "document_id": "call-17",
+                            "start": 42,
+                            "end": 62,
+                            "text": "stop my monthly plan",
+                            "score": 0.87,
+                            "raw": 0.87,
+                            "mode": "best_span",
+                            "rank": 1,
+                            "metadata": {"kind": "conversation"},
+                            "part_metadata": {"speaker": "customer"},
+                        }
+                    ],
+                    "generation": 3,
+                    "threshold": {"value": 0.8, "on": "score", "source": "request", "calibration": "7f3a..."},
+                    "took_ms": 11.4,
+                }
+            ]
+        }
+    )
 
     hits: tuple[Hit, ...]
     generation: int
@@ -140,21 +162,8 @@ class SearchAnswer:
     took_ms: float
 
 
-def answer_as_json(answer: SearchAnswer) -> dict[str, JsonValue]:
-    """The answer as every interface shows it; what a hit was not asked for is left out of it."""
-    return {
-        "hits": [_hit_as_json(hit) for hit in answer.hits],
-        "generation": answer.generation,
-        "threshold": asdict(answer.threshold),
-        "took_ms": answer.took_ms,
-    }
+@dataclass(frozen=True, slots=True)
+class SearchAnswers:
+    """One answer for every query, in their order."""
 
-
-def _hit_as_json(hit: Hit) -> dict[str, JsonValue]:
-    # Shallow: `asdict` would copy every hit's metadata, at ten times the cost.
-    values = {name: getattr(hit, name) for name in Hit.__slots__}
-    if hit.context is not None:
-        values["context"] = asdict(hit.context)
-    if hit.explanation is not None:
-        values["explanation"] = asdict(hit.explanation)
-    return {name: value for name, value in values.items() if value is not None}
+    results: tuple[SearchAnswer, ...]

@@ -145,8 +145,8 @@ def _labelled(proposed: LabelCandidates, turns: Mapping[str, Turn]) -> Iterator[
     """What the turns' intents say of the candidates."""
     intents = {phrase: intent for intent, phrase in PHRASES.items()}
     for number, one in enumerate(proposed.candidates, 1):
-        degree = 5.0 if intents[one.phrase] in turns[one.document_id].intents else 0.0
-        target = StoredSpan(one.document_id, CharSpan(one.start, one.end))
+        degree = 5.0 if intents[one.phrase] in turns[one.span.document_id].intents else 0.0
+        target = StoredSpan(one.span.document_id, CharSpan(one.span.start, one.span.end))
         yield Label(f"labels:{number}", one.phrase, target, degree, one.probability, one.stratum)
 
 
@@ -178,7 +178,7 @@ def _places(proposed: LabelCandidates, truth: Truth) -> Bool[np.ndarray, "phrase
     rows = {phrase: number for number, phrase in enumerate(PHRASES.values())}
     labelled = np.zeros(truth.raw.shape, bool)
     for one in proposed.candidates:
-        labelled[rows[one.phrase], truth.columns[one.document_id]] = True
+        labelled[rows[one.phrase], truth.columns[one.span.document_id]] = True
     return labelled
 
 

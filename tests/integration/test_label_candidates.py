@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest, label_candidates_as_json
+from app.answers import json_values
+from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest
 from app.calibration.label_files import check_label_file_name, write_label_candidates
 from app.calibration.labels import LabelsRefused, read_labels
 from app.calibration.service import CalibrationRequest
@@ -56,9 +57,9 @@ def test_they_are_the_best_spans_of_documents(workspace: Workspace) -> None:
         mine = [one for one in drawn.candidates if one.phrase == phrase]
         assert mine
         for one in mine:
-            assert best[one.document_id, one.start, one.end] == one.raw == one.score
-            assert one.text in one.context
-            assert workspace.found(one.text, group_by="document")
+            assert best[one.span.document_id, one.span.start, one.span.end] == one.raw == one.score
+            assert one.says in one.context
+            assert workspace.found(one.says, group_by="document")
 
 
 def test_strata_count_all_pairs_and_every_pair_has_its_probability(workspace: Workspace) -> None:
@@ -93,8 +94,8 @@ def test_every_pair_is_drawn_sooner_or_later_as_often_as_it_says(workspace: Work
     chances: dict[tuple[str, str], float] = {}
     for seed in range(60):
         for one in found(workspace, replace(ASKED, seed=seed)).candidates:
-            times[one.phrase, one.document_id] += 1
-            chances[one.phrase, one.document_id] = one.probability
+            times[one.phrase, one.span.document_id] += 1
+            chances[one.phrase, one.span.document_id] = one.probability
     rates = np.array([times[pair] / 60 for pair in chances])
     expected = np.array(list(chances.values()))
     assert np.abs(rates - expected).max() <= 5 * np.sqrt(0.25 / 60)
@@ -108,7 +109,7 @@ def test_with_a_floor_all_spans_over_it_may_be_drawn(workspace: Workspace) -> No
     assert sum(stratum.population for stratum in drawn.strata) == len(over)
     assert drawn.near == 0.75
     for one in drawn.candidates:
-        assert over[one.document_id, one.start, one.end] == one.raw
+        assert over[one.span.document_id, one.span.start, one.span.end] == one.raw
 
 
 def test_they_lie_around_the_collections_threshold(workspace: Workspace) -> None:
@@ -158,8 +159,7 @@ def _fill_in(path: Path) -> None:
 
 
 def test_an_interface_shows_candidates_as_labels(workspace: Workspace) -> None:
-    shown = label_candidates_as_json(found(workspace))
-    one = json.loads(json.dumps(shown))["candidates"][0]
+    one = json_values(found(workspace))["candidates"][0]
     assert set(one) == {"phrase", "span", "says", "context", "score", "raw", "stratum", "probability"}
     assert set(one["span"]) == {"document_id", "start", "end"}
 

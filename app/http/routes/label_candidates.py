@@ -1,4 +1,4 @@
-"""``/admin/collections/{collection}/calibrations/candidates``: what to label."""
+"""``/admin/collections/{collection}/label-candidates``: pairs of a phrase and a span, to be labelled."""
 
 from typing import Annotated
 
@@ -10,23 +10,25 @@ from app.calibration.label_candidates import (
     MAX_CANDIDATES,
     MAX_PHRASES,
     SEED,
+    LabelCandidates,
     LabelCandidatesRequest,
-    label_candidates_as_json,
 )
 from app.calibration.labels import FEWEST
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
-from app.http.responses import ThresholdBody, json_response
+from app.http.responses import answer_response
 from app.http.routes.thresholds import Collection
 from app.http.schemas import FilterBody, QueryText
 from app.search.types import Mode
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
 
-router = APIRouter(prefix="/admin/collections/{collection}/calibrations/candidates", tags=["admin"])
+router = APIRouter(prefix="/admin/collections/{collection}", tags=["admin"])
+# 1 December 2026, as RFC 9745 writes dates.
+_DEPRECATED_SINCE = "@1796083200"
 
 
-class CandidatesQuery(BaseModel):
+class LabelCandidatesQuery(BaseModel):
     """Phrases to label for, and how many pairs."""
 
     model_config = ConfigDict(extra="forbid")
@@ -61,63 +63,37 @@ class CandidatesQuery(BaseModel):
         )
 
 
-class StratumBody(BaseModel):
-    """Pairs with a raw from `low` up to `high`."""
-
-    number: int = Field(description="1 is the highest.")
-    low: float
-    high: float
-    population: int = Field(description="How many pairs there are.")
-    drawn: int = Field(description="How many of them were drawn.")
-
-
-class CandidateSpanBody(BaseModel):
-    """Where a span lies."""
-
-    document_id: str
-    start: int = Field(description="In code points.")
-    end: int
-
-
-class CandidateBody(BaseModel):
-    """A pair to label."""
-
-    phrase: str
-    span: CandidateSpanBody
-    says: str = Field(description="The span's text.")
-    context: str = Field(description="The span within its surroundings.")
-    score: float
-    raw: float
-    stratum: int = Field(description="Give it back with the label.")
-    probability: float = Field(description="With which it was drawn. Give it back with the label.")
-
-
-class CandidatesBody(BaseModel):
-    """What to label, in random order: whoever stops half-way has labelled some of every kind."""
-
-    collection: str
-    mode: Mode
-    generation: int
-    seed: int
-    threshold: ThresholdBody
-    near: float = Field(description="The raw around which the strata lie.")
-    strata: list[StratumBody]
-    candidates: list[CandidateBody]
-    took_ms: float
-
-
 @router.get(
-    "",
-    response_model=CandidatesBody,
+    "/label-candidates",
+    response_model=LabelCandidates,
     summary="Propose what to label",
     responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
 )
-async def propose_candidates(
-    collection: Collection, query: Annotated[CandidatesQuery, Query()], caller: CallerDependency
+async def propose_label_candidates(
+    collection: Collection, query: Annotated[LabelCandidatesQuery, Query()], caller: CallerDependency
 ) -> Response:
     """Draw spans with known probabilities from strata of the score, most of them near the threshold."""
     caller.require("admin", collection)
     backend = caller.backend
     request = query.request(collection)
-    found = await backend.tuning.run(lambda: backend.thresholds.candidates(request), backend.limits.write_deadline_s)
-    return json_response(label_candidates_as_json(found))
+    candidates = await backend.tuning.run(
+        lambda: backend.thresholds.candidates(request), backend.limits.write_deadline_s
+    )
+    return answer_response(candidates)
+
+
+@router.get(
+    "/calibrations/candidates",
+    response_model=LabelCandidates,
+    deprecated=True,
+    summary="Propose what to label (old path)",
+    responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
+)
+async def propose_candidates(
+    collection: Collection, query: Annotated[LabelCandidatesQuery, Query()], caller: CallerDependency
+) -> Response:
+    """Answer as `/label-candidates` does; this path goes with the next version."""
+    response = await propose_label_candidates(collection, query, caller)
+    response.headers["Deprecation"] = _DEPRECATED_SINCE
+    response.headers["Link"] = '<../label-candidates>; rel="successor-version"'
+    return response

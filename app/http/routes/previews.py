@@ -1,15 +1,15 @@
 """``/admin/collections/{collection}/thresholds/preview``: what a threshold would find."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import ConfigDict, Field, FiniteFloat
 from starlette.responses import Response
 
-from app.calibration.preview import MAX_EXAMPLES, MAX_PHRASES, PreviewRequest, preview_as_json
+from app.calibration.preview import MAX_EXAMPLES, MAX_PHRASES, Preview, PreviewRequest
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
-from app.http.responses import ThresholdBody, json_response
+from app.http.responses import answer_response
 from app.http.routes.thresholds import Collection
 from app.http.schemas import Body, FilterBody, QueryText
 from app.search.types import Mode
@@ -54,64 +54,9 @@ class PreviewBody(Body):
         )
 
 
-class ExampleBody(BaseModel):
-    """The best span of a document near the threshold."""
-
-    document_id: str
-    start: int = Field(description="In code points.")
-    end: int
-    text: str
-    score: float
-    raw: float
-
-
-Counts = Annotated[list[int], Field(description="One for each of `scores`.")]
-
-
-class PhrasePreviewBody(BaseModel):
-    """What one phrase finds."""
-
-    phrase: str
-    saved: str | None = Field(description="Its name, if it is a saved phrase.")
-    threshold: ThresholdBody = Field(description="The threshold it is counted with: a saved phrase may have its own.")
-    floor: float | None = Field(description="On this threshold's scale.")
-    with_spans: int = Field(description="All documents that have a span at all.")
-    documents: int | None = Field(description="Documents whose best span reaches the threshold; null without one.")
-    spans: int | None = Field(description="Spans that reach it and do not overlap; null if it is under the floor.")
-    documents_above: Counts
-    spans_above: list[int | None] = Field(description="As `documents_above`, for spans; null under the floor.")
-    histogram: list[int] = Field(description="Documents whose best score lies from one of `scores` up to the next.")
-    above: list[ExampleBody] = Field(description="Documents just above the threshold, the nearest first.")
-    below: list[ExampleBody] = Field(description="Documents just below it, the nearest first.")
-
-
-class NoMatchBody(BaseModel):
-    """What no match looks like in a collection of this size."""
-
-    units: int = Field(description="How much text the collection holds.")
-    median: float = Field(description="Half of all phrases without a match have a best score up to here,")
-    high: float = Field(description="and nineteen of twenty up to here.")
-    median_raw: float
-    high_raw: float
-
-
-class PreviewAnswerBody(BaseModel):
-    """Exact counts, all from one generation and under one calibration."""
-
-    collection: str
-    mode: Mode
-    generation: int
-    threshold: ThresholdBody
-    floor: float | None = Field(description="On the threshold's scale.")
-    scores: list[float] = Field(description="Where everything is counted: 0, 0.01, ... 1.")
-    no_match: NoMatchBody | None = Field(description="Null where nothing is known of the collection's encoder.")
-    phrases: list[PhrasePreviewBody]
-    took_ms: float
-
-
 @router.post(
     "",
-    response_model=PreviewAnswerBody,
+    response_model=Preview,
     summary="See what a threshold would find",
     responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504),
 )
@@ -120,5 +65,5 @@ async def preview_threshold(collection: Collection, body: PreviewBody, caller: C
     caller.require("admin", collection)
     backend = caller.backend
     request = body.request(collection)
-    found = await backend.tuning.run(lambda: backend.thresholds.preview(request), backend.limits.write_deadline_s)
-    return json_response(preview_as_json(found))
+    preview = await backend.tuning.run(lambda: backend.thresholds.preview(request), backend.limits.write_deadline_s)
+    return answer_response(preview)

@@ -7,8 +7,9 @@ from starlette.responses import Response
 
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
-from app.http.responses import AnswerBody, BatchAnswerBody, answer_response, batch_response
+from app.http.responses import answer_response
 from app.http.schemas import BatchBody, SearchBody
+from app.search.types import SearchAnswer, SearchAnswers
 from models.errors import InvalidInput
 
 router = APIRouter(
@@ -16,7 +17,7 @@ router = APIRouter(
 )
 
 
-@router.post("", response_model=AnswerBody, summary="Find the spans that mean the same as a phrase")
+@router.post("", response_model=SearchAnswer, summary="Find the spans that mean the same as a phrase")
 async def search(body: SearchBody, caller: CallerDependency) -> Response:
     """Find the spans of a collection that are most similar to a text or a vector, best first."""
     caller.require("search", body.collection)
@@ -24,7 +25,7 @@ async def search(body: SearchBody, caller: CallerDependency) -> Response:
     return answer_response(await backend.search.search(body.request(), backend.limits.deadline_s))
 
 
-@router.post("/batch", response_model=BatchAnswerBody, summary="Ask several queries at once")
+@router.post("/batch", response_model=SearchAnswers, summary="Ask several queries at once")
 async def search_batch(body: BatchBody, caller: CallerDependency) -> Response:
     """Answer several queries together, which is faster than one by one. If one of them fails, all do."""
     backend = caller.backend
@@ -38,4 +39,4 @@ async def search_batch(body: BatchBody, caller: CallerDependency) -> Response:
         caller.require("search", query.collection)
     requests = [query.request() for query in body.queries]
     answers = await backend.search.search_all(requests, backend.limits.deadline_s)
-    return await asyncio.to_thread(batch_response, answers)
+    return await asyncio.to_thread(answer_response, SearchAnswers(tuple(answers)))

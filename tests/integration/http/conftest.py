@@ -5,10 +5,11 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
 from app.composition import open_store
 from app.http.app import create_app
@@ -21,6 +22,8 @@ from indexer.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.registry import load_encoder
 from models.types import Document, Part, SpanBounds
+
+Answer = TypeVar("Answer")
 
 DOCUMENTS = [
     Document(
@@ -110,6 +113,12 @@ def problem(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
     assert body["title"]
     assert body["detail"]
     return body
+
+
+def read_answer(kind: type[Answer], response: httpx.Response) -> Answer:
+    """The answer's dataclass, once the body is valid for it."""
+    assert response.status_code == 200, response.text
+    return TypeAdapter(kind).validate_json(response.content, strict=True)
 
 
 Problem = Callable[[httpx.Response, int, str], dict[str, Any]]

@@ -1,11 +1,14 @@
-"""Candidates over HTTP: proposed, labelled, learned from."""
+"""Label candidates over HTTP: proposed, labelled, learned from."""
 
 import pytest
 
-from app.http.routes.label_candidates import CandidatesBody
+from app.answers import json_values
+from app.calibration.label_candidates import LabelCandidates
+from tests.integration.http.conftest import read_answer
 
 ROOT = "/admin/collections/sample/calibrations"
-ASK = f"{ROOT}/candidates?phrase=cancel+my+subscription&phrase=broken&count=40&seed=7&threshold=0.8"
+QUERY = "phrase=cancel+my+subscription&phrase=broken&count=40&seed=7&threshold=0.8"
+ASK = f"/admin/collections/sample/label-candidates?{QUERY}"
 
 
 @pytest.fixture
@@ -17,8 +20,8 @@ def admin(start, settings):
 def test_candidates_are_labels_that_lack_an_answer(admin) -> None:
     answer = admin.get(ASK)
     assert answer.status_code == 200, answer.text
-    read = CandidatesBody.model_validate_json(answer.text)
-    assert read.model_dump(mode="json") == answer.json()
+    read = read_answer(LabelCandidates, answer)
+    assert json_values(read) == answer.json()
     assert (read.seed, read.near, read.threshold.source) == (7, 0.8, "request")
     assert sum(stratum.drawn for stratum in read.strata) == len(read.candidates) > 0
     assert admin.get(ASK).json()["candidates"] == answer.json()["candidates"]
@@ -34,14 +37,22 @@ def test_candidates_are_labels_that_lack_an_answer(admin) -> None:
     assert report["labels"] == len(body["labels"])
 
 
+def test_the_old_path_answers_the_same_and_is_deprecated(admin) -> None:
+    old, new = admin.get(f"{ROOT}/candidates?{QUERY}"), admin.get(ASK)
+    assert old.json() | {"took_ms": 0} == new.json() | {"took_ms": 0}
+    assert old.headers["deprecation"].startswith("@")
+    assert old.headers["link"] == '<../label-candidates>; rel="successor-version"'
+    assert "deprecation" not in new.headers
+
+
 def test_a_filter_says_what_is_drawn_from(admin) -> None:
     answers = [admin.get(ASK + f'&filter={{"document": {{"kind": {kind}}}}}') for kind in ('"call"', '"nothing"')]
-    some, none = (CandidatesBody.model_validate_json(answer.text) for answer in answers)
-    everything = CandidatesBody.model_validate_json(admin.get(ASK).text)
+    some, none = (read_answer(LabelCandidates, answer) for answer in answers)
+    everything = read_answer(LabelCandidates, admin.get(ASK))
     populations = [sum(stratum.population for stratum in read.strata) for read in (some, everything)]
     assert 0 < populations[0] < populations[1]
     assert len(some.candidates) > 0
-    assert (none.strata, none.candidates) == ([], [])
+    assert (none.strata, none.candidates) == ((), ())
 
 
 def test_labels_some_of_which_have_no_probability_are_refused(admin, problem) -> None:

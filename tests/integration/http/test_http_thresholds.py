@@ -2,7 +2,9 @@
 
 import pytest
 
-from app.http.routes.previews import PreviewAnswerBody
+from app.answers import json_values
+from app.calibration.preview import Preview
+from tests.integration.http.conftest import read_answer
 
 ROOT = "/admin/collections/sample/thresholds"
 PHRASE = "cancel my subscription"
@@ -94,9 +96,8 @@ def test_only_administrators_may(admin, make_key, problem) -> None:
 def test_a_preview_counts_what_searches_find(client, problem) -> None:
     asked = {"phrases": [PHRASE, "router 7"], "threshold": 0.9, "floor": 0.5, "examples": 1}
     found = client.post(f"{ROOT}/preview", asked)
-    assert found.status_code == 200
-    answer = PreviewAnswerBody.model_validate(found.json(), strict=True)
-    assert answer.model_dump() == found.json()
+    answer = read_answer(Preview, found)
+    assert json_values(answer) == found.json()
     first = answer.phrases[0]
     hits = client.search(text=PHRASE, threshold=0.9, top_k=1000)["hits"]
     assert first.spans == len(hits) == first.spans_above[90]

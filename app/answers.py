@@ -1,0 +1,59 @@
+"""Answers as JSON, the same for HTTP and the command line.
+
+An answer is a dataclass. Its annotations describe it in the OpenAPI document and say how it is serialized; nothing
+validates it, because it was just computed.
+"""
+
+from functools import cache
+from typing import Any
+
+from pydantic import Field, TypeAdapter
+from pydantic.fields import FieldInfo
+
+
+def described(description: str) -> FieldInfo:
+    """The annotation of a field with a description.
+
+    >>> from dataclasses import dataclass
+    >>> from typing import Annotated
+    >>> @dataclass(frozen=True)
+    ... class Answer:
+    ...     rank: Annotated[int, described("1 is the best.")]
+    ...     note: Annotated[str | None, optional("Why.")] = None
+    >>> to_json(Answer(1)), json_values(Answer(1, "audit"))
+    (b'{"rank":1}', {'rank': 1, 'note': 'audit'})
+    """
+    annotation: FieldInfo = Field(description=description)
+    return annotation
+
+
+def optional(description: str) -> FieldInfo:
+    """The annotation of a field that is left out where it is None."""
+    annotation: FieldInfo = Field(description=description, exclude_if=_is_none)
+    return annotation
+
+
+def renamed(name: str, description: str | None = None) -> FieldInfo:
+    """The annotation of a field with another name in JSON, such as a keyword of Python."""
+    annotation: FieldInfo = Field(serialization_alias=name, description=description)
+    return annotation
+
+
+def to_json(answer: object) -> bytes:
+    """An answer in JSON, as HTTP sends it. NaN and infinities become null, because JSON has no words for them."""
+    return _adapter(type(answer)).dump_json(answer, by_alias=True)
+
+
+def json_values(answer: object) -> dict[str, Any]:
+    """An answer as JSON values, for the command line."""
+    values: dict[str, Any] = _adapter(type(answer)).dump_python(answer, mode="json", by_alias=True)
+    return values
+
+
+@cache
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _is_none(value: object) -> bool:
+    return value is None
