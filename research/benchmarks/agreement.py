@@ -24,7 +24,7 @@ from indexer.types import Recipe
 from models.encoders.base import Encoder, encode_queries
 from models.encoders.registry import load_encoder
 from models.types import Document
-from research.evaluation.scratch import scratch_store
+from research.evaluation.searching import scratch_store
 
 # Queries for which both engines are asked at once.
 _BATCH = 20

@@ -37,7 +37,7 @@ from research.benchmarks.corpus import Split, first_documents
 from research.benchmarks.phrases import sample_phrases
 from research.benchmarks.prepare import opened
 from research.benchmarks.rows import percentile
-from research.evaluation.scratch import scratch_store
+from research.evaluation.searching import scratch_store
 
 _COLLECTION = "bench"
 _QUERIES = 500

@@ -22,7 +22,7 @@ from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.tokens import Tokens
-from research.evaluation.scratch import scratch_store
+from research.evaluation.searching import scratch_store
 
 Batch = Sequence[np.ndarray]
 

@@ -31,7 +31,7 @@ from models.encoders.base import Encoder
 from models.encoders.nugget_pass import NuggetPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
 from models.types import Document, QueryVectors
-from research.evaluation.scratch import scratch_store
+from research.evaluation.searching import scratch_store
 from research.evaluation.sentences import sentence_spans
 
 _NUGGET_FILES = (*FILES, layout.NUGGET_INDEX)

@@ -34,7 +34,7 @@ from models.encoders.base import Encoder
 from models.encoders.registry import load_encoder
 from models.types import Document, Part
 from models.units import split as split_units
-from research.evaluation.scratch import scratch_store
+from research.evaluation.searching import scratch_store
 
 Clock = Callable[[], float]
 

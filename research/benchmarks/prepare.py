@@ -22,7 +22,7 @@ from research.benchmarks.case import TOP_K, Case, CaseInfo, read_info, write_inf
 from research.benchmarks.corpus import Split, copy, first_documents, stored_vectors
 from research.benchmarks.exact import exact_spans
 from research.benchmarks.phrases import EncodedPhrases, encode_phrases, sample_phrases
-from research.evaluation.scratch import scratch_store
+from research.evaluation.searching import scratch_store
 
 _COLLECTION = "bench"
 

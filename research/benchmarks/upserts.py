@@ -36,7 +36,7 @@ from research.benchmarks.phrases_at_ingestion import some_documents, some_phrase
 from research.benchmarks.prepare import opened
 from research.benchmarks.prepared import prepare, save
 from research.benchmarks.rows import percentile
-from research.evaluation.scratch import scratch_store
+from research.evaluation.searching import scratch_store
 
 _DOCUMENTS = "/collections/bench/documents"
 _PHRASES = 500

@@ -66,7 +66,7 @@ def train_no_match(
     from dataclasses import asdict, replace
 
     from models.calibrations import write_default
-    from research.training.no_match import draw_captions, measure_no_match
+    from research.training.default_calibration import draw_captions, measure_no_match
 
     settings = Settings()
     encoders = Encoders(settings.encoder_options)

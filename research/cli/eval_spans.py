@@ -14,7 +14,7 @@ from app.search.encoders import Encoders
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from research.evaluation.retrieval_figures import RetrievalFigures
+    from research.evaluation.retrieval_metrics import RetrievalFigures
 
 
 def eval_span_retrieval(
@@ -35,7 +35,7 @@ def eval_span_retrieval(
     """How often the gold spans of queries are found in a corpus, beside BM25."""
     from research.evaluation.corpus import read_corpus
     from research.evaluation.queries import read_queries
-    from research.evaluation.retrieval_figures import measure, reachable
+    from research.evaluation.retrieval_metrics import measure, reachable
     from research.evaluation.span_retrieval import bm25_answers, search_answers, sentence_answers
 
     settings = Settings()

@@ -16,8 +16,8 @@ from app.search.encoders import Encoders
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from research.evaluation.correlation import Correlations
     from research.evaluation.scoring import Tell
+    from research.evaluation.significance import Correlations
     from research.evaluation.table1 import Compared, Report
 
 EncoderOption = Annotated[str | None, typer.Option(help="Encoder to evaluate.")]

@@ -9,9 +9,7 @@ import typer
 from app.cli.console import JsonOption, out, print_json
 from app.search.encoders import Encoders
 from app.settings import Settings
-from research.cli.eval_auto_encoding import eval_auto_encoding
-from research.cli.eval_nugget_lm import eval_nugget_lm
-from research.cli.eval_nugget_selection import eval_nugget_selection
+from research.cli.eval_nugget_lm import eval_auto_encoding, eval_nugget_lm, eval_nugget_selection
 from research.cli.eval_paraphrases import eval_paraphrase_identification
 from research.cli.eval_passages import eval_build_passages, eval_passage_reranking
 from research.cli.eval_phrases import eval_phrase_similarity

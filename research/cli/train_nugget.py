@@ -10,7 +10,7 @@ import typer
 
 from app.cli.console import JsonOption, out, print_json, settings_with
 from app.cli.named_numbers import COUNT, NUMBER, named_numbers
-from research.cli.run_recipe import run_recipe, tell_of_run
+from research.cli.recipes import run_recipe, tell_of_run
 from research.cli.training_options import (
     BackboneOption,
     CheckpointsOption,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from app.cli.console import JsonOption, settings_with
-from research.cli.run_recipe import run_recipe, tell_of_run
+from research.cli.recipes import run_recipe, tell_of_run
 from research.cli.training_options import CheckpointsOption, DeviceOption, SaveEveryOption, SeedOption, StepsOption
 
 
@@ -58,7 +58,7 @@ def train_nugget_lm(
     from research.nugget_lm.histories import kind_named
     from research.nugget_lm.nugget_lm import LmShape
     from research.training import nugget_lm as recipe
-    from research.training.nugget_lm_config import NuggetLmConfig
+    from research.training.nugget_lm import NuggetLmConfig
 
     ratios = tuple(ratio or (0.1,))
     for each in ratios:

@@ -15,8 +15,7 @@ import torch
 
 from models.artifacts import Artifact
 from models.encoders.nugget import NuggetEncoder
-from research.evaluation.nugget_lm import kinds_of
-from research.evaluation.perplexity import TokenLosses, loss_gain
+from research.evaluation.nugget_lm import TokenLosses, kinds_of, loss_gain
 from research.nugget_lm.histories import Histories, gather, kept_histories
 from research.nugget_lm.nugget_lm import NuggetLanguageModel, backbone_of, load_language_model
 from research.nugget_lm.segments import Segments, spoken

@@ -21,7 +21,6 @@ from models.encoders.base import Encoder, tokenize_units
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from models.types import QueryVectors
-from research.evaluation.correlation import correlations
 from research.evaluation.phrase_sets import (
     InText,
     PairInText,
@@ -35,6 +34,7 @@ from research.evaluation.phrase_sets import (
 )
 from research.evaluation.sample import auc
 from research.evaluation.setups import unit_vectors
+from research.evaluation.significance import correlations
 from research.evaluation.texts import encode_texts
 
 Figures: TypeAlias = dict[str, float]

@@ -19,7 +19,7 @@ from models.encoders.base import Encoder
 from models.types import SpanBounds
 from research.evaluation.corpus import read_corpus
 from research.evaluation.queries import Query, gold_from_json
-from research.evaluation.retrieval_figures import measure
+from research.evaluation.retrieval_metrics import measure
 from research.evaluation.searching import COLLECTION, index_and_search
 from research.evaluation.span_retrieval import bm25_answers, span_of
 

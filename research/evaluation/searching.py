@@ -1,18 +1,39 @@
 """Documents indexed into a scratch store and searched there, as any user would."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from app.search.encoders import Encoders
 from app.search.modes import load_modes
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
+from indexer.catalog import schema
+from indexer.catalog.collections import Catalog
 from indexer.engine.scan import ScanEngine
 from indexer.pipeline import IndexJob
+from indexer.store import Store
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.types import Document, SpanBounds
-from research.evaluation.scratch import scratch_store
+
+
+@contextmanager
+def scratch_store() -> Iterator[Store]:
+    """An empty store in a temporary folder.
+
+    >>> with scratch_store() as store:
+    ...     store.catalog.collections()
+    ()
+    """
+    with TemporaryDirectory(prefix="spanseek-") as folder:
+        url = f"sqlite:///{folder}/catalog.sqlite3"
+        schema.upgrade(url)
+        with closing(Catalog(url)) as catalog:
+            yield Store(Path(folder), catalog)
+
 
 COLLECTION = "evaluation"
 # Requests that share a pass over the memory and a forward pass; as many as a server's lanes serve together.

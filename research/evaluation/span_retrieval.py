@@ -18,7 +18,7 @@ from models.types import CharSpan, QueryVectors, SpanBounds
 from research.evaluation.bm25 import Bm25
 from research.evaluation.corpus import Corpus, DocumentSpan
 from research.evaluation.queries import Query
-from research.evaluation.retrieval_figures import TOP
+from research.evaluation.retrieval_metrics import TOP
 from research.evaluation.searching import COLLECTION, index_and_search
 from research.evaluation.texts import encode_texts
 

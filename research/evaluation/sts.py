@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
-from research.evaluation.correlation import Correlations, correlations
+from research.evaluation.significance import Correlations, correlations
 from research.evaluation.texts import encode_texts
 
 Split: TypeAlias = Literal["dev", "test"]

@@ -14,10 +14,9 @@ from models.ops.calibrate import Knots, score_from_raw
 from models.ops.similarity import raws
 from models.types import SpanBounds
 from research.evaluation.bm25 import bm25_scores
-from research.evaluation.correlation import Correlations, correlations
 from research.evaluation.scoring import Scoring, Tell, setup_named, silent
 from research.evaluation.setups import SETUPS
-from research.evaluation.significance import Comparison, compare
+from research.evaluation.significance import Comparison, Correlations, compare, correlations
 from research.evaluation.sts_b_context import Row
 
 # The longest spans that the paper tries (section 5), in units.

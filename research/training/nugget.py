@@ -27,10 +27,9 @@ from models.types import JsonValue
 from research.nugget_lm.nugget import NuggetDecoder
 from research.training.loop import Checkpoints, LoopHooks, Losses, fit
 from research.training.nugget_config import NuggetConfig
-from research.training.nugget_data import NO_TEXTS, NuggetTexts, draw_likenesses, read_nugget_texts
-from research.training.nugget_objectives import NuggetStep, Window, nugget_losses
-from research.training.nugget_reading import Reader
-from research.training.nugget_start import begin_well, end_well
+from research.training.nugget_data import NO_TEXTS, NuggetTexts, Reader, draw_likenesses, read_nugget_texts
+from research.training.nugget_initialization import begin_well, end_well
+from research.training.nugget_losses import NuggetStep, Window, nugget_losses
 from research.training.own_texts import contents
 from research.training.sources import PHRASES, PROSE, read_excluded
 from research.training.topics import Topics

@@ -6,7 +6,8 @@ How far back it may look is drawn anew at every step, so that one decoder serves
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -19,10 +20,39 @@ from models.errors import InvalidInput
 from models.types import JsonValue
 from research.nugget_lm.adaptive_softmax import AdaptiveSoftmax, by_frequency
 from research.nugget_lm.histories import Histories, Kind, Read, gather, kept_histories
-from research.nugget_lm.nugget_lm import ORDER, RECIPE, NuggetLanguageModel, backbone_of, dim_of
+from research.nugget_lm.nugget_lm import ORDER, RECIPE, LmShape, NuggetLanguageModel, backbone_of, dim_of
 from research.nugget_lm.segments import Segments, cut_segments, spoken
-from research.training.loop import Checkpoints, LoopHooks, Losses, fit
-from research.training.nugget_lm_config import NuggetLmConfig
+from research.training.loop import Checkpoints, LoopHooks, Losses, Schedule, fit
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetLmConfig:
+    """A run: what stands for a segment, where it writes, how it learns.
+
+    ``kinds`` say whether nuggets stand for a segment, at ``ratios`` that take turns, or a mean. Several kinds take
+    turns too, each on the same segments, so that one decoder learns to read both. ``selector`` says who chose, if not
+    the nugget weights' own. ``cache`` holds the vectors of segments, which do not change; runs may share it.
+    ``segments`` is about how many are read of the texts, of each at most the first ``of_text``. A step predicts
+    ``predicted`` of them, with a history drawn anew, and says ``encoded`` of them again from their own vectors
+    (auto-encoding, with which the paper's models begin); of the latter every fourth is shown one vector alone, so that
+    eq. 9 asks nothing that was never learnt.
+    """
+
+    out: Path
+    checkpoints: Path
+    cache: Path
+    kinds: tuple[Kind, ...] = ("nuggets",)
+    ratios: tuple[float, ...] = (0.1,)
+    selector: str | None = None
+    segments: int = 6_000
+    of_text: int = 16
+    predicted: int = 16
+    encoded: int = 8
+    seed: int = 13
+    save_every: int = 50
+    shape: LmShape = field(default_factory=LmShape)
+    schedule: Schedule = field(default_factory=lambda: Schedule(steps=1_000, rate=1e-3))
+
 
 _ALONE = 4  # of so many texts that are encoded one is shown a single vector
 

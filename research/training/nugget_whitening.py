@@ -19,7 +19,7 @@ from models.encoders.slice_nuggets import SliceNuggetEncoder
 from models.errors import InvalidInput
 from models.ops.whitening import Whitening, second_moment, whitening
 from research.training.nugget_data import read_nugget_texts
-from research.training.nugget_start import RATIOS
+from research.training.nugget_initialization import RATIOS
 from research.training.own_texts import read_own_texts
 from research.training.phrase_variants import draw_varied
 from research.training.sources import read_excluded

@@ -6,9 +6,9 @@ import numpy as np
 
 from models.encoders.base import Encoder
 from models.types import SpanBounds
-from research.evaluation.correlation import Correlations, correlations
 from research.evaluation.scoring import Scoring
 from research.evaluation.setups import PAPER
+from research.evaluation.significance import Correlations, correlations
 from research.evaluation.sts_b_context import Row
 
 

@@ -14,7 +14,7 @@ from models.artifacts import load_artifact
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
 from models.errors import InvalidInput
 from research.training import nugget as recipe
-from research.training import nugget_start
+from research.training import nugget_initialization as nugget_start
 from tests.tiny_bert import PROSE, save_tiny_bert
 
 SECTION = " ".join([PROSE] * 9)[:400]

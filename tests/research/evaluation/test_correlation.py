@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models.errors import InvalidInput
-from research.evaluation.correlation import correlations
+from research.evaluation.significance import correlations
 
 
 def test_correlations_are_those_of_the_definition() -> None:

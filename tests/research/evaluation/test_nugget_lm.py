@@ -14,15 +14,20 @@ from models.encoders.slice import SliceEncoder
 from models.encoders.slice_nuggets import SliceNuggetEncoder
 from models.errors import InvalidInput
 from research.evaluation.auto_encoding import AutoEncodingReport, decode_all, selector_of
-from research.evaluation.nugget_lm import LmReport, evaluate_language_models, segments_of, token_losses
+from research.evaluation.nugget_lm import (
+    LmReport,
+    TokenLosses,
+    evaluate_language_models,
+    loss_gain,
+    segments_of,
+    token_losses,
+)
 from research.evaluation.nugget_selection import chosen_tokens, single_nugget_gains
-from research.evaluation.perplexity import TokenLosses, loss_gain
 from research.nugget_lm.histories import Kind, gather, kept_histories
 from research.nugget_lm.nugget_lm import LmShape, load_language_model
 from research.nugget_lm.segments import Segments, cut_segments
 from research.training.loop import Schedule
-from research.training.nugget_lm import train_nugget_lm
-from research.training.nugget_lm_config import NuggetLmConfig
+from research.training.nugget_lm import NuggetLmConfig, train_nugget_lm
 from tests.tiny_bert import PROSE, save_tiny_bert
 
 TEXTS = [f"{PROSE} {PROSE}", "the cat sat <unk> the dog", PROSE]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.types import UnitSpan
-from research.evaluation.overlap import at_same_place, is_right, overlap_f1, shared_units
+from research.evaluation.scoring import at_same_place, is_right, overlap_f1, shared_units
 
 SPANS = st.tuples(st.integers(0, 12), st.integers(1, 12)).map(lambda pair: UnitSpan(pair[0], pair[0] + pair[1]))
 

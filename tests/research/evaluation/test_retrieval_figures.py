@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from models.types import CharSpan, SpanBounds
 from research.evaluation.corpus import Corpus, DocumentSpan
 from research.evaluation.queries import Query
-from research.evaluation.retrieval_figures import RetrievalFigures, measure, reachable
+from research.evaluation.retrieval_metrics import RetrievalFigures, measure, reachable
 from tests.workspace import document
 
 # Words of one letter: unit n of a document starts at character 2 n. Documents have parts of four units.

@@ -10,7 +10,7 @@ import pytest
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import SpanBounds
-from research.evaluation.kept_scores import KeptScores, row_key
+from research.evaluation.score_cache import KeptScores, row_key
 from research.evaluation.scoring import GROUP, Scoring
 from research.evaluation.setups import SETUPS
 

@@ -14,7 +14,7 @@ from models.encoders.slice import SliceEncoder
 from models.encoders.slice_nuggets import SliceNuggetEncoder
 from models.errors import InvalidInput
 from models.ops.whitening import Whitening, second_moment
-from research.training.nugget_start import RATIOS
+from research.training.nugget_initialization import RATIOS
 from research.training.nugget_whitening import WhiteningTexts, whiten
 from tests.tiny_bert import PROSE
 

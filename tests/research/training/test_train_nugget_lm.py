@@ -20,8 +20,14 @@ from research.nugget_lm.histories import Kind, gather, kept_histories, read_hist
 from research.nugget_lm.nugget_lm import LmShape, dim_of, load_language_model
 from research.nugget_lm.segments import cut_segments
 from research.training.loop import LoopHooks, Schedule, StepReport
-from research.training.nugget_lm import LmMaterial, lm_losses, read_lm_material, start_model, train_nugget_lm
-from research.training.nugget_lm_config import NuggetLmConfig
+from research.training.nugget_lm import (
+    LmMaterial,
+    NuggetLmConfig,
+    lm_losses,
+    read_lm_material,
+    start_model,
+    train_nugget_lm,
+)
 from tests.tiny_bert import PROSE
 
 TEXTS = [PROSE, f"{PROSE} {PROSE}", "the cat sat"]

@@ -27,8 +27,7 @@ from models.errors import BackboneMismatch, InvalidInput
 from models.ops.calibrate import check_knots
 from models.types import SpanBounds
 from research.training.data import Texts, index_by_word
-from research.training.default_calibration import fit_default, graded_spans, span_raws
-from research.training.no_match import measure_no_match
+from research.training.default_calibration import fit_default, graded_spans, measure_no_match, span_raws
 from research.training.sources import GradedPair
 from tests.workspace import Workspace, document
 

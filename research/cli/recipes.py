@@ -32,7 +32,7 @@ def run_recipe(
     train: "Callable[[LoopHooks], Artifact]", steps: int, save_every: int, folders: Folders
 ) -> dict[str, Any]:
     """Train, with its progress on standard error; returns what ``--json`` prints."""
-    from research.cli.training_progress import training_progress
+    from research.cli.training_options import training_progress
     from research.training import curve
     from research.training.loop import LoopHooks
 

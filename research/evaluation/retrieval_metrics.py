@@ -17,8 +17,8 @@ from statistics import fmean
 
 from models.types import SpanBounds, UnitSpan
 from research.evaluation.corpus import Corpus, DocumentSpan
-from research.evaluation.overlap import at_same_place, is_right, overlap_f1, shared_units
 from research.evaluation.queries import Query
+from research.evaluation.scoring import at_same_place, is_right, overlap_f1, shared_units
 
 # How many hits of a query count.
 TOP = 10
