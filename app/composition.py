@@ -10,7 +10,7 @@ from app.search.encoders import Encoders
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.engine.base import Engine
-from indexer.engine.nuggets import DocumentEngine
+from indexer.nuggets.scan import DocumentEngine
 from indexer.store import Store
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def make_engine(settings: Settings) -> Engine:
 
 def make_document_engine(settings: Settings) -> DocumentEngine:
     """The engine for mode maxsim that goes with the one the settings name."""
-    from indexer.ann.documents import DocumentCandidates
-    from indexer.engine.nuggets import NuggetScan
+    from indexer.nuggets.candidates import DocumentCandidates
+    from indexer.nuggets.scan import NuggetScan
 
     return DocumentCandidates() if settings.engine == "auto" else NuggetScan()
 

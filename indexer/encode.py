@@ -1,22 +1,21 @@
-"""Documents to unit vectors and nuggets: split, plan windows, one forward pass each, vectors back in order.
+"""Documents to unit vectors and rows of representations: split, plan windows, one forward pass each, back in order.
 
 Windows are gathered in pools, so that those of a batch are of one length, and leave a pool in the order in which they
 came. Memory is that of a pool and of one document's tokens.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 import numpy as np
-from jaxtyping import Float32, Int32
 
-from indexer.segments.nuggets import NuggetRows, concatenated
+from indexer.representations.base import EncodedWindow, Rows
+from indexer.representations.registry import representation
 from indexer.segments.writer import PartUnits
 from indexer.windows import plan
 from models.encoders.base import Encoder, tokenize_units
-from models.encoders.nugget import Nuggets
-from models.encoders.nugget_pass import NuggetPass
+from models.encoders.passes import ForwardPass, UnitPass, WindowOutputs
 from models.ops.pooling import pool
 from models.tokens import UnitTokens, end_to_end, unit_shares
 from models.types import Document, UnitVectors
@@ -48,12 +47,12 @@ class SplitDocument:
 class EncodedDocuments:
     """Documents, and the vectors of the units that come next: those of these documents, or of one begun before.
 
-    ``nuggets`` are those of these units; None where none were asked for.
+    ``rows`` are those that representations have of these units, by name.
     """
 
     documents: list[SplitDocument]
     vectors: UnitVectors
-    nuggets: NuggetRows | None = None
+    rows: Mapping[str, Rows] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +83,15 @@ def split(encoder: Encoder, documents: Sequence[tuple[Document, str]]) -> Iterat
 
 
 def encode(
-    encoder: Encoder, documents: Iterable[SplitDocument], batch_tokens: int, nuggets: NuggetPass | None = None
+    encoder: Encoder, documents: Iterable[SplitDocument], batch_tokens: int, forward: ForwardPass | None = None
 ) -> Iterator[EncodedDocuments]:
-    """Unit vectors of documents, in order, and nuggets if asked for; one forward pass a window, either way."""
+    """Unit vectors of documents, in order, and the rows that a forward pass gives; one pass a window.
+
+    Without ``forward``, the pass is the encoder's own, which gives units alone.
+    """
+    forward = forward or UnitPass(encoder)
     for waiting in _pools(encoder, documents, _BATCHES_A_POOL * batch_tokens):
-        yield _encode_pool(encoder, waiting, batch_tokens, nuggets)
+        yield _encode_pool(encoder, waiting, batch_tokens, forward)
 
 
 def _pools(encoder: Encoder, documents: Iterable[SplitDocument], budget: int) -> Iterator[_Pool]:
@@ -120,54 +123,39 @@ def _windows(document: SplitDocument, limit: int) -> Iterator[_Window]:
         start += len(part.text) + 1
 
 
-def _encode_pool(encoder: Encoder, waiting: _Pool, batch_tokens: int, nuggets: NuggetPass | None) -> EncodedDocuments:
+def _encode_pool(encoder: Encoder, waiting: _Pool, batch_tokens: int, forward: ForwardPass) -> EncodedDocuments:
     windows = waiting.windows
     lengths = [len(window.units.tokens) for window in windows]
     batches = list(batches_of(sorted(range(len(windows)), key=lengths.__getitem__), lengths, batch_tokens))
-    given = ([windows[number].units.tokens.ids for number in batch] for batch in batches)
+    token_ids = ([windows[number].units.tokens.ids for number in batch] for batch in batches)
     bounds = list(accumulate(map(len, windows), initial=0))
     vectors = np.empty((bounds[-1], encoder.dim), np.float32)
-    chosen: dict[int, NuggetRows] = {}
-    for batch, read in zip(batches, _read(encoder, given, nuggets), strict=True):
+    rows: dict[str, dict[int, Rows]] = {name: {} for name in forward.details}
+    for batch, outputs in zip(batches, forward.forward(token_ids), strict=True):
         joined = end_to_end([windows[number].units for number in batch])
-        rows = np.concatenate([np.arange(bounds[number], bounds[number + 1]) for number in batch])
-        tokens = np.concatenate([of_window for of_window, _ in read])
-        vectors[rows] = pool(tokens, *unit_shares(joined, 0, len(joined)))
-        for number, (_, found) in zip(batch, read, strict=True):
-            if found is not None and len(windows[number]):
-                chosen[number] = _nugget_rows(windows[number], found, bounds[number])
-    if nuggets is None:
-        return EncodedDocuments(waiting.documents, vectors)
-    ordered = [chosen[number] for number in sorted(chosen)]
-    return EncodedDocuments(waiting.documents, vectors, concatenated(ordered, nuggets.encoder.dim))
+        units = np.concatenate([np.arange(bounds[number], bounds[number + 1]) for number in batch])
+        tokens = np.concatenate([output.vectors for output in outputs])
+        vectors[units] = pool(tokens, *unit_shares(joined, 0, len(joined)))
+        for number, output in zip(batch, outputs, strict=True):
+            for name, of_name in _rows(windows[number], bounds[number], output, forward).items():
+                rows[name][number] = of_name
+    return EncodedDocuments(waiting.documents, vectors, {name: _joined(name, rows[name], forward) for name in rows})
 
 
-def _read(
-    encoder: Encoder, batches: Iterable[list[Int32[np.ndarray, " _tokens"]]], nuggets: NuggetPass | None
-) -> Iterator[list[tuple[Float32[np.ndarray, "_tokens dim"], Nuggets | None]]]:
-    """Token vectors of every window of every batch, and its nuggets if asked for."""
-    if nuggets is None:
-        for vectors in encoder.forward(batches):
-            yield [(of_window, None) for of_window in vectors]
-    else:
-        for read in nuggets.encoder.forward(batches, nuggets.ratio):
-            yield list(read)
+def _rows(window: _Window, first_unit: int, output: WindowOutputs, forward: ForwardPass) -> dict[str, Rows]:
+    """The rows that every representation has of a window; none where no unit is stored from it."""
+    if not len(window):
+        return {}
+    encoded = {
+        name: EncodedWindow(window.units, window.part_start, first_unit, output.vectors, output.others.get(name))
+        for name in forward.details
+    }
+    return {name: representation(name).rows(of_name) for name, of_name in encoded.items()}
 
 
-def _nugget_rows(window: _Window, found: Nuggets, first_unit: int) -> NuggetRows:
-    """The nuggets of a window that are stored, with the places of their tokens.
-
-    Windows overlap, so a token is read in several: as with units, what counts is the window in which it is most
-    central. Where that leaves a window nothing, it keeps its best nugget, so that no text goes without.
-    """
-    units = window.units
-    inside = (found.tokens >= units.first[0]) & (found.tokens < units.last[-1])
-    rows = np.flatnonzero(inside) if inside.any() else np.argsort(-found.scores, kind="stable")[:1]
-    tokens = found.tokens[rows]
-    # A token between two units counts as one of the second.
-    owners = np.minimum(np.searchsorted(units.last, tokens, side="right"), len(units) - 1)
-    spans = units.tokens.spans[tokens] + window.part_start
-    return NuggetRows(found.vectors[rows], spans, owners + first_unit)
+def _joined(name: str, rows: Mapping[int, Rows], forward: ForwardPass) -> Rows:
+    """The rows of all windows, in the order of their windows."""
+    return representation(name).join([rows[number] for number in sorted(rows)], forward.details[name])
 
 
 def batches_of(order: Iterable[int], lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:

@@ -24,7 +24,7 @@ from indexer.segments.manifest import damages
 from indexer.segments.merge import Source, merge
 from indexer.segments.seal import Derive
 from indexer.store import Store
-from indexer.types import LiveSegment, Recipe
+from indexer.types import LiveSegment
 
 # Segments with fewer live units are scanned in no time.
 WORTH_WINDOWS = 100_000
@@ -147,8 +147,7 @@ def _merge_group(store: Store, held: Lease, group: Sequence[LiveSegment]) -> Non
     temporary = new_folder(folder)
     sources = [_source(folder, segment) for segment in group]
     large = collection.units >= store.candidates_from and sum(live.live_units for live in group) >= WORTH_WINDOWS
-    more = [*_more(windows=large), *nugget_files(collection.recipe)]
-    info, rows = merge(temporary, collection.recipe, sources, more)
+    info, rows = merge(temporary, collection.recipe, sources, _more(windows=large))
     info = replace(info, name=settle(temporary).name)
     publish(store.catalog, held, info, rows, retires=names)
 
@@ -160,16 +159,6 @@ def _more(*, windows: bool) -> Sequence[Derive]:
     from indexer.ann.windows import write_windows
 
     return (write_windows,)
-
-
-def nugget_files(recipe: Recipe) -> Sequence[Derive]:
-    """What is written beside the nuggets of a segment that has many of them."""
-    if recipe.nuggets is None:
-        return ()
-    # Imported here because only collections with nuggets need it.
-    from indexer.ann.nuggets import write_nugget_index
-
-    return (write_nugget_index,)
 
 
 def _source(folder: Path, live: LiveSegment) -> Source:

@@ -8,7 +8,7 @@ import resource
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Literal
 
@@ -16,16 +16,16 @@ from indexer.catalog.leases import Lease, lease
 from indexer.documents import content_hash
 from indexer.encode import EncodedDocuments, SplitDocument, encode, split
 from indexer.errors import RecipeMismatch
-from indexer.maintenance import nugget_files, sweep, tidy
+from indexer.maintenance import sweep, tidy
 from indexer.matching import publish_matched
+from indexer.representations.registry import MODULES
 from indexer.segments.folders import new_folder, settle
 from indexer.segments.writer import SegmentWriter
 from indexer.sources import BadRecord, Record
 from indexer.store import Store
 from indexer.types import Collection, Recipe
 from models.encoders.base import Encoder
-from models.encoders.nugget import NuggetEncoder
-from models.encoders.nugget_pass import NuggetPass
+from models.encoders.passes import ForwardPass, UnitPass
 from models.types import Document
 
 # A batch of documents is looked up, and tokenized, together.
@@ -35,13 +35,16 @@ _BATCH_CHARACTERS = 1_000_000
 
 @dataclass(slots=True)
 class IndexReport:
-    """What a job has done so far. Units, bytes and seconds are the job's own, not the collection's."""
+    """What a job has done so far. Units, bytes and seconds are the job's own, not the collection's.
+
+    ``rows`` counts the rows of every representation besides units.
+    """
 
     documents: int = 0
     unchanged: int = 0
     parts: int = 0
     units: int = 0
-    nuggets: int = 0
+    rows: dict[str, int] = field(default_factory=dict)
     skipped: int = 0
     unknown_units: int = 0
     bytes_on_disk: int = 0
@@ -49,6 +52,12 @@ class IndexReport:
     seconds: float = 0.0
     units_per_second: float = 0.0
     peak_rss_mb: float = 0.0
+
+    def to_json(self) -> dict[str, float]:
+        """Return all figures, with the rows of every known representation as ``units`` are."""
+        figures = asdict(self)
+        rows = figures.pop("rows")
+        return figures | dict.fromkeys(MODULES, 0) | rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +93,13 @@ class IndexJob:
         collection: Collection,
         hooks: JobHooks | None = None,
         *,
-        nuggets: NuggetEncoder | None = None,
+        forward: ForwardPass | None = None,
         segment_units: int = 500_000,
         merge: bool = True,
     ) -> None:
         self._store = store
         self._encoder = encoder
-        self._nuggets = _nugget_pass(collection.recipe, nuggets)
+        self._forward = _checked_pass(collection.recipe, encoder, forward)
         self._collection = collection
         self._segment_units = segment_units
         self._merge = merge
@@ -108,7 +117,7 @@ class IndexJob:
             self._folder.mkdir(parents=True, exist_ok=True)
             sweep(self._store, held)
             documents = self._split(self._changed(self._read(records)))
-            self._write(encode(self._encoder, documents, self._encoder.batch_tokens, self._nuggets), held)
+            self._write(encode(self._encoder, documents, self._encoder.batch_tokens, self._forward), held)
             if self._merge:
                 self._tidy(held)
         self._tell()
@@ -184,15 +193,16 @@ class IndexJob:
             self.report.documents += 1
             self.report.parts += len(parts)
             self.report.unknown_units += sum(part.unknown for part in parts)
-        writer.add_vectors(pool.vectors, pool.nuggets)
+        writer.add_vectors(pool.vectors, pool.rows)
         self.report.units += len(pool.vectors)
-        self.report.nuggets += 0 if pool.nuggets is None else len(pool.nuggets)
+        for name, rows in pool.rows.items():
+            self.report.rows[name] = self.report.rows.get(name, 0) + len(rows)
 
     def _begin(self) -> SegmentWriter:
         return SegmentWriter(new_folder(self._folder), self._collection.recipe)
 
     def _publish(self, writer: SegmentWriter, held: Lease) -> None:
-        info = writer.finish(nugget_files(self._collection.recipe))
+        info = writer.finish()
         info = replace(info, name=settle(writer.folder).name)
         self.report.generation = publish_matched(self._store, held, info, writer.rows)
         self.report.bytes_on_disk += info.bytes
@@ -209,18 +219,21 @@ class IndexJob:
         self.report.generation = self._store.catalog.generation(self._collection.name)
 
 
-def _nugget_pass(recipe: Recipe, encoder: NuggetEncoder | None) -> NuggetPass | None:
-    """The nuggets that a recipe asks for. Raises ``RecipeMismatch`` where this encoder does not make them."""
-    if recipe.nuggets is None:
-        return None
-    if encoder is None or encoder.fingerprint != recipe.nuggets.fingerprint:
-        raise RecipeMismatch(
-            f"The collection's nuggets are of {recipe.nuggets.fingerprint}; "
-            f"here is {'no nugget encoder' if encoder is None else encoder.fingerprint}.",
-            hint="Use the nugget weights it was indexed with, or index its documents into a new collection.",
-            field="collection",
-        )
-    return NuggetPass(encoder, recipe.nuggets.ratio)
+def _checked_pass(recipe: Recipe, encoder: Encoder, forward: ForwardPass | None) -> ForwardPass:
+    """The forward pass of a job. Raises ``RecipeMismatch`` where it does not make what the recipe says."""
+    if not recipe.details:
+        return UnitPass(encoder)
+    forward = forward or UnitPass(encoder)
+    for name in sorted({*recipe.details, *forward.details}):
+        made = recipe.details.get(name, {"fingerprint": "none"})
+        if forward.details.get(name) != made:
+            has = forward.details.get(name, {}).get("fingerprint", f"no encoder of {name}")
+            raise RecipeMismatch(
+                f"The collection's {name} are of {made['fingerprint']}; here is {has}.",
+                hint=f"Use the weights its {name} were indexed with, or index its documents into a new collection.",
+                field="collection",
+            )
+    return forward
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:

@@ -1,29 +1,16 @@
 """The nouns of storage: recipe, collection, segment, snapshot rows."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Int
 
-from models.types import SpanBounds
+from models.types import JsonValue, SpanBounds
 
-
-@dataclass(frozen=True, slots=True)
-class NuggetRecipe:
-    """How the nuggets of a collection were made: of every window of n tokens, ceil(n * ratio) vectors are kept.
-
-    >>> NuggetRecipe("nugget.v1-5c2b", 384, 1.5)
-    Traceback (most recent call last):
-    ValueError: a nugget ratio must lie in (0, 1], not 1.5
-    """
-
-    fingerprint: str
-    dim: int
-    ratio: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.ratio <= 1:
-            raise ValueError(f"a nugget ratio must lie in (0, 1], not {self.ratio:g}")
+# What a recipe says of one representation; always with its ``fingerprint``.
+Details: TypeAlias = Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +18,22 @@ class Recipe:
     """How every vector of a collection was made; one collection, one recipe.
 
     ``encoder`` is the name the registry knows, ``fingerprint`` what it resolved to (architecture, weights,
-    splitter), ``representations`` what is stored of a document, ``nuggets`` how its nuggets were made, if it has any.
+    splitter), ``details`` how every representation besides units was made, by name.
+
+    >>> Recipe("slice", "f1", 384, details={"nuggets": {"fingerprint": "n1"}}).representations
+    ('units', 'nuggets')
     """
 
     encoder: str
     fingerprint: str
     dim: int
     bounds: SpanBounds = field(default_factory=SpanBounds)
-    representations: tuple[str, ...] = ("units",)
-    nuggets: NuggetRecipe | None = None
+    details: Mapping[str, Details] = field(default_factory=dict, hash=False)
 
-    def with_nuggets(self, nuggets: NuggetRecipe) -> "Recipe":
-        """The same recipe, with nuggets beside the units."""
-        return replace(self, representations=("units", "nuggets"), nuggets=nuggets)
+    @property
+    def representations(self) -> tuple[str, ...]:
+        """Names of what is stored of a document; units always are."""
+        return ("units", *sorted(self.details))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from app.search.types import Hit, SearchRequest
 from indexer.catalog.collections import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.engine.base import Engine
-from indexer.engine.nuggets import DocumentEngine
 from indexer.engine.scan import ScanEngine
+from indexer.nuggets.scan import DocumentEngine
 from indexer.pipeline import IndexJob, IndexReport, JobHooks
 from indexer.sources import Record
 from indexer.store import Store
-from indexer.types import Collection, NuggetRecipe, Recipe
+from indexer.types import Collection, Recipe
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nugget_pass import NuggetPass
@@ -68,10 +68,8 @@ class Workspace(AbstractContextManager["Workspace"]):
         self.catalog.close()
 
     def collection(self, name: str = "c", bounds: SpanBounds | None = None) -> Collection:
-        recipe = Recipe("hashing", self.encoder.fingerprint, self.encoder.dim, bounds or SpanBounds())
-        if self.nuggets is not None:
-            made = self.nuggets.encoder
-            recipe = recipe.with_nuggets(NuggetRecipe(made.fingerprint, made.dim, self.nuggets.ratio))
+        details = {} if self.nuggets is None else self.nuggets.details
+        recipe = Recipe("hashing", self.encoder.fingerprint, self.encoder.dim, bounds or SpanBounds(), details)
         return self.catalog.create_collection(name, recipe)
 
     def job(
@@ -89,7 +87,7 @@ class Workspace(AbstractContextManager["Workspace"]):
             encoder or self.encoder,
             collection,
             JobHooks(**hooks),
-            nuggets=None if self.nuggets is None else self.nuggets.encoder,
+            forward=self.nuggets,
             segment_units=segment_units,
         )
 

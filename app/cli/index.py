@@ -1,6 +1,5 @@
 """``spanseek index``."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,7 @@ from app.cli.nuggets import chosen_nuggets
 from app.cli.progress import indexing_progress
 from app.search.encoders import Encoders
 from indexer.errors import CollectionNotFound
-from indexer.types import NuggetRecipe, Recipe
+from indexer.types import Recipe
 from models.encoders.nugget import check_ratio
 from models.types import SpanBounds
 
@@ -60,19 +59,16 @@ def index(
         name = encoder or (made.encoder if made else settings.encoder)
         encoders = Encoders(settings.encoder_options)
         loaded = encoders.load(name)
-        recipe = Recipe(name, loaded.fingerprint, loaded.dim, bounds)
         nuggets = chosen_nuggets(encoders, name, made, nugget_ratio, None if as_trained else records)
-        if nuggets:
-            recipe = recipe.with_nuggets(NuggetRecipe(nuggets.encoder.fingerprint, nuggets.encoder.dim, nuggets.ratio))
+        recipe = Recipe(name, loaded.fingerprint, loaded.dim, bounds, nuggets.details if nuggets else {})
         start = None if made else default_calibration(encoders, recipe)
         target = store.catalog.create_collection(collection, recipe, start)
         with indexing_progress(records, err) as show, stop_on_interrupt(_STOPPING) as stop:
             hooks = JobHooks(progress=show, bad_record=_report_bad_record, stop=stop.is_set)
-            chosen = nuggets.encoder if nuggets else None
-            job = IndexJob(store, loaded, target, hooks, nuggets=chosen, segment_units=settings.segment_units)
+            job = IndexJob(store, loaded, target, hooks, forward=nuggets, segment_units=settings.segment_units)
             report = job.run(records)
     if as_json:
-        print_json(asdict(report))
+        print_json(report.to_json())
     else:
         out.print(
             f"{report.documents:,} documents ({report.units:,} units) indexed into {collection}, "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.cli.console import err
 from app.search.encoders import Encoders
+from indexer.nuggets.recipe import nugget_recipe
 from indexer.types import Recipe
 from models.encoders.nugget_pass import NuggetPass
 from models.types import Document
@@ -28,10 +29,11 @@ def _kept(
     encoders: Encoders, made: Recipe, ratio: float | None, records: "Iterable[Record] | None"
 ) -> NuggetPass | None:
     """Those of the collection; others, if others are asked for, which will be refused."""
-    if made.nuggets is None:
+    nuggets = nugget_recipe(made)
+    if nuggets is None:
         return None if ratio is None else NuggetPass(encoders.load_nuggets(made.encoder), ratio)
     kept = encoders.load_nuggets(made.encoder) if records is None else encoders.nugget_pass(made).encoder
-    return NuggetPass(kept, made.nuggets.ratio if ratio is None else ratio)
+    return NuggetPass(kept, nuggets.ratio if ratio is None else ratio)
 
 
 def _new(encoders: Encoders, name: str, ratio: float | None, records: "Iterable[Record] | None") -> NuggetPass | None:

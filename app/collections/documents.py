@@ -47,7 +47,7 @@ class DocumentService:
             encoder,
             target,
             hooks,
-            nuggets=self._encoders.nuggets_of(target.recipe),
+            forward=self._encoders.forward_pass(target.recipe),
             segment_units=self._segment_units,
             merge=False,
         )

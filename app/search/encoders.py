@@ -5,11 +5,13 @@ from threading import Lock
 from typing import Self
 
 from indexer.errors import RecipeMismatch
+from indexer.nuggets.recipe import nugget_recipe
 from indexer.types import Recipe
 from models.calibrations import DefaultCalibration, read_default
 from models.encoders.base import Encoder
 from models.encoders.nugget import NuggetEncoder
 from models.encoders.nugget_pass import NuggetPass
+from models.encoders.passes import ForwardPass, UnitPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets, weights_folder
 from models.encoders.whitened_nuggets import WhitenedNuggets, fit_whitening, load_whitened
 
@@ -77,16 +79,16 @@ class Encoders:
         whitened.save(self._options.whitenings)
         return whitened
 
-    def nuggets_of(self, recipe: Recipe) -> NuggetEncoder | None:
-        """The encoder of a collection's nuggets, None where it keeps none.
+    def forward_pass(self, recipe: Recipe) -> ForwardPass:
+        """The forward pass that made a collection: its units, and its nuggets if it has any.
 
-        Raises ``RecipeMismatch`` where its weights have changed since.
+        Raises ``RecipeMismatch`` where weights have changed since.
         """
-        return None if recipe.nuggets is None else self.nugget_pass(recipe).encoder
+        return self.nugget_pass(recipe) if recipe.details else UnitPass(self.matching(recipe))
 
     def nugget_pass(self, recipe: Recipe) -> NuggetPass:
         """The encoder of a collection's nuggets, and their ratio; for collections that keep nuggets."""
-        made = recipe.nuggets
+        made = nugget_recipe(recipe)
         if made is None:
             raise AssertionError("a collection without nuggets cannot be asked for them")
         trained = self.load_nuggets(recipe.encoder)

@@ -17,9 +17,9 @@ from app.search.errors import ModeUnavailable
 from app.search.types import Hit, Mode, SearchRequest
 from indexer.engine.base import Engine
 from indexer.engine.named_spans import NamedSpan
-from indexer.engine.nuggets import DocumentEngine
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
+from indexer.nuggets.scan import DocumentEngine
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from models.errors import InvalidInput

@@ -18,7 +18,7 @@ from indexer.catalog.sql import Clock, listed, utc_now
 from indexer.catalog.tables import collections, documents, segments, tombstones
 from indexer.errors import CollectionNotFound, RecipeMismatch
 from indexer.tuning import CalibrationDraft
-from indexer.types import Collection, Generation, LiveSegment, NuggetRecipe, Recipe, SegmentInfo
+from indexer.types import Collection, Details, Generation, LiveSegment, Recipe, SegmentInfo
 from models.types import SpanBounds
 
 _NAMES_IN_HINT = 20
@@ -130,8 +130,7 @@ class Catalog:
                     dim=recipe.dim,
                     shortest=recipe.bounds.shortest,
                     longest=recipe.bounds.longest,
-                    representations=list(recipe.representations),
-                    **_nugget_columns(recipe.nuggets),
+                    representations=dict(recipe.details),
                     generation=0,
                     created_at=self.clock(),
                 )
@@ -178,8 +177,7 @@ def _collection(row: Row[*tuple[Any, ...]]) -> Collection:
             fingerprint=row.fingerprint,
             dim=row.dim,
             bounds=SpanBounds(row.shortest, row.longest),
-            representations=tuple(row.representations),
-            nuggets=_nugget_recipe(row),
+            details=row.representations,
         ),
         generation=row.generation,
         documents=int(row.documents),
@@ -187,18 +185,6 @@ def _collection(row: Row[*tuple[Any, ...]]) -> Collection:
         segments=row.segments,
         bytes=int(row.bytes),
     )
-
-
-def _nugget_columns(nuggets: NuggetRecipe | None) -> dict[str, Any]:
-    if nuggets is None:
-        return {}
-    return {"nugget_fingerprint": nuggets.fingerprint, "nugget_dim": nuggets.dim, "nugget_ratio": nuggets.ratio}
-
-
-def _nugget_recipe(row: Row[*tuple[Any, ...]]) -> NuggetRecipe | None:
-    if row.nugget_ratio is None:
-        return None
-    return NuggetRecipe(row.nugget_fingerprint, row.nugget_dim, row.nugget_ratio)
 
 
 def _hashes(connection: Connection, collection_id: str, ids: Iterable[str]) -> dict[str, str]:
@@ -214,16 +200,14 @@ def _hashes(connection: Connection, collection_id: str, ids: Iterable[str]) -> d
 def _mismatch(found: Collection, wanted: Recipe) -> RecipeMismatch:
     return RecipeMismatch(
         f"Collection {found.name!r} was made with {_in_words(found.recipe)}, not with {_in_words(wanted)}",
-        hint="Use the encoder, span bounds and nuggets it was made with, or index into a collection of another name.",
+        hint="Use the options it was made with, or index into a collection of another name.",
         field="collection",
     )
 
 
 def _in_words(recipe: Recipe) -> str:
     bounds = f"spans of {recipe.bounds.shortest} to {recipe.bounds.longest} units"
-    stored = " and ".join(recipe.representations)
-    if recipe.nuggets is not None:
-        stored += f" of ratio {recipe.nuggets.ratio:g} by {recipe.nuggets.fingerprint}"
+    stored = " and ".join(["units", *(f"{name} ({_values(made)})" for name, made in sorted(recipe.details.items()))])
     return f"{recipe.encoder} {recipe.fingerprint} ({recipe.dim} dimensions, {bounds}, stores {stored})"
 
 
@@ -295,3 +279,7 @@ def live_document_ids(catalog: Catalog, collection: Collection, segment: str) ->
     )
     with catalog.database.glance() as connection:
         return set(connection.scalars(rows))
+
+
+def _values(details: Details) -> str:
+    return ", ".join(f"{key} {value}" for key, value in sorted(details.items()))

@@ -54,11 +54,8 @@ collections = Table(
     Column("dim", Integer, nullable=False),
     Column("shortest", Integer, nullable=False),
     Column("longest", Integer, nullable=False),
+    # An object: how every representation besides units was made, by name.
     Column("representations", JSON, nullable=False),
-    # How nuggets were made; all null where a collection has none.
-    Column("nugget_fingerprint", Text),
-    Column("nugget_dim", Integer),
-    Column("nugget_ratio", Double),
     # Counts the commits that readers can tell apart. Its row lock is what writers of a collection queue at.
     Column("generation", BigInteger, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),

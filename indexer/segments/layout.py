@@ -15,11 +15,6 @@ came; units of a part, and parts of a document, are contiguous. Character offset
 ``documents.arrow``       Arrow IPC, a row a text: ``id``, ``content_hash``, ``first_part``, ``text_start``, metadata
 ``text.zst``              the concatenated texts of all documents in Zstandard frames of TEXT_BLOCK code points
 ``windows.faiss``         FAISS index of windows (``indexer.ann.windows``); large collections alone have it
-``nuggets.i8``            int8 [nuggets, nugget dim]: nugget vectors, quantised
-``nugget_scales.f32``     float32 [nuggets]: what one step of a nugget's int8 vector stands for; it then has length 1
-``nugget_spans.u32``      uint32 [nuggets, 2]: character span of every nugget's token, in its document
-``nugget_units.u32``      uint32 [nuggets]: the unit that the token is part of, or nearest to
-``nuggets.faiss``         FAISS index of nuggets (``indexer.ann.nuggets``); segments with many alone have it
 ``text_blocks.u64``       uint64 [frames + 1, 3]: where a frame begins in ``text.zst``, in UTF-8 bytes, in UTF-16 units
 ========================  ============================================================================================
 
@@ -28,8 +23,7 @@ that starts at unit ``b * BLOCK + i`` and has the ``l``-th length of the recipe.
 span: it would cross the end of its part, or its vectors cancel out. Every other code stands for
 ``offset + step * code``. Spans of one length lie beside each other because that is how the scan reads them.
 
-Nuggets are numbered in the order of their units, so those of a part or document are contiguous. Only collections that
-keep nuggets have these files.
+Representations besides units add files of their own, such as those of ``indexer.nuggets.files``.
 
 Metadata columns are named ``meta:KEY`` and hold the value as canonical JSON, dictionary-encoded; null means absent.
 """
@@ -51,10 +45,5 @@ DOCUMENTS = "documents.arrow"
 TEXT = "text.zst"
 TEXT_BLOCKS = "text_blocks.u64"
 WINDOWS = "windows.faiss"
-NUGGETS = "nuggets.i8"
-NUGGET_SCALES = "nugget_scales.f32"
-NUGGET_SPANS = "nugget_spans.u32"
-NUGGET_UNITS = "nugget_units.u32"
-NUGGET_INDEX = "nuggets.faiss"
 
 METADATA_PREFIX = "meta:"

@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from indexer.errors import SegmentCorrupt
 from indexer.segments.layout import FORMAT_VERSION, MANIFEST
-from indexer.types import NuggetRecipe, Recipe
+from indexer.types import Recipe
 from models.types import SpanBounds
 
 
@@ -22,7 +22,11 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The contents of ``manifest.json``. After a merge, ``unknown_units`` is the most that there may be."""
+    """The contents of ``manifest.json``. After a merge, ``unknown_units`` is the most that there may be.
+
+    ``rows`` counts the rows of every representation besides units. On disk these counts, and the details of the
+    recipe, are keys beside the others.
+    """
 
     recipe: Recipe
     documents: int
@@ -31,7 +35,7 @@ class Manifest:
     unknown_units: int
     code_points: int
     files: dict[str, FileEntry]
-    nuggets: int = 0
+    rows: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def bytes(self) -> int:
@@ -48,10 +52,9 @@ def describe(path: Path) -> FileEntry:
 def write_manifest(folder: Path, manifest: Manifest) -> str:
     """Write ``manifest.json`` and return its SHA-256, which the catalog keeps."""
     fields = asdict(manifest)
-    # Left out where there are none: such a segment is, to the bit, what it was before nuggets were known.
-    if manifest.recipe.nuggets is None:
-        del fields["recipe"]["nuggets"], fields["nuggets"]
-    body = json.dumps({"format": FORMAT_VERSION, **fields}, indent=1, sort_keys=True).encode()
+    recipe, rows = fields.pop("recipe"), fields.pop("rows")
+    recipe |= {"representations": manifest.recipe.representations, **recipe.pop("details")}
+    body = json.dumps({"format": FORMAT_VERSION, "recipe": recipe, **fields, **rows}, indent=1, sort_keys=True).encode()
     (folder / MANIFEST).write_bytes(body)
     return hashlib.sha256(body).hexdigest()
 
@@ -73,11 +76,11 @@ def read_manifest(folder: Path, expected_sha256: str) -> Manifest:
         )
     recipe = fields.pop("recipe")
     bounds = SpanBounds(**recipe.pop("bounds"))
-    representations = tuple(recipe.pop("representations"))
-    nuggets = NuggetRecipe(**recipe.pop("nuggets")) if "nuggets" in recipe else None
+    names = [name for name in recipe.pop("representations") if name != "units"]
+    details = {name: recipe.pop(name) for name in names}
+    rows = {name: fields.pop(name) for name in names}
     files = {name: FileEntry(**entry) for name, entry in fields.pop("files").items()}
-    made_with = Recipe(**recipe, bounds=bounds, representations=representations, nuggets=nuggets)
-    return Manifest(made_with, files=files, **fields)
+    return Manifest(Recipe(**recipe, bounds=bounds, details=details), files=files, rows=rows, **fields)
 
 
 def check_sizes(folder: Path, manifest: Manifest) -> None:

@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Int
 
+from indexer.representations.base import LiveRows
+from indexer.representations.registry import representation
 from indexer.segments import layout
 from indexer.segments.columns import merged_metadata, stacked, write_table
 from indexer.segments.norms import write_norms
-from indexer.segments.nuggets import FILES as NUGGET_FILES
 from indexer.segments.reader import Segment
 from indexer.segments.seal import Counts, Derive, seal
 from indexer.segments.text import TextWriter
@@ -51,7 +52,7 @@ def merge(
     """Write the segment ``folder`` of the live documents of all sources, in their order; ``more`` adds files to it."""
     folder.mkdir(parents=True)
     _copy_units(folder, sources)
-    nuggets = 0 if recipe.nuggets is None else _copy_nuggets(folder, sources)
+    copied = {name: _copy_rows(folder, recipe, name, sources) for name in recipe.details}
     code_points = _copy_texts(folder, sources)
     part_units = _write_parts(folder, sources)
     rows = _write_documents(folder, sources)
@@ -60,7 +61,7 @@ def merge(
         derive(folder, recipe, part_units)
     # Parts do not say how many unknown units they have: those of dead documents are counted on.
     unknown = min(sum(source.segment.manifest.unknown_units for source in sources), int(part_units[-1]))
-    counts = Counts(len(rows), len(part_units) - 1, int(part_units[-1]), unknown, code_points, nuggets)
+    counts = Counts(len(rows), len(part_units) - 1, int(part_units[-1]), unknown, code_points, copied)
     return seal(folder, recipe, counts), rows
 
 
@@ -75,24 +76,10 @@ def _copy_units(folder: Path, sources: Sequence[Source]) -> None:
                     file.write(array[piece].tobytes())
 
 
-def _copy_nuggets(folder: Path, sources: Sequence[Source]) -> int:
-    """Copy the nuggets of live documents, their units renumbered, and return how many there are."""
-    nuggets, units = 0, 0
-    with ExitStack() as stack:
-        files = [stack.enter_context((folder / name).open("wb")) for name in NUGGET_FILES]
-        for source in sources:
-            stored = source.segment.nuggets
-            unit_runs = source.segment.document_units[source.runs]
-            rows = source.segment.document_nuggets[source.runs]
-            for run, (first, last) in zip(rows, unit_runs.tolist(), strict=True):
-                for piece in _pieces(run[None], _UNITS_A_PIECE):
-                    moved = stored.units[piece].astype(np.int64) - first + units
-                    columns = (stored.codes[piece], stored.scales[piece], stored.spans[piece], moved.astype("<u4"))
-                    for file, column in zip(files, columns, strict=True):
-                        file.write(column.tobytes())
-                nuggets += int(run[1] - run[0])
-                units += last - first
-    return nuggets
+def _copy_rows(folder: Path, recipe: Recipe, name: str, sources: Sequence[Source]) -> int:
+    """Copy the rows that a representation has of live documents, and return how many there are."""
+    live = [LiveRows(each.segment.stored[name], each.segment.document_units[each.runs]) for each in sources]
+    return representation(name).merge(folder, recipe.details[name], live)
 
 
 def _copy_texts(folder: Path, sources: Sequence[Source]) -> int:

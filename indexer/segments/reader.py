@@ -8,11 +8,12 @@ import pyarrow as pa
 from jaxtyping import Float32, Int, Int8, UInt8, UInt32
 
 from indexer.arrays import SegmentArrays
+from indexer.representations.base import Stored
+from indexer.representations.registry import representation
 from indexer.segments import layout
 from indexer.segments.columns import read_table, row_metadata
 from indexer.segments.manifest import Manifest, check_sizes, read_manifest
 from indexer.segments.mapping import mapped
-from indexer.segments.nuggets import map_nuggets, no_stored_nuggets
 from indexer.segments.text import OffsetUnit, TextReader
 from models.types import CharSpan, JsonValue, UnitSpan
 
@@ -42,9 +43,11 @@ class Segment:
         self.norm_errors: Float32[np.ndarray, " blocks"] = mapped(folder / layout.NORM_ERRORS, "<f4", (blocks,))
         self.unit_spans: UInt32[np.ndarray, "units 2"] = mapped(folder / layout.UNIT_SPANS, "<u4", (units, 2))
         self.windows: UInt8[np.ndarray, " bytes"] = _optional(folder / layout.WINDOWS, manifest)
-        made = recipe.nuggets
-        self.nuggets = no_stored_nuggets() if made is None else map_nuggets(folder, manifest.nuggets, made.dim)
-        self.nugget_index: UInt8[np.ndarray, " bytes"] = _optional(folder / layout.NUGGET_INDEX, manifest)
+        # The rows of every representation besides units, as it opens them.
+        self.stored: dict[str, Stored] = {
+            name: representation(name).open(folder, details, manifest.rows[name], manifest.files)
+            for name, details in recipe.details.items()
+        }
         self._parts = read_table(folder / layout.PARTS)
         self._documents = read_table(folder / layout.DOCUMENTS)
         # Mapped now, as all the rest is: whoever has opened a segment can go on reading after its files are removed.
@@ -85,11 +88,6 @@ class Segment:
     def document_units(self) -> Int[np.ndarray, " documents_and_one"]:
         """The first unit of every document, and the number of units."""
         return self.part_units[self.document_parts]
-
-    @cached_property
-    def document_nuggets(self) -> Int[np.ndarray, " documents_and_one"]:
-        """The first nugget of every document, and the number of nuggets."""
-        return np.searchsorted(self.nuggets.units, self.document_units)
 
     @cached_property
     def text_starts(self) -> Int[np.ndarray, " documents_and_one"]:

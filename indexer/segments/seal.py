@@ -1,7 +1,7 @@
 """The last step of writing a segment: everything is forced to the disk and named, with checksums, in the manifest."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -26,7 +26,7 @@ class Counts:
     units: int
     unknown_units: int
     code_points: int
-    nuggets: int = 0
+    rows: Mapping[str, int]  # of every representation besides units
 
 
 def seal(folder: Path, recipe: Recipe, counts: Counts) -> SegmentInfo:

@@ -4,7 +4,7 @@ Text, offsets and vectors go to disk as they come, so that memory does not grow 
 derived from the stored vectors, the inverse norms, is computed at the end from the stored vectors.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float32
 
+from indexer.representations.base import Rows
+from indexer.representations.registry import representation
 from indexer.segments import layout
 from indexer.segments.columns import metadata_columns, write_table
 from indexer.segments.norms import write_norms
-from indexer.segments.nuggets import FILES as NUGGET_FILES
-from indexer.segments.nuggets import NuggetRows, NuggetWriter
 from indexer.segments.seal import Counts, Derive, seal
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
@@ -48,10 +48,9 @@ class SegmentWriter:
         self.rows: list[DocumentRow] = []
         self.units = 0
         self._recipe = recipe
-        streamed = _STREAMED if recipe.nuggets is None else _STREAMED + NUGGET_FILES
-        self._files = {name: (folder / name).open("wb") for name in streamed}
+        self._files = {name: (folder / name).open("wb") for name in _STREAMED}
         self._text = TextWriter(self._files[layout.TEXT])
-        self._nuggets = NuggetWriter(self._files)
+        self._rows = {name: representation(name).write(folder, made) for name, made in recipe.details.items()}
         self._document_metadata: list[Metadata] = []
         self._part_metadata: list[Metadata] = []
         self._first_part: list[int] = []
@@ -66,7 +65,7 @@ class SegmentWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for file in self._files.values():
+        for file in [*self._files.values(), *self._rows.values()]:
             file.close()
 
     @property
@@ -90,10 +89,10 @@ class SegmentWriter:
             self._unknown_units += units.unknown
             start += len(part.text) + 1
 
-    def add_vectors(self, vectors: Float32[np.ndarray, "units dim"], rows: NuggetRows | None = None) -> None:
-        """Quantise and append the vectors of the next units, and the nuggets among them where the recipe has any."""
-        if rows is not None:
-            self._nuggets.append(rows, first_unit=self._vectors)
+    def add_vectors(self, vectors: Float32[np.ndarray, "units dim"], rows: Mapping[str, Rows] | None = None) -> None:
+        """Quantise and append the vectors of the next units, and the rows of every representation of the recipe."""
+        for name, of_name in (rows or {}).items():
+            self._rows[name].append(of_name, first_unit=self._vectors)
         for begin in range(0, len(vectors), _UNITS_AT_ONCE):
             codes, scales = quantize(vectors[begin : begin + _UNITS_AT_ONCE])
             self._files[layout.VECTORS].write(codes.tobytes())
@@ -113,13 +112,14 @@ class SegmentWriter:
         write_norms(self.folder, self._recipe, part_units)
         for derive in more:
             derive(self.folder, self._recipe, part_units)
+        rows = {name: writer.finish() for name, writer in self._rows.items()}
         counts = Counts(
             len(self.rows),
             len(self._parts),
             self.units,
             self._unknown_units,
             self._text.code_points,
-            self._nuggets.nuggets,
+            rows,
         )
         return seal(self.folder, self._recipe, counts)
 

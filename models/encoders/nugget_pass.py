@@ -1,8 +1,14 @@
 """Which nuggets a forward pass gives beside the token vectors."""
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from jaxtyping import Int32
+
 from models.encoders.nugget import NuggetEncoder
+from models.encoders.passes import WindowOutputs
+from models.types import JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,3 +17,14 @@ class NuggetPass:
 
     encoder: NuggetEncoder
     ratio: float
+
+    @property
+    def details(self) -> Mapping[str, Mapping[str, JsonValue]]:
+        """How the nuggets are made, as recipes keep it."""
+        made = {"fingerprint": self.encoder.fingerprint, "dim": self.encoder.dim, "ratio": self.ratio}
+        return {"nuggets": made}
+
+    def forward(self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]]) -> Iterator[list[WindowOutputs]]:
+        """Token vectors and nuggets of every window of every batch, in order."""
+        for windows in self.encoder.forward(batches, self.ratio):
+            yield [WindowOutputs(vectors, {"nuggets": nuggets}) for vectors, nuggets in windows]

@@ -18,15 +18,15 @@ from itertools import islice
 from pathlib import Path
 
 from app.search.maxsim.nugget_queries import encode_nugget_queries
-from indexer.ann.documents import DocumentCandidates
-from indexer.engine.nuggets import NuggetScan
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
+from indexer.nuggets.candidates import DocumentCandidates
+from indexer.nuggets.files import FILES, INDEX
+from indexer.nuggets.representation import stored_nuggets
+from indexer.nuggets.scan import NuggetScan
 from indexer.pipeline import IndexJob
-from indexer.segments import layout
-from indexer.segments.nuggets import FILES
 from indexer.sources import Source
-from indexer.types import NuggetRecipe, Recipe
+from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.encoders.nugget_pass import NuggetPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
@@ -34,7 +34,7 @@ from models.types import Document, QueryVectors
 from research.evaluation.searching import scratch_store
 from research.evaluation.sentences import sentence_spans
 
-_NUGGET_FILES = (*FILES, layout.NUGGET_INDEX)
+_NUGGET_FILES = (*FILES, INDEX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,14 @@ class Figures:
 
 def measure(encoder: Encoder, nuggets: NuggetPass, documents: Sequence[Document], queries: Sequence[str]) -> Figures:
     """Index the documents with a ratio of nuggets, and search."""
-    made = NuggetRecipe(nuggets.encoder.fingerprint, nuggets.encoder.dim, nuggets.ratio)
     with scratch_store() as store:
-        recipe = Recipe("bench", encoder.fingerprint, encoder.dim).with_nuggets(made)
+        recipe = Recipe("bench", encoder.fingerprint, encoder.dim, details=nuggets.details)
         collection = store.catalog.create_collection("bench", recipe)
-        IndexJob(store, encoder, collection, nuggets=nuggets.encoder).run(documents)
+        IndexJob(store, encoder, collection, forward=nuggets).run(documents)
         snapshot = store.snapshot("bench")
         files = [view.segment.manifest.files for view in snapshot.views]
         size = sum(each[name].bytes for each in files for name in _NUGGET_FILES if name in each)
-        vectors = sum(len(view.segment.nuggets) for view in snapshot.views)
+        vectors = sum(len(stored_nuggets(view.segment)) for view in snapshot.views)
         asked = [query.vectors for query in encode_nugget_queries(nuggets, queries)]
         exact, exact_ms = _timed(NuggetScan(), snapshot, asked)
         found, candidates_ms = _timed(DocumentCandidates(), snapshot, asked)

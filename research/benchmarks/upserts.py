@@ -226,7 +226,7 @@ def measure(collection: str, source: Path, units: int, wanted: Wanted, settings:
 
 
 def _without_nuggets(recipe: Recipe) -> Recipe:
-    if recipe.nuggets is not None:
+    if recipe.details:
         raise InvalidInput(
             "The collection keeps nuggets, which cannot be prepared.", hint="Measure one without.", field="collection"
         )

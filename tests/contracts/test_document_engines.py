@@ -10,18 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import indexer.ann.nuggets
-from indexer.ann.documents import DocumentCandidates
-from indexer.ann.nuggets import write_nugget_index
-from indexer.engine.nuggets import DocumentEngine, NuggetScan, ScoredDocument, take_document_census
+import indexer.nuggets.files
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.errors import SegmentCorrupt
+from indexer.nuggets.candidates import DocumentCandidates
+from indexer.nuggets.files import INDEX
+from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
+from indexer.nuggets.representation import stored_nuggets
+from indexer.nuggets.rows import NuggetRows
+from indexer.nuggets.scan import DocumentEngine, NuggetScan, ScoredDocument, take_document_census
 from indexer.segments import layout
-from indexer.segments.nuggets import NuggetRows
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
-from indexer.types import NuggetRecipe, Recipe
+from indexer.types import Recipe
 from models.ops.quantization import dequantize
 from models.types import Document, Part
 from tests import reference
@@ -29,7 +31,7 @@ from tests.examples import examples
 from tests.reference import RefNuggets
 
 DIM = 32
-RECIPE = Recipe("none", "none", 4).with_nuggets(NuggetRecipe("none", DIM, 0.5))
+RECIPE = with_nuggets(Recipe("none", "none", 4), NuggetRecipe("none", DIM, 0.5))
 _number = count()
 ENGINES = [NuggetScan(), DocumentCandidates()]
 
@@ -42,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("documents")
 
 
-def write(folder: Path, documents: Sequence[tuple[str, Sequence[np.ndarray]]], more: Sequence[Any] = ()) -> Segment:
+def write(folder: Path, documents: Sequence[tuple[str, Sequence[np.ndarray]]]) -> Segment:
     """A segment in which every unit has a nugget."""
     folder = folder / f"segment-{next(_number)}"
     with SegmentWriter(folder, RECIPE) as writer:
@@ -54,18 +56,18 @@ def write(folder: Path, documents: Sequence[tuple[str, Sequence[np.ndarray]]], m
             )
             vectors = np.concatenate([np.zeros((0, DIM), np.float32), *parts])
             rows = NuggetRows(vectors, np.concatenate([np.zeros((0, 2), int), *spans]), np.arange(len(vectors)))
-            writer.add_vectors(vectors[:, :4], rows)
-        return Segment(folder, writer.finish(more).manifest_sha256)
+            writer.add_vectors(vectors[:, :4], {"nuggets": rows})
+        return Segment(folder, writer.finish().manifest_sha256)
 
 
 def known(view: SegmentView) -> list[RefNuggets]:
     """What of a segment is alive, read back from its files."""
     segment, found = view.segment, []
-    stored = dequantize(segment.nuggets.codes, segment.nuggets.scales)
+    stored = dequantize(stored_nuggets(segment).codes, stored_nuggets(segment).scales)
     for number in np.flatnonzero(view.live_documents).tolist():
         parts = []
         for part in range(*segment.document_parts[number : number + 2].tolist()):
-            inside = np.isin(segment.nuggets.units, np.arange(*segment.part_units[part : part + 2]))
+            inside = np.isin(stored_nuggets(segment).units, np.arange(*segment.part_units[part : part + 2]))
             parts.append((stored[inside], segment.part_metadata(part)))
         found.append(RefNuggets(segment.document_id(number), parts, segment.document_metadata(number)))
     return found
@@ -127,7 +129,7 @@ def test_equals_are_in_the_order_of_their_ids_whatever_segment_they_are_in(folde
 def test_a_figure_does_not_depend_on_what_else_is_asked_or_stored(folder: Path) -> None:
     rng = np.random.default_rng(3)
     alone = write(folder, [("1", [directions(rng, 9)])])
-    vectors = dequantize(alone.nuggets.codes, alone.nuggets.scales)
+    vectors = dequantize(stored_nuggets(alone).codes, stored_nuggets(alone).scales)
     among = write(folder, [("0", [directions(rng, 5)]), ("1", [vectors]), ("2", [directions(rng, 7)])])
     queries = [directions(rng, size) for size in (3, 1, 80)]
     for number, query in enumerate(queries):
@@ -154,13 +156,13 @@ def test_the_census_counts_what_a_search_without_a_limit_finds(folder: Path) -> 
 def large(tmp_path_factory: pytest.TempPathFactory) -> SegmentView:
     """2,000 documents about 100 things, indexed by FAISS; every fifth is dead."""
     patch, rng = pytest.MonkeyPatch(), np.random.default_rng(11)
-    patch.setattr(indexer.ann.nuggets, "WORTH_INDEX", 1_000)
+    patch.setattr(indexer.nuggets.files, "WORTH_INDEX", 1_000)
     things = directions(rng, 100)
     documents = []
     for number in range(2_000):
         about = things[rng.integers(0, 100, 6)] + 0.15 * rng.normal(size=(6, DIM))
         documents.append((f"{number:04d}", [about.astype(np.float32)]))
-    segment = write(tmp_path_factory.mktemp("large"), documents, [write_nugget_index])
+    segment = write(tmp_path_factory.mktemp("large"), documents)
     patch.undo()
     return SegmentView(segment, np.arange(0, 2_000, 5))
 
@@ -171,7 +173,7 @@ FEW = DocumentCandidates(nuggets=400, documents=60, few=0)
 
 def asked(large: SegmentView, count: int) -> list[np.ndarray]:
     """Like documents of the collection, but for some noise."""
-    rng, stored = np.random.default_rng(13), large.segment.nuggets
+    rng, stored = np.random.default_rng(13), stored_nuggets(large.segment)
     vectors = dequantize(stored.codes, stored.scales)
     queries = [vectors[6 * document : 6 * document + 4] for document in rng.integers(0, 2_000, count)]
     noisy = [query + 0.1 * rng.normal(size=query.shape) for query in queries]
@@ -180,7 +182,7 @@ def asked(large: SegmentView, count: int) -> list[np.ndarray]:
 
 def test_candidates_hold_nearly_all_of_the_best_with_exact_figures(large: SegmentView) -> None:
     snapshot, queries = Snapshot(1, RECIPE, [large]), asked(large, 40)
-    assert len(large.segment.nugget_index)
+    assert len(stored_nuggets(large.segment).index)
     exact = NuggetScan().search(snapshot, queries, Selection())
     found = FEW.search(snapshot, queries, Selection())
     same = [set(figures(a)) & set(figures(b)) for a, b in zip(exact, found, strict=True)]
@@ -194,13 +196,13 @@ def test_candidates_do_not_look_at_everything(large: SegmentView) -> None:
     snapshot, queries = Snapshot(1, RECIPE, [large]), asked(large, 1)
     everything = NuggetScan().search(snapshot, queries, Selection(2_000))[0]
     assert len(everything) == 1_600
-    scores = FEW._scores(indexer.engine.nuggets.allowed_nuggets(large, Filter()), queries, Selection(1))
+    scores = FEW._scores(indexer.nuggets.scan.allowed_nuggets(large, Filter()), queries, Selection(1))
     assert 0 < (scores > -np.inf).sum() <= 60
 
 
 def test_the_dead_and_the_filtered_are_never_found_and_take_nobodys_place(large: SegmentView) -> None:
     snapshot = Snapshot(1, RECIPE, [large])
-    stored = large.segment.nuggets
+    stored = stored_nuggets(large.segment)
     query = dequantize(stored.codes[:4], stored.scales[:4])  # of document 0, which is dead
     (found,) = FEW.search(snapshot, [query], Selection(5, filter=Filter({"even": False})))
     assert len(found) == 5
@@ -211,10 +213,10 @@ def test_the_dead_and_the_filtered_are_never_found_and_take_nobodys_place(large:
 
 
 def test_an_index_is_written_where_nuggets_are_many_and_read_only_unharmed(large: SegmentView, folder: Path) -> None:
-    few = write(folder, [("0", [directions(np.random.default_rng(1), 30)])], [write_nugget_index])
-    assert layout.NUGGET_INDEX not in few.manifest.files
-    assert layout.NUGGET_INDEX in large.segment.manifest.files
-    path = large.segment.folder / layout.NUGGET_INDEX
+    few = write(folder, [("0", [directions(np.random.default_rng(1), 30)])])
+    assert INDEX not in few.manifest.files
+    assert INDEX in large.segment.manifest.files
+    path = large.segment.folder / INDEX
     body = path.read_bytes()
     path.write_bytes(body[:-9] + bytes([body[-9] ^ 1]) + body[-8:])
     try:

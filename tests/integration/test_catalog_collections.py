@@ -1,6 +1,7 @@
 """Making collections and asking about them."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 
 import pytest
@@ -12,7 +13,8 @@ from indexer.types import Recipe
 from models.errors import InvalidInput
 from models.types import SpanBounds
 
-RECIPE = Recipe("slice", "f1", 384, SpanBounds(2, 12), ("units", "nuggets"))
+NUGGETS = {"nuggets": {"fingerprint": "n1", "dim": 384, "ratio": 0.1}}
+RECIPE = Recipe("slice", "f1", 384, SpanBounds(2, 12), NUGGETS)
 
 
 def test_a_collection_comes_back_as_it_was_made(catalog):
@@ -30,11 +32,12 @@ def test_making_it_again_changes_nothing(catalog):
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (Recipe("nugget", "f1", 384, SpanBounds(2, 12), ("units", "nuggets")), "nugget f1"),
-        (Recipe("slice", "f2", 384, SpanBounds(2, 12), ("units", "nuggets")), "slice f2"),
-        (Recipe("slice", "f1", 64, SpanBounds(2, 12), ("units", "nuggets")), "64 dimensions"),
-        (Recipe("slice", "f1", 384, SpanBounds(1, 12), ("units", "nuggets")), "spans of 1 to 12"),
-        (Recipe("slice", "f1", 384, SpanBounds(2, 12), ("units",)), r"stores units\)"),
+        (Recipe("nugget", "f1", 384, SpanBounds(2, 12), NUGGETS), "nugget f1"),
+        (Recipe("slice", "f2", 384, SpanBounds(2, 12), NUGGETS), "slice f2"),
+        (Recipe("slice", "f1", 64, SpanBounds(2, 12), NUGGETS), "64 dimensions"),
+        (Recipe("slice", "f1", 384, SpanBounds(1, 12), NUGGETS), "spans of 1 to 12"),
+        (Recipe("slice", "f1", 384, SpanBounds(2, 12)), r"stores units\)"),
+        (replace(RECIPE, details={"nuggets": {**NUGGETS["nuggets"], "ratio": 0.2}}), "fingerprint n1, ratio 0.2"),
     ],
 )
 def test_another_recipe_is_refused_and_both_are_named(catalog, other, words):

@@ -22,7 +22,9 @@ from indexer.engine.query import Filter
 from indexer.engine.scan import ScanEngine
 from indexer.errors import RecipeMismatch
 from indexer.maintenance import optimize
-from indexer.types import NuggetRecipe, Recipe
+from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
+from indexer.nuggets.representation import stored_nuggets
+from indexer.types import Recipe
 from models.errors import InvalidInput
 from models.ops.quantization import dequantize
 from models.types import CharSpan, Document, Part
@@ -76,11 +78,11 @@ def test_raw_is_that_of_the_oracle(workspace: Workspace) -> None:
     assert len(query.vectors) > 1
     for hit in documents(workspace, text):
         stored = [
-            dequantize(view.segment.nuggets.codes[a:b], view.segment.nuggets.scales[a:b])
+            dequantize(stored_nuggets(view.segment).codes[a:b], stored_nuggets(view.segment).scales[a:b])
             for view in workspace.store.snapshot("c").views
             for number in range(view.segment.manifest.documents)
             if view.segment.document_id(number) == hit.document_id
-            for a, b in [view.segment.document_nuggets[number : number + 2]]
+            for a, b in [stored_nuggets(view.segment).document_bounds(view.segment.document_units)[number : number + 2]]
         ]
         score, _ = reference.maxsim(query.vectors, stored[0])
         assert 2 * hit.raw - 1 == pytest.approx(score, abs=1e-6)
@@ -209,7 +211,7 @@ def test_grouping_by_document_may_be_said(workspace: Workspace) -> None:
 
 
 def test_a_vector_is_one_vector_of_a_query_and_stands_for_no_text(workspace: Workspace) -> None:
-    stored = workspace.store.snapshot("c").views[0].segment.nuggets
+    stored = stored_nuggets(workspace.store.snapshot("c").views[0].segment)
     vector = tuple(dequantize(stored.codes[:1], stored.scales[:1])[0].astype(float) * 7)
     hits = workspace.search(vector=vector, mode="maxsim", explain=True)
     assert hits[0].raw == pytest.approx(1, abs=1e-6)
@@ -261,7 +263,7 @@ def test_the_deleted_and_the_merged(tmp_path: Path) -> None:
 
 
 def test_other_nugget_weights_than_the_collections(workspace: Workspace) -> None:
-    recipe = Recipe("hashing", workspace.encoder.fingerprint, 64).with_nuggets(NuggetRecipe("others", 64, 0.3))
+    recipe = with_nuggets(Recipe("hashing", workspace.encoder.fingerprint, 64), NuggetRecipe("others", 64, 0.3))
     workspace.catalog.create_collection("other", recipe)
     with pytest.raises(RecipeMismatch, match="nuggets are of others"):
         workspace.search("x", collection="other", mode="maxsim")

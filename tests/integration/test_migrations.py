@@ -79,6 +79,29 @@ def test_upgrading_twice_keeps_what_is_there(url):
         assert catalog.collection("calls").name == "calls"
 
 
+def test_details_of_nuggets_move_into_one_column_and_back(empty_url):
+    upgrade(empty_url)
+    downgrade(empty_url, "0006")
+    plain, with_nuggets = "'[\"units\"]', NULL, NULL, NULL", "'[\"units\", \"nuggets\"]', 'n1@é', 384, 0.1"
+    for number, values in enumerate((plain, with_nuggets)):
+        execute(
+            empty_url,
+            "INSERT INTO collections (id, name, encoder, fingerprint, dim, shortest, longest, generation, created_at,"
+            " representations, nugget_fingerprint, nugget_dim, nugget_ratio)"
+            f" VALUES ('{number}', 'c{number}', 'slice', 'f1', 384, 1, 20, 0, '2026-01-01 00:00:00', {values})",
+        )
+    upgrade(empty_url)
+    with closing(Catalog(empty_url)) as catalog:
+        recipes = [collection.recipe for collection in catalog.collections()]
+    nuggets = {"fingerprint": "n1@é", "dim": 384, "ratio": 0.1}
+    assert recipes == [Recipe("slice", "f1", 384), Recipe("slice", "f1", 384, details={"nuggets": nuggets})]
+    downgrade(empty_url, "0006")
+    with closing(Database(empty_url)) as database, database.write() as connection:
+        statement = text("SELECT representations, nugget_fingerprint, nugget_ratio FROM collections ORDER BY id")
+        columns = [(re.findall("[a-z]+", str(row[0])), *row[1:]) for row in connection.execute(statement)]
+    assert columns == [(["units"], None, None), (["units", "nuggets"], "n1@é", 0.1)]
+
+
 def test_upgrades_in_several_processes_at_once_make_the_tables_once(empty_url):
     code = "import sys; from indexer.catalog.schema import upgrade; upgrade(sys.argv[1])"
     children = [subprocess.Popen([sys.executable, "-c", code, empty_url]) for _ in range(2)]

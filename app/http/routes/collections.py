@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.schemas import CollectionName
-from indexer.types import Collection, NuggetRecipe
+from indexer.nuggets.recipe import NuggetRecipe, nugget_recipe
+from indexer.types import Collection
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 
@@ -60,7 +61,7 @@ class CollectionBody(BaseModel):
             dim=recipe.dim,
             span_units=SpanUnits(shortest=recipe.bounds.shortest, longest=recipe.bounds.longest),
             representations=list(recipe.representations),
-            nuggets=Nuggets.of(recipe.nuggets),
+            nuggets=Nuggets.of(nugget_recipe(recipe)),
             generation=collection.generation,
             documents=collection.documents,
             units=collection.units,

@@ -6,7 +6,7 @@ import numpy as np
 
 from app.search.maxsim.nugget_queries import NuggetQuery
 from app.search.types import Hit, NuggetPair, PairedExplanation, SearchRequest, TextSpan
-from indexer.engine.nuggets import ScoredDocument, match
+from indexer.nuggets.scan import ScoredDocument, match
 from indexer.segments.text import OffsetUnit, offset_in
 from indexer.tuning import Tuning
 from models.ops.similarity import raws

@@ -12,12 +12,13 @@ from app.search.maxsim.nugget_queries import NuggetQuery, encode_windows, query_
 from app.search.modes import Counts, HitUnit, Resources, ScoredRows, SearchMode
 from app.search.query_vectors import query_vector
 from app.search.types import Hit, Mode, SearchRequest
-from indexer.ann.documents import DocumentCandidates
-from indexer.engine.nuggets import DocumentEngine, ScoredDocument, take_document_census
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
+from indexer.nuggets.candidates import DocumentCandidates
+from indexer.nuggets.recipe import NAME, NuggetRecipe, nugget_recipe
+from indexer.nuggets.scan import DocumentEngine, ScoredDocument, take_document_census
 from indexer.tuning import Tuning
-from indexer.types import NuggetRecipe, Recipe
+from indexer.types import Recipe
 from models.errors import InvalidInput
 from models.ops.maxsim import maxsim
 from models.tokens import UnitTokens
@@ -43,7 +44,7 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDoc
 
     def available(self, recipe: Recipe) -> bool:
         """Whether the collection has nuggets."""
-        return recipe.nuggets is not None
+        return NAME in recipe.details
 
     def fingerprint(self, recipe: Recipe) -> str:
         """The fingerprint of the nugget encoder, and the ratio of nuggets to tokens."""
@@ -108,6 +109,7 @@ def create(resources: Resources) -> SearchMode[TokenizedQuery | NuggetQuery, Nug
 
 
 def _nuggets(recipe: Recipe) -> NuggetRecipe:
-    if recipe.nuggets is None:
+    nuggets = nugget_recipe(recipe)
+    if nuggets is None:
         raise AssertionError("the mode is available, and the collection has nuggets")
-    return recipe.nuggets
+    return nuggets

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from app.composition import open_store
 from indexer.catalog.schema import upgrade
 from indexer.pipeline import IndexJob
-from indexer.types import NuggetRecipe, Recipe
+from indexer.types import Recipe
+from models.encoders.nugget_pass import NuggetPass
 from models.encoders.registry import load_encoder, load_nuggets
 from tests.integration.http.conftest import DOCUMENTS, Client, settings_of
 
@@ -21,12 +23,12 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     settings = settings_of(Path(tmp_path_factory.mktemp("nuggets")))
     upgrade(settings.catalog_url)
     store, encoder = open_store(settings), load_encoder("hashing")
-    nuggets = load_nuggets(encoder)
+    nuggets = NuggetPass(load_nuggets(encoder), 0.25)
     with closing(store.catalog):
         plain = Recipe("hashing", encoder.fingerprint, encoder.dim)
-        recipe = plain.with_nuggets(NuggetRecipe(nuggets.fingerprint, nuggets.dim, 0.25))
+        recipe = replace(plain, details=nuggets.details)
         made = store.catalog.create_collection("sample", recipe)
-        IndexJob(store, encoder, made, nuggets=nuggets).run(DOCUMENTS)
+        IndexJob(store, encoder, made, forward=nuggets).run(DOCUMENTS)
         IndexJob(store, encoder, store.catalog.create_collection("plain", plain)).run(DOCUMENTS[:1])
     with Client(settings) as started:
         yield started

@@ -10,7 +10,8 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from indexer.types import NuggetRecipe, Recipe
+from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
+from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import Document, Part
@@ -129,7 +130,7 @@ def test_nuggets_cannot_be_prepared() -> None:
     recipe = Recipe("hashing", "f", 64)
     assert _without_nuggets(recipe) is recipe
     with pytest.raises(InvalidInput, match="nuggets"):
-        _without_nuggets(recipe.with_nuggets(NuggetRecipe("n", 64, 0.1)))
+        _without_nuggets(with_nuggets(recipe, NuggetRecipe("n", 64, 0.1)))
 
 
 def test_both_servers_show_what_is_written(tmp_path, plain_settings) -> None:

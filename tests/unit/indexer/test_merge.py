@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
+from indexer.nuggets.rows import NuggetRows
 from indexer.segments import layout
 from indexer.segments.merge import Source, merge
-from indexer.segments.nuggets import NuggetRows
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
-from indexer.types import NuggetRecipe, Recipe
+from indexer.types import Recipe
 from models import units
 from models.types import Document, Part, SpanBounds
 from tests import strategies
@@ -22,7 +23,7 @@ from tests.examples import examples
 
 DIM = 4
 PLAIN = Recipe("hashing", "fingerprint", DIM, SpanBounds(1, 6))
-RECIPE = PLAIN.with_nuggets(NuggetRecipe("nuggets", DIM, 0.5))
+RECIPE = with_nuggets(PLAIN, NuggetRecipe("nuggets", DIM, 0.5))
 _number = count()
 
 parts = st.lists(st.builds(Part, strategies.texts, strategies.metadata), max_size=3).map(tuple)
@@ -37,7 +38,7 @@ def write(folder: Path, documents: list[Document]) -> Segment:
             writer.add_document(document, f"hash of {document.id}", [PartUnits(each, 0) for each in spans])
             seed = int(document.id.rpartition(" ")[2])
             vectors = np.random.default_rng(seed).normal(size=(sum(map(len, spans)), DIM))
-            writer.add_vectors(vectors.astype(np.float32), nuggets_of(vectors.astype(np.float32), seed))
+            writer.add_vectors(vectors.astype(np.float32), {"nuggets": nuggets_of(vectors.astype(np.float32), seed)})
         return Segment(folder, writer.finish().manifest_sha256)
 
 

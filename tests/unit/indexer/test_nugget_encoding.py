@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.encode import EncodedDocuments, encode, split
+from indexer.nuggets.rows import NuggetRows
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nugget_pass import NuggetPass
 from models.encoders.registry import load_nuggets
@@ -29,17 +30,22 @@ def encoded(documents: list[Document], with_nuggets: NuggetPass | None, batch_to
     pools = list(encode(ENCODER, split(ENCODER, [(each, "") for each in documents]), batch_tokens, with_nuggets))
     vectors = np.concatenate([pool.vectors for pool in pools])
     if with_nuggets is None:
-        assert all(pool.nuggets is None for pool in pools)
+        assert all(pool.rows == {} for pool in pools)
         return EncodedDocuments([], vectors)
     before = np.cumsum([0, *(len(pool.vectors) for pool in pools)])
-    rows = [pool.nuggets for pool in pools if pool.nuggets is not None]
-    assert len(rows) == len(pools)
-    joined = type(rows[0])(
+    rows = [stored(pool) for pool in pools]
+    joined = NuggetRows(
         np.concatenate([each.vectors for each in rows]),
         np.concatenate([each.spans for each in rows]),
         np.concatenate([each.units + first for each, first in zip(rows, before, strict=False)]),
     )
-    return EncodedDocuments([], vectors, joined)
+    return EncodedDocuments([], vectors, {"nuggets": joined})
+
+
+def stored(pool: EncodedDocuments) -> NuggetRows:
+    rows = pool.rows["nuggets"]
+    assert isinstance(rows, NuggetRows)
+    return rows
 
 
 @settings(max_examples=examples(20))
@@ -48,8 +54,7 @@ def test_unit_vectors_are_the_same_to_the_bit_with_and_without_nuggets(drawn, ra
     documents = [Document(str(number), parts) for number, parts in enumerate(drawn)]
     plain, both = encoded(documents, None), encoded(documents, nuggets(ratio))
     assert plain.vectors.tobytes() == both.vectors.tobytes()
-    found = both.nuggets
-    assert found is not None
+    found = stored(both)
     assert (np.diff(found.units) >= 0).all()
     np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1, atol=1e-5)
     assert (found.units >= 0).all()
@@ -60,8 +65,7 @@ def test_unit_vectors_are_the_same_to_the_bit_with_and_without_nuggets(drawn, ra
 @given(st.lists(parts, min_size=1, max_size=4), st.sampled_from([0.01, 0.2, 1.0]))
 def test_every_part_with_a_unit_has_a_nugget_and_it_stands_where_it_says(drawn, ratio) -> None:
     documents = [Document(str(number), parts) for number, parts in enumerate(drawn)]
-    found = encoded(documents, nuggets(ratio)).nuggets
-    assert found is not None
+    found = stored(encoded(documents, nuggets(ratio)))
     first = 0
     for (item,) in (list(split(ENCODER, [(document, "")])) for document in documents):
         start = 0
@@ -83,15 +87,13 @@ def test_every_part_with_a_unit_has_a_nugget_and_it_stands_where_it_says(drawn, 
 def test_a_short_text_has_as_many_nuggets_as_its_ratio_says() -> None:
     text = " ".join(f"w{number}" for number in range(WINDOW))
     for ratio, count in ((0.05, 1), (0.25, 4), (0.3, 5), (1.0, 16)):
-        found = encoded([Document("a", (Part(text),))], nuggets(ratio)).nuggets
-        assert found is not None
+        found = stored(encoded([Document("a", (Part(text),))], nuggets(ratio)))
         assert len(found) == count
 
 
 def test_a_long_text_has_the_nuggets_of_all_its_windows_none_of_them_twice() -> None:
     text = " ".join(f"w{number}" for number in range(500))
-    found = encoded([Document("a", (Part(text),))], nuggets(0.25)).nuggets
-    assert found is not None
+    found = stored(encoded([Document("a", (Part(text),))], nuggets(0.25)))
     places = [tuple(span) for span in found.spans.tolist()]
     assert max(Counter(places).values()) == 1
     assert len(places) == pytest.approx(125, abs=25)
@@ -102,8 +104,6 @@ def test_a_long_text_has_the_nuggets_of_all_its_windows_none_of_them_twice() -> 
 def test_batches_make_no_difference() -> None:
     texts = [" ".join(f"w{number * size}" for number in range(size)) for size in (3, 40, 7, 100)]
     documents = [Document(str(number), (Part(text),)) for number, text in enumerate(texts)]
-    one, other = (encoded(documents, nuggets(0.3), batch_tokens).nuggets for batch_tokens in (WINDOW, 4096))
-    assert one is not None
-    assert other is not None
+    one, other = (stored(encoded(documents, nuggets(0.3), batch_tokens)) for batch_tokens in (WINDOW, 4096))
     for name in ("vectors", "spans", "units"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

@@ -5,24 +5,28 @@ import json
 import random
 import shutil
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from indexer.errors import SegmentCorrupt
+from indexer.nuggets import files as nugget_files
+from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
+from indexer.nuggets.representation import stored_nuggets
+from indexer.nuggets.rows import NuggetRows
 from indexer.segments import layout
 from indexer.segments.manifest import damages, read_manifest
-from indexer.segments.nuggets import NuggetRows
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
-from indexer.types import NuggetRecipe, Recipe, SegmentInfo
+from indexer.types import Recipe, SegmentInfo
 from models import units
 from models.ops.quantization import dequantize
 from models.types import CharSpan, Document, Metadata, Part, SpanBounds, UnitSpan
 
 DIM = 6
 PLAIN = Recipe("hashing", "fingerprint", DIM, SpanBounds(1, 4))
-RECIPE = PLAIN.with_nuggets(NuggetRecipe("nuggets", 5, 0.3))
+RECIPE = with_nuggets(PLAIN, NuggetRecipe("nuggets", 5, 0.3))
 DOCUMENTS = [
     Document("a", (Part("Hallo, 😀 Welt.\r\n", {"turn": 1}), Part("", {"turn": None}), Part("\0é")), {"kind": "x"}),
     Document("empty", ()),
@@ -50,7 +54,7 @@ def write(
             # In two runs, as a very long document's come.
             for size in (count // 3, count - count // 3):
                 vectors = rng.normal(size=(size, DIM)).astype(np.float32)
-                writer.add_vectors(vectors, nuggets_of(vectors) if recipe.nuggets else None)
+                writer.add_vectors(vectors, {"nuggets": nuggets_of(vectors)} if recipe.details else None)
                 written.append(vectors)
         return writer.finish(), np.concatenate(written)
 
@@ -96,18 +100,18 @@ def test_everything_comes_back(written: tuple[Path, SegmentInfo, np.ndarray]) ->
 def test_nuggets_come_back(written: tuple[Path, SegmentInfo, np.ndarray]) -> None:
     folder, info, vectors = written
     segment = Segment(folder, info.manifest_sha256)
-    stored = dequantize(segment.nuggets.codes, segment.nuggets.scales).astype(np.float64)
+    stored = dequantize(stored_nuggets(segment).codes, stored_nuggets(segment).scales).astype(np.float64)
     np.testing.assert_allclose(np.linalg.norm(stored, axis=1), 1, atol=1e-6)
-    given = vectors[segment.nuggets.units, :5].astype(np.float64)
+    given = vectors[stored_nuggets(segment).units, :5].astype(np.float64)
     cosines = (stored * given).sum(axis=1) / np.linalg.norm(given, axis=1)
     assert cosines.min() > 0.999
-    assert len(segment.nuggets) == segment.manifest.nuggets > len(vectors) / 3 - 1
-    assert (np.diff(segment.nuggets.units.astype(np.int64)) > 0).all()
-    bounds = segment.document_nuggets
+    assert len(stored_nuggets(segment)) == segment.manifest.rows["nuggets"] > len(vectors) / 3 - 1
+    assert (np.diff(stored_nuggets(segment).units.astype(np.int64)) > 0).all()
+    bounds = stored_nuggets(segment).document_bounds(segment.document_units)
     for number in range(len(DOCUMENTS)):
-        of_document = segment.nuggets.units[bounds[number] : bounds[number + 1]]
+        of_document = stored_nuggets(segment).units[bounds[number] : bounds[number + 1]]
         first, last = segment.document_units[number : number + 2]
-        assert set(of_document) == set(segment.nuggets.units) & set(range(first, last))
+        assert set(of_document) == set(stored_nuggets(segment).units) & set(range(first, last))
 
 
 def test_a_collection_without_nuggets_has_no_trace_of_them(tmp_path: Path) -> None:
@@ -115,7 +119,7 @@ def test_a_collection_without_nuggets_has_no_trace_of_them(tmp_path: Path) -> No
     assert "nugget" not in (tmp_path / "plain" / layout.MANIFEST).read_text("utf-8")
     assert not [path for path in (tmp_path / "plain").iterdir() if "nugget" in path.name]
     segment = Segment(tmp_path / "plain", info.manifest_sha256)
-    assert len(segment.nuggets) == 0
+    assert segment.stored == {}
     assert segment.manifest.recipe == PLAIN
 
 
@@ -192,8 +196,13 @@ def test_any_flipped_bit_is_found(copied: tuple[Path, str]) -> None:
     assert list(damages(folder, sha256)) == []
 
 
-FILES = {value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str) and "." in value}
-NAMES = sorted(FILES - {layout.WINDOWS, layout.NUGGET_INDEX})  # which few segments have: they have tests of their own
+def file_names(module: ModuleType) -> set[str]:
+    constants = [value for name, value in vars(module).items() if name.isupper()]
+    return {value for value in constants if isinstance(value, str) and "." in value}
+
+
+# Few segments have indexes: they have tests of their own.
+NAMES = sorted((file_names(layout) | file_names(nugget_files)) - {layout.WINDOWS, nugget_files.INDEX})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -242,4 +251,5 @@ def test_a_format_from_the_future(copied: tuple[Path, str]) -> None:
 def test_the_layout_names_every_file(written: tuple[Path, SegmentInfo, np.ndarray]) -> None:
     assert set(NAMES) == {path.name for path in written[0].iterdir()}
     assert layout.__doc__
-    assert all(f"``{name}``" in layout.__doc__ for name in FILES)
+    for module in (layout, nugget_files):
+        assert all(f"``{name}``" in module.__doc__ for name in file_names(module))

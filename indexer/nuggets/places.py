@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32, Int
 
+from indexer.nuggets.representation import stored_nuggets
 from indexer.segments.reader import Segment
 from indexer.segments.text import OffsetUnit
 from models.ops.quantization import dequantize
@@ -55,13 +56,13 @@ class DocumentPlace:
 
     def nugget_vectors(self) -> Float32[np.ndarray, "nuggets dim"]:
         """The stored vectors of the nuggets."""
-        stored = self._segment.nuggets
+        stored = stored_nuggets(self._segment)
         return dequantize(stored.codes[self._nuggets], stored.scales[self._nuggets])
 
     def nugget(self, number: int) -> NuggetPlace:
         """The place of one of the nuggets, numbered from 0."""
         row = int(self._nuggets[number])
-        stored = self._segment.nuggets
+        stored = stored_nuggets(self._segment)
         start, end = stored.spans[row].tolist()
         part = self._segment.part_of(int(stored.units[row]))
         of_part = slice(*np.searchsorted(stored.units, self._segment.part_units[part : part + 2]).tolist())

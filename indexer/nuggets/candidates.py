@@ -7,7 +7,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from jaxtyping import Float, Int
 
-from indexer.engine.nuggets import (
+from indexer.engine.query import Selection
+from indexer.engine.snapshot import Snapshot
+from indexer.nuggets.files import INDEX
+from indexer.nuggets.representation import stored_nuggets
+from indexer.nuggets.scan import (
     AllowedNuggets,
     Queries,
     ScoredDocument,
@@ -15,15 +19,13 @@ from indexer.engine.nuggets import (
     best_documents,
     scan_nuggets,
 )
-from indexer.engine.query import Selection
-from indexer.engine.snapshot import Snapshot
 from indexer.segments.reader import Segment
 from models.ops.maxsim import group_maxima
 from models.ops.quantization import dequantize
 from models.types import QueryVectors
 
 if TYPE_CHECKING:
-    from indexer.ann.nuggets import NuggetIndex
+    from indexer.ann.row_index import RowIndex
 
 # Nuggets looked up for every query vector, at least, and for every document that is wanted.
 _NUGGETS, _NUGGETS_A_DOCUMENT = 1_000, 50
@@ -43,7 +45,7 @@ class DocumentCandidates:
         self._nuggets = nuggets
         self._documents = documents
         self._few = few
-        self._opened: WeakKeyDictionary[Segment, "NuggetIndex"] = WeakKeyDictionary()
+        self._opened: WeakKeyDictionary[Segment, "RowIndex"] = WeakKeyDictionary()
         self._lock = Lock()
 
     def search(self, snapshot: Snapshot, queries: Queries, wanted: Selection) -> list[list[ScoredDocument]]:
@@ -59,10 +61,10 @@ class DocumentCandidates:
         self, allowed: AllowedNuggets, queries: Queries, wanted: Selection
     ) -> Float[np.ndarray, "queries documents"]:
         """About what documents score, at least; -inf for those that are not looked at."""
-        segment = allowed.view.segment
-        if not len(segment.nugget_index) or len(allowed.rows) <= self._few:
+        stored = stored_nuggets(allowed.view.segment)
+        if not len(stored.index) or len(allowed.rows) <= self._few:
             return scan_nuggets(allowed, queries)
-        index, share = self._open(segment), len(allowed.rows) / len(segment.nuggets)
+        index, share = self._open(allowed.view.segment), len(allowed.rows) / len(stored)
         count = int(max(self._nuggets, _NUGGETS_A_DOCUMENT * wanted.top_k) / share)
         if count >= len(allowed.rows):
             return scan_nuggets(allowed, queries)
@@ -81,13 +83,13 @@ class DocumentCandidates:
         near = AllowedNuggets(allowed.view, allowed.rows[kept], allowed.documents[kept])
         return scan_nuggets(near, [query])[0]
 
-    def _open(self, segment: Segment) -> "NuggetIndex":
+    def _open(self, segment: Segment) -> "RowIndex":
         # Imported here because scanning needs no FAISS.
-        from indexer.ann.nuggets import open_nugget_index
+        from indexer.ann.row_index import open_row_index
 
         with self._lock:
             if segment not in self._opened:
-                self._opened[segment] = open_nugget_index(segment)
+                self._opened[segment] = open_row_index(segment, INDEX, stored_nuggets(segment).index)
             return self._opened[segment]
 
 
@@ -99,7 +101,7 @@ def _promise(found: AllowedNuggets, query: QueryVectors, count: int) -> Float[np
     documents = found.view.segment.manifest.documents
     if not len(found.rows):
         return np.full(documents, -np.inf)
-    stored = found.view.segment.nuggets
+    stored = stored_nuggets(found.view.segment)
     cosines = dequantize(stored.codes[found.rows], stored.scales[found.rows]) @ query.T
     best = group_maxima(cosines, found.documents, documents)
     last = -np.partition(-cosines, min(count, len(cosines)) - 1, axis=0)[min(count, len(cosines)) - 1]

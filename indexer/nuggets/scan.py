@@ -12,9 +12,10 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from indexer.engine.nugget_texts import DocumentPlace
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.nuggets.places import DocumentPlace
+from indexer.nuggets.representation import stored_nuggets
 from models.ops.maxsim import MaxSim, group_maxima, maxsim
 from models.types import CharSpan, QueryVectors
 
@@ -113,9 +114,10 @@ def take_document_census(snapshot: Snapshot, query: QueryVectors, wanted: Filter
 def allowed_nuggets(view: SegmentView, wanted: Filter) -> AllowedNuggets:
     """The nuggets of live documents, and parts, that pass a filter."""
     mask = view.allowed(wanted).mask
-    units = view.segment.nuggets.units
-    rows = np.arange(len(units)) if mask is None else np.flatnonzero(mask[units])
-    documents = np.searchsorted(view.segment.document_nuggets, rows, side="right") - 1
+    stored = stored_nuggets(view.segment)
+    rows = np.arange(len(stored)) if mask is None else np.flatnonzero(mask[stored.units])
+    bounds = stored.document_bounds(view.segment.document_units)
+    documents = np.searchsorted(bounds, rows, side="right") - 1
     return AllowedNuggets(view, rows, documents)
 
 
@@ -136,7 +138,7 @@ def _document_maxima(
     allowed: AllowedNuggets, vectors: QueryVectors, count: int
 ) -> Float32[np.ndarray, "documents queries"]:
     """For every document the largest cosine of each query vector with any of its allowed nuggets."""
-    stored = allowed.view.segment.nuggets
+    stored = stored_nuggets(allowed.view.segment)
     maxima = np.full((count, len(vectors)), -np.inf, np.float32)
     spelt_out = np.empty((_NUGGETS_AT_ONCE, stored.codes.shape[1]), np.float32)
     for begin in range(0, len(allowed.rows), _NUGGETS_AT_ONCE):

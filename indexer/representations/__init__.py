@@ -1,0 +1,1 @@
+"""Representations: what a segment stores of its documents besides units."""
