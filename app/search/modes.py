@@ -7,7 +7,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
+from typing import Literal, Protocol, Self, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from jaxtyping import Float
@@ -70,6 +70,11 @@ class ScoredRows:
     cosines: Float[np.ndarray, " rows"]
     row: Callable[[int], Scored]
 
+    @classmethod
+    def of(cls, results: Sequence[Scored]) -> Self:
+        """Rows of results that are in memory."""
+        return cls(np.array([scored.cosine for scored in results], np.float64), results.__getitem__)
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -113,6 +118,7 @@ class SearchMode(Protocol[Read, Query, Result]):
 
     def load(self, recipe: Recipe) -> None:
         """Load the models that read texts for a collection, unless they are loaded. Not part of a search's time."""
+        return None
 
     def read(self, request: SearchRequest, recipe: Recipe) -> Read:
         """Validate and tokenize a request, which has either a text or a vector.

@@ -276,7 +276,7 @@ def test_other_nugget_weights_than_the_collections(workspace: Workspace) -> None
 def test_thresholds_and_calibrations_are_the_modes_own(tmp_path: Path) -> None:
     with Workspace(tmp_path, nugget_ratio=0.5) as made:
         made.index(DOCUMENTS)
-        assert [each.mode for each in made.thresholds.thresholds("c")] == ["best_span", "maxsim"]
+        assert {"best_span", "maxsim"} <= {each.mode for each in made.thresholds.thresholds("c")}
         made.thresholds.set("c", "maxsim", 0.99, "raw", "")
         assert documents(made, "unheard of") == ()
         assert made.search("unheard of")

@@ -99,4 +99,4 @@ def test_what_is_added_by_http_is_found_and_what_is_deleted_is_not(
     client.run(client.http.delete("/collections/sample/documents/new"))
     assert client.search(**wanted)["hits"] == []
     modes = client.get("/admin/collections/sample/thresholds").json()["thresholds"]
-    assert [each["mode"] for each in modes] == ["best_span", "maxsim"]
+    assert {"best_span", "maxsim"} <= {each["mode"] for each in modes}
