@@ -89,7 +89,7 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDoc
     def count(self, snapshot: Snapshot, query: NuggetQuery, floor: float | None, filter: Filter) -> Counts:
         """Every document; there are no spans."""
         census = take_document_census(snapshot, query.vectors, filter)
-        return Counts(ScoredRows(census.documents, census.document), spans=None)
+        return Counts(ScoredRows.of(census.scored), spans=None)
 
     def present(
         self, request: SearchRequest, query: NuggetQuery, results: list[ScoredDocument], tuning: Tuning
