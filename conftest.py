@@ -49,7 +49,6 @@ CHECKED = [
     "indexer.engine.query",
     "indexer.engine.warm",
     "indexer.phrases",
-    "indexer.phrases",
     "indexer.segments",
     "indexer.tuning",
     "indexer.types",

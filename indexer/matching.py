@@ -1,12 +1,13 @@
-"""Saved phrases and documents brought together: when documents arrive, and once for those that were there before.
+"""Match saved phrases with new documents, and on request with all documents.
 
-A segment is matched before it is published and its matches are published with it, so that a crash leaves both or
-neither. The phrases may be changed meanwhile; then publishing is refused, and what has changed is matched again.
+A segment is matched before it is published, and its matches are published with it, so that a crash leaves both or
+neither. If the phrases change meanwhile, publishing is refused and the changed phrases are matched again.
 """
 
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -25,19 +26,19 @@ from models.ops.similarity import raws
 
 @dataclass(frozen=True, slots=True)
 class Rematched:
-    """How many matches were added, and how many withdrawn, when phrases were matched once more."""
+    """How many matches were added and withdrawn when phrases were matched again."""
 
     added: int
     withdrawn: int
 
 
 def match(view: SegmentView, phrases: PhraseSet) -> list[Match]:
-    """What phrases find in a segment, in the order of its texts: what searches with their thresholds would find."""
-    return _presented(_found(view, phrases))
+    """The matches of phrases in a segment, in the order of its texts: the hits of searches with their thresholds."""
+    return _read_texts(_hits(view, phrases))
 
 
 def publish_matched(store: Store, held: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow]) -> int:
-    """Publish a new segment together with what the collection's phrases find in it; returns the generation."""
+    """Publish a new segment together with its matches; returns the generation."""
     matcher = _Matcher(store, held, segment, rows)
     while True:
         try:
@@ -47,26 +48,26 @@ def publish_matched(store: Store, held: Lease, segment: SegmentInfo, rows: Seque
 
 
 def rematch(store: Store, held: Lease, names: Some[str]) -> Rematched:
-    """Make the standing matches of phrases what searches would find now, in all documents that there are.
+    """Match phrases with all documents again, and add and withdraw matches accordingly.
 
-    What stands already keeps the score of its time. Raises ``PhraseNotFound``.
+    Matches that remain keep their score. Raises ``PhraseNotFound``.
     """
     collection = store.catalog.collection(held.collection)
     while True:
-        phrases = _named(store.phrases.present(collection.id), held.collection, names)
-        # Nobody publishes while the lease is held: this is the generation that the matches are kept in.
+        phrases = _select(store.phrases.present(collection.id), held.collection, names)
+        # Nothing is published while the lease is held, so that the matches are stored in this generation.
         snapshot = open_snapshot(store.folder(collection), collection.recipe, store.catalog.live(held.collection))
-        found = tuple(each for view in snapshot.views for each in match(view, phrases))
+        segments = (match(view, phrases) for view in snapshot.views)
+        matches = Matches(phrases.version, phrases.tuning.calibration_id, tuple(chain.from_iterable(segments)))
         try:
-            kept = Matches(phrases.version, phrases.tuning.calibration_id, found)
-            return Rematched(*replace_matches(store.catalog, held, phrases.names, kept))
+            return Rematched(*replace_matches(store.catalog, held, phrases.names, matches))
         except StalePhrases:
             continue
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A span that a phrase found, as a row of spans; ``start`` is the unit of the segment that it starts at."""
+class _Hit:
+    """A span that reaches a phrase's threshold: a row of ``spans``. ``start`` is its first unit in the segment."""
 
     start: int
     phrase: str
@@ -76,14 +77,14 @@ class _Found:
     raw: float
 
     def match(self) -> Match:
-        """The same with its text."""
+        """Read the text of the span."""
         span = scored(self.spans, self.row)
         text = span.place.text(span.span)
         return Match(self.phrase, span.document_id, span.span, text, self.score, self.raw)
 
 
 class _Matcher:
-    """Matches one segment; what it has matched it does not match again, unless the phrase or the tuning changes."""
+    """Matches one segment. Results are kept as long as neither the phrase nor the tuning changes."""
 
     def __init__(self, store: Store, held: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow]) -> None:
         self._store = store
@@ -93,19 +94,19 @@ class _Matcher:
         last = {row.document_id: row.ordinal for row in rows}
         self._superseded = [row.ordinal for row in rows if last[row.document_id] != row.ordinal]
         self._phrases: PhraseSet | None = None
-        self._found: list[_Found] = []
+        self._hits: list[_Hit] = []
 
     def matches(self) -> Matches:
-        """What the present phrases find."""
-        phrases, before = self._store.phrases.present(self._collection_id), self._phrases
-        matched = _revisions(before) if before and before.tuning.is_that_of(phrases.tuning) else {}
-        stays = {name for name, revision in _revisions(phrases).items() if matched.get(name) == revision}
-        self._found = [each for each in self._found if each.phrase in stays]
-        if len(stays) < len(phrases):
-            others = [row for row, name in enumerate(phrases.names) if name not in stays]
-            self._found += _found(self._view(), phrases.take(others) if stays else phrases)
+        """The matches of the present phrases."""
+        phrases, previous = self._store.phrases.present(self._collection_id), self._phrases
+        revisions = _revisions(previous) if previous and previous.tuning.same_as(phrases.tuning) else {}
+        unchanged = {name for name, revision in _revisions(phrases).items() if revisions.get(name) == revision}
+        self._hits = [hit for hit in self._hits if hit.phrase in unchanged]
+        if len(unchanged) < len(phrases):
+            rows = [row for row, name in enumerate(phrases.names) if name not in unchanged]
+            self._hits += _hits(self._view(), phrases.take(rows) if unchanged else phrases)
         self._phrases = phrases
-        return Matches(phrases.version, phrases.tuning.calibration_id, tuple(_presented(self._found)))
+        return Matches(phrases.version, phrases.tuning.calibration_id, tuple(_read_texts(self._hits)))
 
     def _view(self) -> SegmentView:
         superseded = np.array(self._superseded, np.int64)
@@ -116,22 +117,22 @@ def _revisions(phrases: PhraseSet) -> dict[str, int]:
     return dict(zip(phrases.names, phrases.changed_in, strict=True))
 
 
-def _found(view: SegmentView, phrases: PhraseSet) -> Iterator[_Found]:
-    """What reaches the phrases' thresholds, judged by what is shown."""
+def _hits(view: SegmentView, phrases: PhraseSet) -> Iterator[_Hit]:
+    """The spans whose presented score or raw reaches the threshold of a phrase."""
     for number, spans in find_over(view, phrases.queries, phrases.cosine_floors, phrases.filters):
         raw = raws(spans.cosines)
         score = phrases.tuning.scores(raw)
-        shown = raw if phrases.on_raw[number] else score
-        for row in np.flatnonzero(shown >= phrases.values[number]).tolist():
-            yield _Found(int(spans.starts[row]), phrases.names[number], spans, row, float(score[row]), float(raw[row]))
+        values = raw if phrases.on_raw[number] else score
+        for row in np.flatnonzero(values >= phrases.values[number]).tolist():
+            yield _Hit(int(spans.starts[row]), phrases.names[number], spans, row, float(score[row]), float(raw[row]))
 
 
-def _presented(found: Iterable[_Found]) -> list[Match]:
+def _read_texts(hits: Iterable[_Hit]) -> list[Match]:
     # In the order of the texts, so that each block of them is unpacked once.
-    return [each.match() for each in sorted(found, key=lambda each: (each.start, each.phrase))]
+    return [hit.match() for hit in sorted(hits, key=lambda hit: (hit.start, hit.phrase))]
 
 
-def _named(phrases: PhraseSet, collection: str, names: Some[str]) -> PhraseSet:
+def _select(phrases: PhraseSet, collection: str, names: Some[str]) -> PhraseSet:
     missing = sorted(set(names) - set(phrases.names))
     if missing:
         raise PhraseNotFound(
@@ -139,5 +140,5 @@ def _named(phrases: PhraseSet, collection: str, names: Some[str]) -> PhraseSet:
             hint="List the phrases of the collection.",
             field="phrase",
         )
-    wanted = set(names)
-    return phrases.take([row for row, name in enumerate(phrases.names) if name in wanted])
+    selected = set(names)
+    return phrases.take([row for row, name in enumerate(phrases.names) if name in selected])

@@ -1,20 +1,23 @@
-"""The nouns of saved phrases: the draft, the phrase, the match, and the event that tells of it."""
+"""Saved phrases: drafts, phrases, matches and their events, and the phrases of a collection in memory."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Literal
+from threading import Lock
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from indexer.engine.multi_query import ManyQueries
 from indexer.engine.query import Filter
 from indexer.tuning import Threshold, ThresholdOn, Tuning
-from models.types import CharSpan
+from models.types import CharSpan, QueryVectors
 
-# What phrases are matched by.
+if TYPE_CHECKING:
+    from indexer.engine.multi_query import ManyQueries
+
+# The mode that phrases are matched in.
 MODE = "best_span"
 
 Saved = Literal["created", "changed", "unchanged"]
@@ -36,7 +39,7 @@ class PhraseDraft:
 
 @dataclass(frozen=True, slots=True)
 class PhraseChanges:
-    """What should become of a saved phrase; None leaves it as it is."""
+    """Changes of a saved phrase; None leaves a field as it is."""
 
     text: str | None = None
     filter: Filter | None = None
@@ -45,7 +48,7 @@ class PhraseChanges:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A saved phrase. ``own`` has its own threshold, if it has one, ``collection`` the collection's, of one moment."""
+    """A saved phrase. ``own`` has its own threshold, if any, ``collection`` that of the collection, read together."""
 
     name: str
     text: str
@@ -58,7 +61,7 @@ class Phrase:
 
     @property
     def threshold(self) -> Threshold | None:
-        """The threshold that it is matched with: its own, else the collection's, else none, and nothing matches."""
+        """The threshold in force: its own, else the collection's. Without either nothing matches."""
         return self.own.present_threshold or self.collection.present_threshold
 
 
@@ -76,16 +79,16 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """What one version of a collection's phrases finds, and the calibration that scores were made with."""
+    """The matches of one version of a collection's phrases, and the calibration of their scores."""
 
     version: int
     calibration: str | None
-    found: tuple[Match, ...]
+    matches: tuple[Match, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EventCursor:
-    """Behind which event a reader stands, and up to which one withdrawn matches were forgotten when it read."""
+    """The last event that a reader has read, and the last forgotten one at that time."""
 
     number: int
     forgotten: int
@@ -93,7 +96,7 @@ class EventCursor:
 
 @dataclass(frozen=True, slots=True)
 class MatchEvent:
-    """A match was found, or is withdrawn. ``id`` is the match's, the same in both; a withdrawn one has no text."""
+    """A match was added or withdrawn. ``id`` names the match in both events; a withdrawn one has no text."""
 
     number: int
     kind: EventKind
@@ -112,7 +115,7 @@ class MatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventRead:
-    """Some events, in their order, and the cursor to go on with; ``more`` are there already."""
+    """Events in order, and the cursor that continues after them; ``more``: further events are there already."""
 
     events: tuple[MatchEvent, ...]
     cursor: EventCursor
@@ -121,15 +124,14 @@ class EventRead:
 
 @dataclass(frozen=True)
 class PhraseSet:
-    """All phrases of a collection, and its tuning, as they were at one moment.
+    """All phrases of a collection and its tuning, read at one moment.
 
-    ``changed_in`` says in which version of the set a phrase became what it is, ``thresholds`` has their own ones.
+    ``thresholds`` are the phrases' own ones. ``changed_in`` is the version of the set that last changed each phrase.
 
-    >>> from indexer.tuning import Threshold
     >>> own = Threshold(0.9, "raw", 0.9)
-    >>> names, filters, queries = ("a", "b"), (Filter(), Filter()), ManyQueries(np.eye(2, dtype=np.float32))
-    >>> phrases = PhraseSet(1, names, filters, (own, None), (1, 1), queries, Tuning())
-    >>> phrases.cosine_floors.round(3).tolist()  # the other has no threshold at all
+    >>> names, filters, vectors = ("a", "b"), (Filter(), Filter()), np.eye(2, dtype=np.float32)
+    >>> phrases = PhraseSet(1, names, filters, (own, None), (1, 1), vectors, Tuning())
+    >>> phrases.cosine_floors.round(3).tolist()  # the second phrase has no threshold
     [0.8, inf]
     """
 
@@ -138,40 +140,56 @@ class PhraseSet:
     filters: tuple[Filter, ...]
     thresholds: tuple[Threshold | None, ...]
     changed_in: tuple[int, ...]
-    queries: ManyQueries
+    vectors: QueryVectors
     tuning: Tuning
 
     def __len__(self) -> int:
         return len(self.names)
 
     @cached_property
+    def queries(self) -> "ManyQueries":
+        """The vectors, as the kernels read them."""
+        from indexer.engine.multi_query import ManyQueries  # loads numba, which only matching needs
+
+        return ManyQueries(self.vectors)
+
+    @cached_property
     def applied(self) -> tuple[Threshold | None, ...]:
-        """The threshold of every phrase as it was set: its own, or else the collection's."""
+        """The threshold of every phrase as it was set: its own, else the collection's."""
         return tuple(own or self.tuning.threshold for own in self.thresholds)
 
     @cached_property
     def on_raw(self) -> Bool[np.ndarray, " queries"]:
-        """Which of the thresholds are on raw; the others are on score."""
-        return np.array([one is not None and one.on == "raw" for one in self.applied], bool)
+        """Which thresholds are on raw; the others are on score."""
+        return np.array([threshold is not None and threshold.on == "raw" for threshold in self.applied], bool)
 
     @cached_property
     def values(self) -> Float[np.ndarray, " queries"]:
-        """The thresholds as they are now, each on its scale; infinite, so that nothing reaches it, for none."""
-        none = Threshold(np.inf, "raw", np.inf, self.tuning.calibration_id)
-        kept = [one or none for one in self.applied]
-        values = np.array([one.value for one in kept], np.float64)
-        # As ``Tuning.present_threshold``, for all at once: what was set under another calibration is told by its raw.
-        moved = np.array([one.on == "score" and one.calibration != self.tuning.calibration_id for one in kept], bool)
-        values[moved] = self.tuning.scores(np.array([one.raw for one in kept], np.float64)[moved])
+        """The present thresholds, each on its scale; infinite for phrases without one."""
+        active = self.tuning.calibration_id
+        none = Threshold(np.inf, "raw", np.inf, active)
+        thresholds = [threshold or none for threshold in self.applied]
+        values = np.array([threshold.value for threshold in thresholds], np.float64)
+        raws = np.array([threshold.raw for threshold in thresholds], np.float64)
+        # As ``Tuning.present_threshold`` does, for all at once.
+        outdated = np.array([each.on == "score" and each.calibration != active for each in thresholds], bool)
+        values[outdated] = self.tuning.scores(raws[outdated])
         return values
 
     @cached_property
     def cosine_floors(self) -> Float[np.ndarray, " queries"]:
-        """For every phrase a cosine that nothing lies under which reaches its threshold."""
-        there = np.isfinite(self.values)
+        """For every phrase a lower bound on the cosines of spans that reach its threshold; infinite without one."""
+        finite = np.isfinite(self.values)
         floors = np.full(len(self), np.inf)
-        floors[there] = self.tuning.cosine_floors(self.values[there], self.on_raw[there])
+        floors[finite] = self.tuning.cosine_floors(self.values[finite], self.on_raw[finite])
         return floors
+
+    def with_tuning(self, tuning: Tuning) -> "PhraseSet":
+        """The same phrases under another tuning. ``queries`` is kept: it depends on the vectors alone."""
+        phrases = replace(self, tuning=tuning)
+        if "queries" in vars(self):
+            vars(phrases)["queries"] = self.queries
+        return phrases
 
     def take(self, rows: Sequence[int]) -> "PhraseSet":
         """Some of the phrases."""
@@ -181,6 +199,24 @@ class PhraseSet:
             tuple(self.filters[row] for row in rows),
             tuple(self.thresholds[row] for row in rows),
             tuple(self.changed_in[row] for row in rows),
-            ManyQueries(self.queries.vectors[np.array(rows, np.int64)]),
+            self.vectors[np.array(rows, np.int64)],
             self.tuning,
         )
+
+
+class PhraseSets:
+    """The phrases of all collections in memory. Safe to share between threads.
+
+    ``read`` returns the present phrases of a collection, given its id and the phrases that were read before, if any.
+    """
+
+    def __init__(self, read: Callable[[str, PhraseSet | None], PhraseSet]) -> None:
+        self._read = read
+        self._sets: dict[str, PhraseSet] = {}
+        self._lock = Lock()
+
+    def present(self, collection_id: str) -> PhraseSet:
+        """The collection's present phrases and tuning. Vectors are read again only after a change of the phrases."""
+        with self._lock:
+            self._sets[collection_id] = phrases = self._read(collection_id, self._sets.get(collection_id))
+            return phrases

@@ -2,13 +2,16 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Lock
 
 from indexer.catalog.collections import Catalog
+from indexer.catalog.phrase_rows import read_phrase_set
+from indexer.catalog.thresholds import read_tuning
 from indexer.engine.snapshot import Snapshot, open_snapshot
-from indexer.phrase_sets import PhraseSets
-from indexer.tunings import Tunings
+from indexer.phrases import PhraseSets
+from indexer.tuning import Tunings
 from indexer.types import Collection
 
 # Longer than it takes to open a snapshot after reading in the catalog what is live.
@@ -45,8 +48,8 @@ class Store:
         self.grace_s = grace_s
         self.candidates_from = candidates_from
         self.withdrawn_s = withdrawn_s
-        self.tunings = Tunings(catalog, clock=clock)
-        self.phrases = PhraseSets(catalog)
+        self.tunings = Tunings(partial(read_tuning, catalog), clock=clock)
+        self.phrases = PhraseSets(partial(read_phrase_set, catalog))
         self._clock = clock
         self._snapshots: dict[str, tuple[Snapshot, float]] = {}
         self._lock = Lock()

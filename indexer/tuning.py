@@ -1,9 +1,11 @@
-"""What turns cosines into answers beside the vectors: the calibration and the threshold that are in force."""
+"""Tunings: the calibration and the threshold of a collection and mode that are in force."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from threading import Lock
 from typing import Literal
 
 import numpy as np
@@ -15,13 +17,15 @@ from models.types import JsonValue, SpanBounds
 
 ThresholdOn = Literal["score", "raw"]
 
-# More than the way from a cosine to raw and back may be off by.
+# Above the rounding error of converting a cosine to raw and back.
 _ROUNDING = 1e-12
+# Seconds after which a tuning is read again.
+FRESH_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationDraft:
-    """A map from raw to score that holds for one encoder, mode and span bounds, and how it was found."""
+    """A map from raw to score for one encoder, mode and span bounds, and the method that fitted it."""
 
     mode: str
     fingerprint: str
@@ -35,7 +39,7 @@ class CalibrationDraft:
 
 @dataclass(frozen=True, slots=True)
 class Calibration(CalibrationDraft):
-    """A calibration that is kept with a collection; at most one of a mode is active."""
+    """A stored calibration of a collection. At most one of each mode is active."""
 
     id: str = field(kw_only=True)
     created_at: datetime = field(kw_only=True)
@@ -44,7 +48,7 @@ class Calibration(CalibrationDraft):
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A threshold as it was set: its value and scale, the calibration of that time, and what it was on raw then."""
+    """A threshold as it was set: value, scale, the calibration active at that time, and the raw value it stood for."""
 
     value: float
     on: ThresholdOn
@@ -54,7 +58,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdChange:
-    """One entry of a threshold's history. No threshold is None, before or after."""
+    """An entry of a threshold's history. ``before`` and ``after`` are None where there is no threshold."""
 
     at: datetime
     before: Threshold | None
@@ -65,13 +69,13 @@ class ThresholdChange:
 
 @dataclass(frozen=True)
 class Tuning:
-    """The calibration and the threshold of one collection and mode, as they were at one moment.
+    """The calibration and the threshold of one collection and mode, read at one moment.
 
-    >>> set_once = Threshold(0.8, "score", raw=0.8)
-    >>> now = Tuning(threshold=set_once, calibration_id="c2", knots=np.array([[0, 0], [0.8, 0.5], [1, 1.0]]))
-    >>> now.scores(np.array([0.4, 0.9])).tolist()
+    >>> threshold = Threshold(0.8, "score", raw=0.8)
+    >>> tuning = Tuning(threshold, calibration_id="c2", knots=np.array([[0, 0], [0.8, 0.5], [1, 1.0]]))
+    >>> tuning.scores(np.array([0.4, 0.9])).tolist()
     [0.25, 0.75]
-    >>> now.present_threshold.value  # as it was set under another calibration, what it means is told by its raw
+    >>> tuning.present_threshold.value  # set under another calibration, so it is translated through raw
     0.5
     """
 
@@ -84,31 +88,59 @@ class Tuning:
         return score_from_raw(raw, self.knots)
 
     def score(self, raw: float) -> float:
-        """The score of one raw, to the last bit that of :meth:`scores`."""
+        """The score of one raw, bit for bit that of :meth:`scores`."""
         return float(self.scores(np.array([raw]))[0])
 
     def raw(self, value: float, on: ThresholdOn) -> float:
-        """What a threshold on either scale is on raw."""
+        """Convert a threshold on either scale to raw."""
         return value if on == "raw" else least_raw(value, self.knots)
 
     @cached_property
     def present_threshold(self) -> Threshold | None:
-        """The collection's threshold, translated through raw if another calibration is active than when it was set."""
-        kept = self.threshold
-        if kept is None or kept.on == "raw" or kept.calibration == self.calibration_id:
-            return kept
-        return Threshold(self.score(kept.raw), "score", kept.raw, self.calibration_id)
+        """The threshold under the active calibration; one set under another is translated through raw."""
+        threshold = self.threshold
+        if threshold is None or threshold.on == "raw" or threshold.calibration == self.calibration_id:
+            return threshold
+        return Threshold(self.score(threshold.raw), "score", threshold.raw, self.calibration_id)
 
-    def is_that_of(self, other: "Tuning") -> bool:
-        """Whether both say the same. A calibration never changes: its id stands for its knots."""
+    def same_as(self, other: "Tuning") -> bool:
+        """Whether both are equal. Calibrations are immutable, so that the id stands for the knots."""
         return (self.threshold, self.calibration_id) == (other.threshold, other.calibration_id)
 
     def cosine_floors(
         self, values: Float[np.ndarray, " thresholds"], on_raw: Bool[np.ndarray, " thresholds"]
     ) -> Float[np.ndarray, " thresholds"]:
-        """For every threshold a cosine that nothing lies under which reaches it: a little lower, as all is rounded.
+        """Lower bounds on the cosines of spans that reach each threshold, with a margin for rounding.
 
-        What is found above it has to be judged by the raw, or the score, that it shows.
+        Filter spans above a bound by the raw or score that is presented.
         """
         raw = np.where(on_raw, values, raw_floors(values, self.knots))
         return cosine_from_raw(raw) - _ROUNDING
+
+
+class Tunings:
+    """The tunings of all collections, read again when they are older than ``FRESH_S``. Safe to share between threads.
+
+    ``read`` returns the tuning of a collection and mode, consistent in itself.
+    """
+
+    def __init__(self, read: Callable[[str, str], Tuning], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._read = read
+        self._clock = clock
+        self._tunings: dict[tuple[str, str], tuple[Tuning, float]] = {}
+        self._lock = Lock()
+
+    def present(self, collection: str, mode: str) -> Tuning:
+        """The collection's present tuning, at most ``FRESH_S`` behind the last change."""
+        with self._lock:
+            tuning, read_at = self._tunings.get((collection, mode), (None, 0.0))
+            now = self._clock()
+            if tuning is None or now - read_at >= FRESH_S:
+                tuning = self._read(collection, mode)
+                self._tunings[collection, mode] = tuning, now
+            return tuning
+
+    def forget(self) -> None:
+        """Read again at the next call, so that the caller sees its own change."""
+        with self._lock:
+            self._tunings.clear()

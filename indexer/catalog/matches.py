@@ -37,10 +37,10 @@ def keep_matches(connection: Connection, collection_id: str, found: Matches, gen
     """
     if phrase_version(connection, collection_id) != found.version:
         raise StalePhrases
-    if not found.found:
+    if not found.matches:
         return
-    first = _take_numbers(connection, collection_id, len(found.found))
-    rows = [_columns(match, number) for number, match in enumerate(found.found, first)]
+    first = _take_numbers(connection, collection_id, len(found.matches))
+    rows = [_columns(match, number) for number, match in enumerate(found.matches, first)]
     alike = {
         "collection_id": collection_id,
         "calibration_id": found.calibration,
@@ -71,13 +71,13 @@ def replace_matches(catalog: Catalog, lease: Lease, names: Some[str], found: Mat
     """
     with holding(catalog, lease) as (connection, generation):
         standing = _standing(connection, lease.collection_id, names)
-        keys = set(map(_key, found.found))
-        new = tuple(match for match in found.found if _key(match) not in standing)
+        keys = set(map(_key, found.matches))
+        new = tuple(match for match in found.matches if _key(match) not in standing)
         gone = [number for key, number in standing.items() if key not in keys]
         if gone:
             these = matches.c.number.in_(listed_numbers(connection, gone))
             _withdraw(connection, lease.collection_id, these, "rematched", catalog.clock())
-        keep_matches(connection, lease.collection_id, replace(found, found=new), generation, catalog.clock())
+        keep_matches(connection, lease.collection_id, replace(found, matches=new), generation, catalog.clock())
     return len(new), len(gone)
 
 

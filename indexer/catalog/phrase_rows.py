@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from indexer.catalog.names import is_phrase_name
 from indexer.catalog.sql import listed
 from indexer.catalog.tables import phrase_sets, phrase_thresholds, phrases
 from indexer.catalog.thresholds import History, threshold, tuning_of
-from indexer.engine.multi_query import ManyQueries
 from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
 from indexer.phrases import MODE, Phrase, PhraseSet
@@ -113,16 +111,16 @@ def reading(catalog: Catalog, name: str) -> Iterator[tuple[Connection, str]]:
         yield connection, collection_id
 
 
-def read_phrase_set(catalog: Catalog, collection_id: str, known: PhraseSet | None = None) -> PhraseSet:
-    """The collection's phrases and its tuning, of one moment; phrases that are ``known`` are not read again."""
+def read_phrase_set(catalog: Catalog, collection_id: str, previous: PhraseSet | None = None) -> PhraseSet:
+    """Read the collection's phrases and its tuning at one moment; ``previous`` is reused if it is still current."""
     with catalog.database.snapshot() as connection:
         version = phrase_version(connection, collection_id)
         if not version:
-            return PhraseSet(0, (), (), (), (), ManyQueries(np.zeros((0, 0), np.float32)), Tuning())
+            return PhraseSet(0, (), (), (), (), np.zeros((0, 0), np.float32), Tuning())
         tuning = tuning_of(connection, collection_id, MODE)
-        if known is None or known.version != version:
+        if previous is None or previous.version != version:
             return _read(connection, collection_id, version, tuning)
-    return known if known.tuning.is_that_of(tuning) else replace(known, tuning=tuning)
+    return previous if previous.tuning.same_as(tuning) else previous.with_tuning(tuning)
 
 
 def _read(connection: Connection, collection_id: str, version: int, tuning: Tuning) -> PhraseSet:
@@ -134,6 +132,6 @@ def _read(connection: Connection, collection_id: str, version: int, tuning: Tuni
         filters=tuple(map(filter_of, rows)),
         thresholds=tuple(map(threshold, rows)),
         changed_in=tuple(row.changed_in for row in rows),
-        queries=ManyQueries(numbers.reshape(len(rows), -1) if rows else numbers.reshape(0, 0)),
+        vectors=numbers.reshape(len(rows), -1) if rows else numbers.reshape(0, 0),
         tuning=tuning,
     )

@@ -47,5 +47,9 @@ def test_lists_need_no_search(tmp_path: Path, arguments: list[str]) -> None:
     assert imported(COMMAND, tmp_path, *arguments) <= {"pyarrow", "sqlalchemy"}
 
 
+def test_phrases_are_listed_without_the_kernels(tmp_path: Path) -> None:
+    assert imported("import indexer.catalog.phrases", tmp_path) <= {"pyarrow", "sqlalchemy"}
+
+
 def test_an_encoder_without_a_backbone_needs_no_network(tmp_path: Path) -> None:
     assert imported(ENCODER, tmp_path) == set()

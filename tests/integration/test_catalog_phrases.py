@@ -118,13 +118,14 @@ def test_a_set_is_read_again_only_when_it_has_changed(catalog, collection) -> No
     assert len(read_phrase_set(catalog, collection.id)) == 0
     save(catalog, CANCEL, PhraseDraft("late", "parcel never came"))
     first = read_phrase_set(catalog, collection.id)
+    queries = first.queries
     assert read_phrase_set(catalog, collection.id, first) is first
     assert (first.names, first.filters[0]) == (("cancel", "late"), CANCEL.filter)
     knots = ((0.0, 0.0), (0.8, 0.4), (1.0, 1.0))
     draft = CalibrationDraft("best_span", "f1", RECIPE.bounds, knots, "isotonic", 20)
     made = add_calibration(catalog, "calls", draft, activate=True)
     second = read_phrase_set(catalog, collection.id, first)
-    assert second.queries is first.queries
+    assert second.queries is queries
     assert second.tuning.calibration_id == made.id
     assert second.values.tolist() == [0.4, np.inf]  # as it was set under no calibration, its raw says what it means
     set_phrase_threshold(catalog, "calls", "late", 0.5, "raw")

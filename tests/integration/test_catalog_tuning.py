@@ -3,6 +3,7 @@
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from threading import Event
 
 import pytest
@@ -24,8 +25,7 @@ from indexer.errors import (
     CollectionNotFound,
     NothingToUndo,
 )
-from indexer.tuning import CalibrationDraft, Threshold, Tuning
-from indexer.tunings import Tunings
+from indexer.tuning import CalibrationDraft, Threshold, Tuning, Tunings
 from indexer.types import Recipe
 from models.errors import InvalidInput
 from models.types import SpanBounds
@@ -254,7 +254,7 @@ def test_a_reader_never_sees_half_a_change(catalog) -> None:
 
 def test_tunings_are_read_again_when_they_are_old_or_forgotten(catalog) -> None:
     time = iter([0.0, 0.1, 0.2, 0.3, 0.5]).__next__
-    tunings = Tunings(catalog, clock=time)
+    tunings = Tunings(partial(read_tuning, catalog), clock=time)
     assert tunings.present("calls", MODE).threshold is None
     set_threshold(catalog, "calls", MODE, 0.5)
     assert tunings.present("calls", MODE).threshold is None
@@ -263,4 +263,4 @@ def test_tunings_are_read_again_when_they_are_old_or_forgotten(catalog) -> None:
     set_threshold(catalog, "calls", MODE, 0.6)
     assert tunings.present("calls", MODE).threshold.value == 0.5
     assert tunings.present("calls", MODE).threshold.value == 0.6
-    assert Tunings(catalog).present("no-such", MODE).threshold is None
+    assert Tunings(partial(read_tuning, catalog)).present("no-such", MODE).threshold is None
