@@ -2,6 +2,9 @@
 
 A source yields documents and, in place of what could not be read, a ``BadRecord`` that names the line. Memory is that
 of one record, or of one row group of a Parquet file.
+
+A gzipped file is decompressed to its end before its first record is yielded, so that no record comes from a file that
+is truncated or whose checksum is wrong. That costs one more pass over the file, and no memory.
 """
 
 import csv
@@ -35,6 +38,7 @@ class BadRecord:
 Record = Document | BadRecord
 # Where a record begins, from 1, and what makes a document of it.
 _Found: TypeAlias = tuple[int, Callable[[], Document]]
+_VERIFIED_AT_ONCE = 2**18
 # What readers raise when a file breaks off, or never was what its name says.
 _UNREADABLE = (SourceUnreadable, OSError, EOFError, zlib.error, csv.Error, pa.ArrowException)
 
@@ -42,19 +46,24 @@ _UNREADABLE = (SourceUnreadable, OSError, EOFError, zlib.error, csv.Error, pa.Ar
 class Source:
     """A file, or all readable files below a folder in the order of their names; iterate over it for its records.
 
-    ``total_bytes`` and ``read_bytes`` tell how far the reading has come.
+    ``total_bytes`` and ``read_bytes`` tell how far the reading has come. ``unreadable`` names the files that could not
+    be read to their end. Links to folders, and out of this folder, are bad records.
     Raises ``SourceUnreadable`` where there is nothing that Spanseek can read.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._files = _readable_files(path)
+        self._files, self._links = _readable_files(path)
         self.total_bytes = sum(file.stat().st_size for file in self._files)
         self._finished_bytes = 0
         self._raw: BinaryIO | None = None
+        self._verified: set[Path] = set()
+        self._unreadable: dict[str, None] = {}
 
     def __iter__(self) -> Iterator[Record]:
         self._finished_bytes = 0
+        for path in self._links:
+            yield BadRecord(self._name(path), "a link to a folder, or out of the source folder: it was not followed")
         for path in self._files:
             yield from self._records(path)
             self._finished_bytes += path.stat().st_size
@@ -64,26 +73,44 @@ class Source:
         """Bytes of the files, as they lie on disk, that have been read."""
         return self._finished_bytes + (self._raw.tell() if self._raw else 0)
 
+    @property
+    def unreadable(self) -> tuple[str, ...]:
+        """The files that could not be read to their end, in the order of reading."""
+        return tuple(self._unreadable)
+
+    def _name(self, path: Path) -> str:
+        return path.name if path == self._path else path.relative_to(self._path).as_posix()
+
     def _records(self, path: Path) -> Iterator[Record]:
         """The records of one file, as far as it can be read. Files of a folder do not stop each other."""
-        name = path.name if path == self._path else path.relative_to(self._path).as_posix()
+        name = self._name(path)
         number = 0
         try:
+            self._verify(path)
             with self._open(path) as file:
                 for number, read in _READERS[_kind(path)](file, name):
                     yield _guarded(f"{name}:{number}", read)
         except _UNREADABLE as error:
+            self._unreadable[name] = None
             if path == self._path and not number:
                 raise SourceUnreadable(f"{name} cannot be read: {error}", hint=_HINT, field="source") from error
-            yield BadRecord(f"{name}:{number + 1}", f"from here on the file cannot be read: {error}")
+            reason = "from here on the file cannot be read" if number else "nothing of the file can be read"
+            yield BadRecord(f"{name}:{number + 1}", f"{reason}: {error}")
+
+    def _verify(self, path: Path) -> None:
+        """Decompress a gzipped file to its end, once, which checks its length and its checksum."""
+        if _is_packed(path) and path not in self._verified:
+            with gzip.open(path) as file:
+                while file.read(_VERIFIED_AT_ONCE):
+                    pass
+            self._verified.add(path)
 
     @contextmanager
     def _open(self, path: Path) -> Iterator[BinaryIO]:
         with path.open("rb") as raw:
             self._raw = raw
             try:
-                packed = path.name.lower().endswith(".gz")
-                yield cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if packed else raw
+                yield cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if _is_packed(path) else raw
             finally:
                 self._raw = None
 
@@ -118,7 +145,7 @@ def _csv(file: BinaryIO, name: str) -> Iterator[_Found]:
 
 def _parquet(file: BinaryIO, name: str) -> Iterator[_Found]:
     """Columns ``id`` and ``text`` or ``parts``; a ``metadata`` struct and further columns are metadata."""
-    batches = pq.ParquetFile(file).iter_batches(batch_size=256)
+    batches = pq.ParquetFile(file, page_checksum_verification=True).iter_batches(batch_size=256)
     rows = ((batch, row) for batch in batches for row in range(batch.num_rows))
     for number, (batch, row) in enumerate(rows, 1):
         yield number, partial(_document_from_columns, batch, row)
@@ -139,6 +166,10 @@ _READERS: dict[str, Callable[[BinaryIO, str], Iterator[_Found]]] = {
 _HINT = f"Spanseek reads files that end in {', '.join(_READERS)} (each also with .gz), and folders of them."
 
 
+def _is_packed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
+
+
 def _unpacked(name: str) -> str:
     return name[:-3] if name.lower().endswith(".gz") else name
 
@@ -147,14 +178,19 @@ def _kind(path: Path) -> str:
     return Path(_unpacked(path.name)).suffix.lower()
 
 
-def _readable_files(path: Path) -> list[Path]:
+def _readable_files(path: Path) -> tuple[list[Path], list[Path]]:
+    """The files to read, and the links that are not followed: those to folders, and those out of the folder."""
     if not path.exists():
         raise SourceUnreadable(f"There is no file or folder {path}.", hint="Check --source.", field="source")
     candidates = sorted(path.rglob("*")) if path.is_dir() else [path]
     files = [file for file in candidates if file.is_file() and _kind(file) in _READERS]
     if not files:
         raise SourceUnreadable(f"{path} holds nothing that Spanseek reads.", hint=_HINT, field="source")
-    return files
+    if not path.is_dir():
+        return files, []
+    root = path.resolve()
+    links = [one for one in candidates if one.is_symlink() and (one.is_dir() or not one.resolve().is_relative_to(root))]
+    return [file for file in files if file not in set(links)], links
 
 
 def _document_from_line(line: bytes) -> Document:

@@ -78,6 +78,9 @@ def index(
     if stop.is_set():
         err.print("Stopped early. Run the same command again to go on from here.")
         raise typer.Exit(130)
+    if records.unreadable:
+        err.print(f"Could not be read to the end: {', '.join(records.unreadable)}.", markup=False, soft_wrap=True)
+        raise typer.Exit(1)
 
 
 def _recipe_of(store: "Store", collection: str) -> Recipe | None:

@@ -304,13 +304,53 @@ def test_a_source_of_which_nothing_can_be_read_is_refused(name: str, tmp_path: P
         list(Source(tmp_path / name))
 
 
-def test_what_stands_before_the_break_of_a_gzip_file_is_read(tmp_path: Path) -> None:
-    packed = gzip.compress(WHOLE)
-    (tmp_path / "x.ndjson.gz").write_bytes(packed[: len(packed) // 2])
-    documents, (bad,) = read(tmp_path / "x.ndjson.gz")
-    assert 500 < len(documents) < 1500
-    assert bad.where == f"x.ndjson.gz:{len(documents) + 1}"
-    assert [one.id for one in documents] == [f"d{number:05}" for number in range(len(documents))]
+def damaged(packed: bytes, damage: str) -> bytes:
+    if damage == "truncated":
+        return packed[: len(packed) // 2]
+    # The last member's checksum, so that all of its text is decompressed before the damage is seen.
+    return packed[:-8] + bytes(4) + packed[-4:]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "checksum"])
+@pytest.mark.parametrize("name", [*FORMATS, "x.txt"])
+def test_nothing_of_a_damaged_gzip_file_is_read_and_the_file_is_named(name: str, damage: str, tmp_path: Path) -> None:
+    data = b"text " * 1000 if name == "x.txt" else FORMATS[name](DOCUMENTS * 100)
+    written(tmp_path, "a.ndjson", GOOD)
+    (tmp_path / f"{name}.gz").write_bytes(damaged(gzip.compress(b"") + gzip.compress(data), damage))
+    source = Source(tmp_path)
+    documents = [record for record in source if isinstance(record, Document)]
+    assert [one.id for one in documents] == ["good"]
+    assert source.unreadable == (f"{name}.gz",)
+    with pytest.raises(SourceUnreadable, match=f"{name}.gz"):
+        list(Source(tmp_path / f"{name}.gz"))
+
+
+def test_a_file_that_breaks_off_is_named_and_its_first_records_are_read(tmp_path: Path) -> None:
+    rows = [{"id": str(number), "text": os.urandom(2_000).hex()} for number in range(512)]
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), out, row_group_size=256, write_page_checksum=True, compression="none")
+    data = bytearray(out.getvalue())
+    data[data.index(rows[500]["text"].encode())] ^= 1
+    source = Source(written(tmp_path, "x.parquet", bytes(data)))
+    *documents, last = source
+    assert len(documents) == 256
+    assert isinstance(last, BadRecord)
+    assert source.unreadable == ("x.parquet",)
+
+
+def test_links_out_of_the_folder_are_not_followed_and_are_named(tmp_path: Path) -> None:
+    secret = written(tmp_path, "elsewhere/secret.txt", b"secret")
+    inside = tmp_path / "source"
+    written(inside, "a.txt", b"mine")
+    (inside / "b.txt").symlink_to(secret)
+    (inside / "c").symlink_to(secret.parent)
+    (inside / "d.txt").symlink_to("a.txt")
+    (tmp_path / "named").symlink_to(inside)
+    for folder in (inside, tmp_path / "named"):
+        documents, bad = read(folder)
+        assert [(one.id, one.text) for one in documents] == [("a.txt", "mine"), ("d.txt", "mine")]
+        assert [one.where for one in bad] == ["b.txt", "c"]
+        assert "not followed" in bad[0].reason
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -1,5 +1,6 @@
 """The command line as it is typed: what it prints, what it exits with, and never a traceback."""
 
+import gzip
 import json
 import sys
 from collections.abc import Callable
@@ -91,6 +92,21 @@ def test_index_reports_in_one_line_of_json(calls: Outcome, run: Run) -> None:
     assert all(report[name] > 0 for name in ("bytes_on_disk", "seconds", "units_per_second", "peak_rss_mb"))
     again = run("index", "-c", "calls", "--source", "calls.ndjson", "--json").json
     assert (again["documents"], again["unchanged"], again["generation"]) == (0, 2, 1)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "checksum"])
+def test_index_publishes_nothing_of_a_damaged_gzip_file_and_exits_1(damage: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/good.ndjson").write_text(json.dumps(CALLS[0]))
+    packed = gzip.compress("\n".join(json.dumps({"id": f"d{n}", "text": "x"}) for n in range(5_000)).encode())
+    broken = packed[:-20] if damage == "truncated" else packed[:-8] + bytes(4) + packed[-4:]
+    (tmp_path / "folder/broken.ndjson.gz").write_bytes(broken)
+    said = run("index", "-c", "calls", "--source", "folder", "--json")
+    assert (said.code, said.json["documents"], said.json["skipped"]) == (1, 1, 1)
+    assert said.err.splitlines()[-1] == "Could not be read to the end: broken.ndjson.gz."
+    alone = run("index", "-c", "alone", "--source", "folder/broken.ndjson.gz")
+    assert alone.code == 1
+    assert "broken.ndjson.gz cannot be read" in alone.err
 
 
 def test_index_says_what_it_did(run: Run) -> None:
