@@ -1,16 +1,21 @@
-"""Places in a list that callers hand back to go on from there: opaque, and good for one list of one collection."""
+"""Cursors: positions in a list of one collection. Callers return them unchanged to read on.
+
+They carry no secret and are not signed: a cursor that a caller made up gives no more than a filter by position would.
+All of it is checked.
+"""
 
 import base64
-import binascii
 import json
+from collections.abc import Sequence
 from typing import Literal, TypeVar, cast
 
+from indexer.catalog.names import is_phrase_name
 from models.errors import InvalidInput
 
 ListName = Literal["events", "phrases"]
 Position = TypeVar("Position", bound=tuple[int | str, ...])
-# What a database takes for a number.
-_MOST = 2**63 - 1
+# The largest integer that databases store.
+_MAX_INTEGER = 2**63 - 1
 
 
 def cursor_at(of: ListName, collection_id: str, *position: int | str) -> str:
@@ -30,20 +35,31 @@ def position_of(cursor: str | None, of: ListName, collection_id: str, beginning:
     """
     if cursor is None:
         return beginning
-    try:
-        found = json.loads(base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)))
-    except (ValueError, binascii.Error, RecursionError):
-        found = None
-    if not isinstance(found, list) or found[:2] != [of, collection_id] or not _is_like(found[2:], beginning):
+    position = _parsed(cursor, of, collection_id)
+    if position is None or not _is_like(position, beginning):
         raise InvalidInput(
-            "The cursor is none of this list.",
-            hint="Give back the cursor of an answer as it was, or none to begin at the beginning.",
+            "The cursor does not belong to this list.",
+            hint="Send the cursor of an answer unchanged, or none to begin at the beginning.",
             field="cursor",
         )
-    return cast("Position", tuple(found[2:]))
+    return cast("Position", tuple(position))
 
 
-def _is_like(found: list[object], beginning: tuple[int | str, ...]) -> bool:
-    """Whether a position has the form of another one, and can be asked for."""
-    numbers = [value for value in found if isinstance(value, int)]
-    return list(map(type, found)) == list(map(type, beginning)) and all(0 <= value <= _MOST for value in numbers)
+def _parsed(cursor: str, of: ListName, collection_id: str) -> list[object] | None:
+    """The position in a cursor, unchecked; None where it is not exactly what :func:`cursor_at` makes of a position."""
+    try:
+        match json.loads(base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))):
+            case [str(list_name), str(id), *position] if [list_name, id] == [of, collection_id]:
+                return position if cursor_at(of, collection_id, *position) == cursor else None
+    except (TypeError, ValueError, RecursionError):
+        pass
+    return None
+
+
+def _is_like(position: Sequence[object], beginning: tuple[int | str, ...]) -> bool:
+    """Whether a position has the types of another one, and can be sent to a database."""
+    return list(map(type, position)) == list(map(type, beginning)) and all(map(_is_storable, position))
+
+
+def _is_storable(value: object) -> bool:
+    return 0 <= value <= _MAX_INTEGER if isinstance(value, int) else is_phrase_name(str(value))

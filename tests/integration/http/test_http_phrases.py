@@ -1,5 +1,7 @@
 """Saved phrases over HTTP: saved, tuned, matched against what arrives, and read by polling."""
 
+import base64
+import json
 from typing import Any
 from urllib.parse import quote
 
@@ -197,6 +199,10 @@ def test_bad_cursors_collections_and_bodies(caller, problem) -> None:
     of_phrases = caller.ask("GET", f"{ROOT}?limit=1").json()["cursor"]
     for cursor in ("x", of_phrases, "%00", "é", "W10"):
         problem(caller.ask("GET", f"{MATCHES}?cursor={cursor}"), 422, "invalid_input")
+    collection = json.loads(base64.urlsafe_b64decode(of_phrases + "=="))[1]
+    for name in ("\ud800", "a\0b", "", 7, None):
+        made_up = base64.urlsafe_b64encode(json.dumps(["phrases", collection, name]).encode()).decode().rstrip("=")
+        problem(caller.ask("GET", f"{ROOT}?cursor={made_up}"), 422, "invalid_input")
     problem(caller.ask("GET", f"{MATCHES}?limit=0"), 422, "invalid_input")
     problem(caller.ask("GET", "/collections/no-such/matches"), 404, "collection_not_found")
     problem(caller.ask("GET", "/collections/no-such/phrases"), 404, "collection_not_found")
