@@ -1,4 +1,4 @@
-"""What to label: spans of a collection, drawn so that what labels say of them can be said of the collection."""
+"""Label candidates: pairs of a phrase and a span to label, drawn so that estimates hold for the whole collection."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,17 +25,17 @@ from models.types import CharSpan
 MAX_PHRASES = 100
 MAX_CANDIDATES = 2000
 SEED = 13
-# Characters on either side of a span, for whoever labels it.
+# Characters of context on either side of a span.
 _CONTEXT = 80
 
 
 @dataclass(frozen=True, slots=True)
 class LabelCandidatesRequest:
-    """Phrases to label for, and how many pairs.
+    """Phrases to label for, and the number of pairs.
 
-    The pairs are of a phrase and the best span of a document; with a ``floor``, on the threshold's scale, of a phrase
-    and every span that reaches it and overlaps no better one. Most are drawn near the threshold; without one, near the
-    collection's, and without that near a score of 0.8.
+    A pair is a phrase and the best span of a document. With a ``floor``, on the threshold's scale, it is a phrase and
+    any span that reaches the floor and overlaps no better one. Most pairs are drawn near the threshold: the request's,
+    else the collection's, else a score of 0.8.
     """
 
     collection: str
@@ -66,6 +66,7 @@ class LabelCandidate:
     span: CandidateSpan
     says: Annotated[str, described("The span's text.")]
     context: Annotated[str, described("The span within its surroundings.")]
+    context_start: Annotated[int, described("Where the span begins in the context.")]
     score: float
     raw: float
     stratum: Annotated[int, described("Send it back with the label.")]
@@ -74,9 +75,9 @@ class LabelCandidate:
 
 @dataclass(frozen=True, slots=True)
 class LabelCandidates:
-    """What to label, in random order: labels of the first half are a sample of every stratum, too.
+    """A stratified sample of pairs to label, in random order: the first half is a sample of every stratum, too.
 
-    The same request of the same generation draws the same.
+    The same request of the same generation draws the same pairs.
     """
 
     collection: str
@@ -91,7 +92,7 @@ class LabelCandidates:
 
 
 def sample_label_candidates(service: SearchService, request: LabelCandidatesRequest) -> LabelCandidates:
-    """Two passes over the collection for each phrase: one counts, one fetches what was drawn."""
+    """Draw pairs in two passes over the collection for each phrase: one counts, one fetches the sample."""
     started = time.perf_counter()
     _check(request)
     encoded = service.encode(prepare_all(service, _searches(request)))
@@ -111,7 +112,7 @@ def sample_label_candidates(service: SearchService, request: LabelCandidatesRequ
         threshold=prepared.threshold,
         near=near,
         strata=tuple(one.stratum for one in drawn),
-        # So that whoever stops half-way has labelled some of every kind.
+        # In random order, so that the first part of the file is a sample, too.
         candidates=tuple(found[place] for place in rng.permutation(len(found))),
         took_ms=round((time.perf_counter() - started) * 1000, 3),
     )
@@ -121,13 +122,13 @@ def _check(request: LabelCandidatesRequest) -> None:
     if not 1 <= len(request.phrases) <= MAX_PHRASES or len(set(request.phrases)) < len(request.phrases):
         raise InvalidInput(
             f"Give 1 to {MAX_PHRASES} different phrases.",
-            hint="Name each once; of more than that, draw for some at a time.",
+            hint="Name each phrase once; split more than that into several requests.",
             field="phrase",
         )
     if not FEWEST <= request.count <= MAX_CANDIDATES:
         raise InvalidInput(
             f"Ask for {FEWEST} to {MAX_CANDIDATES} candidates.",
-            hint=f"Nothing is learned from fewer than {FEWEST} labels; a few hundred promise much already.",
+            hint=f"A calibration needs at least {FEWEST} labels; 200 are usually enough for a precise threshold.",
             field="count",
         )
     if not 0 <= request.seed < 2**63:
@@ -164,13 +165,13 @@ def _searches(request: LabelCandidatesRequest) -> list[SearchRequest]:
 
 
 def _near(used: UsedThreshold, tuning: Tuning) -> float:
-    """The raw to draw around: what is the threshold, or where a match begins if score is what it should be."""
+    """The raw to draw around: the threshold, or else the score from which a pair counts as a match."""
     return tuning.raw(MATCH_DEGREE / MOST_DEGREE, "score") if used.value is None else tuning.raw(used.value, used.on)
 
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """The pairs of one phrase that may be drawn: their raws, and what each is."""
+    """The pairs of one phrase that may be drawn: their raws, and their spans."""
 
     raw: Float[np.ndarray, " pairs"]
     span: Callable[[int], Scored]
@@ -178,18 +179,18 @@ class _Pairs:
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """A phrase and its pairs. They are found again rather than kept: there may be millions."""
+    """A phrase and its pairs, which are computed twice rather than stored: there may be millions."""
 
     service: SearchService
     encoded: Encoded
     request: LabelCandidatesRequest
 
     def counts(self) -> Int[np.ndarray, " bins"]:
-        """How many pairs have which raw."""
+        """The number of pairs in every bin of raw."""
         return np.bincount(bins_of(self._pairs().raw), minlength=BINS)
 
     def fetch(self, number: int, drawn: Sequence[StratumSample]) -> Iterator[LabelCandidate]:
-        """What was drawn of the phrase, which has this number."""
+        """The sample of the phrase with this number."""
         pairs = self._pairs()
         ranked = RankedPairs.of(pairs.raw)
         for one in drawn:
@@ -204,7 +205,7 @@ class _Pool:
         if spans is None or floor is None:
             return _Pairs(raws(counts.documents.cosines), counts.documents.row)
         raw = raws(spans.cosines)
-        # The floor is a little low because of rounding: what counts is what a hit would show.
+        # The floor is a little low because of rounding: filter by the value that a hit would show.
         rows = np.flatnonzero((raw if on == "raw" else prepared.tuning.scores(raw)) >= floor)
         return _Pairs(raw[rows], lambda row: spans.row(int(rows[row])))
 
@@ -217,6 +218,7 @@ class _Pool:
             span=CandidateSpan(scored.document_id, span.start, span.end),
             says=place.text(span),
             context=place.text(around),
+            context_start=span.start - around.start,
             score=self.encoded.prepared.tuning.score(raw),
             raw=raw,
             stratum=drawn.stratum.number,

@@ -1,24 +1,25 @@
-"""The command line: ``spanseek``. Settings become objects here, results become text or one line of JSON.
+"""The command line, ``spanseek``: options and settings become requests, answers become text or one line of JSON.
 
-Commands import what they work with when they run: ``--help`` should not wait for a database, nor a list for numba.
+Commands import what they need when they run, so that ``--help`` and lists start fast.
 """
 
-from typing import NoReturn
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Annotated, Any, NoReturn
 
 import typer
 from pydantic import ValidationError
 from rich.text import Text
 
-from app.cli.calibrate import calibrate
-from app.cli.calibrations import calibrations_cli
-from app.cli.candidates import candidates
-from app.cli.console import err
-from app.cli.documents import delete, optimize, stats
+from app.cli.calibrations import calibrate, calibrations_cli
+from app.cli.console import err, out
+from app.cli.documents import delete
 from app.cli.index import index
 from app.cli.keys import keys_cli
-from app.cli.maintenance import backup, collections, init_db, verify
+from app.cli.labels import candidates, label, labels_cli
+from app.cli.maintenance import backup, collections, init_db, optimize, stats, verify
 from app.cli.phrases import phrases_cli
-from app.cli.previews import preview
+from app.cli.preview import preview
 from app.cli.research import CommandGroup
 from app.cli.search import search
 from app.cli.serve import serve
@@ -28,35 +29,59 @@ from models.errors import InvalidInput, SpanseekError
 cli = typer.Typer(
     name="spanseek",
     cls=CommandGroup,
-    help="Finds the phrase, not the page: spans of text that mean the same as an origin phrase.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    index,
-    search,
-    preview,
-    candidates,
-    calibrate,
-    serve,
-    collections,
-    delete,
-    optimize,
-    stats,
-    verify,
-    backup,
-    init_db,
-):
-    cli.command()(command)
-cli.add_typer(keys_cli, name="keys")
-cli.add_typer(phrases_cli, name="phrases")
-cli.add_typer(calibrations_cli, name="calibrations")
-cli.add_typer(thresholds_cli, name="thresholds")
+_PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
+    "Search": {"search": search, "phrases": phrases_cli},
+    "Documents": {"index": index, "delete": delete, "collections": collections},
+    "Tuning": {
+        "preview": preview,
+        "labels": labels_cli,
+        "label": label,
+        "calibrate": calibrate,
+        "calibrations": calibrations_cli,
+        "thresholds": thresholds_cli,
+    },
+    "Operation": {
+        "serve": serve,
+        "keys": keys_cli,
+        "stats": stats,
+        "optimize": optimize,
+        "verify": verify,
+        "backup": backup,
+        "init-db": init_db,
+    },
+}
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        out.print(f"spanseek {version('spanseek')}", markup=False)
+        raise typer.Exit
+
+
+@cli.callback()
+def spanseek(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Finds the phrase, not the page: spans of text that mean the same as an origin phrase."""
+
+
+for panel, commands in _PANELS.items():
+    for name, command in commands.items():
+        if isinstance(command, typer.Typer):
+            cli.add_typer(command, name=name, rich_help_panel=panel)
+        else:
+            cli.command(name, rich_help_panel=panel)(command)
+cli.command("candidates", hidden=True)(candidates)
 
 
 def main() -> None:
-    """Run a command; an error that Spanseek foresaw is a sentence and what to do about it, not a traceback."""
+    """Run a command. An expected error is a sentence and a hint, not a traceback."""
     try:
         cli()
     except SpanseekError as error:
@@ -66,7 +91,7 @@ def main() -> None:
 
 
 def _bad_setting(error: ValidationError) -> InvalidInput:
-    """What pydantic says of a setting, as a sentence."""
+    """The error for a setting that pydantic rejects."""
     first = error.errors()[0]
     name = "_".join(str(step) for step in first["loc"])
     return InvalidInput(

@@ -1,62 +1,102 @@
-"""``spanseek calibrations``: those that are kept with a collection, and which of them is active."""
+"""``spanseek calibrate`` and ``spanseek calibrations``: learn what scores mean from labels, and manage the results."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
-from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, checked_store, err, one_line, out, print_json
+from app.cli.plots import plots_for
+from app.search.types import Mode
 from app.settings import Settings
 
 if TYPE_CHECKING:
+    from app.calibration.metrics import Share
+    from app.calibration.report import Report
     from app.calibration.service import ThresholdService
     from indexer.tuning import Calibration
 
-calibrations_cli = typer.Typer(help="Calibrations that are kept with a collection.", no_args_is_help=True)
-IdArgument = Annotated[str, typer.Argument(help="The calibration's id, as listed.")]
+calibrations_cli = typer.Typer(help="List, activate and delete the calibrations of a collection.", no_args_is_help=True)
+IdArgument = Annotated[str, typer.Argument(help="The calibration's id, as listed, or a unique beginning of it.")]
+
+
+def calibrate(
+    collection: CollectionOption,
+    labels: Annotated[Path, typer.Option(help="NDJSON or CSV file with one label per line.")],
+    activate: Annotated[bool, typer.Option("--activate", help="Make it the active calibration at once.")] = False,
+    precision: Annotated[float, typer.Option(min=0, max=1, help="Precision to suggest a threshold for.")] = 0.9,
+    recall: Annotated[float, typer.Option(min=0, max=1, help="Recall to suggest a threshold for.")] = 0.9,
+    note: Annotated[str, typer.Option(help="Description of the labels; stored with the calibration.")] = "",
+    mode: Annotated[Mode, typer.Option(help="The mode whose scores are calibrated.")] = "best_span",
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw reliability, precision and recall to this file; its ending sets the format."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn from labels what scores mean, and which threshold reaches a precision or recall."""
+    from app.calibration.label_files import read_labels
+    from app.calibration.metrics import ThresholdTargets
+    from app.calibration.report import report_as_json
+    from app.calibration.service import CalibrationRequest
+
+    plots = plots_for(plot)
+    request = CalibrationRequest(read_labels(labels), mode, note, activate, ThresholdTargets(precision, recall))
+    with _service() as service:
+        calibration, report = service.calibrate(collection, request)
+    if plot is not None and plots is not None:
+        plots.save_report(plot, report, calibration.knots)
+    if as_json:
+        made = {"id": calibration.id, "active": calibration.active}
+        print_json({"calibration": made, "report": report_as_json(report)})
+    else:
+        _show_report(report)
+        _show_next_step(collection, calibration, report)
 
 
 @calibrations_cli.command("list")
 def list_calibrations(collection: CollectionOption, as_json: JsonOption = False) -> None:
     """List the calibrations of a collection, the newest first."""
     with _service() as service:
-        found = service.calibrations(collection)
+        calibrations = service.calibrations(collection)
     if as_json:
-        print_json([_as_json(each) for each in found])
+        print_json([_as_json(each) for each in calibrations])
         return
-    if not found:
-        out.print(f"{collection} has no calibrations: score is raw.")
-    for each in found:
+    if not calibrations:
+        out.print(f"{collection} has no calibrations: score equals raw.")
+    for each in calibrations:
         state = ("active  ", "bold green") if each.active else "        "
         at = each.created_at.isoformat(timespec="seconds")
-        told = f"{each.id}  {each.mode}  {each.method} of {each.labels:,} labels, {at}  {one_line(each.note)}"
-        out.print(Text.assemble(state, told.rstrip()), soft_wrap=True)
+        line = f"{each.id}  {each.mode}  {each.method} of {each.labels:,} labels, {at}  {one_line(each.note)}"
+        out.print(Text.assemble(state, line.rstrip()), soft_wrap=True)
 
 
 @calibrations_cli.command("activate")
 def activate_calibration(id: IdArgument, collection: CollectionOption) -> None:
-    """Make a calibration the active one of its mode, instead of the one that is."""
+    """Make a calibration the active one of its mode."""
     with _service() as service:
-        made = service.activate(collection, id)
-    out.print(f"The calibration {made.id} is active now.")
+        calibration = service.activate(collection, id)
+    out.print(f"Calibration {calibration.id} is active now.")
 
 
 @calibrations_cli.command("deactivate")
 def deactivate_calibration(id: IdArgument, collection: CollectionOption) -> None:
-    """Let score be raw again, if this calibration is the active one."""
+    """Deactivate a calibration: score equals raw again."""
     with _service() as service:
-        made = service.deactivate(collection, id)
-    out.print(f"The calibration {made.id} is not active.")
+        calibration = service.deactivate(collection, id)
+    out.print(f"Calibration {calibration.id} is not active.")
 
 
 @calibrations_cli.command("delete")
 def delete_calibration(id: IdArgument, collection: CollectionOption) -> None:
-    """Delete a calibration that is not active; thresholds that were set under it keep meaning the same hits."""
+    """Delete an inactive calibration. Thresholds set under it keep selecting the same hits."""
     with _service() as service:
         service.delete(collection, id)
-    out.print(f"The calibration {one_line(id)} is deleted.", markup=False)
+    out.print(f"Calibration {one_line(id)} is deleted.", markup=False)
 
 
 @contextmanager
@@ -68,13 +108,45 @@ def _service() -> Iterator["ThresholdService"]:
         yield Services(settings, store).thresholds
 
 
-def _as_json(made: "Calibration") -> dict[str, object]:
+def _show_report(report: "Report") -> None:
+    out.print(f"{report.labels:,} labels, {report.matches:,} of them matches. The map is {report.method}.")
+    out.print(f"Mean calibration error: {report.error_before:.3f} before, {report.error_after:.3f} after.")
+    table = Table("for", "score", "raw", "precision", "recall", "F1")
+    for one in report.suggested:
+        at = one.threshold
+        if at is not None:
+            shares = map(_with_interval, (at.precision, at.recall, at.f1))
+            table.add_row(one.wish, f"{at.score:.3f}", f"{at.raw:.3f}", *shares)
+    out.print(table)
+    if report.weighted:
+        out.print("Precision and recall are estimates for all pairs that the labels were drawn from.", soft_wrap=True)
+    for warning in report.warnings:
+        err.print(warning, style="yellow", soft_wrap=True)
+
+
+def _show_next_step(collection: str, calibration: "Calibration", report: "Report") -> None:
+    state = "is active now" if calibration.active else "is stored, but not active"
+    out.print(f"Calibration {calibration.id} {state}.")
+    if not calibration.active:
+        out.print(f"Activate it: spanseek calibrations activate {calibration.id} -c {collection}", soft_wrap=True)
+    best = report.suggested[0].threshold
+    if best is not None:
+        mode = "" if calibration.mode == "best_span" else f" --mode {calibration.mode}"
+        command = f"spanseek thresholds set {best.score:.3f} -c {collection}{mode}"
+        out.print(f"For {report.suggested[0].wish}: {command}", soft_wrap=True)
+
+
+def _with_interval(share: "Share") -> str:
+    return f"{share.value:.3f} ({share.low:.2f} to {share.high:.2f})"
+
+
+def _as_json(calibration: "Calibration") -> dict[str, object]:
     return {
-        "id": made.id,
-        "mode": made.mode,
-        "active": made.active,
-        "method": made.method,
-        "labels": made.labels,
-        "note": made.note,
-        "created_at": made.created_at.isoformat().replace("+00:00", "Z"),
+        "id": calibration.id,
+        "mode": calibration.mode,
+        "active": calibration.active,
+        "method": calibration.method,
+        "labels": calibration.labels,
+        "note": calibration.note,
+        "created_at": calibration.created_at.isoformat().replace("+00:00", "Z"),
     }

@@ -1,4 +1,4 @@
-"""What every command shares: the two consoles, one line of JSON, common options, settings and an open store."""
+"""Shared by all commands: the two consoles, one line of JSON, common options, settings and an open store."""
 
 import json
 from collections.abc import Iterator
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from app.settings import Settings
 
 if TYPE_CHECKING:
     from indexer.store import Store
 
-# Line ends, and what would let a document write escape sequences to the terminal.
+# Line ends, and control characters that would let a document write escape sequences to the terminal.
 _CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 
 out = Console(highlight=False)
@@ -25,7 +26,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one line of JSON
 
 @contextmanager
 def checked_store(settings: Settings, *, create: bool = False) -> Iterator["Store"]:
-    """The store, with a checked catalog. The embedded database is made, or brought up to date, by whoever may write."""
+    """The store, with a checked catalog. With ``create``, an embedded database is created or upgraded."""
     from app.composition import open_store
     from indexer.catalog import schema
 
@@ -40,16 +41,22 @@ def checked_store(settings: Settings, *, create: bool = False) -> Iterator["Stor
 
 
 def settings_with(**given: str | int | None) -> Settings:
-    """The settings, less what an option of the command overrules."""
+    """The settings, overridden by options of the command."""
     return Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
 
 
 def print_json(value: object) -> None:
     """Print one line of JSON on standard output."""
-    # In ASCII: U+0085 and U+2028 end a line too, to some readers, and some terminals write nothing else.
+    # In ASCII: some readers end a line at U+0085 and U+2028, and some terminals write nothing else.
     out.file.write(json.dumps(value) + "\n")
 
 
 def one_line(text: str) -> str:
     """A text on one line, harmless to a terminal."""
     return text.translate(_CONTROLS)
+
+
+def marked(text: str, console: Console) -> Text:
+    """A text that stands out: reversed on a terminal, in double brackets in a pipe or a log."""
+    line = one_line(text)
+    return Text(f"[[{line}]]") if console.color_system is None else Text(line, "bold reverse")

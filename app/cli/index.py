@@ -1,27 +1,29 @@
-"""``spanseek index``."""
+"""``spanseek index``: index documents into a collection."""
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from app.calibration.default_calibration import default_calibration
-from app.cli.bounds import span_bounds
 from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json, settings_with
-from app.cli.interrupts import stop_on_interrupt
 from app.cli.nuggets import chosen_nuggets
-from app.cli.progress import indexing_progress
+from app.cli.options import span_bounds
+from app.cli.progress import indexing_progress, stop_on_interrupt
 from app.search.encoders import Encoders
-from indexer.errors import CollectionNotFound
+from indexer.errors import CollectionNotFound, SourceUnreadable
 from indexer.types import Recipe
 from models.encoders.nugget import check_ratio
-from models.types import SpanBounds
+from models.types import Document, SpanBounds
 
 if TYPE_CHECKING:
-    from indexer.sources import BadRecord
+    from indexer.sources import BadRecord, Source
     from indexer.store import Store
 
 _STOPPING = "Stopping: publishing what has been read. Press Ctrl-C again to drop it."
+# Nuggets are whitened by a sample of this many documents, from the first one on.
+_SAMPLED = 20_000
 
 
 def index(
@@ -39,9 +41,9 @@ def index(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Index documents into a collection, which is created if need be.
+    """Index documents into a collection; a new collection is created.
 
-    Documents that are there already, unchanged, are passed over: an interrupted job is resumed by running it again.
+    Unchanged documents are skipped: run an interrupted job again to resume it.
     """
     from indexer.pipeline import IndexJob, JobHooks
     from indexer.sources import Source
@@ -50,23 +52,25 @@ def index(
         check_ratio(nugget_ratio)
     settings = settings_with(device=device)
     records = Source(source)
-    with checked_store(settings, create=True) as store:
-        made = _recipe_of(store, collection)
-        usual = made.bounds if made else SpanBounds()
-        bounds = span_bounds(
-            usual.shortest if min_span is None else min_span, usual.longest if max_span is None else max_span
-        )
-        name = encoder or (made.encoder if made else settings.encoder)
+    _check_any_document(records, source)
+    with (
+        checked_store(settings, create=True) as store,
+        indexing_progress(records, err) as progress,
+        stop_on_interrupt(_STOPPING) as stop,
+    ):
+        recipe = _recipe_of(store, collection)
+        bounds = _bounds(recipe, min_span, max_span)
+        name = encoder or (recipe.encoder if recipe else settings.encoder)
         encoders = Encoders(settings.encoder_options)
         loaded = encoders.load(name)
-        nuggets = chosen_nuggets(encoders, name, made, nugget_ratio, None if as_trained else records)
-        recipe = Recipe(name, loaded.fingerprint, loaded.dim, bounds, nuggets.details if nuggets else {})
-        start = None if made else default_calibration(encoders, recipe)
-        target = store.catalog.create_collection(collection, recipe, start)
-        with indexing_progress(records, err) as show, stop_on_interrupt(_STOPPING) as stop:
-            hooks = JobHooks(progress=show, bad_record=_report_bad_record, stop=stop.is_set)
-            job = IndexJob(store, loaded, target, hooks, forward=nuggets, segment_units=settings.segment_units)
-            report = job.run(records)
+        sample = None if as_trained else progress.sampling(islice(records, _SAMPLED))
+        nuggets = chosen_nuggets(encoders, name, recipe, nugget_ratio, sample)
+        requested = Recipe(name, loaded.fingerprint, loaded.dim, bounds, nuggets.details if nuggets else {})
+        calibration = None if recipe else default_calibration(encoders, requested)
+        target = store.catalog.create_collection(collection, requested, calibration)
+        hooks = JobHooks(progress=progress.indexing, bad_record=_report_bad_record, stop=stop.is_set)
+        job = IndexJob(store, loaded, target, hooks, forward=nuggets, segment_units=settings.segment_units)
+        report = job.run(records)
     if as_json:
         print_json(report.to_json())
     else:
@@ -76,7 +80,7 @@ def index(
             soft_wrap=True,
         )
     if stop.is_set():
-        err.print("Stopped early. Run the same command again to go on from here.")
+        err.print("Stopped early. Run the same command again to resume.")
         raise typer.Exit(130)
     if records.unreadable:
         err.print(f"Could not be read to the end: {', '.join(records.unreadable)}.", markup=False, soft_wrap=True)
@@ -84,11 +88,36 @@ def index(
 
 
 def _recipe_of(store: "Store", collection: str) -> Recipe | None:
-    """The recipe of a collection that is there already: what its options need not say again."""
+    """The recipe of an existing collection: its options need not be repeated."""
     try:
         return store.catalog.collection(collection).recipe
     except CollectionNotFound:
         return None
+
+
+def _bounds(recipe: Recipe | None, min_span: int | None, max_span: int | None) -> SpanBounds:
+    default = recipe.bounds if recipe else SpanBounds()
+    return span_bounds(
+        default.shortest if min_span is None else min_span, default.longest if max_span is None else max_span
+    )
+
+
+def _check_any_document(records: "Source", path: Path) -> None:
+    """Raise ``SourceUnreadable``, after reporting each record, where there are records and none is valid."""
+    bad = 0
+    for record in records:
+        if isinstance(record, Document):
+            return
+        bad += 1
+    if bad:
+        for record in records:
+            if not isinstance(record, Document):
+                _report_bad_record(record)
+        raise SourceUnreadable(
+            f"None of the {bad:,} records of {path} is valid; nothing was indexed.",
+            hint="Correct the records named above, or give another --source.",
+            field="source",
+        )
 
 
 def _report_bad_record(record: "BadRecord") -> None:

@@ -1,14 +1,20 @@
-"""``spanseek collections``, ``verify``, ``backup`` and ``init-db``."""
+"""``spanseek collections``, ``stats``, ``optimize``, ``verify``, ``backup`` and ``init-db``."""
 
-from dataclasses import asdict
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from app.cli.console import JsonOption, checked_store, err, out, print_json
+from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json
 from app.settings import Settings
+
+if TYPE_CHECKING:
+    from indexer.maintenance import Removed
+    from indexer.stats import CollectionStats, SegmentStats
 
 
 def collections(as_json: JsonOption = False) -> None:
@@ -78,3 +84,63 @@ def init_db() -> None:
     settings = Settings()
     schema.upgrade(settings.catalog_url)
     out.print("The catalog is up to date.")
+
+
+def optimize(collection: CollectionOption, as_json: JsonOption = False) -> None:
+    """Merge segments now: into as few as possible, without deleted or replaced documents."""
+    from indexer.catalog.leases import lease
+    from indexer.maintenance import optimize as optimize_segments
+
+    with checked_store(Settings()) as store, lease(store.catalog, collection) as held:
+        removed = optimize_segments(store, held, wait_for_readers)
+        after = store.catalog.collection(collection)
+    if as_json:
+        print_json(asdict(removed) | {"segments_left": after.segments, "bytes_left": after.bytes})
+    else:
+        out.print(f"{removed_text(removed)} {collection} has {after.segments:,} segments now, {_mb(after.bytes)}.")
+
+
+def stats(collection: CollectionOption, as_json: JsonOption = False) -> None:
+    """Show the size of a collection, its deleted share, and its segments."""
+    from indexer.stats import collection_stats
+
+    with checked_store(Settings()) as store:
+        figures = collection_stats(store, collection)
+    if as_json:
+        print_json(asdict(figures))
+    else:
+        _show(figures)
+
+
+def wait_for_readers(seconds: float) -> None:
+    """Wait until running searches no longer need the old segments."""
+    err.print(f"Waiting {seconds:g} s for searches that may still be reading the old segments.")
+    time.sleep(seconds)
+
+
+def removed_text(removed: "Removed") -> str:
+    """A sentence about removed segments."""
+    return f"{removed.segments:,} old segments removed, {_mb(removed.bytes)}."
+
+
+def _mb(size: int) -> str:
+    return f"{size / 10**6:,.1f} MB"
+
+
+def _show(figures: "CollectionStats") -> None:
+    for field in fields(figures):
+        value = getattr(figures, field.name)
+        if field.name != "per_segment":
+            out.print(f"{field.name:18s} {value:,}" if isinstance(value, int | float) else f"{field.name:18s} {value}")
+    out.print(_table(figures.per_segment))
+
+
+def _table(segments: Iterable["SegmentStats"]) -> Table:
+    from indexer.stats import SegmentStats
+
+    names = [field.name for field in fields(SegmentStats)]
+    table = Table(*names)
+    for segment in segments:
+        values = (getattr(segment, name) for name in names)
+        table.add_row(*(f"{value:,}" if isinstance(value, int) else value for value in values))
+    return table

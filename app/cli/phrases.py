@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, err, one_line, out, print_json
-from app.cli.filters import WhereOption, WherePartOption, filter_of
+from app.cli.options import WhereOption, WherePartOption, filter_of
 from app.settings import Settings
 from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput

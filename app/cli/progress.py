@@ -1,39 +1,110 @@
-"""The one progress bar of an indexing job."""
+"""Progress of an indexing job, and Ctrl-C as a request to stop in good order."""
 
-from collections.abc import Callable, Iterator
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from threading import Event
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from app.cli.console import err
+
 if TYPE_CHECKING:
     from indexer.pipeline import IndexReport
-    from indexer.sources import Source
+
+# Seconds between two lines where there is no terminal.
+_EVERY_S = 60.0
+_STEPS = ("sample", "index")
+
+Item = TypeVar("Item")
+
+
+class Position(Protocol):
+    """A source that knows how much of it has been read."""
+
+    total_bytes: int
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes that have been read."""
+
+
+class IndexingProgress:
+    """Shows how far a source has been read: a bar on a terminal, elsewhere a line a minute."""
+
+    def __init__(self, source: Position, show: Callable[[str, float, str], None]) -> None:
+        self._source = source
+        self._show = show
+
+    def sampling(self, records: Iterable[Item]) -> Iterator[Item]:
+        """The records of a sample, each shown when it is read."""
+        for number, record in enumerate(records, 1):
+            self._show("sample", self._share(), f"{number:,} documents read")
+            yield record
+
+    def indexing(self, report: "IndexReport") -> None:
+        """Show a report of the job."""
+        documents = report.documents + report.unchanged
+        self._show("index", self._share(), f"{documents:,} documents, {report.units_per_second:,.0f} units/s")
+
+    def _share(self) -> float:
+        return self._source.read_bytes / max(self._source.total_bytes, 1)
 
 
 @contextmanager
-def indexing_progress(source: "Source", console: Console) -> Iterator[Callable[["IndexReport"], None]]:
-    """Show documents, units per second and the time left, as far as the source has been read.
-
-    The bar is drawn only on a terminal; elsewhere nothing is written.
-    """
+def indexing_progress(
+    source: Position, console: Console, clock: Callable[[], float] = time.monotonic
+) -> Iterator[IndexingProgress]:
+    """The progress of a job: a bar if the console is a terminal, otherwise a line a minute."""
+    if not console.is_terminal:
+        yield IndexingProgress(source, _lines(console, clock))
+        return
     columns = (
+        TextColumn("{task.description:>6}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
-        TextColumn("{task.fields[documents]:,} documents"),
-        TextColumn("{task.fields[speed]:,.0f} units/s"),
+        TextColumn("{task.fields[detail]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("index", total=max(source.total_bytes, 1), documents=0, speed=0.0)
+    with Progress(*columns, console=console) as progress:
+        tasks = {step: progress.add_task(step, total=1.0, start=False, visible=False, detail="") for step in _STEPS}
 
-        def show(report: "IndexReport") -> None:
-            progress.update(
-                task,
-                completed=source.read_bytes,
-                documents=report.documents + report.unchanged,
-                speed=report.units_per_second,
-            )
+        def show(step: str, share: float, detail: str) -> None:
+            if not progress.tasks[tasks[step]].started:
+                progress.start_task(tasks[step])
+            progress.update(tasks[step], completed=share, visible=True, detail=detail)
 
-        yield show
+        yield IndexingProgress(source, show)
+
+
+def _lines(console: Console, clock: Callable[[], float]) -> Callable[[str, float, str], None]:
+    last = clock()
+
+    def show(step: str, share: float, detail: str) -> None:
+        nonlocal last
+        if clock() - last >= _EVERY_S:
+            last = clock()
+            console.print(f"{step}: {share:.0%}, {detail}", markup=False, soft_wrap=True)
+
+    return show
+
+
+@contextmanager
+def stop_on_interrupt(message: str) -> Iterator[Event]:
+    """The first Ctrl-C sets the event and prints the message; a second one ends the command at once."""
+    stop = Event()
+
+    def handle(number: int, frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        err.print(message)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from models.errors import InvalidInput
 
@@ -17,13 +17,13 @@ _HINT = "Run `pip install spanseek-research`, or `pip install -e research` in a 
 
 
 class ResearchMissing(InvalidInput):
-    """What was asked for comes with the research distribution, which is not installed."""
+    """A command or a plot needs the research distribution, which is not installed."""
 
     code = "research_missing"
 
 
 class CommandGroup(TyperGroup):
-    """The product's commands, and those of the entry-point group ``spanseek.commands``, loaded when they are called."""
+    """The product's commands, and those of the entry-point group ``spanseek.commands``, loaded when called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The product's commands, then the installed ones of research."""
@@ -31,18 +31,22 @@ class CommandGroup(TyperGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by name. Raises ``ResearchMissing`` for one of research that is not installed."""
-        found = super().get_command(ctx, cmd_name)
-        if found is not None or cmd_name not in RESEARCH_COMMANDS:
-            return found
-        return typer.main.get_command(load("commands", cmd_name, f"The command spanseek {cmd_name}"))
+        command = super().get_command(ctx, cmd_name)
+        if command is not None or cmd_name not in RESEARCH_COMMANDS:
+            return command
+        loaded: TyperCommand | TyperGroup = typer.main.get_command(
+            load("commands", cmd_name, f"The command spanseek {cmd_name}")
+        )
+        loaded.name, loaded.rich_help_panel = cmd_name, "Research"
+        return loaded
 
 
 def load(group: str, name: str, what: str) -> Any:  # noqa: ANN401  an entry point may be anything
     """The object of an entry point. Raises ``ResearchMissing`` where it is not installed."""
-    found = _entry_point(group, name)
-    if found is None:
+    entry_point = _entry_point(group, name)
+    if entry_point is None:
         raise ResearchMissing(f"{what} comes with the distribution spanseek-research.", hint=_HINT)
-    return found.load()
+    return entry_point.load()
 
 
 def _entry_point(group: str, name: str) -> EntryPoint | None:

@@ -1,4 +1,4 @@
-"""``spanseek search``: hits highlighted in their context, or the HTTP answer as JSON."""
+"""``spanseek search``: hits highlighted in their context, or the answer as JSON."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
-from app.cli.filters import WhereOption, WherePartOption, filter_of
+from app.cli.console import CollectionOption, JsonOption, checked_store, marked, one_line, out, print_json
+from app.cli.options import WhereOption, WherePartOption, filter_of
 from app.search.types import (
     Explanation,
     Hit,
@@ -27,7 +27,7 @@ from indexer.tuning import ThresholdOn
 if TYPE_CHECKING:
     from app.search.modes import HitUnit
 
-# Characters of a document that are shown, and of context on either side of a span.
+# Characters shown of a document, and of context on either side of a span.
 _OPENING = 160
 _CONTEXT = 80
 
@@ -35,8 +35,8 @@ _CONTEXT = 80
 def search(
     phrase: Annotated[str, typer.Argument(help="The origin phrase.")],
     collection: CollectionOption,
-    top_k: Annotated[int, typer.Option(min=1, max=1000, help="Most hits to show.")] = 10,
-    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Least similarity of a hit.")] = None,
+    top_k: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of hits.")] = 10,
+    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum similarity of a hit.")] = None,
     threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
     mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
     group_by: Annotated[
@@ -49,11 +49,11 @@ def search(
         typer.Option(min=0, max=1000, help="Characters of context on either side: 80, or with --json none."),
     ] = None,
     explain: Annotated[
-        bool, typer.Option(help="Show what every unit, or pair of nuggets, adds to the cosine.")
+        bool, typer.Option(help="Show the contribution of every unit, or pair of nuggets, to the cosine.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the spans that mean the same as a phrase or, in mode maxsim, the documents that are about the same."""
+    """Find spans that mean the same as a phrase, or, in mode maxsim, documents."""
     from app.composition import Services
 
     settings = Settings()
@@ -86,7 +86,7 @@ def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -
     for hit in hits:
         place = f"  {one_line(hit.document_id)}  [{hit.start}, {hit.end})"
         console.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place), soft_wrap=True)
-        console.print(_opening(hit) if unit == "document" else _highlighted(hit), soft_wrap=True)
+        console.print(_opening(hit) if unit == "document" else _highlighted(hit, console), soft_wrap=True)
         for line in _explained(hit.explanation):
             console.print(Text("       " + line, style="dim"), soft_wrap=True)
 
@@ -95,37 +95,37 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
     if not answer.hits:
         out.print(f"No {unit} was found.")
     show_hits(answer.hits, out, unit)
-    told = f"{len(answer.hits)} hits{_told(answer.threshold)} in {answer.took_ms:.0f} ms"
-    out.print(f"{told}, generation {answer.generation}.", style="dim")
+    summary = f"{len(answer.hits)} hits{_threshold_text(answer.threshold)} in {answer.took_ms:.0f} ms"
+    out.print(f"{summary}, generation {answer.generation}.", style="dim")
 
 
 def _explained(explanation: Explanation | PairedExplanation | None) -> Iterator[str]:
-    """Lines that say what adds up to the cosine."""
+    """Lines with the contributions to the cosine."""
     if isinstance(explanation, Explanation):
         yield "  ".join(f"{one_line(unit.text)} {unit.contribution:+.3f}" for unit in explanation.units)
     if isinstance(explanation, PairedExplanation):
         for pair in explanation.pairs:
-            asked = one_line(pair.query.text).strip() if pair.query else "the vector"
-            yield f"{pair.contribution:+.3f}  {asked} → {one_line(pair.stretch.text).strip()}"
+            query = one_line(pair.query.text).strip() if pair.query else "the vector"
+            yield f"{pair.contribution:+.3f}  {query} → {one_line(pair.stretch.text).strip()}"
 
 
 def _opening(hit: Hit) -> Text:
-    """How a document begins: on a terminal there is no room for all of it, and --json has it whole."""
+    """The beginning of a document; --json has all of it."""
     more = " ..." if len(hit.text) > _OPENING else ""
     return Text("       " + one_line(hit.text[:_OPENING]) + more)
 
 
-def _told(used: UsedThreshold) -> str:
-    """The threshold, where somebody set one."""
+def _threshold_text(used: UsedThreshold) -> str:
+    """The threshold, if one applies."""
     if used.value is None:
         return ""
     whose = "the collection's threshold" if used.source == "collection" else "the threshold"
     return f" above {whose} of {used.value:.3f} on {used.on}"
 
 
-def _highlighted(hit: Hit) -> Text:
-    line = Text("       ")
+def _highlighted(hit: Hit, console: Console) -> Text:
+    span = marked(hit.text, console)
     if hit.context is None:
-        return line.append(one_line(hit.text), "bold reverse")
+        return Text.assemble("       ", span)
     before, after = hit.context.text[: hit.context.start], hit.context.text[hit.context.end :]
-    return line.append(one_line(before)).append(one_line(hit.text), "bold reverse").append(one_line(after))
+    return Text.assemble("       ", one_line(before), span, one_line(after))

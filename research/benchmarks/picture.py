@@ -32,7 +32,9 @@ def main() -> None:
     with closing(store.catalog):
         request = SearchRequest("sample", text=PHRASE, top_k=3, context=60)
         (answer,) = Services(settings, store).search.search(request)
-    console = Console(file=io.StringIO(), record=True, width=_WIDTH, highlight=False, force_terminal=True)
+    console = Console(
+        file=io.StringIO(), record=True, width=_WIDTH, highlight=False, force_terminal=True, color_system="truecolor"
+    )
     console.print(f'[bold]$[/bold] spanseek search "{PHRASE}" --collection sample --top-k 3 --context 60')
     show_hits(answer.hits, console)
     # A fixed id, so that the same hits make the same file.

@@ -10,8 +10,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from app.cli.bounds import span_bounds
 from app.cli.console import JsonOption, err, out, print_json
+from app.cli.options import span_bounds
 from app.search.encoders import Encoders
 from app.settings import Settings
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 
 from app.cli.console import err, out, print_json
-from app.cli.interrupts import stop_on_interrupt
+from app.cli.progress import stop_on_interrupt
 
 if TYPE_CHECKING:
     from models.artifacts import Artifact

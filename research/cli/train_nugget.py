@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.cli.console import JsonOption, out, print_json, settings_with
-from app.cli.named_numbers import COUNT, NUMBER, named_numbers
+from research.cli.named_numbers import COUNT, NUMBER, named_numbers
 from research.cli.recipes import run_recipe, tell_of_run
 from research.cli.training_options import (
     BackboneOption,

@@ -9,8 +9,8 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json, settings_with
-from app.cli.named_numbers import COUNT, NUMBER, named_numbers
 from research.cli.default_calibrations import train_calibration, train_no_match
+from research.cli.named_numbers import COUNT, NUMBER, named_numbers
 from research.cli.recipes import run_recipe, tell_of_run
 from research.cli.train_cross_encoder import grade_pairs, train_judge
 from research.cli.train_nugget import train_average_nuggets, train_nugget

@@ -21,7 +21,9 @@ SECTIONS = dict(re.findall(r"^## (spanseek [^\n]+)\n(.*?)(?=^## |\Z)", DOCS, re.
 
 
 def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """All commands that do something, by the words with which they are called."""
+    """All commands, by name; deprecated ones are hidden."""
+    if command.hidden:
+        return
     if not hasattr(command, "commands"):
         yield name, command
         return

@@ -1,81 +1,19 @@
-"""The command line as it is typed: what it prints, what it exits with, and never a traceback."""
+"""Indexing, searching and operating from the command line."""
 
 import gzip
 import json
-import sys
-from collections.abc import Callable
+import re
 from contextlib import closing
-from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
 
-from app.cli import main
 from app.cli.console import out
 from indexer.catalog.collections import Catalog
 from indexer.catalog.thresholds import set_threshold
-
-CALLS = [
-    {"id": "a", "text": "Where is my parcel?\r\nIt was due on Monday.", "metadata": {"lang": "en", "week": 7}},
-    {
-        "id": "b\u2028[/red]",
-        "parts": [
-            {"text": "I want to cancel my subscription \x1b[31mtoday", "metadata": {"speaker": "customer"}},
-            {"text": "Done.", "metadata": {"speaker": "agent"}},
-        ],
-        "metadata": {"lang": "de"},
-    },
-]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a command left on the terminal."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        assert self.out.endswith("\n")
-        (line,) = self.out.splitlines()
-        return json.loads(line)
-
-
-Run = Callable[..., Outcome]
-
-
-@pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SPANSEEK_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("SPANSEEK_ENCODER", "hashing")
-    lines = [json.dumps(call) for call in CALLS]
-    (tmp_path / "calls.ndjson").write_text("\n".join([*lines, "{broken"]) + "\n")
-    return tmp_path / "data"
-
-
-@pytest.fixture
-def run(data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["spanseek", *arguments])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit:
-            main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        code = exit.value.code
-        return Outcome(code if isinstance(code, int) else int(code is not None), out, err)
-
-    return run
-
-
-@pytest.fixture
-def calls(run: Run) -> Outcome:
-    return run("index", "--collection", "calls", "--source", "calls.ndjson", "--json")
+from tests.e2e.commands import CALLS, Outcome, Run
 
 
 def test_index_reports_in_one_line_of_json(calls: Outcome, run: Run) -> None:
@@ -132,7 +70,7 @@ def test_search_prints_what_the_http_answer_holds(calls: Outcome, run: Run) -> N
 def test_search_highlights_the_hit_in_its_context(calls: Outcome, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = run("search", "my parcel", "-c", "calls", "--top-k", "1")
     assert "1.000  a  [9, 18)\n" in plain.out
-    assert "       Where is my parcel?  It was due on Monday.\n" in plain.out
+    assert "       Where is [[my parcel]]?  It was due on Monday.\n" in plain.out
     assert "1 hits in" in plain.out
     with monkeypatch.context() as patches:
         patches.setattr(out, "_color_system", Console(force_terminal=True)._color_system)
@@ -147,7 +85,7 @@ def test_documents_cannot_write_to_the_terminal(calls: Outcome, run: Run) -> Non
     assert "\x1b" not in said
     assert "\u2028" not in said
     assert "b [/red]  [" in said
-    assert "subscription  [31mtoday" in said
+    assert "[[subscription]]  [31mtoday" in said
 
 
 def test_thresholds_filters_and_groups(calls: Outcome, run: Run) -> None:
@@ -255,7 +193,7 @@ def test_delete(calls: Outcome, run: Run, tmp_path: Path) -> None:
     deleted = run("delete", "-c", "calls", "--ids", "ids.txt", "--id", "nor this", "--json").json
     assert deleted == {"deleted": 1, "not_found": ["never there", "nor this"], "generation": 2, "purged": None}
     assert {hit["document_id"] for hit in run("search", "parcel", "-c", "calls", "--json").json["hits"]} == {"a"}
-    assert "1 documents deleted from calls, 0 were not there." in run("delete", "-c", "calls", "--id", "a").out
+    assert "1 documents deleted from calls; 0 not found." in run("delete", "-c", "calls", "--id", "a").out
     assert run("search", "parcel", "-c", "calls", "--json").json["hits"] == []
 
 
@@ -273,7 +211,7 @@ def test_purge(calls: Outcome, run: Run, data: Path, monkeypatch: pytest.MonkeyP
     assert run("delete", "-c", "calls", "--purge", "--json").json["purged"] == {
         "segments": 0, "bytes": 0, "waited_s": 0,
     }  # fmt: skip
-    assert "Nothing deleted is left on the disk." in run("delete", "-c", "calls", "--purge").out
+    assert "All deleted text is erased from the disk." in run("delete", "-c", "calls", "--purge").out
 
 
 def test_optimize_and_stats(calls: Outcome, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,29 +227,8 @@ def test_optimize_and_stats(calls: Outcome, run: Run, tmp_path: Path, monkeypatc
     assert (after["segments"], after["documents"], after["tombstones"]) == (1, 2, 0)
     assert (after["units"], after["parts"]) == (before["units"], before["parts"])
     assert (after["bytes_live"], after["bytes_reclaimable"]) == (done["bytes_left"], 0)
-    assert "0 old segments were removed" in run("optimize", "-c", "calls").out
+    assert "0 old segments removed" in run("optimize", "-c", "calls").out
     assert "bytes_per_unit" in run("stats", "-c", "calls").out
-
-
-def test_preview(calls: Outcome, run: Run, tmp_path: Path) -> None:
-    phrase = ("preview", "cancel my subscription", "-c", "calls")
-    plot = tmp_path / "plots" / "preview.svg"
-    found = run(*phrase, "parcel", "--threshold", "0.9", "--floor", "0.2", "--plot", str(plot), "--json").json
-    first, second = found["phrases"]
-    assert (first["documents"], first["spans"], first["with_spans"]) == (1, 1, 2)
-    assert (second["phrase"], second["documents"]) == ("parcel", 1)
-    assert "best score of a document" in plot.read_text("utf-8")
-    shown = run(*phrase, "--threshold", "0.9").out
-    assert "cancel my subscription: 2 documents" in shown
-    assert "1 of them reach 0.900 on score, in 1 spans." in shown
-    assert "1.000  just above  cancel my subscription  b [/red]" in shown
-    assert "just below" in shown
-    assert "\u2028" not in shown
-    narrowed = run(*phrase, "--where", "lang=en", "--where-part", "speaker=agent", "--json").json
-    assert narrowed["phrases"][0]["with_spans"] == 0
-    assert run(*phrase, "--plot", "preview.exe").code == 1
-    assert run(*phrase, "--floor", "2").code == 2
-    assert run(*phrase, "--floor", "nan").code == 2
 
 
 def test_search_tells_whose_threshold_it_keeps_to(calls: Outcome, run: Run, data: Path) -> None:
@@ -324,76 +241,6 @@ def test_search_tells_whose_threshold_it_keeps_to(calls: Outcome, run: Run, data
         in run(*search, "--threshold", "0.95", "--threshold-on", "raw").out
     )
     assert "10 hits above the threshold of 0.000" in run(*search, "--threshold", "0").out
-
-
-@pytest.fixture
-def labels(data: Path) -> Path:
-    """Labels of a phrase, the first half of which are matches."""
-    words = "abcdefghijkl"
-    lines = [{"phrase": "cancel my plan", "text": f"cancel my plan {word}", "match": True} for word in words]
-    lines += [{"phrase": "cancel my plan", "text": f"my {word} and {word}", "degree": 1} for word in words]
-    path = data.parent / "labels.ndjson"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
-
-
-def test_calibrate(calls: Outcome, labels: Path, run: Run, tmp_path: Path) -> None:
-    plot = tmp_path / "plots" / "calibration.svg"
-    command = ("calibrate", "-c", "calls", "--labels", str(labels), "--precision", "0.8")
-    made = run(*command, "--activate", "--plot", str(plot), "--note", "by hand", "--json").json
-    assert made["calibration"]["active"] is True
-    assert (made["report"]["labels"], made["report"]["matches"]) == (24, 12)
-    assert "reliability" in plot.read_text("utf-8")
-    answer = run("search", "my parcel", "-c", "calls", "--json").json
-    assert answer["threshold"]["calibration"] == made["calibration"]["id"]
-    assert answer["hits"][-1]["score"] != answer["hits"][-1]["raw"]
-    shown = run(*command)
-    assert "24 labels, 12 of them matches." in shown.out
-    assert "precision 0.8" in shown.out
-    assert "is kept, and not active." in shown.out
-    assert "There are only 12 matches" in shown.err
-    kept, first = run("calibrations", "list", "-c", "calls", "--json").json
-    assert (first["id"], first["active"], first["note"]) == (made["calibration"]["id"], True, "by hand")
-    assert f"spanseek calibrations activate {kept['id']} -c calls" in shown.out
-    assert run("calibrations", "activate", kept["id"], "-c", "calls").code == 0
-    assert run("search", "my parcel", "-c", "calls", "--json").json["threshold"]["calibration"] == kept["id"]
-    refused = run("calibrations", "delete", kept["id"], "-c", "calls")
-    assert (refused.code, "is the active one" in refused.err) == (1, True)
-    assert run("calibrations", "deactivate", kept["id"], "-c", "calls").code == 0
-    assert run("calibrations", "delete", kept["id"], "-c", "calls").code == 0
-    assert "by hand" in run("calibrations", "list", "-c", "calls").out
-    assert run("calibrations", "activate", kept["id"], "-c", "calls").code == 1
-    run("calibrations", "delete", first["id"], "-c", "calls")
-    assert "score is raw" in run("calibrations", "list", "-c", "calls").out
-
-
-def test_candidates(calls: Outcome, run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "labels.ndjson"
-    command = ("candidates", "my parcel", "call", "-c", "calls", "--out", str(path), "--count", "20", "--seed", "5")
-    told = run(*command, "--json").json
-    assert (told["seed"], told["near"]) == (5, 0.8)
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    assert len(rows) == sum(stratum["drawn"] for stratum in told["strata"]) > 0
-    assert all(row["match"] is None and 0 < row["probability"] <= 1 for row in rows)
-    shown = run(*command)
-    assert f"{len(rows)} candidates are in" in shown.out.replace("\n", " ")
-    assert run("candidates", "my parcel", "-c", "calls", "--out", "labels.txt").code == 1
-    assert run("candidates", "my parcel", "-c", "calls", "--out", str(path), "--count", "3").code == 1
-
-
-@pytest.mark.parametrize(
-    ("lines", "told"),
-    [
-        ('{"phrase": "a", "text": "b", "match": true}\n{broken\n', "labels.ndjson:2 cannot be learned from"),
-        ('{"phrase": "a", "text": "b", "match": true}\n', "1 different labels are too few"),
-    ],
-)
-def test_labels_that_are_refused(calls: Outcome, labels: Path, run: Run, lines: str, told: str) -> None:
-    labels.write_text(lines)
-    outcome = run("calibrate", "-c", "calls", "--labels", str(labels), "--activate")
-    assert (outcome.code, outcome.out) == (1, "")
-    assert told in outcome.err
-    assert run("search", "my parcel", "-c", "calls", "--json").json["threshold"]["calibration"] is None
 
 
 def test_init_db(run: Run) -> None:
@@ -534,54 +381,46 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
     assert run("phrases", "matches", "-c", "calls", "--cursor", "nonsense").code == 1
 
 
-def test_thresholds_are_set_shown_and_taken_back(calls: Outcome, run: Run) -> None:
-    command = ("thresholds", "set", "-c", "calls")
-    assert "The threshold of calls for mode best_span is 0.9000 on score" in run(*command, "0.9", "--note", "audit").out
-    made = run(*command, "0.8", "--threshold-on", "raw", "--json").json
-    assert made["threshold"] == made["as_set"] == {"value": 0.8, "on": "raw", "raw": 0.8, "calibration": None}
-    assert run("thresholds", "get", "-c", "calls", "--json").json == {"thresholds": [made]}
-    assert run("search", "my parcel", "-c", "calls", "--json").json["threshold"]["value"] == 0.8
-    assert "0.8000 on raw" in run("thresholds", "get", "-c", "calls").out
-    assert "is 0.9000 on score" in run("thresholds", "undo", "-c", "calls", "--note", "too many").out
-    assert run("thresholds", "undo", "-c", "calls", "--json").json["threshold"] is None
-    history = run("thresholds", "history", "-c", "calls", "--json").json["changes"]
-    assert [(each["undo"], each["note"]) for each in history] == [
-        (True, ""), (True, "too many"), (False, ""), (False, "audit"),
-    ]  # fmt: skip
-    assert (history[1]["from"]["value"], history[1]["to"]["value"], history[3]["from"]) == (0.8, 0.9, None)
-    assert "taken back. too many" in run("thresholds", "history", "-c", "calls").out
-    assert "calls has no threshold for mode best_span." in run(*command, "none").out
+def test_the_version(run: Run) -> None:
+    shown = run("--version")
+    assert (shown.code, shown.out) == (0, f"spanseek {version('spanseek')}\n")
 
 
-def test_thresholds_of_a_saved_phrase(calls: Outcome, run: Run) -> None:
-    run("phrases", "add", "my parcel", "-c", "calls", "--name", "parcel")
-    command = ("thresholds", "set", "-c", "calls", "--phrase", "parcel")
-    assert "it matches nothing" in run("thresholds", "get", "-c", "calls", "--phrase", "parcel").out
-    assert "The phrase parcel has the threshold 0.9000 on score" in run(*command, "0.9").out
-    assert run(*command, "0.7", "--json").json["applies"] == {"value": 0.7, "on": "score"}
-    assert run("thresholds", "undo", "-c", "calls", "--phrase", "parcel", "--json").json["threshold"]["value"] == 0.9
-    changes = run("thresholds", "history", "-c", "calls", "--phrase", "parcel", "--json").json["changes"]
-    assert [each["to"]["value"] for each in changes] == [0.9, 0.7, 0.9]
-    run("thresholds", "set", "0.5", "-c", "calls")
-    assert "the collection's applies, 0.5000" in run(*command, "none").out
+def test_help_is_grouped_by_what_users_do(run: Run) -> None:
+    shown = run("--help").out
+    panels = ["Search", "Documents", "Tuning", "Operation", "Research"]
+    assert re.findall(r"─ (\w+) ─", shown)[1:] == panels
+    research = shown[shown.index("Research") :]
+    assert all(command in research for command in ("bench", "eval", "train"))
+    assert "candidates" not in shown
 
 
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        ("set 1.5", "A threshold cannot be 1.5."),
-        ("set nan", "A threshold cannot be nan."),
-        ("set high", "A threshold cannot be 'high'."),
-        ("set 0.5 --mode maxsim", "cannot be searched in mode maxsim"),
-        ("set 0.5 --phrase none", "has no phrase 'none'"),
-        ("set 0.5 --phrase none --mode best_span", "whatever the mode"),
-        ("undo", "could be taken back"),
-        ("undo --phrase none --mode best_span", "whatever the mode"),
-        ("history --phrase none", "has no phrase 'none'"),
-        ("get --phrase none", "has no phrase 'none'"),
-    ],
-)
-def test_thresholds_that_are_refused(calls: Outcome, run: Run, command: str, told: str) -> None:
-    refused = run("thresholds", *command.split(), "-c", "calls")
-    assert (refused.code, refused.out, told in refused.err) == (1, "", True)
-    assert run("thresholds", "history", "-c", "calls").out == "It was never set.\n"
+@pytest.mark.parametrize("command", ["bench", "eval", "train"])
+def test_without_the_research_distribution(command: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.cli.research.entry_points", lambda **_: ())
+    outcome = run(command, "--help")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert f"The command spanseek {command} comes with the distribution spanseek-research." in outcome.err
+    assert "pip install spanseek-research" in outcome.err
+    shown = run("--help")
+    assert (shown.code, "Research" in shown.out) == (0, False)
+
+
+def test_no_plots_without_the_research_distribution(calls: Outcome, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.cli.research.entry_points", lambda **_: ())
+    outcome = run("preview", "parcel", "-c", "calls", "--plot", "preview.svg")
+    assert (outcome.code, "pip install spanseek-research" in outcome.err) == (1, True)
+
+
+def test_a_source_without_a_valid_record_creates_nothing(run: Run, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.ndjson").write_text("{broken\n{}\n")
+    run("init-db")
+    outcome = run("index", "-c", "bad", "--source", "bad.ndjson", "--json")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "skipped bad.ndjson:1: not valid JSON" in outcome.err
+    assert "skipped bad.ndjson:2: " in outcome.err
+    assert "None of the 2 records of bad.ndjson is valid; nothing was indexed." in outcome.err
+    assert run("search", "parcel", "-c", "bad").code == 1
+    run("index", "-c", "calls", "--source", "calls.ndjson")
+    assert run("index", "-c", "calls", "--source", "bad.ndjson").code == 1
+    assert run("stats", "-c", "calls", "--json").json["documents"] == 2

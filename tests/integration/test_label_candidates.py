@@ -12,8 +12,8 @@ import pytest
 
 from app.answers import json_values
 from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest
-from app.calibration.label_files import check_label_file_name, write_label_candidates
-from app.calibration.labels import LabelsRefused, read_labels
+from app.calibration.label_files import check_label_file_name, read_labels, write_label_candidates
+from app.calibration.labels import LabelsRefused
 from app.calibration.service import CalibrationRequest
 from app.search.errors import ModeUnavailable
 from app.search.types import SearchRequest
@@ -58,7 +58,7 @@ def test_they_are_the_best_spans_of_documents(workspace: Workspace) -> None:
         assert mine
         for one in mine:
             assert best[one.span.document_id, one.span.start, one.span.end] == one.raw == one.score
-            assert one.says in one.context
+            assert one.context[one.context_start :].startswith(one.says)
             assert workspace.found(one.says, group_by="document")
 
 
@@ -125,7 +125,7 @@ def test_a_file_that_is_filled_in_is_learned_from(workspace: Workspace, tmp_path
     drawn = found(workspace, replace(ASKED, count=120))
     path = tmp_path / "new" / name
     write_label_candidates(path, drawn)
-    with pytest.raises(LabelsRefused, match="either match or degree"):
+    with pytest.raises(LabelsRefused, match=f"None of the {len(drawn.candidates)} candidates in {name} is labelled"):
         read_labels(path)
     _fill_in(path)
     labels = read_labels(path)
@@ -160,7 +160,9 @@ def _fill_in(path: Path) -> None:
 
 def test_an_interface_shows_candidates_as_labels(workspace: Workspace) -> None:
     one = json_values(found(workspace))["candidates"][0]
-    assert set(one) == {"phrase", "span", "says", "context", "score", "raw", "stratum", "probability"}
+    assert set(one) == {
+        "phrase", "span", "says", "context", "context_start", "score", "raw", "stratum", "probability",
+    }  # fmt: skip
     assert set(one["span"]) == {"document_id", "start", "end"}
 
 

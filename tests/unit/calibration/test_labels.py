@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.calibration.labels import Label, LabelsRefused, StoredSpan, checked_labels, label_from_json, read_labels
+from app.calibration.label_files import read_labels
+from app.calibration.labels import Label, LabelsRefused, StoredSpan, checked_labels, label_from_json
 from models.types import CharSpan
 
 SPAN = {"document_id": "a", "start": 2, "end": 5}
@@ -42,7 +43,7 @@ def test_csv_and_ndjson_say_the_same(tmp_path: Path) -> None:
     assert [(one.phrase, one.target, one.degree) for one in from_csv] == [
         (one.phrase, one.target, one.degree) for one in from_ndjson
     ]
-    assert [one.where for one in from_csv] == ["labels.csv:2", "labels.csv:3", "labels.csv:5"]
+    assert [one.where for one in from_csv] == ["labels.csv, row 2", "labels.csv, row 3", "labels.csv, row 4"]
     assert [one.where for one in from_ndjson] == ["labels.ndjson:1", "labels.ndjson:3", "labels.ndjson:5"]
 
 
@@ -69,7 +70,7 @@ def test_csv_and_ndjson_say_the_same(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_label_is_refused_by_name(value, reason) -> None:
-    with pytest.raises(LabelsRefused, match=f"line 7 cannot be learned from: .*{reason}") as refused:
+    with pytest.raises(LabelsRefused, match=f"line 7 is not a valid label: .*{reason}") as refused:
         label_from_json(value, "line 7")
     assert refused.value.field == "labels"
     assert '"phrase"' in refused.value.hint
@@ -78,15 +79,15 @@ def test_what_is_no_label_is_refused_by_name(value, reason) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "where"),
     [
-        ("l.ndjson", '{"phrase": "p", "text": "t", "match": true}\n{broken\n', "l.ndjson:2 .*not JSON"),
-        ("l.ndjson", "[" * 100_000, "l.ndjson:1 .*not JSON"),
-        ("l.csv", 'phrase,text,match\np,t,true\np,"t" x,true\n', "l.csv:3 .*not CSV"),
-        ("l.csv", "phrase,text,match\np,t,maybe\n", "l.csv:2 .*neither true nor false"),
-        ("l.csv", "phrase,text,degree\np,t,much\n", "l.csv:2 .*degree is 'much'"),
-        ("l.csv", "phrase,document_id,start,end,match\np,a,-1,5,1\n", "l.csv:2 .*start is no whole number"),
-        ("l.csv", "phrase,document_id,start,match\np,a,1,1\n", "l.csv:2 .*end is no whole number"),
-        ("l.csv", "phrase,text,match\np,t,true,x\n", "l.csv:2 .*more fields"),
-        ("l.csv", "a,b\n1,2\n", "l.csv:2 .*either text or span"),
+        ("l.ndjson", '{"phrase": "p", "text": "t", "match": true}\n{broken\n', "l.ndjson:2 .*not valid JSON"),
+        ("l.ndjson", "[" * 100_000, "l.ndjson:1 .*nested too deeply"),
+        ("l.csv", 'phrase,text,match\np,t,true\np,"t" x,true\n', "l.csv, row 3 .*not valid CSV"),
+        ("l.csv", "phrase,text,match\np,t,maybe\n", "l.csv, row 2 .*neither true nor false"),
+        ("l.csv", "phrase,text,degree\np,t,much\n", "l.csv, row 2 .*degree is 'much'"),
+        ("l.csv", "phrase,document_id,start,end,match\np,a,-1,5,1\n", "l.csv, row 2 .*start is not a whole number"),
+        ("l.csv", "phrase,document_id,start,match\np,a,1,1\n", "l.csv, row 2 .*end is not a whole number"),
+        ("l.csv", "phrase,text,match\np,t,true,x\n", "l.csv, row 2 .*more fields"),
+        ("l.csv", "a,b\n1,2\n", "l.csv, row 2 .*either text or span"),
     ],
 )
 def test_a_broken_line_is_named(tmp_path: Path, name, text, where) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
-from app.cli.filters import WhereOption, WherePartOption, filter_of
+from app.cli.options import WhereOption, WherePartOption, filter_of
 from app.cli.plots import plots_for
 from app.search.types import Mode
 from app.settings import Settings

@@ -1,4 +1,4 @@
-"""Metadata filters, as options give them."""
+"""Options that several commands share: metadata filters and span bounds."""
 
 import json
 from typing import Annotated, TypeAlias
@@ -6,7 +6,8 @@ from typing import Annotated, TypeAlias
 import typer
 
 from indexer.engine.query import Filter
-from models.types import JsonValue
+from models.errors import InvalidInput
+from models.types import JsonValue, SpanBounds
 
 WhereOption: TypeAlias = Annotated[
     list[str] | None,
@@ -16,7 +17,7 @@ WherePartOption: TypeAlias = Annotated[list[str] | None, typer.Option("--where-p
 
 
 def filter_of(where: list[str] | None, where_part: list[str] | None) -> Filter:
-    """The filter that ``--where`` and ``--where-part`` mean together.
+    """The filter of ``--where`` and ``--where-part`` together.
 
     >>> filter_of(["week=7", "lang=en"], None)
     Filter(document={'week': 7, 'lang': 'en'}, part={})
@@ -24,14 +25,26 @@ def filter_of(where: list[str] | None, where_part: list[str] | None) -> Filter:
     return Filter(_key_values(where), _key_values(where_part))
 
 
+def span_bounds(min_span: int, max_span: int) -> SpanBounds:
+    """Bounds from ``--min-span`` and ``--max-span``; raises ``InvalidInput`` where they are impossible."""
+    try:
+        return SpanBounds(min_span, max_span)
+    except ValueError:
+        raise InvalidInput(
+            f"Spans cannot have {min_span} to {max_span} units.",
+            hint="Choose 1 <= --min-span <= --max-span <= 64.",
+            field="max_span",
+        ) from None
+
+
 def _key_values(pairs: list[str] | None) -> dict[str, JsonValue]:
-    found: dict[str, JsonValue] = {}
+    values: dict[str, JsonValue] = {}
     for pair in pairs or []:
         key, equals, value = pair.partition("=")
         if not equals:
             raise typer.BadParameter(f"{pair!r} is not KEY=VALUE")
         try:
-            found[key] = json.loads(value)
+            values[key] = json.loads(value)
         except ValueError:
-            found[key] = value
-    return found
+            values[key] = value
+    return values
