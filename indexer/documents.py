@@ -4,10 +4,11 @@ import hashlib
 import json
 from typing import cast
 
+from indexer.catalog.names import MAX_ID_LENGTH
 from indexer.errors import InvalidDocument
+from models.checks import unstorable
 from models.types import Document, JsonValue, Metadata, Part
 
-MAX_ID_LENGTH = 512
 # Far less than any JSON library takes, so that whatever was stored can be read again, however deep the call.
 MAX_DEPTH = 64
 
@@ -55,15 +56,15 @@ def checked_id(value: object) -> str:
         raise InvalidDocument("a document needs an id: a string that is not empty")
     if len(value) > MAX_ID_LENGTH:
         raise InvalidDocument(f"the id has {len(value)} characters; at most {MAX_ID_LENGTH} are allowed")
-    refuse_unstorable(value, "the id")
+    _refuse_unstorable(value, "the id")
     return value
 
 
 def checked_text(value: object) -> str:
-    """A text: any string without lone surrogates, which no encoding can carry."""
+    """A text: any string without lone surrogates. Texts are stored in files, so NUL is allowed."""
     if not isinstance(value, str):
         raise InvalidDocument("text must be a string")
-    _refuse_surrogates(value, "the text")
+    _refuse_unstorable(value, "the text", nul=True)
     return value
 
 
@@ -77,7 +78,7 @@ def checked_metadata(value: object) -> Metadata:
     except (TypeError, ValueError) as error:
         raise InvalidDocument(f"the metadata is not JSON: {error}") from error
     # In JSON a NUL is always spelt as an escape; a backslash before it would be spelt twice.
-    refuse_unstorable(spelt.replace("\\\\", "").replace("\\u0000", "\0"), "the metadata")
+    _refuse_unstorable(spelt.replace("\\\\", "").replace("\\u0000", "\0"), "the metadata")
     return cast("dict[str, JsonValue]", value)
 
 
@@ -90,18 +91,10 @@ def _refuse_deep(value: object, levels: int) -> None:
             _refuse_deep(child, levels - 1)
 
 
-def refuse_unstorable(text: str, what: str) -> None:
-    """Raise ``InvalidDocument`` for NUL and lone surrogates, which databases and encodings cannot carry."""
-    if "\0" in text:
-        raise InvalidDocument(f"{what} holds a NUL character")
-    _refuse_surrogates(text, what)
-
-
-def _refuse_surrogates(text: str, what: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidDocument(f"{what} holds a lone surrogate at character {error.start}") from error
+def _refuse_unstorable(text: str, what: str, *, nul: bool = False) -> None:
+    reason = unstorable(text, nul=nul)
+    if reason is not None:
+        raise InvalidDocument(f"{what} holds {reason}")
 
 
 def content_hash(document: Document) -> str:

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
+from models.errors import InvalidInput
 from models.ops.calibrate import IDENTITY, Knots, least_raw, raw_floors, score_from_raw
 from models.ops.similarity import cosine_from_raw
 from models.types import JsonValue, SpanBounds
@@ -21,6 +22,18 @@ ThresholdOn = Literal["score", "raw"]
 _ROUNDING = 1e-12
 # Seconds after which a tuning is read again.
 FRESH_S = 0.25
+
+
+def check_threshold(value: object, name: str = "threshold") -> None:
+    """Raise ``InvalidInput`` for a threshold that is neither None nor a number in [0, 1]; NaN is none.
+
+    >>> check_threshold(0.8)
+    >>> check_threshold(True)
+    Traceback (most recent call last):
+    models.errors.InvalidInput: A threshold cannot be True.
+    """
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1):
+        raise InvalidInput(f"A {name} cannot be {value!r}.", hint="Choose a number from 0 to 1.", field=name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from app.calibration.prepare_all import prepare_all
 from app.calibration.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
 from app.search.modes import AnyMode, Scored
 from app.search.service import Encoded, SearchService
-from app.search.threshold import check_threshold, cosine_floor
+from app.search.threshold import cosine_floor
 from app.search.types import Mode, SearchRequest, UsedThreshold
 from indexer.engine.query import Filter
-from indexer.tuning import ThresholdOn, Tuning
+from indexer.tuning import ThresholdOn, Tuning, check_threshold
 from models.errors import InvalidInput
 from models.ops.similarity import raws
 from models.types import CharSpan
@@ -133,11 +133,7 @@ def _check(request: LabelCandidatesRequest) -> None:
         )
     if not 0 <= request.seed < 2**63:
         raise InvalidInput("A seed is a whole number from 0 to 2^63 - 1.", hint="Choose any of these.", field="seed")
-    if request.floor is not None:
-        try:
-            check_threshold(request.floor)
-        except InvalidInput as error:
-            raise InvalidInput(f"A floor cannot be {request.floor}.", hint=error.hint, field="floor") from error
+    check_threshold(request.floor, "floor")
 
 
 def _check_mode(mode: AnyMode) -> None:

@@ -12,11 +12,11 @@ from app.answers import described
 from app.calibration.prepare_all import prepare_all
 from app.search.modes import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
-from app.search.threshold import check_threshold, cosine_floor
+from app.search.threshold import cosine_floor
 from app.search.types import Mode, SearchRequest, UsedThreshold
 from indexer.engine.query import Filter
 from indexer.phrases import Phrase
-from indexer.tuning import ThresholdOn, Tuning
+from indexer.tuning import ThresholdOn, Tuning, check_threshold
 from models.calibrations import NoMatch
 from models.errors import InvalidInput
 from models.ops.similarity import raws
@@ -144,11 +144,7 @@ def _check(request: PreviewRequest, phrases: int) -> None:
             hint="Name phrases, or saved ones; of more than that, preview some at a time.",
             field="phrases",
         )
-    if request.floor is not None:
-        try:
-            check_threshold(request.floor)
-        except InvalidInput as error:
-            raise InvalidInput(f"A floor cannot be {request.floor}.", hint=error.hint, field="floor") from error
+    check_threshold(request.floor, "floor")
 
 
 def _encoded(

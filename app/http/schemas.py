@@ -5,10 +5,11 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, PlainValidator
 
 from app.search.types import MAX_CONTEXT, MAX_TOP_K, Mode, SearchRequest
-from indexer.documents import MAX_ID_LENGTH
+from indexer.catalog.names import MAX_ID_LENGTH, MAX_NOTE
 from indexer.engine.query import Filter, Grouping
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
+from models.checks import unstorable
 
 MAX_TEXT = 10_000
 # A query may be a whole document in mode maxsim; in the others a window of the encoder is the limit.
@@ -17,12 +18,10 @@ MAX_DIM = 8192
 MAX_NAME = 200
 
 
-def _carriable(text: str) -> str:
-    """Refuse what databases and encodings cannot carry."""
-    if "\0" in text:
-        raise ValueError("It holds a NUL character.")
-    if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
-        raise ValueError("It holds half of a surrogate pair.")
+def _storable(text: str) -> str:
+    reason = unstorable(text)
+    if reason is not None:
+        raise ValueError(f"It holds {reason}.")
     return text
 
 
@@ -35,7 +34,7 @@ def _not_blank(text: str) -> str:
 def _scalar(value: object) -> object:
     """A metadata value to compare with. A plain function, because a union would report one error a member."""
     if isinstance(value, str):
-        return _carriable(value)
+        return _storable(value)
     if isinstance(value, float) and value - value != 0:
         raise ValueError("It must be a finite number.")
     if value is not None and not isinstance(value, bool | int | float):
@@ -43,26 +42,28 @@ def _scalar(value: object) -> object:
     return value
 
 
-CollectionName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_carriable)]
-DocumentId = Annotated[str, Field(min_length=1, max_length=MAX_ID_LENGTH), AfterValidator(_carriable)]
+CollectionName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_storable)]
+DocumentId = Annotated[str, Field(min_length=1, max_length=MAX_ID_LENGTH), AfterValidator(_storable)]
 QueryText = Annotated[
     str,
     Field(min_length=1, max_length=MAX_TEXT),
-    AfterValidator(_carriable),
+    AfterValidator(_storable),
     AfterValidator(_not_blank),
 ]
 LongQueryText = Annotated[
     str,
     Field(min_length=1, max_length=MAX_QUERY),
-    AfterValidator(_carriable),
+    AfterValidator(_storable),
     AfterValidator(_not_blank),
 ]
-Note = Annotated[str, Field(max_length=512), AfterValidator(_carriable)]
+Note = Annotated[str, Field(max_length=MAX_NOTE), AfterValidator(_storable)]
+# A threshold, and whatever is compared with one.
+Similarity = Annotated[FiniteFloat, Field(ge=0, le=1)]
 Scalar = Annotated[
     str | int | float | bool | None,
     PlainValidator(_scalar, json_schema_input_type=str | int | float | bool | None),
 ]
-Wanted = dict[Annotated[str, AfterValidator(_carriable)], Scalar]
+Wanted = dict[Annotated[str, AfterValidator(_storable)], Scalar]
 
 
 class Body(BaseModel):
@@ -122,8 +123,8 @@ class SearchBody(Body):
         description="Keep all spans that do not overlap, or the best of each part or document; `span` is usual, and "
         "`document` all there is in mode maxsim.",
     )
-    threshold: FiniteFloat | None = Field(
-        None, ge=0, le=1, description="No hit lies under this; without it, under the collection's threshold."
+    threshold: Similarity | None = Field(
+        None, description="No hit lies under this; without it, under the collection's threshold."
     )
     threshold_on: ThresholdOn = Field("score", description="Which scale the threshold is on.")
     filter: FilterBody = Field(FilterBody(), description="Where to search.")

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from indexer.catalog.names import checked_note, checked_phrase_name, checked_phrase_text
 from indexer.engine.query import Filter
 from indexer.phrases import PhraseDraft
-from indexer.tuning import ThresholdOn
+from indexer.tuning import ThresholdOn, check_threshold
 from models.errors import InvalidInput, SpanseekError
 from models.types import JsonValue
 
@@ -87,11 +87,8 @@ def _string(value: Mapping[str, object], name: str, default: str | None = None) 
 
 
 def _threshold(value: object) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInput(f"A threshold cannot be {value!r}.", hint="Choose a number from 0 to 1.", field="threshold")
-    return float(value)
+    check_threshold(value)
+    return None if value is None else float(cast("float", value))
 
 
 def _scale(value: object) -> ThresholdOn:

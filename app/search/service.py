@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from app.search.modes import AnyMode, Counts, Modes, available_mode
-from app.search.threshold import check_threshold, cosine_floor, used_threshold
+from app.search.threshold import cosine_floor, used_threshold
 from app.search.types import SearchAnswer, SearchRequest, UsedThreshold
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.store import Store
-from indexer.tuning import Tuning
+from indexer.tuning import Tuning, check_threshold
+from models.checks import unstorable
 from models.errors import InvalidInput
 
 Item = TypeVar("Item")
@@ -71,7 +72,7 @@ class SearchService:
         mode = available_mode(self.modes, request.mode, request.collection, snapshot.recipe)
         if (request.text is None) == (request.vector is None):
             raise InvalidInput("Give either text or vector.", field="text")
-        _refuse_surrogates(request)
+        _refuse_unencodable(request)
         check_threshold(request.threshold)
         if request.text is not None:
             started += _seconds(lambda: mode.load(snapshot.recipe))  # so that an answer's time leaves it out
@@ -148,11 +149,9 @@ def _seconds(work: Callable[[], None]) -> float:
     return time.perf_counter() - started
 
 
-def _refuse_surrogates(request: SearchRequest) -> None:
-    """Lone surrogates come from JSON escapes, and from shells that pass bytes through; UTF-8 cannot encode them."""
+def _refuse_unencodable(request: SearchRequest) -> None:
     filter = json.dumps([dict(request.filter.document), dict(request.filter.part)], ensure_ascii=False)
     for field, value in (("text", request.text or ""), ("filter", filter)):
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            raise InvalidInput(f"The {field} holds a lone surrogate.", hint="Send UTF-8.", field=field) from error
+        reason = unstorable(value, nul=True)
+        if reason is not None:
+            raise InvalidInput(f"The {field} holds {reason}.", hint="Send UTF-8.", field=field)

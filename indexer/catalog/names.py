@@ -1,15 +1,15 @@
-"""What may be called what."""
+"""Names, ids, notes and texts that the catalog can store."""
 
 import re
 from collections.abc import Iterable, Iterator
 
+from models.checks import unstorable
 from models.errors import InvalidInput
 
 _COLLECTION = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-# NUL and lone surrogates cannot be stored as UTF-8 text by every database.
-_STORABLE = re.compile("[^\0\ud800-\udfff]{1,512}")
-
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+MAX_ID_LENGTH = 512
+MAX_NOTE = 512
+MAX_KEY_NAME = 512
 MAX_PHRASE_NAME = 200
 MAX_PHRASE_TEXT = 10_000
 
@@ -47,22 +47,24 @@ def is_document_id(document_id: str) -> bool:
     >>> is_document_id("call 17/b"), is_document_id(""), is_document_id("x" * 513)
     (True, False, False)
     """
-    return _STORABLE.fullmatch(document_id) is not None
+    return _is_storable(document_id, MAX_ID_LENGTH)
 
 
 def possible_ids(candidates: Iterable[str]) -> Iterator[str]:
-    """Those that can be ids at all; no database needs to be asked about the others."""
+    """The candidates that can be ids. The others must not be sent to a database."""
     return filter(is_document_id, candidates)
 
 
 def checked_note(note: str) -> str:
-    """The note itself, when it can be kept: up to 512 characters, or none.
+    """The note itself, when it can be stored: up to 512 characters, or none.
 
     >>> checked_note("after the audit")
     'after the audit'
     """
-    if note and _STORABLE.fullmatch(note) is None:
-        raise InvalidInput("The note cannot be kept.", hint="A note has up to 512 characters and no NUL.", field="note")
+    if note and not _is_storable(note, MAX_NOTE):
+        raise InvalidInput(
+            "The note cannot be stored.", hint=f"A note has up to {MAX_NOTE} characters and no NUL.", field="note"
+        )
     return note
 
 
@@ -72,7 +74,7 @@ def is_phrase_name(name: str) -> bool:
     >>> is_phrase_name("cancel my subscription"), is_phrase_name("a/b"), is_phrase_name("..")
     (True, False, False)
     """
-    return len(name) <= MAX_PHRASE_NAME and _STORABLE.fullmatch(name) is not None and _is_one_step(name)
+    return _is_storable(name, MAX_PHRASE_NAME) and "/" not in name and name not in (".", "..")
 
 
 def checked_phrase_name(name: str) -> str:
@@ -96,7 +98,7 @@ def checked_phrase_text(text: str) -> str:
     >>> checked_phrase_text("cancel my subscription")
     'cancel my subscription'
     """
-    if not text.strip() or len(text) > MAX_PHRASE_TEXT or _UNSTORABLE.search(text):
+    if not text.strip() or not _is_storable(text, MAX_PHRASE_TEXT):
         raise InvalidInput(
             f"A phrase cannot have the text {text[:80]!r}.",
             hint=f"A text has words in it, up to {MAX_PHRASE_TEXT:,} characters, and no NUL.",
@@ -105,20 +107,20 @@ def checked_phrase_text(text: str) -> str:
     return text
 
 
-def _is_one_step(name: str) -> bool:
-    return "/" not in name and name not in (".", "..")
-
-
 def checked_key_name(name: str) -> str:
     """The name itself, when a key may have it.
 
     >>> checked_key_name("Ann's laptop")
     "Ann's laptop"
     """
-    if _STORABLE.fullmatch(name) is None:
+    if not _is_storable(name, MAX_KEY_NAME):
         raise InvalidInput(
             f"A key cannot have the name {name[:80]!r}",
-            hint="A name has 1 to 512 characters and no NUL.",
+            hint=f"A name has 1 to {MAX_KEY_NAME} characters and no NUL.",
             field="name",
         )
     return name
+
+
+def _is_storable(text: str, longest: int) -> bool:
+    return 1 <= len(text) <= longest and unstorable(text) is None

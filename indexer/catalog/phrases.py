@@ -25,11 +25,11 @@ from indexer.catalog.phrase_rows import (
 )
 from indexer.catalog.sql import listed
 from indexer.catalog.tables import phrase_thresholds, phrases
-from indexer.catalog.thresholds import checked_value, columns_of, tuning_of
+from indexer.catalog.thresholds import columns_of, tuning_of
 from indexer.errors import PhraseExists
 from indexer.phrases import MODE, Phrase, PhraseChanges, PhraseDraft, Saved
 from indexer.segments.columns import canonical
-from indexer.tuning import Threshold, ThresholdChange, ThresholdOn
+from indexer.tuning import Threshold, ThresholdChange, ThresholdOn, check_threshold
 from models.errors import InvalidInput
 from models.types import QueryVectors
 
@@ -200,7 +200,7 @@ def _check(draft: PhraseDraft) -> None:
     checked_phrase_name(draft.name)
     checked_phrase_text(draft.text)
     checked_note(draft.note)
-    checked_value(draft.threshold)
+    check_threshold(draft.threshold)
 
 
 def _refuse_too_many(connection: Connection, collection_id: str, more: int) -> None:
@@ -249,7 +249,7 @@ def set_phrase_threshold(
 
     Raises ``PhraseNotFound``, and ``InvalidInput`` for a value outside [0, 1], NaN included.
     """
-    checked_value(value)
+    check_threshold(value)
     note = checked_note(note)
     with catalog.changing(name) as (connection, collection_id):
         find_phrase(connection, collection_id, name, phrase)

@@ -12,8 +12,7 @@ from indexer.catalog.collections import Catalog, named
 from indexer.catalog.names import checked_note
 from indexer.catalog.tables import active_calibrations, calibrations, collections, thresholds
 from indexer.errors import NothingToUndo
-from indexer.tuning import Threshold, ThresholdChange, ThresholdOn, Tuning
-from models.errors import InvalidInput
+from indexer.tuning import Threshold, ThresholdChange, ThresholdOn, Tuning, check_threshold
 from models.ops.calibrate import IDENTITY
 
 
@@ -24,7 +23,7 @@ def set_threshold(
 
     Raises ``InvalidInput`` for a value outside [0, 1], NaN included.
     """
-    checked_value(value)
+    check_threshold(value)
     note = checked_note(note)
     with catalog.changing(name) as (connection, collection_id):
         tuning = tuning_of(connection, collection_id, mode)
@@ -119,14 +118,6 @@ def columns_of(wanted: Threshold | None) -> dict[str, object]:
         return {"value": None, "scale": "score", "raw": None, "calibration_id": None}
     found = asdict(wanted)
     return {"value": found["value"], "scale": found["on"], "raw": found["raw"], "calibration_id": found["calibration"]}
-
-
-def checked_value(value: float | None) -> None:
-    """Raise ``InvalidInput`` for a value outside [0, 1], NaN included."""
-    if value is not None and not 0 <= value <= 1:
-        raise InvalidInput(
-            f"A threshold cannot be {value}.", hint="Choose a number from 0 to 1, or null for none.", field="threshold"
-        )
 
 
 def read_tuning(catalog: Catalog, name: str, mode: str) -> Tuning:

@@ -16,7 +16,7 @@ from app.http.openapi import problems
 from app.http.responses import json_response
 from app.http.routes.collections import SpanUnits
 from app.http.routes.thresholds import Collection
-from app.http.schemas import MAX_NAME, Body, DocumentId, Note, QueryText
+from app.http.schemas import MAX_NAME, Body, DocumentId, Note, QueryText, Similarity
 from app.search.types import Mode
 from indexer.tuning import Calibration, CalibrationDraft
 from models.errors import InvalidInput
@@ -83,9 +83,6 @@ class SpanUnitsBody(Body):
     longest: int = Field(le=64)
 
 
-Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
-
-
 class ImportBody(Body):
     """A calibration of another collection, as its list shows it."""
 
@@ -106,7 +103,7 @@ class ImportBody(Body):
     fingerprint: str = Field(max_length=MAX_NAME, description="The encoder it was made for.")
     span_units: SpanUnitsBody = Field(description="The span bounds it was made for.")
     mode: Mode = Field("best_span", description="The mode it was made for.")
-    knots: list[Annotated[list[Share], Field(min_length=2, max_length=2)]] = Field(
+    knots: list[Annotated[list[Similarity], Field(min_length=2, max_length=2)]] = Field(
         min_length=2, max_length=MAX_KNOTS, description="Raw and score, both rising from 0 to 1."
     )
     method: Literal["isotonic", "logistic"] = Field(description="How it was learned.")

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, Json
+from pydantic import BaseModel, ConfigDict, Field, Json
 from starlette.responses import Response
 
 from app.calibration.label_candidates import (
@@ -18,7 +18,7 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.routes.thresholds import Collection
-from app.http.schemas import FilterBody, QueryText
+from app.http.schemas import FilterBody, QueryText, Similarity
 from app.search.types import Mode
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
@@ -37,12 +37,12 @@ class LabelCandidatesQuery(BaseModel):
     count: int = Field(200, ge=FEWEST, le=MAX_CANDIDATES, description="How many pairs to propose.")
     seed: int = Field(SEED, ge=0, lt=2**63, description="Decides what is drawn; the answer repeats it.")
     mode: Mode = Field("best_span", description="How to search.")
-    threshold: FiniteFloat | None = Field(
-        None, ge=0, le=1, description="Where most are drawn; else the collection's threshold, or a score of 0.8."
+    threshold: Similarity | None = Field(
+        None, description="Where most are drawn; else the collection's threshold, or a score of 0.8."
     )
     threshold_on: ThresholdOn = Field("score", description="Which scale the threshold and the floor are on.")
-    floor: FiniteFloat | None = Field(
-        None, ge=0, le=1, description="Draw from all spans that reach it, instead of from the best of each document."
+    floor: Similarity | None = Field(
+        None, description="Draw from all spans that reach it, instead of from the best of each document."
     )
     filter: Json[FilterBody] = Field(
         FilterBody(), description='As in a search, in JSON: `{"document": {"lang": "en"}}`. Draw from nothing else.'

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from app.http.auth import CallerDependency
@@ -13,7 +13,7 @@ from app.http.openapi import problems
 from app.http.responses import json_response
 from app.http.routes.documents import ItemError
 from app.http.routes.thresholds import Change, HistoryBody, ThresholdState
-from app.http.schemas import Body, CollectionName, FilterBody, Note, QueryText
+from app.http.schemas import Body, CollectionName, FilterBody, Note, QueryText, Similarity
 from app.http.uploads import phrase_uploads
 from app.phrases.parsing import RefusedLine
 from app.phrases.service import MAX_LISTED, imported_as_json
@@ -100,8 +100,8 @@ class NewPhraseBody(Body):
 
     text: QueryText = Field(description="The origin phrase; it must fit into one window of the encoder.")
     name: PhraseName | None = Field(None, description="What it is called; without it, by its text.")
-    threshold: FiniteFloat | None = Field(
-        None, ge=0, le=1, description="No match lies under this; without it, under the collection's threshold."
+    threshold: Similarity | None = Field(
+        None, description="No match lies under this; without it, under the collection's threshold."
     )
     threshold_on: ThresholdOn = Field("score", description="Which scale the threshold is on.")
     filter: FilterBody = Field(FilterBody(), description="Which documents and parts are matched.")
@@ -140,7 +140,7 @@ class PutPhraseThresholdBody(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"value": 0.8, "note": "too many of them"}]})
 
-    value: FiniteFloat | None = Field(ge=0, le=1, description="No match lies under it; null: the collection's applies.")
+    value: Similarity | None = Field(description="No match lies under it; null: the collection's applies.")
     on: ThresholdOn = Field("score", description="Which scale it is on.")
     note: Note = Field("", description="Why; kept in the history.")
 

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from fastapi import APIRouter
-from pydantic import ConfigDict, Field, FiniteFloat
+from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from app.calibration.preview import MAX_EXAMPLES, MAX_PHRASES, Preview, PreviewRequest
@@ -11,7 +11,7 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.routes.thresholds import Collection
-from app.http.schemas import Body, FilterBody, QueryText
+from app.http.schemas import Body, FilterBody, QueryText, Similarity
 from app.search.types import Mode
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
@@ -29,12 +29,10 @@ class PreviewBody(Body):
     phrases: list[QueryText] = Field([], max_length=MAX_PHRASES, description="Origin phrases.")
     saved: list[QueryText] | Literal["all"] = Field([], description="Names of saved phrases, or all of them.")
     mode: Mode = Field("best_span", description="How to search.")
-    threshold: FiniteFloat | None = Field(
-        None, ge=0, le=1, description="The threshold to look at; without it, the collection's."
-    )
+    threshold: Similarity | None = Field(None, description="The threshold to look at; without it, the collection's.")
     threshold_on: ThresholdOn = Field("score", description="Which scale the threshold and the floor are on.")
-    floor: FiniteFloat | None = Field(
-        None, ge=0, le=1, description="Spans are counted from here up; without it, from the threshold up."
+    floor: Similarity | None = Field(
+        None, description="Spans are counted from here up; without it, from the threshold up."
     )
     filter: FilterBody = Field(FilterBody(), description="Where to search.")
     examples: int = Field(5, ge=0, le=MAX_EXAMPLES, description="At most so many examples on either side.")

@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.calibration.service import TunedMode
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
-from app.http.schemas import Body, CollectionName, Note
+from app.http.schemas import Body, CollectionName, Note, Similarity
 from app.search.types import Mode
 from indexer.tuning import Threshold, ThresholdChange, ThresholdOn
 
@@ -91,7 +91,7 @@ class PutThresholdBody(Body):
     model_config = ConfigDict(json_schema_extra=_EXAMPLES)
 
     mode: Mode = Field("best_span", description="The mode it is for.")
-    value: FiniteFloat | None = Field(ge=0, le=1, description="No hit of a search without a threshold lies under it.")
+    value: Similarity | None = Field(description="No hit of a search without a threshold lies under it.")
     on: ThresholdOn = Field("score", description="Which scale it is on.")
     note: Note = Field("", description="Why; kept in the history.")
 
