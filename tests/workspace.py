@@ -51,7 +51,9 @@ class Workspace(AbstractContextManager["Workspace"]):
         documents: DocumentEngine | None = None,
     ) -> None:
         self.encoder = encoder or HashingEncoder()
-        self.nuggets = None if nugget_ratio is None else NuggetPass(load_nuggets(self.encoder), nugget_ratio)
+        self.nuggets = None
+        if nugget_ratio is not None:
+            self.nuggets = NuggetPass(load_nuggets("hashing", base=self.encoder), nugget_ratio)
         url = f"sqlite:///{folder / 'catalog.sqlite3'}"
         upgrade(url)
         self.catalog = Catalog(url)

@@ -69,7 +69,7 @@ class Encoders:
         base = self.load(name)
         with self._lock:
             if name not in self._nuggets:
-                self._nuggets[name] = load_nuggets(base, self._options)
+                self._nuggets[name] = load_nuggets(name, self._options, base=base)
             return self._nuggets[name]
 
     def whiten_nuggets(self, name: str, texts: Iterable[str], ratio: float) -> NuggetEncoder:

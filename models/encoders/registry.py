@@ -1,4 +1,7 @@
-"""Encoders by name. A name here enrols the encoder in the contract tests.
+"""Encoders by name. A built-in name enrols the encoder in the contract tests.
+
+Other distributions add encoders with an entry point of the group ``spanseek.encoders``: its name is the encoder's, and
+it loads an :class:`EncoderFactory`. It is loaded only when its name is used.
 
 What only some encoders need is imported when one of them is loaded: torch takes seconds, which a command that encodes
 nothing should not wait for.
@@ -6,6 +9,8 @@ nothing should not wait for.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from models.encoders.base import Encoder
@@ -14,6 +19,9 @@ from models.encoders.hashing_nuggets import HashingNuggetEncoder
 from models.encoders.nugget import NuggetEncoder
 from models.errors import UnknownEncoder
 from models.packages import DEFAULT
+
+GROUP = "spanseek.encoders"
+_SHIPPED = Path(__file__).parents[1] / "weights"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +36,27 @@ class EncoderOptions:
     whitenings: Path = Path("data") / "whitenings"  # of the nuggets of collections
 
 
+@dataclass(frozen=True, slots=True)
+class EncoderFactory:
+    """How an encoder is made.
+
+    ``load`` makes it. ``weights`` is the folder of its trained weights, unless the operator names another; None if it
+    has none. ``load_nuggets`` makes the nuggets that share its forward pass; None if it has none.
+    """
+
+    load: Callable[[EncoderOptions], Encoder]
+    weights: Path | None = None
+    load_nuggets: Callable[[Encoder, EncoderOptions], NuggetEncoder] | None = None
+
+
 def _hashing(options: EncoderOptions) -> Encoder:
     return HashingEncoder()
+
+
+def _hashing_nuggets(base: Encoder, options: EncoderOptions) -> NuggetEncoder:
+    if not isinstance(base, HashingEncoder):
+        raise TypeError(f"{base.fingerprint} is not a hashing encoder")
+    return HashingNuggetEncoder(base)
 
 
 def _untrained(options: EncoderOptions) -> Encoder:
@@ -40,39 +67,78 @@ def _untrained(options: EncoderOptions) -> Encoder:
 
 
 def _slice(options: EncoderOptions, *, projected: bool = False) -> Encoder:
-    from models.artifacts import SHIPPED, load_artifact
+    from models.artifacts import load_artifact
     from models.backbone_files import open_backbone
     from models.encoders.slice import SliceEncoder
 
-    artifact = load_artifact(options.weights or SHIPPED / "slice")
+    artifact = load_artifact(options.weights or _SHIPPED / "slice")
     return SliceEncoder(open_backbone(options.backbone, device=options.device), artifact, projected=projected)
 
 
-def _slice128(options: EncoderOptions) -> Encoder:
-    return _slice(options, projected=True)
+def _slice_nuggets(base: Encoder, options: EncoderOptions) -> NuggetEncoder:
+    from models.artifacts import load_artifact
+    from models.encoders.slice import SliceEncoder
+    from models.encoders.slice_nuggets import SliceNuggetEncoder
+
+    if not isinstance(base, SliceEncoder):
+        raise TypeError(f"{base.fingerprint} is not a SLICE encoder")
+    artifact = load_artifact(options.nugget_weights or _SHIPPED / "nugget")
+    return SliceNuggetEncoder(base, artifact, selector=options.nugget_selector)
 
 
-# The encoders that have trained weights, and the folder of those that are shipped.
-_WEIGHTS = {"slice": "slice", "slice128": "slice"}
+ENCODERS: dict[str, EncoderFactory] = {
+    "hashing": EncoderFactory(_hashing, load_nuggets=_hashing_nuggets),
+    "slice": EncoderFactory(_slice, _SHIPPED / "slice", _slice_nuggets),
+    "slice128": EncoderFactory(partial(_slice, projected=True), _SHIPPED / "slice", _slice_nuggets),
+    "untrained": EncoderFactory(_untrained, load_nuggets=_slice_nuggets),
+}
+
+
+def encoder_names() -> tuple[str, ...]:
+    """The names of all encoders, built in and installed."""
+    return tuple(sorted(ENCODERS.keys() | entry_points(group=GROUP).names))
+
+
+def encoder_factory(name: str) -> EncoderFactory:
+    """How the encoder of this name is made. A built-in name wins over an entry point.
+
+    Raises ``UnknownEncoder`` where there is none, and where its entry point cannot be loaded.
+    """
+    if name in ENCODERS:
+        return ENCODERS[name]
+    for entry_point in entry_points(group=GROUP, name=name):
+        return _installed(entry_point)
+    raise UnknownEncoder(
+        f"There is no encoder named {name!r}.", hint=f"Encoders are: {', '.join(encoder_names())}.", field="encoder"
+    )
+
+
+def _installed(entry_point: EntryPoint) -> EncoderFactory:
+    try:
+        factory = entry_point.load()
+    except (ImportError, AttributeError) as error:
+        raise UnknownEncoder(
+            f"The encoder {entry_point.name!r} cannot be loaded from {entry_point.value}: {error}",
+            hint="Install the distribution that provides it again, or use another encoder.",
+            field="encoder",
+        ) from error
+    if not isinstance(factory, EncoderFactory):
+        raise UnknownEncoder(
+            f"The entry point {entry_point.value} of the encoder {entry_point.name!r} is not an EncoderFactory.",
+            hint=f"An entry point of the group {GROUP} must name an object of this class.",
+            field="encoder",
+        )
+    return factory
 
 
 def weights_folder(name: str, options: EncoderOptions) -> Path | None:
-    """Where the trained weights of an encoder lie; none for one that has no weights.
+    """The folder of an encoder's trained weights; None for an encoder without, and for an unknown name.
 
     >>> weights_folder("slice", EncoderOptions(weights=Path("mine"))), weights_folder("hashing", EncoderOptions())
     (PosixPath('mine'), None)
     """
-    if name not in _WEIGHTS:
-        return None
-    return options.weights or Path(__file__).parents[1] / "weights" / _WEIGHTS[name]
-
-
-ENCODERS: dict[str, Callable[[EncoderOptions], Encoder]] = {
-    "hashing": _hashing,
-    "slice": _slice,
-    "slice128": _slice128,
-    "untrained": _untrained,
-}
+    shipped = encoder_factory(name).weights if name in encoder_names() else None
+    return None if shipped is None else options.weights or shipped
 
 
 def load_encoder(name: str, options: EncoderOptions | None = None) -> Encoder:
@@ -81,35 +147,23 @@ def load_encoder(name: str, options: EncoderOptions | None = None) -> Encoder:
     >>> load_encoder("hashing").dim
     64
     """
-    if name not in ENCODERS:
-        raise UnknownEncoder(
-            f"There is no encoder named {name!r}.",
-            hint=f"Encoders are: {', '.join(sorted(ENCODERS))}.",
-            field="encoder",
-        )
-    return ENCODERS[name](options or EncoderOptions())
+    return encoder_factory(name).load(options or EncoderOptions())
 
 
-def load_nuggets(base: Encoder, options: EncoderOptions | None = None) -> NuggetEncoder:
-    """The nuggets that go with a loaded encoder, in the same forward pass.
+def load_nuggets(name: str, options: EncoderOptions | None = None, *, base: Encoder | None = None) -> NuggetEncoder:
+    """The nuggets that go with the encoder of this name, in the same forward pass. ``base`` is the encoder, if loaded.
 
     Raises ``BackboneMissing`` where there are no weights, and ``BackboneMismatch`` where they stand on other layers.
 
-    >>> load_nuggets(load_encoder("hashing")).dim
+    >>> load_nuggets("hashing").dim
     64
     """
-    if isinstance(base, HashingEncoder):
-        return HashingNuggetEncoder(base)
-    from models.artifacts import SHIPPED, load_artifact
-    from models.encoders.slice import SliceEncoder
-    from models.encoders.slice_nuggets import SliceNuggetEncoder
-
-    if not isinstance(base, SliceEncoder):
+    options = options or EncoderOptions()
+    factory = encoder_factory(name)
+    if factory.load_nuggets is None:
         raise UnknownEncoder(
-            f"The encoder {base.fingerprint} has no nuggets.",
+            f"The encoder {name} has no nuggets.",
             hint="Nuggets come with slice, slice128 and hashing.",
             field="encoder",
         )
-    options = options or EncoderOptions()
-    artifact = load_artifact(options.nugget_weights or SHIPPED / "nugget")
-    return SliceNuggetEncoder(base, artifact, selector=options.nugget_selector)
+    return factory.load_nuggets(base or factory.load(options), options)

@@ -109,7 +109,7 @@ def main() -> None:
     given = parser.parse_args()
     options = EncoderOptions(nugget_weights=given.nugget_weights)
     encoder = load_encoder(given.encoder, options)
-    nuggets = load_nuggets(encoder, options)
+    nuggets = load_nuggets(given.encoder, options, base=encoder)
     good = (record for record in Source(given.source) if isinstance(record, Document))
     documents = list(islice(good, given.limit))
     queries = sentences(documents, given.queries)

@@ -11,7 +11,6 @@ import torch
 from models.artifacts import SHIPPED, Artifact, arrays_of, load_artifact, save_artifact
 from models.backbone_files import open_backbone
 from models.backbones import load_backbone
-from models.encoders.hashing import HashingEncoder
 from models.encoders.nugget import NuggetEncoder
 from models.encoders.nugget_parts import foundation
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
@@ -39,9 +38,9 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", params=["hashing", "whitened", "bert", "bart"])
 def encoder(request: pytest.FixtureRequest, bert: Path, tmp_path_factory: pytest.TempPathFactory) -> NuggetEncoder:
     if request.param == "hashing":
-        return load_nuggets(HashingEncoder())
+        return load_nuggets("hashing")
     if request.param == "whitened":
-        trained = load_nuggets(HashingEncoder())
+        trained = load_nuggets("hashing")
         return WhitenedNuggets(trained, fit_whitening(trained, TEXTS, 0.25))
     return untrained(bert if request.param == "bert" else save_tiny_bart(tmp_path_factory.mktemp("bart")))
 
@@ -121,8 +120,8 @@ def weights(bert: Path, tmp_path: Path) -> Path:
 
 def test_weights_are_loaded(bert: Path, weights: Path) -> None:
     options = EncoderOptions(str(bert), None, "cpu", weights)
-    trained = load_nuggets(load_encoder("untrained", options), options)
-    again = load_nuggets(load_encoder("untrained", options), options)
+    trained = load_nuggets("untrained", options)
+    again = load_nuggets("untrained", options)
     assert trained.fingerprint == again.fingerprint != untrained(bert).fingerprint
     ((_, one),), ((_, same),), ((_, other),) = (read(e, [PROSE], 0.25) for e in (trained, again, untrained(bert)))
     np.testing.assert_array_equal(one.vectors, same.vectors)
@@ -228,13 +227,13 @@ def test_weights_of_another_shape_are_refused(bert: Path, weights: Path) -> None
 def test_without_weights_there_are_no_nuggets(bert: Path, tmp_path: Path) -> None:
     options = EncoderOptions(str(bert), None, "cpu", tmp_path)
     with pytest.raises(BackboneMissing):
-        load_nuggets(load_encoder("untrained", options), options)
+        load_nuggets("untrained", options)
 
 
 @pytest.fixture(scope="module")
 def shipped() -> NuggetEncoder:
     options = EncoderOptions(device="cpu")
-    return load_nuggets(load_encoder("slice", options), options)
+    return load_nuggets("slice", options)
 
 
 @pytest.mark.parametrize("ratio", [0.05, 0.1, 0.25])
@@ -273,4 +272,4 @@ def test_the_shipped_weights_are_small_half_precision_and_say_where_they_come_fr
 
 def test_the_shipped_weights_refuse_another_encoder() -> None:
     with pytest.raises(BackboneMismatch, match="other layers"):
-        load_nuggets(load_encoder("untrained", EncoderOptions(device="cpu")))
+        load_nuggets("untrained", EncoderOptions(device="cpu"))

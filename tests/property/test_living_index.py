@@ -242,7 +242,7 @@ def _maxsim_oracle(query: str, documents: Mapping[str, Document]) -> dict[str, f
 
 def _nuggets(text: str) -> np.ndarray:
     (tokens,) = ENCODER.tokenize([text])
-    (((_, nuggets),),) = load_nuggets(ENCODER).forward([[tokens.ids]], RATIO)
+    (((_, nuggets),),) = load_nuggets("hashing", base=ENCODER).forward([[tokens.ids]], RATIO)
     return nuggets.vectors
 
 

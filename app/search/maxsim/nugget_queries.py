@@ -41,7 +41,7 @@ def encode_nugget_queries(nuggets: NuggetPass, texts: Sequence[str]) -> list[Nug
 
     >>> from models.encoders.hashing import HashingEncoder
     >>> from models.encoders.registry import load_nuggets
-    >>> hashing = NuggetPass(load_nuggets(HashingEncoder(dim=8, window=3)), 0.5)
+    >>> hashing = NuggetPass(load_nuggets("hashing", base=HashingEncoder(dim=8, window=3)), 0.5)
     >>> (query,) = encode_nugget_queries(hashing, ["one two three, four"])
     >>> query.vectors.shape, [part.stretch.of("one two three, four") for part in query.parts]
     ((3, 8), ['one', ' two', ' three,'])

@@ -23,7 +23,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     settings = settings_of(Path(tmp_path_factory.mktemp("nuggets")))
     upgrade(settings.catalog_url)
     store, encoder = open_store(settings), load_encoder("hashing")
-    nuggets = NuggetPass(load_nuggets(encoder), 0.25)
+    nuggets = NuggetPass(load_nuggets("hashing", base=encoder), 0.25)
     with closing(store.catalog):
         plain = Recipe("hashing", encoder.fingerprint, encoder.dim)
         recipe = replace(plain, details=nuggets.details)

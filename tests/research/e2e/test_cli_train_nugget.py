@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from app.cli import cli
 from models.artifacts import load_artifact
-from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
+from models.encoders.registry import EncoderOptions, load_nuggets
 from models.errors import InvalidInput
 from research.training import nugget as recipe
 from research.training import nugget_initialization as nugget_start
@@ -54,7 +54,7 @@ def test_weights_are_trained_reported_and_loaded(folder: Path) -> None:
     assert report["steps"] == 2
     assert report["losses"].keys() == {"contrastive", "segments", "boundaries", "auto_encoding", "translation"}
     options = EncoderOptions("bert", None, "cpu", folder / "weights")
-    nuggets = load_nuggets(load_encoder("untrained", options), options)
+    nuggets = load_nuggets("untrained", options)
     assert load_artifact(folder / "weights").sha256[:24] in nuggets.fingerprint
     assert report["weights_sha256"] == hashlib.sha256((folder / "weights/weights.safetensors").read_bytes()).hexdigest()
 
@@ -92,7 +92,7 @@ def test_runs_from_the_same_weights_are_averaged(folder: Path) -> None:
         torch.testing.assert_close(tensor.float(), middle, atol=1e-3, rtol=1e-3)
     assert [of["sha256"] for of in found.config["parts"]] == [one.sha256, other.sha256]
     options = EncoderOptions("bert", None, "cpu", folder / "average")
-    assert found.sha256[:24] in load_nuggets(load_encoder("untrained", options), options).fingerprint
+    assert found.sha256[:24] in load_nuggets("untrained", options).fingerprint
 
 
 def test_what_differs_has_no_average(folder: Path) -> None:

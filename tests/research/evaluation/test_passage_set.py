@@ -83,7 +83,7 @@ def test_what_is_written_is_read_and_can_be_measured(made: PassageSet, tmp_path:
     assert len(few.texts) < len(tasks.texts)
     assert few.texts[few.tasks[1].source] == tasks.texts[tasks.tasks[1].source]
     encoder = HashingEncoder()
-    report = evaluate_paraphrases(load_nuggets(encoder), encoder, tasks, 1.0)
+    report = evaluate_paraphrases(load_nuggets("hashing", base=encoder), encoder, tasks, 1.0)
     assert report.as_json()["baselines"]["all_tokens"] > 50
     assert len((tmp_path / "task.jsonl").read_text("utf-8").splitlines()) == 5
     assert json.loads((tmp_path / "task.jsonl").read_text("utf-8").splitlines()[0]).keys() == {

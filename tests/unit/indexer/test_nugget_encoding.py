@@ -22,7 +22,7 @@ parts = st.lists(st.builds(Part, strategies.texts), max_size=3).map(tuple)
 
 
 def nuggets(ratio: float) -> NuggetPass:
-    return NuggetPass(load_nuggets(ENCODER), ratio)
+    return NuggetPass(load_nuggets("hashing", base=ENCODER), ratio)
 
 
 def encoded(documents: list[Document], with_nuggets: NuggetPass | None, batch_tokens: int = 64) -> EncodedDocuments:
