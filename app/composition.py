@@ -16,6 +16,7 @@ from indexer.store import Store
 if TYPE_CHECKING:
     from app.calibration.service import ThresholdService
     from app.collections.documents import DocumentService
+    from app.collections.service import CollectionService
     from app.phrases.service import PhraseService
     from app.search.service import SearchService
 
@@ -82,6 +83,13 @@ class Services:
 
         engine = self._engine or make_engine(self._settings)
         return SearchService(self.store, load_modes(self.encoders, engine, make_document_engine(self._settings)))
+
+    @cached_property
+    def collections(self) -> "CollectionService":
+        """Creating, describing and deleting collections."""
+        from app.collections.service import CollectionService
+
+        return CollectionService(self.store, self.encoders, default_encoder=self._settings.encoder)
 
     @cached_property
     def documents(self) -> "DocumentService":

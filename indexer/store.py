@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -10,6 +12,7 @@ from indexer.catalog.collections import Catalog
 from indexer.catalog.phrase_rows import read_phrase_set
 from indexer.catalog.thresholds import read_tuning
 from indexer.engine.snapshot import Snapshot, open_snapshot
+from indexer.errors import CollectionNotFound, SegmentCorrupt
 from indexer.phrases import PhraseSets
 from indexer.tuning import Tunings
 from indexer.types import Collection
@@ -51,7 +54,7 @@ class Store:
         self.tunings = Tunings(partial(read_tuning, catalog), clock=clock)
         self.phrases = PhraseSets(partial(read_phrase_set, catalog))
         self._clock = clock
-        self._snapshots: dict[str, tuple[Snapshot, float]] = {}
+        self._snapshots: dict[str, _Opened] = {}
         self._lock = Lock()
 
     def folder(self, collection: Collection) -> Path:
@@ -63,18 +66,49 @@ class Store:
         with self._lock:
             opened = self._snapshots.get(name)
             now = self._clock()
-            if opened and now - opened[1] < FRESH_S:
-                return opened[0]
-            if not opened or self.catalog.generation(name) != opened[0].generation:
-                opened = self._open(name), now
-            self._snapshots[name] = opened[0], now
-            return opened[0]
+            if opened and now - opened.checked_at < FRESH_S:
+                return opened.snapshot
+            fresh = self._present(name, opened)
+            self._snapshots[name] = replace(fresh, checked_at=now)
+            return fresh.snapshot
 
     def refresh(self) -> None:
-        """Let go of snapshots that are not the present ones: as long as they are open, they keep space on the disk."""
+        """Release snapshots of old generations and of deleted collections, which keep space on the disk."""
         for name in tuple(self._snapshots):
-            self.snapshot(name)
+            with suppress(CollectionNotFound):
+                self.snapshot(name)
 
-    def _open(self, name: str) -> Snapshot:
+    def forget(self, name: str) -> None:
+        """Release what is kept in memory of a collection that was deleted."""
+        with self._lock:
+            self._snapshots.pop(name, None)
+        self.tunings.forget()
+
+    def _present(self, name: str, opened: "_Opened | None") -> "_Opened":
+        """The snapshot that is open if it is still the present one, else a new one."""
+        try:
+            version = self.catalog.version(name)
+        except CollectionNotFound:
+            self._snapshots.pop(name, None)
+            raise
+        if opened and version == (opened.collection_id, opened.snapshot.generation):
+            return opened
         collection = self.catalog.collection(name)
-        return open_snapshot(self.folder(collection), collection.recipe, self.catalog.live(name))
+        return _Opened(self._open(collection), collection.id)
+
+    def _open(self, collection: Collection) -> Snapshot:
+        live = self.catalog.live(collection.name)
+        try:
+            return open_snapshot(self.folder(collection), collection.recipe, live)
+        except SegmentCorrupt:
+            self.catalog.collection(collection.name)  # raises where it was deleted while its files were opened
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A snapshot, the id of its collection, and when it was last the present one."""
+
+    snapshot: Snapshot
+    collection_id: str
+    checked_at: float = 0.0

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from app.calibration.service import ThresholdService
+from app.collections.service import CollectionService
 from app.composition import Services
 from app.http.lanes import JobLane
 from app.http.problems import internal_error
@@ -70,6 +71,11 @@ class Backend:
     def search(self) -> SearchLanes:
         """The lanes of searches; do not block once the store is open."""
         return self._open().search
+
+    @property
+    def collections(self) -> CollectionService:
+        """Creating, describing and deleting collections; what writes runs in the lane :attr:`writing`."""
+        return self._open().services.collections
 
     @property
     def writing(self) -> WriteLane:

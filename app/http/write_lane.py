@@ -12,7 +12,7 @@ from typing import TypeVar
 from app.collections.documents import Deleted, DocumentService, Written
 from app.http.lanes import JobLane
 from app.search.errors import QueueFull, ShuttingDown
-from indexer.errors import CollectionBusy
+from indexer.errors import CollectionBusy, CollectionNotFound
 from models.errors import SpanseekError
 from models.types import Document
 
@@ -81,7 +81,7 @@ class WriteLane:
         try:
             if self._service.tidy(collection, self._closing.is_set):
                 self._untidy.discard(collection)
-        except CollectionBusy:  # the other writer will do it
+        except (CollectionBusy, CollectionNotFound):  # the other writer will do it, or there is nothing left to do
             self._untidy.discard(collection)
         except SpanseekError as error:
             _log.warning("the upkeep of %s failed: %s %s", collection, error, error.hint)

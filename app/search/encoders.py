@@ -1,6 +1,6 @@
 """The encoders that queries need, loaded once and checked against the collections they are used for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import Self
 
@@ -13,7 +13,7 @@ from models.encoders.nugget import NuggetEncoder
 from models.encoders.nugget_pass import NuggetPass
 from models.encoders.passes import ForwardPass, UnitPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets, weights_folder
-from models.encoders.whitened_nuggets import WhitenedNuggets, fit_whitening, load_whitened
+from models.encoders.whitened_nuggets import WhitenedNuggets, fit_whitening, load_whitened, remove_whitening
 
 
 class Encoders:
@@ -78,6 +78,17 @@ class Encoders:
         whitened = WhitenedNuggets(trained, fit_whitening(trained, texts, ratio))
         whitened.save(self._options.whitenings)
         return whitened
+
+    def keep_whitening(self, nuggets: NuggetEncoder) -> None:
+        """Store the whitening of a collection again: it may have been removed before the catalog named it."""
+        if isinstance(nuggets, WhitenedNuggets):
+            nuggets.save(self._options.whitenings)
+
+    def remove_whitening(self, fingerprint: str, is_used: Callable[[], bool]) -> None:
+        """Remove a whitening that no collection uses."""
+        with self._lock:
+            self._whitened.pop(fingerprint, None)
+        remove_whitening(fingerprint, self._options.whitenings, is_used)
 
     def forward_pass(self, recipe: Recipe) -> ForwardPass:
         """The forward pass that made a collection: its units, and its nuggets if it has any.

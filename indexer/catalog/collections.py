@@ -75,12 +75,24 @@ class Catalog:
         return tuple(map(_collection, rows))
 
     def generation(self, name: str) -> int:
-        """The number of the newest generation. Cheap: servers poll it."""
+        """The number of the newest generation."""
+        return self.version(name)[1]
+
+    def version(self, name: str) -> tuple[str, int]:
+        """The collection's id, which tells it from a deleted one of the same name, and the newest generation.
+
+        Cheap: servers poll it.
+        """
         with self.database.glance() as connection:
-            row = connection.execute(select(collections.c.generation).where(named(name))).one_or_none()
+            row = connection.execute(select(collections.c.id, collections.c.generation).where(named(name))).first()
         if row is None:
             raise self._not_found(name)
-        return int(row.generation)
+        return row.id, int(row.generation)
+
+    def ids(self) -> frozenset[str]:
+        """The ids of all collections."""
+        with self.database.glance() as connection:
+            return frozenset(connection.scalars(select(collections.c.id)))
 
     def live(self, name: str) -> Generation:
         """The live segments and their tombstones, all of one and the same generation."""
@@ -109,7 +121,9 @@ class Catalog:
         """A transaction that no other change of this collection runs beside, and the collection's id."""
         found = self.collection(name)
         with self.database.write() as connection:
-            connection.execute(select(collections.c.id).where(collections.c.id == found.id).with_for_update())
+            locked = select(collections.c.id).where(collections.c.id == found.id).with_for_update()
+            if connection.scalar(locked) is None:  # deleted in the meantime
+                raise CollectionNotFound(f"There is no collection {name!r}", field="collection")
             yield connection, found.id
 
     def _find(self, name: str) -> Collection | None:
@@ -143,7 +157,7 @@ class Catalog:
             names = connection.scalars(
                 select(collections.c.name).order_by(collections.c.name).limit(_NAMES_IN_HINT)
             ).all()
-        hint = f"There is: {', '.join(names)}." if names else "There is none yet; `spanseek index` makes one."
+        hint = f"There is: {', '.join(names)}." if names else "`spanseek collections create` makes one."
         return CollectionNotFound(f"There is no collection {name!r}", hint=hint, field="collection")
 
 

@@ -12,7 +12,7 @@ from indexer.catalog.leases import Lease, holding
 from indexer.catalog.matches import keep_matches, phrase_version, withdraw_of_documents
 from indexer.catalog.names import is_document_id, possible_ids
 from indexer.catalog.sql import listed, tabled
-from indexer.catalog.tables import collections, documents, segments, tombstones
+from indexer.catalog.tables import collections, documents, metadata, segments, tombstones
 from indexer.errors import InvalidDocument
 from indexer.phrases import Matches
 from indexer.types import DocumentRow, SegmentInfo
@@ -72,6 +72,20 @@ def retire(catalog: Catalog, lease: Lease, names: Some[str]) -> int:
         retire_segments(connection, lease, names, generation + 1, catalog.clock())
         _set_generation(connection, lease, generation + 1)
     return generation + 1
+
+
+def remove_collection(catalog: Catalog, lease: Lease) -> None:
+    """Deletes the rows of a collection, its lease among them: documents, segments, phrases, matches, tuning.
+
+    API keys that are limited to the collection stay.
+    """
+    with holding(catalog, lease) as (connection, _):
+        names = select(segments.c.name).where(segments.c.collection_id == lease.collection_id)
+        connection.execute(delete(tombstones).where(tombstones.c.segment.in_(names)))
+        for table in reversed(metadata.sorted_tables):
+            if "collection_id" in table.c:
+                connection.execute(delete(table).where(table.c.collection_id == lease.collection_id))
+        connection.execute(delete(collections).where(collections.c.id == lease.collection_id))
 
 
 def _check_rows(segment: SegmentInfo, rows: Sequence[DocumentRow]) -> None:

@@ -9,7 +9,8 @@ import hashlib
 import os
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,6 +96,24 @@ def load_whitened(trained: NuggetEncoder, fingerprint: str, folder: Path) -> Whi
     if whitened.fingerprint != fingerprint:
         raise _missing(path)
     return whitened
+
+
+def remove_whitening(fingerprint: str, folder: Path, is_used: Callable[[], bool]) -> None:
+    """Remove the matrix of a fingerprint that no collection uses.
+
+    ``is_used`` is asked again while the matrix is set aside: a new collection may have taken it in the meantime.
+    """
+    name = _NAME.fullmatch(fingerprint)
+    if name is None or is_used():
+        return
+    path = _path(folder, name["name"])
+    aside = path.with_suffix(".removed")
+    with suppress(FileNotFoundError):
+        path.replace(aside)
+        if is_used():
+            aside.replace(path)
+        else:
+            aside.unlink()
 
 
 def fit_whitening(trained: NuggetEncoder, texts: Iterable[str], ratio: float) -> Float32[np.ndarray, "dim dim"]:

@@ -11,10 +11,10 @@ from starlette.responses import Response
 from app.calibration.labels import label_from_json
 from app.calibration.metrics import ThresholdTargets
 from app.calibration.service import CalibrationRequest, ThresholdService
+from app.collections.answers import SpanUnits
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import json_response
-from app.http.routes.collections import SpanUnits
 from app.http.routes.thresholds import Collection
 from app.http.schemas import MAX_NAME, Body, DocumentId, Note, QueryText, Similarity
 from app.search.types import Mode

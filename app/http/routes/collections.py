@@ -1,93 +1,99 @@
-"""``/collections``: what can be searched."""
+"""``/collections``: create, list, describe and delete collections."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, Field
+from pydantic import ConfigDict, Field, FiniteFloat
+from starlette.responses import Response
 
+from app.collections.answers import CollectionDescription, CollectionList, DeletedCollection
+from app.collections.service import CollectionOptions
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
-from app.http.schemas import CollectionName
-from indexer.nuggets.recipe import NuggetRecipe, nugget_recipe
-from indexer.types import Collection
+from app.http.responses import answer_response
+from app.http.schemas import MAX_NAME, Body, CollectionName
 
 router = APIRouter(prefix="/collections", tags=["collections"])
+Name = Annotated[CollectionName, Path(description="The collection's name.")]
+
+_CREATED: dict[int | str, dict[str, Any]] = {201: {"model": CollectionDescription, "description": "Created"}}
 
 
-class SpanUnits(BaseModel):
+class SpanUnitsOptions(Body):
     """How many units a span may hold, both included."""
 
-    shortest: int
-    longest: int
+    shortest: int = Field(1, ge=1, description="Units of the shortest span.")
+    longest: int = Field(20, le=64, description="Units of the longest span.")
 
 
-class Nuggets(BaseModel):
-    """How the nuggets of a collection were made."""
+class CreateCollectionBody(Body):
+    """How to make the vectors of a new collection; what is absent is the default."""
 
-    ratio: float = Field(description="Of n tokens of a window, ceil(n * ratio) are kept.")
-    fingerprint: str = Field(description="Architecture and weights of the nuggets' encoder.")
-    dim: int = Field(description="How many numbers a query vector of mode maxsim must have.")
+    model_config = ConfigDict(json_schema_extra={"examples": [{"span_units": {"shortest": 1, "longest": 12}}]})
 
-    @classmethod
-    def of(cls, made: NuggetRecipe | None) -> "Nuggets | None":
-        """A recipe as it is shown."""
-        return None if made is None else cls(ratio=made.ratio, fingerprint=made.fingerprint, dim=made.dim)
+    encoder: str | None = Field(None, max_length=MAX_NAME, description="Its encoder; the server's default without one.")
+    span_units: SpanUnitsOptions | None = Field(None, description="The span bounds; 1 to 20 without any.")
+    nugget_ratio: FiniteFloat | None = Field(
+        None, description="Keep nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25. They are as trained."
+    )
 
-
-class CollectionBody(BaseModel):
-    """A named set of documents, indexed with one encoder."""
-
-    name: str
-    encoder: str
-    fingerprint: str = Field(description="Architecture, weights and splitter of the encoder.")
-    dim: int = Field(description="How many numbers a query vector must have.")
-    span_units: SpanUnits
-    representations: list[str] = Field(description="What is stored of every document.")
-    nuggets: Nuggets | None = Field(description="Null where the collection keeps none, and mode maxsim is unavailable.")
-    generation: int = Field(description="Grows with every change.")
-    documents: int
-    units: int = Field(description="Units stored, those of deleted documents included.")
-    segments: int
-    bytes: int = Field(description="Size on disk.")
-
-    @classmethod
-    def of(cls, collection: Collection) -> "CollectionBody":
-        """A collection as it is shown."""
-        recipe = collection.recipe
-        return cls(
-            name=collection.name,
-            encoder=recipe.encoder,
-            fingerprint=recipe.fingerprint,
-            dim=recipe.dim,
-            span_units=SpanUnits(shortest=recipe.bounds.shortest, longest=recipe.bounds.longest),
-            representations=list(recipe.representations),
-            nuggets=Nuggets.of(nugget_recipe(recipe)),
-            generation=collection.generation,
-            documents=collection.documents,
-            units=collection.units,
-            segments=collection.segments,
-            bytes=collection.bytes,
+    def options(self) -> CollectionOptions:
+        """The body as the use case takes it."""
+        span_units = self.span_units
+        return CollectionOptions(
+            encoder=self.encoder,
+            shortest=None if span_units is None else span_units.shortest,
+            longest=None if span_units is None else span_units.longest,
+            nugget_ratio=self.nugget_ratio,
         )
 
 
-class CollectionsBody(BaseModel):
-    """Collections by name."""
-
-    collections: list[CollectionBody]
-
-
-@router.get("", summary="List the collections", responses=problems(401, 403, 503))
-def list_collections(caller: CallerDependency) -> CollectionsBody:
+@router.get("", response_model=CollectionList, summary="List the collections", responses=problems(401, 403, 503))
+def list_collections(caller: CallerDependency) -> Response:
     """All collections that the caller may search."""
     caller.require_scope("search")
-    found = caller.backend.store.catalog.collections()
-    return CollectionsBody(collections=[CollectionBody.of(each) for each in found if caller.may("search", each.name)])
+    return answer_response(caller.backend.collections.list(lambda name: caller.may("search", name)))
 
 
-@router.get("/{collection}", summary="Describe a collection", responses=problems(401, 403, 404, 422, 503))
-def get_collection(
-    collection: Annotated[CollectionName, Path(description="The collection's name.")], caller: CallerDependency
-) -> CollectionBody:
+@router.get(
+    "/{collection}",
+    response_model=CollectionDescription,
+    summary="Describe a collection",
+    responses=problems(401, 403, 404, 422, 503),
+)
+def get_collection(collection: Name, caller: CallerDependency) -> Response:
     """One collection."""
     caller.require("search", collection)
-    return CollectionBody.of(caller.backend.store.catalog.collection(collection))
+    return answer_response(caller.backend.collections.describe(collection))
+
+
+@router.put(
+    "/{collection}",
+    response_model=CollectionDescription,
+    summary="Create a collection",
+    responses=_CREATED | problems(400, 401, 403, 409, 413, 422, 429, 503, 504),
+)
+async def create_collection(
+    collection: Name, caller: CallerDependency, body: CreateCollectionBody | None = None
+) -> Response:
+    """Create a collection: 201, or 200 where it exists already with the same recipe."""
+    caller.require("admin", collection)
+    backend, options = caller.backend, (body or CreateCollectionBody.model_validate({})).options()
+    created = await backend.writing.run(
+        lambda: backend.collections.create(collection, options), backend.limits.write_deadline_s
+    )
+    return answer_response(CollectionDescription.of(created.collection), 201 if created.is_new else 200)
+
+
+@router.delete(
+    "/{collection}",
+    response_model=DeletedCollection,
+    summary="Delete a collection",
+    responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
+)
+async def delete_collection(collection: Name, caller: CallerDependency) -> Response:
+    """Delete a collection with all that belongs to it; searches under way still finish."""
+    caller.require("admin", collection)
+    backend = caller.backend
+    deleted = await backend.writing.run(lambda: backend.collections.delete(collection), backend.limits.write_deadline_s)
+    return answer_response(deleted)

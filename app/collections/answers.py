@@ -1,0 +1,91 @@
+"""Answers about collections."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from app.answers import described
+from indexer.nuggets.recipe import nugget_recipe
+from indexer.types import Collection, Recipe
+from models.types import SpanBounds
+
+
+@dataclass(frozen=True, slots=True)
+class SpanUnits:
+    """How many units a span may hold, both included."""
+
+    shortest: int
+    longest: int
+
+    @classmethod
+    def of(cls, bounds: SpanBounds) -> "SpanUnits":
+        """The bounds of spans as an answer."""
+        return cls(bounds.shortest, bounds.longest)
+
+
+@dataclass(frozen=True, slots=True)
+class Nuggets:
+    """How the nuggets of a collection were made."""
+
+    ratio: Annotated[float, described("Of n tokens of a window, ceil(n * ratio) are kept.")]
+    fingerprint: Annotated[str, described("Architecture and weights of the nuggets' encoder.")]
+    dim: Annotated[int, described("How many numbers a query vector of mode maxsim must have.")]
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> "Nuggets | None":
+        """The nuggets of a recipe as an answer."""
+        made = nugget_recipe(recipe)
+        return None if made is None else cls(made.ratio, made.fingerprint, made.dim)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionDescription:
+    """A named set of documents, indexed with one encoder."""
+
+    name: str
+    encoder: str
+    fingerprint: Annotated[str, described("Architecture, weights and splitter of the encoder.")]
+    dim: Annotated[int, described("How many numbers a query vector must have.")]
+    span_units: SpanUnits
+    representations: Annotated[tuple[str, ...], described("What is stored of every document.")]
+    nuggets: Annotated[
+        Nuggets | None, described("Null where the collection keeps none, and mode maxsim is unavailable.")
+    ]
+    generation: Annotated[int, described("Grows with every change.")]
+    documents: int
+    units: Annotated[int, described("Units stored, those of deleted documents included.")]
+    segments: int
+    bytes: Annotated[int, described("Size on disk.")]
+
+    @classmethod
+    def of(cls, collection: Collection) -> "CollectionDescription":
+        """A collection as an answer."""
+        recipe = collection.recipe
+        return cls(
+            name=collection.name,
+            encoder=recipe.encoder,
+            fingerprint=recipe.fingerprint,
+            dim=recipe.dim,
+            span_units=SpanUnits.of(recipe.bounds),
+            representations=recipe.representations,
+            nuggets=Nuggets.of(recipe),
+            generation=collection.generation,
+            documents=collection.documents,
+            units=collection.units,
+            segments=collection.segments,
+            bytes=collection.bytes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionList:
+    """Collections by name."""
+
+    collections: tuple[CollectionDescription, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedCollection:
+    """The collection that was deleted."""
+
+    name: str
+    status: Literal["deleted"] = "deleted"

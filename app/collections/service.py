@@ -1,0 +1,150 @@
+"""Collections: create, describe, list and delete."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from app.calibration.default_calibration import default_calibration
+from app.collections.answers import CollectionDescription, CollectionList, DeletedCollection
+from app.search.encoders import Encoders
+from indexer.catalog.leases import lease
+from indexer.catalog.names import checked_collection_name
+from indexer.deletion import delete_collection, sweep_deleted
+from indexer.errors import CollectionNotFound
+from indexer.nuggets.recipe import nugget_recipe
+from indexer.store import Store
+from indexer.types import Collection, Recipe
+from models.encoders.nugget import check_ratio
+from models.encoders.nugget_pass import NuggetPass
+from models.errors import InvalidInput, UnknownEncoder
+from models.types import SpanBounds
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionOptions:
+    """How to make the vectors of a collection. None means as an existing collection has it, else the default.
+
+    ``texts`` are a sample of its documents, to which the nuggets of a new collection are whitened; without one, and
+    with ``as_trained``, its nuggets stay as they were trained.
+    """
+
+    encoder: str | None = None
+    shortest: int | None = None
+    longest: int | None = None
+    nugget_ratio: float | None = None
+    texts: Iterable[str] | None = None
+    as_trained: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A collection, and whether it is new."""
+
+    collection: Collection
+    is_new: bool
+
+
+class CollectionService:
+    """The collections of one store. Raises ``CollectionNotFound`` for a name that no collection has."""
+
+    def __init__(self, store: Store, encoders: Encoders, *, default_encoder: str) -> None:
+        self._store = store
+        self._encoders = encoders
+        self._default_encoder = default_encoder
+
+    def create(self, name: str, options: CollectionOptions | None = None) -> Created:
+        """Create a collection, with its encoder's default calibration; an existing one of the same recipe is returned.
+
+        Raises ``RecipeMismatch`` where a collection of this name has another recipe.
+        """
+        options = options or CollectionOptions()
+        checked_collection_name(name)
+        if options.nugget_ratio is not None:
+            check_ratio(options.nugget_ratio)
+        sweep_deleted(self._store)
+        existing = self._recipe_of(name)
+        recipe, nuggets = self._recipe(options, existing)
+        start = None if existing else default_calibration(self._encoders, recipe)
+        collection = self._store.catalog.create_collection(name, recipe, start)
+        if nuggets and not existing:
+            self._encoders.keep_whitening(nuggets.encoder)
+        return Created(collection, is_new=existing is None)
+
+    def describe(self, name: str) -> CollectionDescription:
+        """The recipe of a collection and the numbers of its documents, units and segments."""
+        return CollectionDescription.of(self._store.catalog.collection(name))
+
+    def list(self, is_visible: Callable[[str], bool] = lambda name: True) -> CollectionList:
+        """All collections by name, as far as they are visible."""
+        collections = self._store.catalog.collections()
+        return CollectionList(tuple(CollectionDescription.of(each) for each in collections if is_visible(each.name)))
+
+    def delete(self, name: str) -> DeletedCollection:
+        """Delete a collection with its documents, phrases, matches, thresholds and calibrations.
+
+        Searches under way finish. Raises ``CollectionBusy`` where another process is writing to it.
+        """
+        sweep_deleted(self._store)
+        with lease(self._store.catalog, name) as held:
+            nuggets = nugget_recipe(self._store.catalog.collection(name).recipe)
+            delete_collection(self._store, held)
+        if nuggets is not None:
+            fingerprint = nuggets.fingerprint
+            self._encoders.remove_whitening(fingerprint, lambda: self._is_used(fingerprint))
+        return DeletedCollection(name)
+
+    def _recipe_of(self, name: str) -> Recipe | None:
+        try:
+            return self._store.catalog.collection(name).recipe
+        except CollectionNotFound:
+            return None
+
+    def _recipe(self, options: CollectionOptions, existing: Recipe | None) -> tuple[Recipe, NuggetPass | None]:
+        usual = existing.bounds if existing else SpanBounds()
+        bounds = span_bounds(
+            usual.shortest if options.shortest is None else options.shortest,
+            usual.longest if options.longest is None else options.longest,
+        )
+        name = options.encoder or (existing.encoder if existing else self._default_encoder)
+        try:
+            encoder = self._encoders.load(name)
+        except UnknownEncoder as error:
+            if options.encoder is None:
+                raise
+            raise InvalidInput(str(error), hint=error.hint, field="encoder") from error
+        nuggets = self._existing_nuggets(options, existing) if existing else self._new_nuggets(options, name)
+        return Recipe(name, encoder.fingerprint, encoder.dim, bounds, nuggets.details if nuggets else {}), nuggets
+
+    def _existing_nuggets(self, options: CollectionOptions, existing: Recipe) -> NuggetPass | None:
+        """The collection's own nuggets; others, if others are requested, which the catalog then refuses."""
+        ratio, made = options.nugget_ratio, nugget_recipe(existing)
+        if made is None:
+            return None if ratio is None else NuggetPass(self._encoders.load_nuggets(existing.encoder), ratio)
+        if options.as_trained:
+            encoder = self._encoders.load_nuggets(existing.encoder)
+        else:
+            encoder = self._encoders.nugget_pass(existing).encoder
+        return NuggetPass(encoder, made.ratio if ratio is None else ratio)
+
+    def _new_nuggets(self, options: CollectionOptions, encoder: str) -> NuggetPass | None:
+        ratio = options.nugget_ratio
+        if ratio is None:
+            return None
+        if options.texts is None or options.as_trained:
+            return NuggetPass(self._encoders.load_nuggets(encoder), ratio)
+        return NuggetPass(self._encoders.whiten_nuggets(encoder, options.texts, ratio), ratio)
+
+    def _is_used(self, fingerprint: str) -> bool:
+        recipes = (nugget_recipe(collection.recipe) for collection in self._store.catalog.collections())
+        return any(recipe is not None and recipe.fingerprint == fingerprint for recipe in recipes)
+
+
+def span_bounds(shortest: int, longest: int) -> SpanBounds:
+    """Bounds of spans in units. Raises ``InvalidInput`` where there are no such spans."""
+    try:
+        return SpanBounds(shortest, longest)
+    except ValueError:
+        raise InvalidInput(
+            f"Spans cannot have {shortest} to {longest} units.",
+            hint="The shortest has at least 1, the longest at most 64 units.",
+            field="span_units",
+        ) from None
