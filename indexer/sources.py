@@ -10,7 +10,6 @@ is truncated or whose checksum is wrong. That costs one more pass over the file,
 import csv
 import gzip
 import io
-import json
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ import pyarrow.parquet as pq
 
 from indexer.documents import checked_id, checked_metadata, checked_text, document_from_json
 from indexer.errors import InvalidDocument, SourceUnreadable
+from indexer.ndjson import InvalidLine, read_ndjson
 from models.types import Document, Part
 
 
@@ -117,9 +117,8 @@ class Source:
 
 def _ndjson(file: BinaryIO, name: str) -> Iterator[_Found]:
     """One JSON document a line; empty lines are passed over."""
-    for number, line in enumerate(file, 1):
-        if line.strip():
-            yield number, partial(_document_from_line, line)
+    for number, value in read_ndjson(file):
+        yield number, partial(_document_from_value, value)
 
 
 def _csv(file: BinaryIO, name: str) -> Iterator[_Found]:
@@ -193,8 +192,10 @@ def _readable_files(path: Path) -> tuple[list[Path], list[Path]]:
     return [file for file in files if file not in set(links)], links
 
 
-def _document_from_line(line: bytes) -> Document:
-    return document_from_json(json.loads(line))
+def _document_from_value(value: object) -> Document:
+    if isinstance(value, InvalidLine):
+        raise InvalidDocument(value.reason)
+    return document_from_json(value)
 
 
 def _document_from_text(id: str, data: bytes) -> Document:
@@ -242,9 +243,5 @@ def _guarded(where: str, read: Callable[[], Document]) -> Record:
         return read()
     except UnicodeDecodeError as error:
         return BadRecord(where, f"not valid UTF-8 at byte {error.start}")
-    except json.JSONDecodeError as error:
-        return BadRecord(where, f"not valid JSON: {error.msg} at column {error.colno}")
-    except RecursionError:
-        return BadRecord(where, "nested too deeply")
     except (InvalidDocument, ValueError) as error:
         return BadRecord(where, str(error))

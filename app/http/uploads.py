@@ -1,9 +1,8 @@
 """Documents, and phrases, from a request's body: a JSON object, a list of them, or one a line (NDJSON).
 
-What is wrong with one document is said in its place; the others are none the worse for it.
+Errors are reported per document; valid documents are still imported.
 """
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -13,6 +12,7 @@ from app.phrases.parsing import Line, lines_from_json, phrases_from_lines
 from indexer.catalog.names import is_document_id
 from indexer.documents import document_from_json
 from indexer.errors import InvalidDocument
+from indexer.ndjson import InvalidLine, parse_json, read_ndjson
 from models.errors import InvalidInput, SpanseekError
 from models.types import Document
 
@@ -74,19 +74,18 @@ def _from_json(body: bytes) -> Iterable[Upload]:
 
 
 def _from_lines(body: bytes) -> Iterable[Upload]:
-    for number, line in enumerate(body.split(b"\n"), 1):
-        if line.strip():
-            try:
-                yield _document(_parsed(line, f"Line {number}"))
-            except BadJson as error:
-                yield Refused(None, error)
+    for number, value in read_ndjson(body.split(b"\n")):
+        if isinstance(value, InvalidLine):
+            yield Refused(None, BadJson(f"Line {number}: {value.reason}.", hint=_TYPES_HINT))
+        else:
+            yield _document(value)
 
 
 def _parsed(data: bytes, what: str) -> object:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BadJson(f"{what} is not JSON in UTF-8: {error}", hint=_TYPES_HINT) from error
+    value = parse_json(data)
+    if isinstance(value, InvalidLine):
+        raise BadJson(f"{what} is {value.reason}.", hint=_TYPES_HINT)
+    return value
 
 
 def _document(value: object) -> Upload:

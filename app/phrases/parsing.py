@@ -1,4 +1,4 @@
-"""Phrases from JSON, one a line: what is wrong with one is said in its place, and the others are none the worse."""
+"""Phrases from JSON and NDJSON. Errors are reported per phrase; valid phrases are still imported."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,6 +7,7 @@ from typing import TypeAlias, cast
 
 from indexer.catalog.names import checked_note, checked_phrase_name, checked_phrase_text
 from indexer.engine.query import Filter
+from indexer.ndjson import InvalidLine, read_ndjson
 from indexer.phrases import PhraseDraft
 from indexer.tuning import ThresholdOn, check_threshold
 from models.errors import InvalidInput, SpanseekError
@@ -17,7 +18,7 @@ _FIELDS = {"name", "text", "threshold", "threshold_on", "filter", "note"}
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A phrase that cannot be taken as it is, its name as far as it has one, and why."""
+    """An invalid phrase: its name, if it has one, and the error."""
 
     name: str | None
     error: SpanseekError
@@ -27,19 +28,16 @@ Line: TypeAlias = PhraseDraft | RefusedLine
 
 
 def phrases_from_lines(data: bytes) -> Iterator[Line]:
-    """A phrase for every line that is not blank.
+    """A phrase, or an error, for every line that is not blank.
 
     >>> list(phrases_from_lines(b'{"text": "cancel my plan"}'))[0].name
     'cancel my plan'
     """
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if line.strip():
-            try:
-                value = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                yield RefusedLine(None, InvalidInput(f"Line {number} is not JSON in UTF-8: {error}", field="line"))
-            else:
-                yield line_from_json(value)
+    for number, value in read_ndjson(data.split(b"\n")):
+        if isinstance(value, InvalidLine):
+            yield RefusedLine(None, InvalidInput(f"Line {number}: {value.reason}.", field="line"))
+        else:
+            yield line_from_json(value)
 
 
 def lines_from_json(values: Iterable[object]) -> Iterator[Line]:
@@ -48,7 +46,7 @@ def lines_from_json(values: Iterable[object]) -> Iterator[Line]:
 
 
 def line_from_json(value: object) -> Line:
-    """A phrase, or why it is none."""
+    """A phrase, or the reason why it is invalid."""
     try:
         return phrase_from_json(value)
     except InvalidInput as error:
@@ -57,9 +55,9 @@ def line_from_json(value: object) -> Line:
 
 
 def phrase_from_json(value: object) -> PhraseDraft:
-    """A phrase from ``{"name", "text", "threshold", "threshold_on", "filter", "note"}``; only the text must be there.
+    """A phrase from ``{"name", "text", "threshold", "threshold_on", "filter", "note"}``; only the text is required.
 
-    Without a name it is called by its text. Raises ``InvalidInput``.
+    The name defaults to the text. Raises ``InvalidInput``.
     """
     if not isinstance(value, dict):
         raise InvalidInput("A phrase must be a JSON object.", field="phrase")
@@ -101,17 +99,17 @@ def _filter(value: object) -> Filter:
     given = {} if value is None else value
     if not isinstance(given, dict) or given.keys() - {"document", "part"}:
         raise InvalidInput("filter must be an object with document, part, or both.", field="filter")
-    return Filter(*(_wanted(given.get(name, {}), f"filter.{name}") for name in ("document", "part")))
+    return Filter(*(_conditions(given.get(name, {}), f"filter.{name}") for name in ("document", "part")))
 
 
-def _wanted(value: object, field: str) -> Mapping[str, JsonValue]:
+def _conditions(value: object, field: str) -> Mapping[str, JsonValue]:
     if not isinstance(value, dict):
         raise InvalidInput(f"{field} must be an object.", field=field)
-    for name, wanted in value.items():
-        if not (wanted is None or isinstance(wanted, bool | int | float | str)) or wanted != wanted:
+    for name, item in value.items():
+        if not (item is None or isinstance(item, bool | int | float | str)) or item != item:
             raise InvalidInput(f"{field}: {name!r} must be a string, a number, true, false or null.", field=field)
     try:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except ValueError as error:
-        raise InvalidInput(f"{field} holds what cannot be stored: {error}", field=field) from error
+        raise InvalidInput(f"{field} cannot be stored: {error}", field=field) from error
     return value

@@ -1,7 +1,6 @@
 """Lines of JSON that a user brings: every line is checked, and the first that is wrong is named."""
 
 import gzip
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+from indexer.ndjson import InvalidLine, parse_json
 from models.errors import InvalidInput
 
 WORD = re.compile(r"\w")
@@ -32,10 +32,9 @@ class Form:
         >>> Form(("query",), '{"query": "a phrase"}', "pairs").parse('{"query": "late fees", "id": 7}', "line 1")["id"]
         7
         """
-        try:
-            value = json.loads(line)
-        except ValueError as error:
-            raise self.refused(where, f"it is not JSON: {error}") from error
+        value = parse_json(line.encode())
+        if isinstance(value, InvalidLine):
+            raise self.refused(where, value.reason)
         reason = self._fault(value)
         if reason:
             raise self.refused(where, reason)

@@ -102,7 +102,7 @@ def test_each_document_has_its_own_result(client, problem, monkeypatch) -> None:
     response = client.post_raw(PATH, lines, "application/x-ndjson; charset=utf-8")
     unchanged = [(id, "unchanged" if status == "indexed" else status, code) for id, status, code in expected]
     assert written(response) == [*unchanged, (None, "failed", "bad_json")]
-    assert response.json()["results"][-1]["error"]["detail"].startswith("Line 9 is not JSON")
+    assert response.json()["results"][-1]["error"]["detail"].startswith("Line 9: not valid JSON")
     assert response.json()["generation"] == 2
 
 

@@ -63,7 +63,7 @@ def test_triplets_with_an_excluded_sentence_are_passed_over(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        ("{broken", "t.ndjson:3 cannot be trained on: it is not JSON"),
+        ("{broken", "t.ndjson:3 cannot be trained on: not valid JSON"),
         ("[1]", "t.ndjson:3 cannot be trained on: it is not an object"),
         ('{"query": "a", "positive": "b"}', "negative is not a text with words in it"),
         ('{"query": "...", "positive": "b", "negative": "c"}', "query is not a text with words in it"),
