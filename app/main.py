@@ -1,4 +1,4 @@
-"""The server process: checks what can be checked, then serves until it is told to stop."""
+"""The server process: checks its settings and its database, then serves until it is stopped."""
 
 import logging
 import math
@@ -30,22 +30,22 @@ class AddressUnavailable(SpanseekError):
 
 
 class KeysRequired(SpanseekError):
-    """The server would be open to the network, and asks nobody for a key."""
+    """The server would be open to the network without requiring a key."""
 
     code = "keys_required"
 
 
 def serve(settings: Settings, encoders: Encoders | None = None) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what was begun and return.
+    """Serve until SIGTERM or SIGINT, then finish running requests and return.
 
-    ``encoders`` replace those that the settings name, for callers that have them already.
-    Raises a ``SpanseekError`` that says what to do where the server could not answer, or should not.
+    ``encoders`` replace those that the settings name, for callers that have loaded them.
+    Raises a ``SpanseekError`` with a hint where the server could not answer, or should not.
     """
-    let_threads_sleep()
+    set_passive_wait_policy()
     _set_up_logging(settings.log_level)
     with closing(open_store(settings).catalog) as catalog:
         schema.check(catalog)
-        refuse_open_doors(settings.host, catalog)
+        require_keys(settings.host, catalog)
     encoders = encoders or Encoders(settings.encoder_options)
     encoders.load(settings.encoder)
     _check_threads()
@@ -54,19 +54,19 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
         _server(settings, encoders).run(sockets=[listening])
 
 
-def let_threads_sleep() -> None:
-    """Say, before it is loaded, that OpenMP's threads shall not spin while they wait, unless the operator says other.
+def set_passive_wait_policy() -> None:
+    """Let OpenMP's threads sleep while they wait, unless the environment sets a policy. Call before OpenMP is loaded.
 
-    The encoder's and the scan's take turns: either would keep the cores from the other for milliseconds after its work.
+    Encoder and scan take turns: threads that spin would keep the cores from the other for milliseconds.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
-def refuse_open_doors(host: str, catalog: Catalog) -> None:
+def require_keys(host: str, catalog: Catalog) -> None:
     """Raise ``KeysRequired`` where anybody in the network could search without a key."""
     if not _is_loopback(host) and not any_keys(catalog):
         raise KeysRequired(
-            f"There is no API key yet, so that everybody who reaches {host} could search.",
+            f"There is no API key yet, so anybody who can reach {host} could search.",
             hint="Make one with `spanseek keys create --name NAME --scope search`, or serve on 127.0.0.1.",
         )
 
@@ -117,10 +117,10 @@ def _server(settings: Settings, encoders: Encoders) -> uvicorn.Server:
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn, but that stopping when told to is no failure: it would raise the signal again once it has stopped."""
+    """Uvicorn, for which a signal to stop is no failure: the original raises the signal again after it has stopped."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop after the requests at hand; told a second time, without them."""
+        """Stop after the running requests; at a second signal, without waiting for them."""
         self.force_exit = self.should_exit
         self.should_exit = True
 

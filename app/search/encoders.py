@@ -1,4 +1,4 @@
-"""The encoders that queries need, loaded once and checked against the collections they are used for."""
+"""Encoders by name, loaded once and checked against the collections that they are used for."""
 
 from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
@@ -42,7 +42,7 @@ class Encoders:
             return self._loaded[name]
 
     def default_calibration(self, name: str) -> DefaultCalibration | None:
-        """The map from raw to score that the encoder of this name comes with, if it does."""
+        """The calibration that comes with the encoder of this name; None without one."""
         folder = weights_folder(name, self._options)
         if folder is None:
             return None
@@ -73,7 +73,7 @@ class Encoders:
             return self._nuggets[name]
 
     def whiten_nuggets(self, name: str, texts: Iterable[str], ratio: float) -> NuggetEncoder:
-        """The nuggets of a new collection, whitened by a sample of its texts, and kept for those who read it later."""
+        """The nuggets of a new collection, whitened by a sample of its texts. Saves the whitening for later readers."""
         trained = self.load_nuggets(name)
         whitened = WhitenedNuggets(trained, fit_whitening(trained, texts, ratio))
         whitened.save(self._options.whitenings)
@@ -98,10 +98,10 @@ class Encoders:
         return self.nugget_pass(recipe) if recipe.details else UnitPass(self.matching(recipe))
 
     def nugget_pass(self, recipe: Recipe) -> NuggetPass:
-        """The encoder of a collection's nuggets, and their ratio; for collections that keep nuggets."""
+        """The encoder of a collection's nuggets and their ratio, for collections with nuggets."""
         made = nugget_recipe(recipe)
         if made is None:
-            raise AssertionError("a collection without nuggets cannot be asked for them")
+            raise AssertionError("the collection has no nuggets")
         trained = self.load_nuggets(recipe.encoder)
         encoder = trained if trained.fingerprint == made.fingerprint else self._load_whitened(trained, made.fingerprint)
         if encoder is None:
@@ -115,8 +115,8 @@ class Encoders:
     def _load_whitened(self, trained: NuggetEncoder, fingerprint: str) -> NuggetEncoder | None:
         with self._lock:
             if fingerprint not in self._whitened:
-                found = load_whitened(trained, fingerprint, self._options.whitenings)
-                if found is None:
+                whitened = load_whitened(trained, fingerprint, self._options.whitenings)
+                if whitened is None:
                     return None
-                self._whitened[fingerprint] = found
+                self._whitened[fingerprint] = whitened
             return self._whitened[fingerprint]

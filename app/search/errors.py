@@ -1,4 +1,4 @@
-"""What can go wrong while answering."""
+"""Errors of searches."""
 
 from models.errors import InvalidInput, SpanseekError
 

@@ -1,4 +1,4 @@
-"""Query vectors that callers give themselves."""
+"""Query vectors that requests contain."""
 
 import numpy as np
 from jaxtyping import Float32

@@ -16,7 +16,7 @@ from models.types import CharSpan
 def present_documents(
     request: SearchRequest, query: NuggetQuery, documents: list[ScoredDocument], tuning: Tuning
 ) -> tuple[Hit, ...]:
-    """Hits with texts and metadata, numbered from 1, offsets in the unit the caller asked for."""
+    """Hits with texts and metadata, numbered from 1, offsets in the unit of the request."""
     raw = raws(np.array([document.cosine for document in documents], np.float64))
     scales = zip(raw.tolist(), tuning.scores(raw).tolist(), strict=True)
     return tuple(
@@ -68,7 +68,7 @@ def _pair(
 
 
 def _query_text(text: str | None, query: NuggetQuery, number: int, unit: OffsetUnit) -> TextSpan | None:
-    """The stretch of the query that one of its vectors stands for."""
+    """The part of the query that one of its vectors stands for."""
     if text is None or query.parts is None:
         return None
     return _text_span(

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from app.main import AddressUnavailable, KeysRequired, let_threads_sleep, listen, refuse_open_doors, serve
+from app.main import AddressUnavailable, KeysRequired, listen, require_keys, serve, set_passive_wait_policy
 from indexer.catalog.collections import Catalog
 from indexer.errors import CatalogNotInitialised, CatalogUnavailable
 from models.errors import BackboneMissing, InvalidInput
@@ -19,13 +19,13 @@ def test_no_keys_no_network(settings, make_key, host) -> None:
     assert "spanseek keys create" in refused.value.hint
     make_key("search")
     with closing(Catalog(settings.catalog_url)) as catalog:
-        refuse_open_doors(host, catalog)
+        require_keys(host, catalog)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.10", "::1", "localhost"])
 def test_loopback_needs_no_keys(settings, host) -> None:
     with closing(Catalog(settings.catalog_url)) as catalog:
-        refuse_open_doors(host, catalog)
+        require_keys(host, catalog)
 
 
 def test_a_database_without_tables(empty_settings) -> None:
@@ -50,7 +50,7 @@ def test_threads_sleep_unless_the_operator_says_other(monkeypatch, given, wanted
     monkeypatch.setenv("OMP_WAIT_POLICY", given or "")
     if given is None:
         monkeypatch.delenv("OMP_WAIT_POLICY")
-    let_threads_sleep()
+    set_passive_wait_policy()
     assert os.environ["OMP_WAIT_POLICY"] == wanted
 
 
