@@ -15,7 +15,6 @@ from jaxtyping import Float
 
 from app.calibration.fitting import Fit, fit
 from app.calibration.metrics import calibration_error, reliability
-from indexer.engine.block_ranges import best_of_ranges
 from indexer.engine.snapshot import Snapshot
 from models import units
 from models.calibrations import DefaultCalibration, NoMatch
@@ -26,6 +25,7 @@ from models.ops.similarity import normalize, raws
 from models.types import CharSpan, CharSpans, SpanBounds, UnitVectors
 from research.evaluation.setups import unit_vectors
 from research.evaluation.texts import encode_texts
+from research.training.block_ranges import best_of_ranges
 from research.training.data import Sample, Texts, in_context
 from research.training.sources import PHRASES
 

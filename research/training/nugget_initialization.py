@@ -18,9 +18,9 @@ from models.encoders.nugget_network import NuggetNetwork
 from models.encoders.selectors import PUNCTUATION, Selectors
 from models.layers import inputs_of, layers_of
 from models.ops.nuggets import count, segment_starts
-from models.ops.segmentation import best_segment_ends
 from models.ops.similarity import normalize
 from models.ops.whitening import Whitening, second_moment, whitening
+from research.training.segmentation import best_segment_ends
 
 RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25)
 _BATCH = 16

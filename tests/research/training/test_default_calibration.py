@@ -18,7 +18,6 @@ from app.calibration.labels import Label, StoredSpan
 from app.calibration.preview import PreviewRequest, preview
 from app.search.encoders import Encoders
 from app.search.types import SearchRequest
-from indexer.engine.block_ranges import best_of_ranges
 from models.calibrations import FILE, DefaultCalibration, NoMatch, read_default, write_default
 from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
@@ -26,6 +25,7 @@ from models.encoders.registry import EncoderOptions
 from models.errors import BackboneMismatch, InvalidInput
 from models.ops.calibrate import check_knots
 from models.types import SpanBounds
+from research.training.block_ranges import best_of_ranges
 from research.training.data import Texts, index_by_word
 from research.training.default_calibration import fit_default, graded_spans, measure_no_match, span_raws
 from research.training.sources import GradedPair
