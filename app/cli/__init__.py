@@ -12,12 +12,13 @@ from pydantic import ValidationError
 from rich.text import Text
 
 from app.cli.calibrations import calibrate, calibrations_cli
+from app.cli.collections import collections_cli
 from app.cli.console import err, out
 from app.cli.documents import delete
 from app.cli.index import index
 from app.cli.keys import keys_cli
 from app.cli.labels import candidates, label, labels_cli
-from app.cli.maintenance import backup, collections, init_db, optimize, stats, verify
+from app.cli.maintenance import backup, init_db, optimize, stats, verify
 from app.cli.phrases import phrases_cli
 from app.cli.preview import preview
 from app.cli.research import CommandGroup
@@ -35,7 +36,7 @@ cli = typer.Typer(
 )
 _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
     "Search": {"search": search, "phrases": phrases_cli},
-    "Documents": {"index": index, "delete": delete, "collections": collections},
+    "Documents": {"index": index, "delete": delete, "collections": collections_cli},
     "Tuning": {
         "preview": preview,
         "labels": labels_cli,

@@ -1,25 +1,20 @@
 """``spanseek index``: index documents into a collection."""
 
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.calibration.default_calibration import default_calibration
 from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json, settings_with
-from app.cli.nuggets import chosen_nuggets
-from app.cli.options import span_bounds
 from app.cli.progress import indexing_progress, stop_on_interrupt
-from app.search.encoders import Encoders
-from indexer.errors import CollectionNotFound, SourceUnreadable
-from indexer.types import Recipe
+from indexer.errors import SourceUnreadable
 from models.encoders.nugget import check_ratio
-from models.types import Document, SpanBounds
+from models.types import Document
 
 if TYPE_CHECKING:
-    from indexer.sources import BadRecord, Source
-    from indexer.store import Store
+    from indexer.sources import BadRecord, Record, Source
 
 _STOPPING = "Stopping: publishing what has been read. Press Ctrl-C again to drop it."
 # Nuggets are whitened by a sample of this many documents, from the first one on.
@@ -45,6 +40,8 @@ def index(
 
     Unchanged documents are skipped: run an interrupted job again to resume it.
     """
+    from app.collections.service import CollectionOptions
+    from app.composition import Services
     from indexer.pipeline import IndexJob, JobHooks
     from indexer.sources import Source
 
@@ -58,18 +55,13 @@ def index(
         indexing_progress(records, err) as progress,
         stop_on_interrupt(_STOPPING) as stop,
     ):
-        recipe = _recipe_of(store, collection)
-        bounds = _bounds(recipe, min_span, max_span)
-        name = encoder or (recipe.encoder if recipe else settings.encoder)
-        encoders = Encoders(settings.encoder_options)
-        loaded = encoders.load(name)
-        sample = None if as_trained else progress.sampling(islice(records, _SAMPLED))
-        nuggets = chosen_nuggets(encoders, name, recipe, nugget_ratio, sample)
-        requested = Recipe(name, loaded.fingerprint, loaded.dim, bounds, nuggets.details if nuggets else {})
-        calibration = None if recipe else default_calibration(encoders, requested)
-        target = store.catalog.create_collection(collection, requested, calibration)
+        services = Services(settings, store)
+        sample = progress.sampling(islice(records, _SAMPLED))
+        options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, _texts(sample), as_trained)
+        target = services.collections.create(collection, options).collection
+        loaded, forward = services.encoders.load(target.recipe.encoder), services.encoders.forward_pass(target.recipe)
         hooks = JobHooks(progress=progress.indexing, bad_record=_report_bad_record, stop=stop.is_set)
-        job = IndexJob(store, loaded, target, hooks, forward=nuggets, segment_units=settings.segment_units)
+        job = IndexJob(store, loaded, target, hooks, forward=forward, segment_units=settings.segment_units)
         report = job.run(records)
     if as_json:
         print_json(report.to_json())
@@ -87,19 +79,12 @@ def index(
         raise typer.Exit(1)
 
 
-def _recipe_of(store: "Store", collection: str) -> Recipe | None:
-    """The recipe of an existing collection: its options need not be repeated."""
-    try:
-        return store.catalog.collection(collection).recipe
-    except CollectionNotFound:
-        return None
-
-
-def _bounds(recipe: Recipe | None, min_span: int | None, max_span: int | None) -> SpanBounds:
-    default = recipe.bounds if recipe else SpanBounds()
-    return span_bounds(
-        default.shortest if min_span is None else min_span, default.longest if max_span is None else max_span
-    )
+def _texts(sample: Iterable["Record"]) -> Iterator[str]:
+    """The texts of a sample, to which the nuggets of a new collection are whitened."""
+    err.print("Reading a sample of the documents, to whiten their nuggets.")
+    for record in sample:
+        if isinstance(record, Document):
+            yield record.text
 
 
 def _check_any_document(records: "Source", path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``spanseek collections``, ``stats``, ``optimize``, ``verify``, ``backup`` and ``init-db``."""
+"""``spanseek stats``, ``optimize``, ``verify``, ``backup`` and ``init-db``."""
 
 import time
 from collections.abc import Iterable
@@ -15,20 +15,6 @@ from app.settings import Settings
 if TYPE_CHECKING:
     from indexer.maintenance import Removed
     from indexer.stats import CollectionStats, SegmentStats
-
-
-def collections(as_json: JsonOption = False) -> None:
-    """List the collections."""
-    with checked_store(Settings()) as store:
-        found = store.catalog.collections()
-    if as_json:
-        print_json([asdict(collection) for collection in found])
-        return
-    table = Table("collection", "documents", "units", "segments", "MB", "generation", "encoder")
-    for item in found:
-        counts = (item.documents, item.units, item.segments, item.bytes // 10**6, item.generation)
-        table.add_row(item.name, *(f"{count:,}" for count in counts), item.recipe.encoder)
-    out.print(table if found else "There is no collection yet. Make one with: spanseek index")
 
 
 def verify(

@@ -6,8 +6,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from indexer.engine.query import Filter
-from models.errors import InvalidInput
-from models.types import JsonValue, SpanBounds
+from models.types import JsonValue
 
 WhereOption: TypeAlias = Annotated[
     list[str] | None,
@@ -23,18 +22,6 @@ def filter_of(where: list[str] | None, where_part: list[str] | None) -> Filter:
     Filter(document={'week': 7, 'lang': 'en'}, part={})
     """
     return Filter(_key_values(where), _key_values(where_part))
-
-
-def span_bounds(min_span: int, max_span: int) -> SpanBounds:
-    """Bounds from ``--min-span`` and ``--max-span``; raises ``InvalidInput`` where they are impossible."""
-    try:
-        return SpanBounds(min_span, max_span)
-    except ValueError:
-        raise InvalidInput(
-            f"Spans cannot have {min_span} to {max_span} units.",
-            hint="Choose 1 <= --min-span <= --max-span <= 64.",
-            field="max_span",
-        ) from None
 
 
 def _key_values(pairs: list[str] | None) -> dict[str, JsonValue]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.calibration.default_calibration import default_calibration
 from app.collections.answers import CollectionDescription, CollectionList, DeletedCollection
+from app.collections.bounds import span_bounds
 from app.search.encoders import Encoders
 from indexer.catalog.leases import lease
 from indexer.catalog.names import checked_collection_name
@@ -136,15 +137,3 @@ class CollectionService:
     def _is_used(self, fingerprint: str) -> bool:
         recipes = (nugget_recipe(collection.recipe) for collection in self._store.catalog.collections())
         return any(recipe is not None and recipe.fingerprint == fingerprint for recipe in recipes)
-
-
-def span_bounds(shortest: int, longest: int) -> SpanBounds:
-    """Bounds of spans in units. Raises ``InvalidInput`` where there are no such spans."""
-    try:
-        return SpanBounds(shortest, longest)
-    except ValueError:
-        raise InvalidInput(
-            f"Spans cannot have {shortest} to {longest} units.",
-            hint="The shortest has at least 1, the longest at most 64 units.",
-            field="span_units",
-        ) from None

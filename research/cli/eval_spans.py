@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, err, out, print_json
-from app.cli.options import span_bounds
+from app.collections.bounds import span_bounds
 from app.search.encoders import Encoders
 from app.settings import Settings
 

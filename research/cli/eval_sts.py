@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from app.cli.console import JsonOption, err, out, print_json
-from app.cli.options import span_bounds
+from app.collections.bounds import span_bounds
 from app.search.encoders import Encoders
 from app.settings import Settings
 

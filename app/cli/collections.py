@@ -1,0 +1,128 @@
+"""``spanseek collections``: create, list, show and delete collections."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from app.answers import json_values
+from app.cli.console import JsonOption, checked_store, err, out, print_json
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.collections.answers import CollectionDescription
+    from app.collections.service import CollectionService
+    from indexer.types import Collection
+
+collections_cli = typer.Typer(help="Create, list, show and delete collections.", invoke_without_command=True)
+NameArgument = Annotated[str, typer.Argument(help="The collection's name.")]
+
+
+@collections_cli.callback()
+def collections(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Create, list, show and delete collections."""
+    if context.invoked_subcommand is None:
+        err.print("`spanseek collections` alone is deprecated; use: spanseek collections list")
+        _list_as_before(as_json=as_json)
+
+
+@collections_cli.command("create")
+def create_collection(
+    name: NameArgument,
+    encoder: Annotated[str | None, typer.Option(help="Its encoder.")] = None,
+    min_span: Annotated[int | None, typer.Option(help="Shortest span, in units (1).")] = None,
+    max_span: Annotated[int | None, typer.Option(help="Longest span, in units (20).")] = None,
+    nugget_ratio: Annotated[
+        float | None, typer.Option(help="Keep nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Create an empty collection; an existing one of the same recipe stays as it is."""
+    from app.collections.answers import CollectionDescription
+    from app.collections.service import CollectionOptions
+
+    options = CollectionOptions(encoder, min_span, max_span, nugget_ratio)
+    with _service(create=True) as service:
+        created = service.create(name, options)
+    if as_json:
+        print_json(json_values(CollectionDescription.of(created.collection)))
+    else:
+        out.print(f"The collection {name} {'is created' if created.is_new else 'exists already'}.")
+
+
+@collections_cli.command("list")
+def list_collections(as_json: JsonOption = False) -> None:
+    """List the collections."""
+    with _service() as service:
+        answer = service.list()
+    if as_json:
+        print_json(json_values(answer))
+    else:
+        _show(answer.collections)
+
+
+@collections_cli.command("show")
+def show_collection(name: NameArgument, as_json: JsonOption = False) -> None:
+    """Show how a collection was made and what it holds."""
+    with _service() as service:
+        description = service.describe(name)
+    values = json_values(description)
+    if as_json:
+        print_json(values)
+        return
+    for field, value in values.items():
+        out.print(f"{field:16s} {value:,}" if isinstance(value, int) else f"{field:16s} {value}", soft_wrap=True)
+
+
+@collections_cli.command("delete")
+def delete_collection(
+    name: NameArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete a collection with its documents, phrases, matches, thresholds and calibrations."""
+    with _service() as service:
+        description = service.describe(name)
+        if not yes:
+            typer.confirm(f"Delete {name} with its {description.documents:,} documents?", abort=True, err=True)
+        deleted = service.delete(name)
+    if as_json:
+        print_json(json_values(deleted))
+    else:
+        out.print(f"The collection {name} is deleted.")
+
+
+@contextmanager
+def _service(*, create: bool = False) -> Iterator["CollectionService"]:
+    from app.composition import Services
+
+    settings = Settings()
+    with checked_store(settings, create=create) as store:
+        yield Services(settings, store).collections
+
+
+def _list_as_before(*, as_json: bool) -> None:
+    """List the collections; the JSON is that of earlier versions."""
+    if not as_json:
+        list_collections()
+        return
+    with checked_store(Settings()) as store:
+        print_json([_as_before(collection) for collection in store.catalog.collections()])
+
+
+def _as_before(collection: "Collection") -> dict[str, Any]:
+    values = asdict(collection)
+    details = values["recipe"].pop("details")
+    values["recipe"] |= {"representations": collection.recipe.representations, "nuggets": details.get("nuggets")}
+    return values
+
+
+def _show(collections: Sequence["CollectionDescription"]) -> None:
+    table = Table("collection", "documents", "units", "segments", "MB", "generation", "encoder")
+    for each in collections:
+        counts = (each.documents, each.units, each.segments, each.bytes // 10**6, each.generation)
+        table.add_row(each.name, *(f"{count:,}" for count in counts), each.encoder)
+    out.print(table if collections else "There is no collection yet. Create one with: spanseek collections create")

@@ -1,0 +1,30 @@
+"""Collections from the command line: created, listed, shown, deleted."""
+
+from tests.e2e.commands import Outcome, Run
+
+
+def test_a_collection_from_its_creation_to_its_end(run: Run) -> None:
+    made = run("collections", "create", "new", "--max-span", "6", "--nugget-ratio", "0.2", "--json").json
+    assert (made["name"], made["span_units"], made["documents"]) == ("new", {"shortest": 1, "longest": 6}, 0)
+    assert made["nuggets"]["ratio"] == 0.2
+    assert run("collections", "create", "new", "--max-span", "6").out == "The collection new exists already.\n"
+    differs = run("collections", "create", "new", "--max-span", "7")
+    assert (differs.code, "was made with" in differs.err) == (1, True)
+    assert run("index", "-c", "new", "--source", "calls.ndjson", "--json").json["documents"] == 2
+
+    assert run("collections", "list", "--json").json["collections"] == [
+        run("collections", "show", "new", "--json").json
+    ]
+    assert "documents        2" in run("collections", "show", "new").out
+    assert run("collections", "delete", "new", "--yes", "--json").json == {"name": "new", "status": "deleted"}
+    assert run("collections", "show", "new").code == 1
+    assert run("collections", "list").out.startswith("There is no collection yet")
+
+
+def test_the_bare_command_lists_as_before_and_is_deprecated(calls: Outcome, run: Run) -> None:
+    bare = run("collections", "--json")
+    recipe = bare.json[0]["recipe"]
+    assert list(recipe) == ["encoder", "fingerprint", "dim", "bounds", "representations", "nuggets"]
+    assert (recipe["encoder"], recipe["representations"], recipe["nuggets"]) == ("hashing", ["units"], None)
+    assert bare.err == "`spanseek collections` alone is deprecated; use: spanseek collections list\n"
+    assert run("collections").out == run("collections", "list").out
