@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Shaped
 
+from models.checksums import SHIPPED, check_sha256, read_checked, record_checksums
 from models.errors import BackboneMissing
 from models.tensors import read_tensors
 from models.types import JsonValue
 
-SHIPPED = Path(__file__).parent / "weights"
+__all__ = ["SHIPPED", "Artifact", "arrays_of", "load_artifact", "save_artifact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +40,21 @@ def arrays_of(tensors: Mapping[str, Any]) -> dict[str, Shaped[np.ndarray, "..."]
 
 
 def load_artifact(folder: Path) -> Artifact:
-    """Read a trained part. Raises ``BackboneMissing`` where the folder holds none."""
+    """Read a trained part.
+
+    Raises ``BackboneMissing`` where the folder holds none, and ``BackboneMismatch`` where a checksum is wrong.
+    """
     weights, config = folder / "weights.safetensors", folder / "config.json"
     if not weights.is_file() or not config.is_file():
         raise BackboneMissing(
             f"There are no trained weights in {folder}.",
             hint="The folder must hold weights.safetensors and config.json. Check SPANSEEK_WEIGHTS.",
         )
-    sha256 = hashlib.sha256(weights.read_bytes() + config.read_bytes()).hexdigest()
-    return Artifact(read_tensors(weights), json.loads(config.read_text("utf-8")), sha256)
+    digest = hashlib.sha256(weights.read_bytes())
+    check_sha256(weights, digest.hexdigest())
+    facts = read_checked(config)
+    digest.update(facts)
+    return Artifact(read_tensors(weights), json.loads(facts), digest.hexdigest())
 
 
 def save_artifact(folder: Path, tensors: Mapping[str, Any], config: dict[str, JsonValue]) -> Artifact:
@@ -59,4 +66,5 @@ def save_artifact(folder: Path, tensors: Mapping[str, Any], config: dict[str, Js
     partial.write_bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
     partial.replace(folder / "weights.safetensors")
     (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", "utf-8")
+    record_checksums(folder)
     return load_artifact(folder)

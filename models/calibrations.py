@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from models.checksums import read_checked, record_checksums
 from models.errors import BackboneMismatch
 from models.ops.calibrate import Knots, check_knots
 from models.types import JsonValue, SpanBounds
@@ -108,7 +109,9 @@ def write_default(folder: Path, fingerprint: str, made: DefaultCalibration) -> P
     partial = path.with_suffix(".partial")
     lines = [f"{json.dumps(name)}: {json.dumps(entry, sort_keys=True)}" for name, entry in sorted(entries.items())]
     partial.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
-    return partial.replace(path)
+    partial.replace(path)
+    record_checksums(folder)
+    return path
 
 
 def _entries(folder: Path) -> dict[str, Any]:
@@ -116,7 +119,7 @@ def _entries(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = json.loads(read_checked(path))
     except ValueError as error:
         raise _unreadable(folder, error) from error
     if not isinstance(found, dict):
