@@ -9,6 +9,9 @@ from indexer.errors import InvalidDocument
 from models.checks import unstorable
 from models.types import Document, JsonValue, Metadata, Part
 
+# A document is held in memory whole, its parts as objects of about 3 kB each while they are indexed.
+MAX_PARTS = 20_000
+MAX_CHARACTERS = 64 * 2**20
 # Far less than any JSON library takes, so that whatever was stored can be read again, however deep the call.
 MAX_DEPTH = 64
 
@@ -27,7 +30,17 @@ def document_from_json(value: object) -> Document:
     parts = [{"text": value["text"]}] if "text" in value else value["parts"]
     if not isinstance(parts, list):
         raise InvalidDocument("parts must be a list")
-    return Document(checked_id(value.get("id")), tuple(map(_part, parts)), _metadata_of(value))
+    if len(parts) > MAX_PARTS:
+        raise InvalidDocument(f"the document has {len(parts):,} parts; at most {MAX_PARTS:,} are allowed")
+    return checked_size(Document(checked_id(value.get("id")), tuple(map(_part, parts)), _metadata_of(value)))
+
+
+def checked_size(document: Document) -> Document:
+    """The document itself. Raises ``InvalidDocument`` where its texts have more than ``MAX_CHARACTERS`` characters."""
+    characters = sum(len(part.text) for part in document.parts)
+    if characters > MAX_CHARACTERS:
+        raise InvalidDocument(f"the text has {characters:,} characters; at most {MAX_CHARACTERS:,} are allowed")
+    return document
 
 
 def _part(value: object) -> Part:

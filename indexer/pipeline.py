@@ -31,6 +31,8 @@ from models.types import Document
 # A batch of documents is looked up, and tokenized, together.
 _BATCH_DOCUMENTS = 256
 _BATCH_CHARACTERS = 1_000_000
+# The memory of a part beside its text, in characters.
+_PART_CHARACTERS = 64
 
 
 @dataclass(slots=True)
@@ -241,7 +243,7 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
     characters = 0
     for document in documents:
         batch.append(document)
-        characters += len(document.text)
+        characters += len(document.text) + _PART_CHARACTERS * len(document.parts)
         if len(batch) >= _BATCH_DOCUMENTS or characters >= _BATCH_CHARACTERS:
             yield batch
             batch, characters = [], 0

@@ -16,14 +16,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TypeAlias, cast
+from typing import Any, BinaryIO, NoReturn, TextIO, TypeAlias, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from indexer.documents import checked_id, checked_metadata, checked_text, document_from_json
+from indexer.documents import checked_id, checked_metadata, checked_size, checked_text, document_from_json
 from indexer.errors import InvalidDocument, SourceUnreadable
-from indexer.ndjson import InvalidLine, read_ndjson
+from indexer.ndjson import InvalidLine, bounded_lines, read_ndjson
 from models.types import Document, Part
 
 
@@ -38,7 +38,9 @@ class BadRecord:
 Record = Document | BadRecord
 # Where a record begins, from 1, and what makes a document of it.
 _Found: TypeAlias = tuple[int, Callable[[], Document]]
-_VERIFIED_AT_ONCE = 2**18
+_CHUNK = 2**18
+# The longest line, CSV field and text file, in bytes; CSV counts characters.
+MAX_RECORD = 64 * 2**20
 # What readers raise when a file breaks off, or never was what its name says.
 _UNREADABLE = (SourceUnreadable, OSError, EOFError, zlib.error, csv.Error, pa.ArrowException)
 
@@ -101,7 +103,7 @@ class Source:
         """Decompress a gzipped file to its end, once, which checks its length and its checksum."""
         if _is_packed(path) and path not in self._verified:
             with gzip.open(path) as file:
-                while file.read(_VERIFIED_AT_ONCE):
+                while file.read(_CHUNK):
                     pass
             self._verified.add(path)
 
@@ -117,15 +119,15 @@ class Source:
 
 def _ndjson(file: BinaryIO, name: str) -> Iterator[_Found]:
     """One JSON document a line; empty lines are passed over."""
-    for number, value in read_ndjson(file):
+    for number, value in read_ndjson(bounded_lines(file, MAX_RECORD)):
         yield number, partial(_document_from_value, value)
 
 
 def _csv(file: BinaryIO, name: str) -> Iterator[_Found]:
     """Columns ``id`` and ``text``; every other column is metadata."""
-    csv.field_size_limit(2**31 - 1)
+    csv.field_size_limit(MAX_RECORD)
     with io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
-        rows = csv.reader(text, strict=True)
+        rows = csv.reader(_bounded_lines(text), strict=True)
         header = next(rows, [])
         if not {"id", "text"} <= set(header) or len(set(header)) < len(header):
             raise SourceUnreadable("its first line must name the columns id and text, and none twice")
@@ -136,10 +138,19 @@ def _csv(file: BinaryIO, name: str) -> Iterator[_Found]:
             except StopIteration:
                 return
             except csv.Error as error:
+                if "field limit" in str(error):  # the next line is in the middle of the field: no row begins there
+                    raise
                 yield number, partial(_refuse, f"not valid CSV: {error}")
                 continue
             if row:
                 yield number, partial(_document_from_row, header, row)
+
+
+def _bounded_lines(text: TextIO) -> Iterator[str]:
+    while line := text.readline(MAX_RECORD + 1):
+        if len(line) > MAX_RECORD:
+            raise SourceUnreadable(f"a line has more than {MAX_RECORD:,} characters")
+        yield line
 
 
 def _parquet(file: BinaryIO, name: str) -> Iterator[_Found]:
@@ -152,7 +163,7 @@ def _parquet(file: BinaryIO, name: str) -> Iterator[_Found]:
 
 def _text(file: BinaryIO, name: str) -> Iterator[_Found]:
     """The whole file is one document; its id is the file's path below the folder, without ``.gz``."""
-    yield 1, partial(_document_from_text, _unpacked(name), file.read())
+    yield 1, partial(_document_from_text, _unpacked(name), file.read(MAX_RECORD + 1))
 
 
 _READERS: dict[str, Callable[[BinaryIO, str], Iterator[_Found]]] = {
@@ -199,6 +210,8 @@ def _document_from_value(value: object) -> Document:
 
 
 def _document_from_text(id: str, data: bytes) -> Document:
+    if len(data) > MAX_RECORD:
+        raise InvalidDocument(f"the file has more than {MAX_RECORD:,} bytes")
     return Document(checked_id(id), (Part(data.decode()),))
 
 
@@ -208,7 +221,8 @@ def _document_from_row(header: Sequence[str], row: Sequence[str]) -> Document:
     ",".join(row).encode("utf-8", "surrogateescape").decode()
     fields = dict(zip(header, row, strict=True))
     metadata = {key: value for key, value in fields.items() if key not in ("id", "text") and value != ""}
-    return Document(checked_id(fields["id"]), (Part(checked_text(fields["text"])),), checked_metadata(metadata))
+    parts = (Part(checked_text(fields["text"])),)
+    return checked_size(Document(checked_id(fields["id"]), parts, checked_metadata(metadata)))
 
 
 def _document_from_columns(batch: pa.RecordBatch, row: int) -> Document:

@@ -10,11 +10,13 @@ from typing import TypeAlias
 from app.http.problems import BadJson
 from app.phrases.parsing import Line, lines_from_json, phrases_from_lines
 from indexer.catalog.names import is_document_id
-from indexer.documents import document_from_json
+from indexer.documents import MAX_PARTS, document_from_json
 from indexer.errors import InvalidDocument
 from indexer.ndjson import InvalidLine, parse_json, read_ndjson
 from models.errors import InvalidInput, SpanseekError
 from models.types import Document
+
+MAX_PHRASES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,17 @@ def uploads(body: bytes, content_type: str) -> list[Upload]:
     >>> uploads(b'[{"id": "a", "text": "x"}]', "application/json")
     [Document(id='a', parts=(Part(text='x', metadata={}),), metadata={})]
     """
-    found = list(_READERS[_media_type(content_type)](body))
+    found: list[Upload] = []
+    parts = 0
+    for upload in _READERS[_media_type(content_type)](body):
+        parts += max(1, len(upload.parts)) if isinstance(upload, Document) else 1
+        if parts > MAX_PARTS:
+            raise InvalidInput(
+                f"The documents of one request may have {MAX_PARTS:,} parts in all.",
+                hint="Send them in several requests; a document without parts counts as one.",
+                field="body",
+            )
+        found.append(upload)
     if not found:
         raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
     return found
@@ -54,6 +66,12 @@ def phrase_uploads(body: bytes, content_type: str) -> list[Line]:
         found = list(lines_from_json(value if isinstance(value, list) else [value]))
     else:
         found = list(phrases_from_lines(body))
+    if len(found) > MAX_PHRASES:
+        raise InvalidInput(
+            f"The body holds {len(found):,} phrases; one request may have {MAX_PHRASES:,}.",
+            hint="Send them in several requests.",
+            field="body",
+        )
     if not found:
         raise InvalidInput("The body holds no phrase.", hint="Send at least one.", field="body")
     return found

@@ -381,3 +381,56 @@ def test_memory_is_that_of_one_record(name: str, tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 2_000_000
+
+
+def test_a_line_that_is_too_long_is_refused_in_bounded_memory_and_the_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.ndjson"
+    with path.open("wb") as file:
+        file.write(GOOD + b"\n")
+        file.seek(300_000_000)
+        file.write(b"\n" + GOOD)
+    tracemalloc.start()
+    try:
+        documents, (bad,) = read(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [one.id for one in documents] == ["good", "good"]
+    assert (bad.where, bad.reason) == ("x.ndjson:2", "the line has more than 67,108,864 bytes")
+    assert peak < 4 * 2**26
+
+
+@pytest.mark.parametrize("name", [*FORMATS, "x.txt"])
+def test_a_text_that_is_too_long_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("indexer.sources.MAX_RECORD", 1_000)
+    monkeypatch.setattr("indexer.documents.MAX_CHARACTERS", 1_000)
+    long = Document("long", (Part("x" * 1_001),), {"lang": "x"})
+    data = b"x" * 1_001 if name == "x.txt" else FORMATS[name]([DOCUMENTS[0], long])
+    written(tmp_path, name, data)
+    written(tmp_path, "y.ndjson", GOOD)
+    documents, (bad,) = read(tmp_path)
+    assert {one.id for one in documents} <= {"plain", "good"}
+    assert documents[-1].id == "good"
+    assert bad.where.startswith(name)
+    assert "1,00" in bad.reason
+
+
+def test_a_csv_field_of_many_lines_that_is_too_long_ends_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What follows in the file is text of the field, and none of it may become a document."""
+    monkeypatch.setattr("indexer.sources.MAX_RECORD", 100)
+    path = written(tmp_path, "x.csv", b'id,text\na,b\nc,"' + b"looks like,a row\n" * 20 + b'"\nd,e\n')
+    source = Source(path)
+    *documents, bad = source
+    assert [one.id for one in documents if isinstance(one, Document)] == ["a"]
+    assert isinstance(bad, BadRecord)
+    assert "field" in bad.reason
+    assert source.unreadable == ("x.csv",)
+
+
+def test_a_document_of_too_many_parts_is_refused(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": str(count), "parts": [{"text": "a"}] * count}).encode() for count in (20_000, 20_001)]
+    documents, (bad,) = read(written(tmp_path, "x.ndjson", b"\n".join(lines)))
+    assert [len(one.parts) for one in documents] == [20_000]
+    assert bad.reason == "the document has 20,001 parts; at most 20,000 are allowed"

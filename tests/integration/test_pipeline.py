@@ -222,3 +222,19 @@ def test_reading_goes_no_further_than_a_pool_ahead(small_pools: Workspace) -> No
     small_pools.index(source(), progress=lambda so_far: ahead.append(len(read) - so_far.documents))
     assert len(ahead) > 10
     assert max(ahead) <= 16
+
+
+def test_documents_of_many_parts_are_tokenized_in_batches_of_few(tmp_path: Path, monkeypatch) -> None:
+    """A batch's memory is that of its parts: a million of them would take 3 GB."""
+    batches: list[int] = []
+    real = indexer.pipeline.split
+
+    def split(encoder, batch):
+        batches.append(len(batch))
+        return real(encoder, batch)
+
+    monkeypatch.setattr(indexer.pipeline, "split", split)
+    with Workspace(tmp_path) as workspace:
+        workspace.index(document(str(number), *[""] * 10_000) for number in range(5))
+        workspace.index(document(f"few {number}", "") for number in range(5))
+    assert batches == [2, 2, 1, 5]

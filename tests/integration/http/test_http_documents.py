@@ -245,3 +245,14 @@ def test_an_idle_server_lets_go_of_what_was_replaced(settings, start) -> None:
     assert after.generation > before.generation
     assert {view.segment.folder for view in after.views}.isdisjoint({view.segment.folder for view in before.views})
     assert not any(view.segment.folder.exists() for view in before.views)
+
+
+def test_a_request_has_20_000_parts_at_most(client, problem) -> None:
+    half = {"id": "a", "parts": [{"text": ""}] * 10_000}
+    assert written(client.post(PATH, [half, half | {"id": "b"}])) == [("a", "indexed", None), ("b", "indexed", None)]
+    refused = problem(client.post(PATH, [half, half | {"id": "b"}, {"id": "c", "text": "x"}]), 422, "invalid_input")
+    assert "20,000 parts" in refused["detail"]
+    lines = b'{"id": 1, "text": "x"}\n' * 20_001
+    problem(client.post_raw(PATH, lines, "application/x-ndjson"), 422, "invalid_input")
+    too_many = {"id": "c", "parts": [{"text": "a"}] * 100_000}
+    assert written(client.post(PATH, too_many)) == [("c", "failed", "invalid_document")]

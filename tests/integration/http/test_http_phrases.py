@@ -211,6 +211,8 @@ def test_bad_cursors_collections_and_bodies(caller, problem) -> None:
     problem(caller.client.post_raw(f"{ROOT}/import", b"", "application/x-ndjson"), 422, "invalid_input")
     problem(caller.client.post_raw(f"{ROOT}/import", b"a", "text/csv"), 422, "invalid_input")
     problem(caller.client.post_raw(f"{ROOT}/import", b"a"), 400, "bad_json")
+    lines = b'{"text": "a"}\n' * 20_001
+    problem(caller.client.post_raw(f"{ROOT}/import", lines, "application/x-ndjson"), 422, "invalid_input")
     nan = caller.client.post_raw(f"{ROOT}/a/threshold", b'{"value": NaN}')
     problem(nan, 405, "method_not_allowed")
 
