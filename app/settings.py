@@ -11,11 +11,11 @@ from models.packages import DEFAULT
 
 
 class Settings(BaseSettings):
-    """Every setting, its default and its meaning; ``docs/settings.md`` lists them."""
+    """All settings with defaults and descriptions; ``docs/settings.md`` lists them."""
 
     model_config = SettingsConfigDict(env_prefix="SPANSEEK_", env_file=".env", extra="ignore", frozen=True)
 
-    data_dir: Path = Field(Path("data"), description="Where everything is kept: segments and the embedded catalog.")
+    data_dir: Path = Field(Path("data"), description="The data folder: segments and the embedded catalog.")
     database_url: str = Field(
         "", description="The catalog's database: empty for SQLite in the data folder, or postgresql://..."
     )
@@ -23,17 +23,17 @@ class Settings(BaseSettings):
     backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
     weights: Path | None = Field(None, description="Folder of trained SLICE weights, instead of those shipped.")
     nugget_weights: Path | None = Field(None, description="Folder of trained nugget weights, instead of those shipped.")
-    device: str = Field("auto", description="Where encoders run, and the engine device: auto, cpu or cuda.")
+    device: str = Field("auto", description="Device of encoders and of the engine device: auto, cpu or cuda.")
     engine: Literal["auto", "scan", "device", "materialized"] = Field(
         "auto",
-        description="Search engine: auto looks where candidates are, if a collection has any; scan reads everything; "
-        "device reads everything on SPANSEEK_DEVICE, as on a GPU, in whose memory it keeps the segments; "
-        "materialized holds every span's vector in memory.",
+        description="Search engine. auto: approximate search with exact rescoring in collections that have candidate "
+        "files, else scan; scan: exact search; device: exact search on SPANSEEK_DEVICE, such as a GPU, with the "
+        "segments in its memory; materialized: every span's vector in memory.",
     )
     candidates_from: int = Field(
         8_000_000,
         gt=0,
-        description="Units from which on a collection gets files that say where to look, instead of scanning it all.",
+        description="Collections of at least this many units get candidate files for approximate search.",
     )
     materialized_limit_mb: int = Field(
         4096, gt=0, description="Memory the materialized engine may use for span vectors, in MiB."
@@ -41,33 +41,37 @@ class Settings(BaseSettings):
     segment_units: int = Field(
         500_000,
         gt=0,
-        description="Units after which indexing publishes a segment; an interruption loses at most that.",
+        description="Units after which indexing publishes a segment; an interruption loses at most this many.",
     )
     grace_s: float = Field(
-        10.0, ge=0, description="Seconds for which the files of merged segments are kept for those about to read them."
+        10.0,
+        ge=0,
+        description="Seconds for which the files of merged segments are kept for searches that are about to read them.",
     )
     withdrawn_days: float = Field(
-        30.0, ge=0, description="Days for which withdrawn matches are kept for those who have yet to read of it."
+        30.0, ge=0, description="Days for which withdrawn matches are kept for readers of events."
     )
     host: str = Field("127.0.0.1", description="Address to serve on; any but loopback needs an API key first.")
     port: int = Field(8000, ge=0, le=65535, description="Port to serve on.")
-    queue_limit: int = Field(256, gt=0, description="Searches that may wait; one more is answered 429.")
+    queue_limit: int = Field(
+        256, gt=0, description="Maximum number of waiting searches; further ones are answered 429."
+    )
     deadline_s: float = Field(10.0, gt=0, description="Seconds after which a request is answered 504.")
     write_deadline_s: float = Field(
         60.0, gt=0, description="Seconds after which writing documents, a preview or a calibration is answered 504."
     )
     body_limit_bytes: int = Field(8 * 2**20, gt=0, description="Largest request body; a larger one is answered 413.")
-    batch_limit: int = Field(100, gt=0, description="Most queries in one POST /search/batch.")
+    batch_limit: int = Field(100, gt=0, description="Maximum number of queries in one POST /search/batch.")
     log_level: str = Field("info", description="debug, info, warning or error.")
 
     @property
     def catalog_url(self) -> str:
-        """The database to use: the one that is set, or SQLite in the data folder."""
+        """The database: the one that is set, or SQLite in the data folder."""
         return self.database_url or f"sqlite:///{self.data_dir / 'catalog.sqlite3'}"
 
     @property
     def encoder_options(self) -> EncoderOptions:
-        """What the operator decided about encoders."""
+        """The options of encoders."""
         return EncoderOptions(
             self.backbone, self.weights, self.device, self.nugget_weights, whitenings=self.data_dir / "whitenings"
         )

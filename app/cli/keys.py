@@ -22,7 +22,7 @@ def create_key(
     collection: Annotated[list[str] | None, typer.Option(help="Only these collections; repeat for several.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Create an API key. It is shown once and stored hashed."""
+    """Create an API key. It is shown once and stored as a hash."""
     from indexer.catalog import keys
 
     with checked_store(Settings(), create=True) as store:
@@ -47,7 +47,7 @@ def list_keys(as_json: JsonOption = False) -> None:
     table = Table("id", "name", "scopes", "collections", "created", "revoked")
     for key in found:
         table.add_row(*(Text(value) for value in _key_facts(key).values()))
-    out.print(table if found else "There are no keys: the server answers anybody, on loopback only.")
+    out.print(table if found else "There are no keys: the server answers without a key, on loopback only.")
 
 
 def _key_facts(key: "Key") -> dict[str, str]:
@@ -63,7 +63,7 @@ def _key_facts(key: "Key") -> dict[str, str]:
 
 @keys_cli.command("revoke")
 def revoke_key(key_id: Annotated[str, typer.Argument(help="The key's id, as listed.")]) -> None:
-    """Revoke an API key, at once."""
+    """Revoke an API key from the next request on."""
     from indexer.catalog import keys
 
     with checked_store(Settings()) as store:

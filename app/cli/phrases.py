@@ -1,8 +1,8 @@
-"""``spanseek phrases``: save phrases, and read what they match in everything that arrives."""
+"""``spanseek phrases``: save phrases, and read their matches in new documents."""
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from app.phrases.service import EventPage
     from indexer.phrases import Phrase
 
-phrases_cli = typer.Typer(help="Saved phrases, matched against every document that arrives.", no_args_is_help=True)
-BackfillOption = Annotated[bool, typer.Option("--backfill", help="Match the documents that are there already, too.")]
+phrases_cli = typer.Typer(help="Saved phrases, matched against every new document.", no_args_is_help=True)
+BackfillOption = Annotated[bool, typer.Option("--backfill", help="Also match documents that are already indexed.")]
 
 
 @phrases_cli.command("add")
 def add_phrase(
     text: Annotated[str, typer.Argument(help="The origin phrase.")],
     collection: CollectionOption,
-    name: Annotated[str | None, typer.Option(help="What it is called; else by its text.")] = None,
+    name: Annotated[str | None, typer.Option(help="The phrase's name; by default its text.")] = None,
     threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Least similarity of a match; else the collection's.")
+        float | None, typer.Option(min=0, max=1, help="Minimum similarity of a match; else the collection's.")
     ] = None,
     threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
     where: WhereOption = None,
     where_part: WherePartOption = None,
-    note: Annotated[str, typer.Option(help="Kept with the phrase.")] = "",
+    note: Annotated[str, typer.Option(help="A note, stored with the phrase.")] = "",
     backfill: BackfillOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Save a phrase. From then on it is matched against every new or changed document."""
+    """Save a phrase, to be matched against every new or changed document."""
     from app.composition import Services
     from indexer.phrases import PhraseDraft
 
@@ -55,7 +55,7 @@ def add_phrase(
 
 @phrases_cli.command("list")
 def list_phrases(collection: CollectionOption, as_json: JsonOption = False) -> None:
-    """List the saved phrases and the thresholds that apply to them."""
+    """List the saved phrases and their thresholds."""
     from indexer.catalog.phrases import list_phrases as listed
 
     with checked_store(Settings()) as store:
@@ -78,7 +78,7 @@ def remove_phrases(
     collection: CollectionOption,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete phrases with their thresholds; their matches are withdrawn."""
+    """Delete phrases and their thresholds; their matches are withdrawn."""
     from indexer.catalog.phrases import delete_phrases
 
     with checked_store(Settings()) as store:
@@ -87,17 +87,17 @@ def remove_phrases(
     if as_json:
         print_json({"deleted": len(gone), "not_found": missing})
     else:
-        out.print(f"{len(gone):,} phrases deleted from {collection}, {len(missing):,} were not there.")
+        out.print(f"{len(gone):,} phrases deleted from {collection}; {len(missing):,} not found.")
 
 
 @phrases_cli.command("import")
 def import_phrases(
-    file: Annotated[Path, typer.Argument(help="NDJSON file with a phrase a line.")],
+    file: Annotated[Path, typer.Argument(help="NDJSON file with one phrase per line.")],
     collection: CollectionOption,
     backfill: BackfillOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Save the phrases of a file, or make those that have their names what the file says."""
+    """Save or replace phrases from a file. Errors are reported per line; valid lines are still imported."""
     from app.composition import Services
     from app.phrases.parsing import RefusedLine, phrases_from_lines
     from app.phrases.service import imported_as_json
@@ -110,28 +110,25 @@ def import_phrases(
     settings = Settings()
     with checked_store(settings) as store:
         imported = Services(settings, store).phrases.put(collection, drafts, backfill=backfill)
-    told = imported_as_json(lines, imported)
+    answer = imported_as_json(lines, imported)
+    states = [result["status"] for result in answer["results"]]
     if as_json:
-        print_json(told)
-        return
-    for result in told["results"]:
-        if result["status"] == "failed":
-            name = one_line(result["name"] or "a line")
-            err.print(f"{name}: {one_line(result['error']['detail'])}", markup=False, soft_wrap=True)
-    states = [result["status"] for result in told["results"]]
-    counts = ", ".join(f"{states.count(state):,} {state}" for state in ("created", "changed", "unchanged", "failed"))
-    out.print(f"{len(states):,} phrases: {counts}.")
+        print_json(answer)
+    else:
+        _show_imported(answer["results"], states)
+    if states and set(states) == {"failed"}:
+        raise typer.Exit(1)
 
 
 @phrases_cli.command("matches")
 def read_matches(
     collection: CollectionOption,
-    cursor: Annotated[str | None, typer.Option(help="The cursor of the time before; without it, all events.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="Most events to read.")] = 100,
+    cursor: Annotated[str | None, typer.Option(help="The cursor of the last call; without it, all events.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of events.")] = 100,
     phrase: Annotated[list[str] | None, typer.Option(help="Only this phrase; repeat for several.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read what saved phrases matched, and what was withdrawn, since a cursor."""
+    """Read new and withdrawn matches since a cursor."""
     from app.composition import Services
     from app.phrases.service import events_as_json
 
@@ -144,6 +141,16 @@ def read_matches(
         _show(page)
 
 
+def _show_imported(results: list[dict[str, Any]], states: list[str]) -> None:
+    for result in results:
+        if result["status"] == "failed":
+            name = one_line(result["name"] or "a line")
+            err.print(f"{name}: {one_line(result['error']['detail'])}", markup=False, soft_wrap=True)
+    failed = states.count("failed")
+    counts = ", ".join(f"{states.count(state):,} {state}" for state in ("created", "changed", "unchanged"))
+    out.print(f"{len(states) - failed:,} phrases saved ({counts}); {failed:,} lines refused.")
+
+
 def _show(page: "EventPage") -> None:
     for event in page.events:
         place = f"  {one_line(event.document_id)}  [{event.span.start}, {event.span.end})"
@@ -151,11 +158,11 @@ def _show(page: "EventPage") -> None:
         score = (f"{event.score:.3f}", "bold green" if event.kind == "matched" else "dim")
         out.print(Text.assemble(score, f"  {one_line(event.phrase)}", place, "  ", told), soft_wrap=True)
     more = " There are more." if page.more else ""
-    out.print(f"{len(page.events)} events.{more} Go on with --cursor {page.cursor}", style="dim", soft_wrap=True)
+    out.print(f"{len(page.events)} events.{more} Continue with --cursor {page.cursor}", style="dim", soft_wrap=True)
 
 
 def phrase_as_json(phrase: "Phrase") -> dict[str, object]:
-    """A phrase as the command line shows it."""
+    """A phrase as JSON."""
     own, applied = phrase.own.present_threshold, phrase.threshold
     return {
         "name": phrase.name,

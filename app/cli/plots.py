@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Plots(Protocol):
-    """What the module of the entry point ``tuning`` in the group ``spanseek.plots`` offers."""
+    """The module of the entry point ``tuning`` in the group ``spanseek.plots``."""
 
     def check_format(self, path: Path) -> None:
         """Raise ``InvalidInput`` for a file ending that cannot be drawn."""
@@ -25,7 +25,7 @@ class Plots(Protocol):
 
 
 def plots_for(path: Path | None) -> Plots | None:
-    """The plots, if a file was asked for that they can be drawn to. Raises ``ResearchMissing``, ``InvalidInput``."""
+    """The plots, if there is a file to draw to. Raises ``ResearchMissing`` and ``InvalidInput``."""
     if path is None:
         return None
     plots: Plots = load("plots", "tuning", "The option --plot")

@@ -1,4 +1,4 @@
-"""``spanseek preview``: what a threshold would find."""
+"""``spanseek preview``: count what a threshold would find."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,8 +18,8 @@ from indexer.tuning import ThresholdOn
 if TYPE_CHECKING:
     from app.calibration.preview import Example, PhrasePreview, Preview
 
-# Every how manieth score is printed.
-_PRINTED = 5
+# The table shows every fifth score.
+_STEP = 5
 
 
 def preview(
@@ -27,9 +27,7 @@ def preview(
     phrases: Annotated[list[str] | None, typer.Argument(help="Origin phrases.")] = None,
     saved: Annotated[list[str] | None, typer.Option(help="Name of a saved phrase; repeat for several.")] = None,
     all_saved: Annotated[bool, typer.Option("--all-saved", help="All saved phrases.")] = False,
-    threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, help="The threshold to look at; else the collection's.")
-    ] = None,
+    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="The threshold; else the collection's.")] = None,
     floor: Annotated[
         float | None, typer.Option(min=0, max=1, help="Count spans from here up; else from the threshold up.")
     ] = None,
@@ -37,11 +35,11 @@ def preview(
     mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
     where: WhereOption = None,
     where_part: WherePartOption = None,
-    examples: Annotated[int, typer.Option(min=0, max=50, help="Most examples on either side.")] = 5,
-    plot: Annotated[Path | None, typer.Option(help="Draw the counts to this file; its ending says the format.")] = None,
+    examples: Annotated[int, typer.Option(min=0, max=50, help="Maximum number of examples on either side.")] = 5,
+    plot: Annotated[Path | None, typer.Option(help="Draw the counts to this file; its ending sets the format.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what a threshold would find: exact counts over the whole collection, and examples at the border."""
+    """Count what a threshold would find in the whole collection, with examples just above and below it."""
     from app.calibration.preview import PreviewRequest
     from app.composition import Services
 
@@ -73,8 +71,8 @@ def _show(found: "Preview") -> None:
     none = found.no_match
     if none is not None:
         out.print(
-            f"In {none.units:,} units, the best span of a phrase without a match scores up to {none.median:.3f} "
-            f"one time of two, up to {none.high:.3f} nineteen times of twenty.",
+            f"In {none.units:,} units, the best score of a phrase without a match has a median of {none.median:.3f} "
+            f"and a 95th percentile of {none.high:.3f}.",
             soft_wrap=True,
         )
     for told in found.phrases:
@@ -90,7 +88,7 @@ def _show(found: "Preview") -> None:
 
 def _table(found: "Preview", told: "PhrasePreview") -> Table:
     table = Table("score", "documents above", "spans above")
-    for number in range(0, len(found.scores), _PRINTED):
+    for number in range(0, len(found.scores), _STEP):
         spans = told.spans_above[number]
         cells = f"{told.documents_above[number]:,}", "" if spans is None else f"{spans:,}"
         table.add_row(f"{found.scores[number]:.2f}", *cells)

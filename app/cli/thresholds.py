@@ -1,4 +1,4 @@
-"""``spanseek thresholds``: see, set and take back what hits must reach, of a collection or of a saved phrase."""
+"""``spanseek thresholds``: show, set and undo the threshold of a collection or of a saved phrase."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,17 +22,15 @@ if TYPE_CHECKING:
     from indexer.phrases import Phrase
     from indexer.tuning import Threshold, ThresholdChange
 
-thresholds_cli = typer.Typer(
-    help="What hits must reach where a search gives no threshold, and matches of saved phrases.", no_args_is_help=True
-)
-ModeOption = Annotated[Mode | None, typer.Option(help="The mode it is for; best_span, unless another is named.")]
-PhraseOption = Annotated[str | None, typer.Option(help="Of this saved phrase, not of the collection.")]
-NoteOption = Annotated[str, typer.Option(help="Why; kept in the history.")]
+thresholds_cli = typer.Typer(help="Default thresholds of searches and saved phrases.", no_args_is_help=True)
+ModeOption = Annotated[Mode | None, typer.Option(help="The mode (best_span).")]
+PhraseOption = Annotated[str | None, typer.Option(help="A saved phrase, instead of the collection.")]
+NoteOption = Annotated[str, typer.Option(help="The reason; stored in the history.")]
 
 
 @thresholds_cli.command("get")
 def get_thresholds(collection: CollectionOption, phrase: PhraseOption = None, as_json: JsonOption = False) -> None:
-    """Show the threshold of every mode, in the scores of the active calibration; or that of a saved phrase."""
+    """Show the threshold of every mode, or of a saved phrase."""
     with _services() as services:
         if phrase is not None:
             _show_phrase(services.phrases.get(collection, phrase), as_json=as_json)
@@ -44,13 +42,18 @@ def get_thresholds(collection: CollectionOption, phrase: PhraseOption = None, as
     table = Table("mode", "threshold", "as it was set", "calibration")
     for each in tuned:
         tuning = each.tuning
-        table.add_row(each.mode, _told(tuning.present_threshold), _told(tuning.threshold), tuning.calibration_id or "")
+        table.add_row(
+            each.mode,
+            _threshold_text(tuning.present_threshold),
+            _threshold_text(tuning.threshold),
+            tuning.calibration_id or "",
+        )
     out.print(table)
 
 
 @thresholds_cli.command("set")
 def set_threshold(
-    value: Annotated[str, typer.Argument(help="A number from 0 to 1; none takes the threshold away.")],
+    value: Annotated[str, typer.Argument(help="A number from 0 to 1, or none to remove the threshold.")],
     collection: CollectionOption,
     threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
     mode: ModeOption = None,
@@ -58,15 +61,15 @@ def set_threshold(
     note: NoteOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Set the threshold of searches that give none, or of a saved phrase; it holds from the next search on."""
-    wanted = _value(value)
+    """Set the default threshold of searches, or of a saved phrase, from the next search on."""
+    number = _value(value)
     with _services() as services:
         if phrase is None:
-            made = services.thresholds.set(collection, mode or "best_span", wanted, threshold_on, note)
+            made = services.thresholds.set(collection, mode or "best_span", number, threshold_on, note)
             _show_mode(collection, made, as_json=as_json)
         else:
             _refuse_mode(mode)
-            changed = services.phrases.set_threshold(collection, phrase, wanted, threshold_on, note)
+            changed = services.phrases.set_threshold(collection, phrase, number, threshold_on, note)
             _show_phrase(changed, as_json=as_json)
 
 
@@ -78,7 +81,7 @@ def undo_threshold(
     note: NoteOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Take the last change back that has not been taken back yet; once more takes back the one before."""
+    """Undo the last change; again undoes the one before it."""
     with _services() as services:
         if phrase is None:
             _show_mode(collection, services.thresholds.undo(collection, mode or "best_span", note), as_json=as_json)
@@ -91,7 +94,7 @@ def undo_threshold(
 def threshold_history(
     collection: CollectionOption, mode: ModeOption = None, phrase: PhraseOption = None, as_json: JsonOption = False
 ) -> None:
-    """Show how a threshold was changed, the newest change first."""
+    """Show the changes of a threshold, the newest first."""
     with _services() as services:
         if phrase is None:
             changes = services.thresholds.history(collection, mode or "best_span")
@@ -102,12 +105,12 @@ def threshold_history(
         print_json({"changes": list(map(_change_as_json, changes))})
         return
     if not changes:
-        out.print("It was never set.")
+        out.print("The threshold was never set.")
     for change in changes:
-        told = f"{_told(change.before)} -> {_told(change.after)}"
-        note = f"taken back. {change.note}" if change.undo else change.note
+        values = f"{_threshold_text(change.before)} -> {_threshold_text(change.after)}"
+        note = f"undo. {change.note}" if change.undo else change.note
         at = (change.at.isoformat(timespec="seconds"), "dim")
-        out.print(Text.assemble(at, f"  {told}  {one_line(note)}".rstrip()), soft_wrap=True)
+        out.print(Text.assemble(at, f"  {values}  {one_line(note)}".rstrip()), soft_wrap=True)
 
 
 @contextmanager
@@ -127,7 +130,7 @@ def _value(given: str) -> float | None:
     except ValueError as error:
         raise InvalidInput(
             f"A threshold cannot be {given!r}.",
-            hint="Choose a number from 0 to 1, or none to take it away.",
+            hint="Choose a number from 0 to 1, or none to remove it.",
             field="threshold",
         ) from error
 
@@ -147,7 +150,7 @@ def _show_mode(collection: str, tuned: "TunedMode", *, as_json: bool) -> None:
     if present is None:
         out.print(f"{collection} has no threshold for mode {tuned.mode}.", soft_wrap=True)
     else:
-        out.print(f"The threshold of {collection} for mode {tuned.mode} is {_told(present)}.", soft_wrap=True)
+        out.print(f"The threshold of {collection} for mode {tuned.mode} is {_threshold_text(present)}.", soft_wrap=True)
 
 
 def _show_phrase(phrase: "Phrase", *, as_json: bool) -> None:
@@ -156,15 +159,15 @@ def _show_phrase(phrase: "Phrase", *, as_json: bool) -> None:
         return
     applied = phrase.threshold
     if applied is None:
-        told = "no threshold, nor has its collection: it matches nothing"
+        state = "no threshold, nor has its collection: it matches nothing"
     elif phrase.own.threshold is None:
-        told = f"no threshold of its own; the collection's applies, {_told(applied)}"
+        state = f"no threshold of its own; the collection's applies, {_threshold_text(applied)}"
     else:
-        told = f"the threshold {_told(applied)}"
-    out.print(f"The phrase {one_line(phrase.name)} has {told}.", markup=False, soft_wrap=True)
+        state = f"the threshold {_threshold_text(applied)}"
+    out.print(f"The phrase {one_line(phrase.name)} has {state}.", markup=False, soft_wrap=True)
 
 
-def _told(threshold: "Threshold | None") -> str:
+def _threshold_text(threshold: "Threshold | None") -> str:
     if threshold is None:
         return "none"
     if threshold.on == "raw":

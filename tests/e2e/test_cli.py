@@ -358,7 +358,14 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
     (tmp_path / "phrases.ndjson").write_text(lines)
     imported = run("phrases", "import", "phrases.ndjson", "-c", "calls", "--json").json
     assert [each["status"] for each in imported["results"]] == ["created", "failed"]
-    assert "1 unchanged" in run("phrases", "import", "phrases.ndjson", "-c", "calls").out
+    shown = run("phrases", "import", "phrases.ndjson", "-c", "calls")
+    assert shown.out == "1 phrases saved (0 created, 0 changed, 1 unchanged); 1 lines refused.\n"
+    assert shown.code == 0
+    (tmp_path / "bad.ndjson").write_text('{broken\n{"text": "a", "threshold": 2}\n')
+    bad = run("phrases", "import", "bad.ndjson", "-c", "calls")
+    assert bad.code == 1
+    assert "a line: Line 1: not valid JSON" in bad.err
+    assert "0 phrases saved (0 created, 0 changed, 0 unchanged); 2 lines refused." in bad.out
     assert [each["name"] for each in run("phrases", "list", "-c", "calls", "--json").json] == [
         "cancel",
         "parcel",

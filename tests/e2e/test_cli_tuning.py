@@ -134,7 +134,7 @@ def test_thresholds_are_set_shown_and_taken_back(calls: Outcome, run: Run) -> No
         (True, ""), (True, "too many"), (False, ""), (False, "audit"),
     ]  # fmt: skip
     assert (history[1]["from"]["value"], history[1]["to"]["value"], history[3]["from"]) == (0.8, 0.9, None)
-    assert "taken back. too many" in run("thresholds", "history", "-c", "calls").out
+    assert "undo. too many" in run("thresholds", "history", "-c", "calls").out
     assert "calls has no threshold for mode best_span." in run(*command, "none").out
 
 
@@ -169,7 +169,7 @@ def test_thresholds_of_a_saved_phrase(calls: Outcome, run: Run) -> None:
 def test_thresholds_that_are_refused(calls: Outcome, run: Run, command: str, told: str) -> None:
     refused = run("thresholds", *command.split(), "-c", "calls")
     assert (refused.code, refused.out, told in refused.err) == (1, "", True)
-    assert run("thresholds", "history", "-c", "calls").out == "It was never set.\n"
+    assert run("thresholds", "history", "-c", "calls").out == "The threshold was never set.\n"
 
 
 def test_the_old_name_of_labels_propose_still_works(calls: Outcome, run: Run, tmp_path: Path) -> None:
