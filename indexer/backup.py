@@ -87,7 +87,7 @@ def _live_segments(url: str) -> dict[Path, str]:
         return {
             Path(collection.id) / live.info.name: live.info.manifest_sha256
             for collection in catalog.collections()
-            for live in catalog.live(collection.name).segments
+            for live in catalog.live_generation(collection.name).segments
         }
 
 

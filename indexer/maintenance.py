@@ -50,8 +50,8 @@ def sweep(store: Store, held: Lease) -> None:
     forget_withdrawn(catalog, held, catalog.clock() - timedelta(seconds=store.withdrawn_s))
     forget_retired(catalog, held, catalog.clock() - timedelta(seconds=store.grace_s))
     collection = catalog.collection(held.collection)
-    live = (segment.info for segment in catalog.live(held.collection).segments)
-    named = {info.name for info in (*live, *catalog.retired(collection))}
+    live = (segment.info for segment in catalog.live_generation(held.collection).segments)
+    named = {info.name for info in (*live, *catalog.retired_segments(collection))}
     for folder in store.folder(collection).glob("*/"):
         if folder.name not in named:
             _remove(folder)
@@ -63,7 +63,7 @@ def merge_segments(store: Store, held: Lease, choose: Choice, stop: Callable[[],
     Raises ``SegmentCorrupt`` rather than copy from a segment that is damaged.
     """
     replaced = 0
-    while not stop() and (groups := choose(store.catalog.live(held.collection).segments)):
+    while not stop() and (groups := choose(store.catalog.live_generation(held.collection).segments)):
         _merge_group(store, held, groups[0])
         replaced += len(groups[0])
     return replaced
@@ -74,7 +74,7 @@ def add_windows(store: Store, held: Lease, stop: Callable[[], bool] = lambda: Fa
     collection = store.catalog.collection(held.collection)
     if collection.units < store.candidates_from:
         return
-    for live in store.catalog.live(held.collection).segments:
+    for live in store.catalog.live_generation(held.collection).segments:
         if stop():
             return
         path = store.folder(collection) / live.info.name
@@ -116,7 +116,7 @@ def purge(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep
 
 
 def _remove_retired(store: Store, held: Lease, sleep: Callable[[float], None]) -> Removed:
-    retired = store.catalog.retired(store.catalog.collection(held.collection))
+    retired = store.catalog.retired_segments(store.catalog.collection(held.collection))
     waited = store.grace_s if retired else 0.0
     if waited:
         sleep(waited)
@@ -126,7 +126,7 @@ def _remove_retired(store: Store, held: Lease, sleep: Callable[[float], None]) -
 
 def _prove(store: Store, held: Lease) -> None:
     """Look at the disk: segments hold live documents alone, so there must be live segments alone, without the dead."""
-    live = store.catalog.live(held.collection).segments
+    live = store.catalog.live_generation(held.collection).segments
     found = {folder.name for folder in store.folder(store.catalog.collection(held.collection)).glob("*/")}
     left = sorted(found - {segment.info.name for segment in live})
     dead = sum(len(segment.tombstones) for segment in live)

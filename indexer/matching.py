@@ -56,7 +56,8 @@ def rematch(store: Store, held: Lease, names: Some[str]) -> Rematched:
     while True:
         phrases = _select(store.phrases.present(collection.id), held.collection, names)
         # Nothing is published while the lease is held, so that the matches are stored in this generation.
-        snapshot = open_snapshot(store.folder(collection), collection.recipe, store.catalog.live(held.collection))
+        live = store.catalog.live_generation(held.collection)
+        snapshot = open_snapshot(store.folder(collection), collection.recipe, live)
         segments = (match(view, phrases) for view in snapshot.views)
         matches = Matches(phrases.version, phrases.tuning.calibration_id, tuple(chain.from_iterable(segments)))
         try:

@@ -151,7 +151,7 @@ class IndexJob:
         """
         for batch in _batches(documents):
             last = {document.id: document for document in batch}
-            known = self._store.catalog.known(self._collection.name, last) | self._under_way
+            known = self._store.catalog.content_hashes(self._collection.name, last) | self._under_way
             hashed = {document.id: content_hash(document) for document in last.values()}
             changed = [(last[id], value) for id, value in hashed.items() if known.get(id) != value]
             self._under_way |= {document.id: value for document, value in changed}

@@ -40,8 +40,8 @@ class CollectionStats:
 
 def collection_stats(store: Store, name: str) -> CollectionStats:
     """Count what is live; only segments with tombstones are opened for it. Raises ``CollectionNotFound``."""
-    collection, generation = store.catalog.collection(name), store.catalog.live(name)
-    folder, retired = store.folder(collection), store.catalog.retired(collection)
+    collection, generation = store.catalog.collection(name), store.catalog.live_generation(name)
+    folder, retired = store.folder(collection), store.catalog.retired_segments(collection)
     found = tuple(_segment_stats(folder, segment) for segment in generation.segments)
     live, units = sum(one.bytes_live for one in found), sum(one.units for one in found)
     return CollectionStats(

@@ -97,7 +97,7 @@ class Store:
         return _Opened(self._open(collection), collection.id)
 
     def _open(self, collection: Collection) -> Snapshot:
-        live = self.catalog.live(collection.name)
+        live = self.catalog.live_generation(collection.name)
         try:
             return open_snapshot(self.folder(collection), collection.recipe, live)
         except SegmentCorrupt:

@@ -16,7 +16,7 @@ def verify_collection(store: Store, collection: Collection) -> list[str]:
 
     While others write, catalog and segments may be compared across two generations: then they are compared again.
     """
-    generation = store.catalog.live(collection.name)
+    generation = store.catalog.live_generation(collection.name)
     damage = [sentence for live in generation.segments for sentence in _verify(store, collection, live)]
     if damage and store.catalog.generation(collection.name) != generation.number:
         return verify_collection(store, collection)

@@ -106,7 +106,7 @@ class Workspace(AbstractContextManager["Workspace"]):
 
     def live(self, name: str = "c") -> set[str]:
         """The segments of the present generation."""
-        return {item.info.name for item in self.catalog.live(name).segments}
+        return {item.info.name for item in self.catalog.live_generation(name).segments}
 
     def found(self, text: str, **options: Any) -> set[tuple[str, str]]:
         """Documents and texts of the hits that say exactly this."""

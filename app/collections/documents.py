@@ -64,4 +64,4 @@ class DocumentService:
         """Merge what is due and remove what may go; False if something has to stay for its grace period."""
         with lease(self._store.catalog, collection) as held:
             tidy(self._store, held, stop)
-        return not self._store.catalog.retired(self._store.catalog.collection(collection))
+        return not self._store.catalog.retired_segments(self._store.catalog.collection(collection))

@@ -1,5 +1,5 @@
-"""Which documents, segments, leases and keys there are: SQL, and nothing that is read while scoring.
+"""The catalog: collections, documents, segments, tunings, phrases, matches, leases and keys, in a SQL database.
 
-Start at ``repository.Catalog``. ``publish`` is the one way in which a new generation comes to be, ``leases``
-says who may do so, ``keys`` who may ask, ``schema`` makes the tables.
+Start at ``collections.Catalog``. ``publish`` makes every new generation, under a lease of ``leases``. ``schema``
+creates and upgrades the tables. Scoring reads none of them.
 """

@@ -30,14 +30,14 @@ def add_calibration(
     """
     recipe = catalog.collection(name).recipe
     _check(draft, name, fingerprint or recipe.fingerprint, recipe.bounds)
-    with catalog.changing(name) as (connection, collection_id):
+    with catalog.locked(name) as (connection, collection_id):
         return insert_calibration(connection, collection_id, draft, catalog.clock(), activate=activate)
 
 
 def list_calibrations(catalog: Catalog, name: str) -> tuple[Calibration, ...]:
     """All calibrations of a collection, the newest first."""
     collection = catalog.collection(name)
-    with catalog.database.glance() as connection:
+    with catalog.database.read() as connection:
         rows = connection.execute(
             _selected(collection.id).order_by(calibrations.c.created_at.desc(), calibrations.c.id)
         ).all()
@@ -46,7 +46,7 @@ def list_calibrations(catalog: Catalog, name: str) -> tuple[Calibration, ...]:
 
 def activate_calibration(catalog: Catalog, name: str, id: str) -> Calibration:
     """Make a calibration the active one of its mode, instead of the one that is. Once more changes nothing."""
-    with catalog.changing(name) as (connection, collection_id):
+    with catalog.locked(name) as (connection, collection_id):
         found = _find(connection, collection_id, name, id)
         make_active(connection, collection_id, found, catalog.clock())
     return replace(found, active=True)
@@ -54,7 +54,7 @@ def activate_calibration(catalog: Catalog, name: str, id: str) -> Calibration:
 
 def deactivate_calibration(catalog: Catalog, name: str, id: str) -> Calibration:
     """Let score be raw again, if this calibration is the active one."""
-    with catalog.changing(name) as (connection, collection_id):
+    with catalog.locked(name) as (connection, collection_id):
         found = _find(connection, collection_id, name, id)
         connection.execute(delete(active_calibrations).where(active_calibrations.c.calibration_id == found.id))
     return replace(found, active=False)
@@ -62,7 +62,7 @@ def deactivate_calibration(catalog: Catalog, name: str, id: str) -> Calibration:
 
 def delete_calibration(catalog: Catalog, name: str, id: str) -> None:
     """Delete a calibration; raises ``CalibrationActive`` for the active one. Thresholds set under it keep their raw."""
-    with catalog.changing(name) as (connection, collection_id):
+    with catalog.locked(name) as (connection, collection_id):
         found = _find(connection, collection_id, name, id)
         if found.active:
             raise CalibrationActive(

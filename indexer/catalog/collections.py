@@ -1,4 +1,4 @@
-"""What the catalog can be asked. How it changes is in the modules beside it."""
+"""The catalog's collections and their live segments. The modules beside it change what is in them."""
 
 import uuid
 from collections import defaultdict
@@ -25,7 +25,7 @@ _NAMES_IN_HINT = 20
 
 
 class Catalog:
-    """All collections, and what is live in them. Safe to share between threads.
+    """All collections and their live segments. Safe to share between threads.
 
     >>> import tempfile
     >>> from indexer.catalog.schema import upgrade
@@ -33,8 +33,8 @@ class Catalog:
     ...     url = f"sqlite:///{folder}/catalog.db"
     ...     upgrade(url)
     ...     catalog = Catalog(url)
-    ...     made = catalog.create_collection("calls", Recipe("hashing", "f1", dim=64))
-    ...     print(made.name, made.generation, catalog.live("calls").segments)
+    ...     collection = catalog.create_collection("calls", Recipe("hashing", "f1", dim=64))
+    ...     print(collection.name, collection.generation, catalog.live_generation("calls").segments)
     ...     catalog.close()
     calls 0 ()
     """
@@ -47,30 +47,30 @@ class Catalog:
         """Closes all connections."""
         self.database.close()
 
-    def create_collection(self, name: str, recipe: Recipe, start: CalibrationDraft | None = None) -> Collection:
-        """The collection of this name, made if need be; then ``start`` is its calibration from the first search on.
+    def create_collection(self, name: str, recipe: Recipe, calibration: CalibrationDraft | None = None) -> Collection:
+        """The collection of this name, created if there is none, with ``calibration`` as its active one.
 
         Raises ``RecipeMismatch`` if it exists and was made with another recipe.
         """
         checked_collection_name(name)
-        found = self._find(name)
-        if found is None:
-            self._insert(name, recipe, start)
-            found = self.collection(name)
-        if found.recipe != recipe:
-            raise _mismatch(found, recipe)
-        return found
+        collection = self._find(name)
+        if collection is None:
+            self._insert(name, recipe, calibration)
+            collection = self.collection(name)
+        if collection.recipe != recipe:
+            raise _mismatch(collection, recipe)
+        return collection
 
     def collection(self, name: str) -> Collection:
-        """The collection of this name, with the figures of its live documents and segments."""
-        found = self._find(name)
-        if found is None:
+        """The collection of this name, with the sizes of its live segments."""
+        collection = self._find(name)
+        if collection is None:
             raise self._not_found(name)
-        return found
+        return collection
 
     def collections(self) -> tuple[Collection, ...]:
         """All collections, by name."""
-        with self.database.glance() as connection:
+        with self.database.read() as connection:
             rows = connection.execute(_summaries().order_by(collections.c.name)).all()
         return tuple(map(_collection, rows))
 
@@ -83,7 +83,7 @@ class Catalog:
 
         Cheap: servers poll it.
         """
-        with self.database.glance() as connection:
+        with self.database.read() as connection:
             row = connection.execute(select(collections.c.id, collections.c.generation).where(named(name))).first()
         if row is None:
             raise self._not_found(name)
@@ -91,24 +91,24 @@ class Catalog:
 
     def ids(self) -> frozenset[str]:
         """The ids of all collections."""
-        with self.database.glance() as connection:
+        with self.database.read() as connection:
             return frozenset(connection.scalars(select(collections.c.id)))
 
-    def live(self, name: str) -> Generation:
-        """The live segments and their tombstones, all of one and the same generation."""
+    def live_generation(self, name: str) -> Generation:
+        """The live segments and their tombstones, of one generation."""
         with self.database.snapshot() as connection:
-            generation = read_generation(connection, name)
+            generation = _generation(connection, name)
         if generation is None:
             raise self._not_found(name)
         return generation
 
-    def retired(self, collection: Collection) -> tuple[SegmentInfo, ...]:
-        """Segments that are no longer live, and whose files are still kept for those who read them."""
-        with self.database.glance() as connection:
-            return tuple(read_retired(connection, collection.id))
+    def retired_segments(self, collection: Collection) -> tuple[SegmentInfo, ...]:
+        """Segments that are no longer live, but whose files are kept for readers of older generations."""
+        with self.database.read() as connection:
+            return tuple(_retired_segments(connection, collection.id))
 
-    def known(self, name: str, ids: Iterable[str]) -> dict[str, str]:
-        """The content hash of each of these documents that is live."""
+    def content_hashes(self, name: str, ids: Iterable[str]) -> dict[str, str]:
+        """The content hashes of those of these documents that are live."""
         with self.database.snapshot() as connection:
             collection_id = connection.scalar(select(collections.c.id).where(named(name)))
             hashes = {} if collection_id is None else _hashes(connection, collection_id, ids)
@@ -117,27 +117,27 @@ class Catalog:
         return hashes
 
     @contextmanager
-    def changing(self, name: str) -> Iterator[tuple[Connection, str]]:
-        """A transaction that no other change of this collection runs beside, and the collection's id."""
-        found = self.collection(name)
+    def locked(self, name: str) -> Iterator[tuple[Connection, str]]:
+        """A transaction that excludes other changes of the collection, and the collection's id."""
+        collection_id = self.collection(name).id
         with self.database.write() as connection:
-            locked = select(collections.c.id).where(collections.c.id == found.id).with_for_update()
-            if connection.scalar(locked) is None:  # deleted in the meantime
+            row = select(collections.c.id).where(collections.c.id == collection_id).with_for_update()
+            if connection.scalar(row) is None:  # deleted in the meantime
                 raise CollectionNotFound(f"There is no collection {name!r}", field="collection")
-            yield connection, found.id
+            yield connection, collection_id
 
     def _find(self, name: str) -> Collection | None:
-        with self.database.glance() as connection:
+        with self.database.read() as connection:
             row = connection.execute(_summaries(named(name))).first()
         return None if row is None else _collection(row)
 
-    def _insert(self, name: str, recipe: Recipe, start: CalibrationDraft | None) -> None:
-        # Another process may have been faster: then its collection is the one to read back.
+    def _insert(self, name: str, recipe: Recipe, calibration: CalibrationDraft | None) -> None:
+        # If another process was faster, its collection is read back.
         with suppress(IntegrityError), self.database.write() as connection:
-            made = uuid.uuid4().hex
+            collection_id = uuid.uuid4().hex
             connection.execute(
                 insert(collections).values(
-                    id=made,
+                    id=collection_id,
                     name=name,
                     encoder=recipe.encoder,
                     fingerprint=recipe.fingerprint,
@@ -149,20 +149,20 @@ class Catalog:
                     created_at=self.clock(),
                 )
             )
-            if start is not None:
-                insert_calibration(connection, made, start, self.clock(), activate=True)
+            if calibration is not None:
+                insert_calibration(connection, collection_id, calibration, self.clock(), activate=True)
 
     def _not_found(self, name: str) -> CollectionNotFound:
-        with self.database.glance() as connection:
+        with self.database.read() as connection:
             names = connection.scalars(
                 select(collections.c.name).order_by(collections.c.name).limit(_NAMES_IN_HINT)
             ).all()
-        hint = f"There is: {', '.join(names)}." if names else "`spanseek collections create` makes one."
+        hint = f"There is: {', '.join(names)}." if names else "There is none yet; `spanseek index` creates one."
         return CollectionNotFound(f"There is no collection {name!r}", hint=hint, field="collection")
 
 
 def _summaries(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-    # Counting the rows of `documents` would read them all; publishing sees to it that this is their number.
+    # Equals the number of rows of `documents`, which would all be read to count them.
     dead = select(func.count()).select_from(tombstones).where(tombstones.c.segment == segments.c.name).scalar_subquery()
     return (
         select(
@@ -211,9 +211,9 @@ def _hashes(connection: Connection, collection_id: str, ids: Iterable[str]) -> d
     return {row.document_id: row.content_hash for row in rows}
 
 
-def _mismatch(found: Collection, wanted: Recipe) -> RecipeMismatch:
+def _mismatch(collection: Collection, recipe: Recipe) -> RecipeMismatch:
     return RecipeMismatch(
-        f"Collection {found.name!r} was made with {_in_words(found.recipe)}, not with {_in_words(wanted)}",
+        f"Collection {collection.name!r} was made with {_in_words(collection.recipe)}, not with {_in_words(recipe)}",
         hint="Use the options it was made with, or index into a collection of another name.",
         field="collection",
     )
@@ -226,7 +226,7 @@ def _in_words(recipe: Recipe) -> str:
 
 
 def named(name: str) -> ColumnElement[bool]:
-    """The condition that finds a collection. A text that no collection can be called by may not even be storable."""
+    """The condition that selects a collection. A text that cannot be a name is not sent to the database."""
     return collections.c.name == name if is_collection_name(name) else false()
 
 
@@ -240,11 +240,8 @@ _INFO = (
 )
 
 
-def read_generation(connection: Connection, name: str) -> Generation | None:
-    """The present generation of the collection of this name, if there is one.
-
-    The three statements belong to one generation only if ``connection`` reads from a snapshot.
-    """
+def _generation(connection: Connection, name: str) -> Generation | None:
+    # The three statements read one generation only in a snapshot.
     collection = connection.execute(select(collections.c.id, collections.c.generation).where(named(name))).first()
     if collection is None:
         return None
@@ -263,8 +260,7 @@ def _live_segments(connection: Connection, collection_id: str) -> list[SegmentIn
     return [SegmentInfo(*row) for row in rows]
 
 
-def read_retired(connection: Connection, collection_id: str) -> list[SegmentInfo]:
-    """The segments that are no longer live, but still in the catalog."""
+def _retired_segments(connection: Connection, collection_id: str) -> list[SegmentInfo]:
     rows = connection.execute(
         select(*_INFO)
         .where(segments.c.collection_id == collection_id, segments.c.retired_in.is_not(None))
@@ -283,7 +279,7 @@ def _tombstones(connection: Connection, collection_id: str) -> dict[str, Int[np.
     ordinals: defaultdict[str, list[int]] = defaultdict(list)
     for segment, ordinal in rows:
         ordinals[segment].append(ordinal)
-    return {segment: np.array(found, dtype=np.int64) for segment, found in ordinals.items()}
+    return {segment: np.array(dead, dtype=np.int64) for segment, dead in ordinals.items()}
 
 
 def live_document_ids(catalog: Catalog, collection: Collection, segment: str) -> set[str]:
@@ -291,7 +287,7 @@ def live_document_ids(catalog: Catalog, collection: Collection, segment: str) ->
     rows = select(documents.c.document_id).where(
         documents.c.collection_id == collection.id, documents.c.segment == segment
     )
-    with catalog.database.glance() as connection:
+    with catalog.database.read() as connection:
         return set(connection.scalars(rows))
 
 

@@ -1,6 +1,6 @@
-"""One engine per catalog, and the three ways to use a connection of it.
+"""Connections to the catalog's database: reads, snapshots and writes, on SQLite and PostgreSQL.
 
-All that SQLite and PostgreSQL do differently while Spanseek runs is in this file.
+All differences between the two databases at run time are in this file.
 """
 
 import sqlite3
@@ -27,21 +27,21 @@ _BEGIN = "spanseek_begin"
 _MODES: Mapping[str, Mapping[str, Mode]] = MappingProxyType(
     {
         "sqlite": {
-            "glance": {},
+            "read": {},
             "snapshot": {_BEGIN: "BEGIN"},
-            # A writer that began as a reader could not wait its turn: SQLite would say "database is locked".
+            # A transaction that begins as a reader cannot wait for the write lock: SQLite fails at once.
             "write": {_BEGIN: "BEGIN IMMEDIATE"},
         },
         "postgresql": {
-            "glance": {"isolation_level": "AUTOCOMMIT"},
+            "read": {"isolation_level": "AUTOCOMMIT"},
             "snapshot": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
-            # Row locks make writers queue; a statement after the lock must see what the one before committed.
+            # Row locks make writers queue. Statements after the lock must see what the previous writer committed.
             "write": {"isolation_level": "READ COMMITTED"},
         },
     }
 )
 
-# WAL lets readers go on while a writer commits; FULL makes each commit survive a power cut.
+# With WAL readers continue while a writer commits; with FULL each commit survives a power failure.
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 _BUSY_SECONDS = 30.0
 _RETRY_SECONDS = 0.01
@@ -49,29 +49,29 @@ _CONNECT_SECONDS = 5
 
 
 class Database:
-    """Connections to the catalog's database. Nothing is connected before the first use."""
+    """Connections to the catalog's database, made at first use."""
 
     def __init__(self, url: str) -> None:
         self.url = parsed(url)
         self._engine = _engine(self.url)
         self._modes = _MODES[self.url.get_backend_name()]
 
-    def glance(self) -> AbstractContextManager[Connection]:
-        """For one single statement that reads: no transaction, no second round trip."""
-        return self._connected("glance")
+    def read(self) -> AbstractContextManager[Connection]:
+        """A connection for a single statement that reads: no transaction, one round trip."""
+        return self._connected("read")
 
     def snapshot(self) -> AbstractContextManager[Connection]:
-        """For several statements that read, all of them from the same moment."""
+        """A connection for several statements that read the same state."""
         return self._connected("snapshot")
 
     def write(self) -> AbstractContextManager[Connection]:
-        """For one transaction that writes: committed when the block ends, undone when it raises."""
+        """A connection for a transaction that writes: committed when the block ends, rolled back when it raises."""
         return self._connected("write")
 
     def scrub(self) -> None:
-        """Overwrites what the file still holds of deleted rows. PostgreSQL does so in its own time, when it vacuums."""
+        """Erase deleted rows from the file. On PostgreSQL that is left to its vacuum."""
         if self.url.get_backend_name() == "sqlite":
-            with self.glance() as connection:
+            with self.read() as connection:
                 connection.exec_driver_sql("VACUUM")
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -111,8 +111,8 @@ def _postgresql_engine(url: URL) -> Engine:
 
 def _sqlite_engine(url: URL) -> Engine:
     _make_folder(url)
-    # isolation_level None stops Python's driver from beginning transactions when it sees fit (never before a
-    # SELECT, so that two of them could see different moments); the listener begins them instead.
+    # With isolation_level None Python's driver begins no transactions; the listener does. The driver would begin
+    # none before a SELECT, so that two of them could read different states.
     engine = create_engine(url, hide_parameters=True, connect_args={"isolation_level": None, "timeout": _BUSY_SECONDS})
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
@@ -129,19 +129,19 @@ def _make_folder(url: URL) -> None:
 def _set_pragmas(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:
     cursor = connection.cursor()
     for pragma in _PRAGMAS:
-        _patiently(partial(cursor.execute, f"PRAGMA {pragma}"))
+        _retrying(partial(cursor.execute, f"PRAGMA {pragma}"))
     cursor.close()
 
 
-def _patiently(execute: Callable[[], object]) -> None:
-    """SQLite itself does not wait when several processes turn a new file to WAL at once, as each of them reads it."""
-    give_up = time.monotonic() + _BUSY_SECONDS
+def _retrying(execute: Callable[[], object]) -> None:
+    """Retry while SQLite is busy: it does not wait itself where several processes switch a new file to WAL at once."""
+    deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
             execute()
             return
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
         time.sleep(_RETRY_SECONDS)
 
@@ -170,14 +170,14 @@ def parsed(url: str) -> URL:
     """
     result = _parsed(url)
     if result.drivername not in _DRIVERS:
-        raise _refused(f"The catalog cannot be kept in {result.drivername!r}")
+        raise _refused(f"The catalog cannot be stored in {result.drivername!r}")
     if result.drivername.startswith("sqlite") and result.database in (None, "", ":memory:"):
-        raise _refused("The catalog cannot be kept in memory: it must outlive the process")
+        raise _refused("The catalog cannot be stored in memory: it must outlive the process")
     return result.set(drivername=_DRIVERS[result.drivername])
 
 
 def printable(url: URL) -> str:
-    """The URL without its password, wherever it stands.
+    """The URL without its password, for messages.
 
     >>> printable(parsed("postgresql://ann:secret@db/spanseek"))
     'postgresql+psycopg://ann:***@db/spanseek'
@@ -191,7 +191,7 @@ def _parsed(url: str) -> URL:
     try:
         return make_url(url)
     except (ArgumentError, ValueError):
-        # Not chained and not quoted: whatever was given may hold a password.
+        # Neither chained nor quoted: the URL may hold a password.
         raise _refused("The catalog URL cannot be understood") from None
 
 
@@ -205,9 +205,9 @@ _UNDEFINED = {"42P01", "42703"}  # PostgreSQL: undefined table, undefined column
 
 @contextmanager
 def translated(url: URL) -> Iterator[None]:
-    """A database that does not answer, or has no tables, becomes an error with a hint.
+    """Turn errors of a database that does not answer, or lacks tables, into errors with a hint.
 
-    Everything else (a broken constraint, wrong SQL) is a bug of ours and stays as it is.
+    All others, such as violated constraints, are programming errors and pass unchanged.
     """
     try:
         yield
@@ -239,11 +239,11 @@ def _meaning(error: DBAPIError, url: URL) -> SpanseekError | None:
 
 
 def _is_undefined(error: DBAPIError) -> bool:
-    # SQLite has no codes for this and calls it operational, as it does an unreadable disk.
+    # SQLite has no codes for this: it is an OperationalError, like an unreadable disk.
     in_sqlite = str(error.orig).startswith(("no such table", "no such column"))
     return in_sqlite or getattr(error.orig, "sqlstate", None) in _UNDEFINED
 
 
 def _is_outage(error: DBAPIError) -> bool:
-    # The bare DatabaseError is what SQLite raises for a file that is no database, or a damaged one.
+    # SQLite raises the bare DatabaseError for a file that is damaged or no database.
     return isinstance(error, OperationalError | InterfaceError | InternalError) or type(error) is DatabaseError

@@ -75,7 +75,7 @@ def create_key(
 
 def list_keys(catalog: Catalog) -> tuple[Key, ...]:
     """All keys, the revoked ones too, oldest first."""
-    with catalog.database.glance() as connection:
+    with catalog.database.read() as connection:
         rows = connection.execute(select(keys).order_by(keys.c.created_at, keys.c.id)).all()
     return tuple(map(_key, rows))
 
@@ -95,7 +95,7 @@ def authenticate(catalog: Catalog, token: str) -> Key | None:
     parts = _TOKEN.fullmatch(token)
     if parts is None:
         return None
-    with catalog.database.glance() as connection:
+    with catalog.database.read() as connection:
         row = connection.execute(select(keys).where(keys.c.id == parts[1], keys.c.revoked_at.is_(None))).first()
     if row is None or not hmac.compare_digest(row.secret_hash, _hashed(parts[2])):
         return None
@@ -104,7 +104,7 @@ def authenticate(catalog: Catalog, token: str) -> Key | None:
 
 def any_keys(catalog: Catalog) -> bool:
     """Whether keys are in use. Revoked ones count: revoking the last must not open the doors to everybody."""
-    with catalog.database.glance() as connection:
+    with catalog.database.read() as connection:
         return bool(connection.scalar(select(func.count()).select_from(keys)))
 
 

@@ -55,7 +55,7 @@ def save_phrases(
         _check(draft)
     if len({draft.name for draft in drafts}) < len(drafts):
         raise InvalidInput("Two of the phrases have one name.", hint="Give each its own.", field="name")
-    with catalog.changing(name) as (connection, collection_id):
+    with catalog.locked(name) as (connection, collection_id):
         known = known_phrases(connection, collection_id, [draft.name for draft in drafts])
         if known and not replace:
             taken = next(draft.name for draft in drafts if draft.name in known)
@@ -76,7 +76,7 @@ def change_phrase(
     checked_note(changes.note or "")
     if changes.text is not None:
         checked_phrase_text(changes.text)
-    with catalog.changing(name) as (connection, collection_id):
+    with catalog.locked(name) as (connection, collection_id):
         old = find_phrase(connection, collection_id, name, phrase)
         values = _changed_columns(changes, vectors)
         if _differs(values, old, _KEPT):
@@ -98,7 +98,7 @@ def saved_vectors(
 
 def delete_phrases(catalog: Catalog, name: str, names: Iterable[str]) -> frozenset[str]:
     """Delete phrases with their thresholds, withdraw their matches, and return the names of those there were."""
-    with catalog.changing(name) as (connection, collection_id):
+    with catalog.locked(name) as (connection, collection_id):
         there = frozenset(known_phrases(connection, collection_id, names))
         if there:
             now = catalog.clock()
@@ -251,7 +251,7 @@ def set_phrase_threshold(
     """
     check_threshold(value)
     note = checked_note(note)
-    with catalog.changing(name) as (connection, collection_id):
+    with catalog.locked(name) as (connection, collection_id):
         find_phrase(connection, collection_id, name, phrase)
         tuning = tuning_of(connection, collection_id, MODE)
         history_of(collection_id, phrase).set(connection, value, on, tuning, note, catalog.clock())
@@ -261,7 +261,7 @@ def set_phrase_threshold(
 def undo_phrase_threshold(catalog: Catalog, name: str, phrase: str, note: str = "") -> Phrase:
     """Take the last change back that has not been taken back yet; raises ``NothingToUndo`` if there is none."""
     note = checked_note(note)
-    with catalog.changing(name) as (connection, collection_id):
+    with catalog.locked(name) as (connection, collection_id):
         find_phrase(connection, collection_id, name, phrase)
         history_of(collection_id, phrase).undo(connection, f"the phrase {phrase}", note, catalog.clock())
         return _touched(connection, catalog, (collection_id, name, phrase))

@@ -1,7 +1,7 @@
-"""Handing a database a long list as ONE parameter, in JSON.
+"""Parameters and column types: long lists as one parameter in JSON, and timestamps in UTC.
 
-One parameter per value would run into SQLite's limit on their number, and PostgreSQL plans long lists of them
-as a scan of the whole table (measured: 75 s instead of 6 s to replace 100,000 documents).
+One parameter per value would exceed SQLite's limit on their number, and PostgreSQL plans long lists of them as a scan
+of the whole table (measured: 75 s instead of 6 s to replace 100,000 documents).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +31,7 @@ _ELEMENTS: Mapping[str, Callable[..., FunctionElement[Any]]] = MappingProxyType(
 
 def listed(connection: Connection, values: Iterable[str]) -> Select[tuple[str]]:
     """A subquery that yields the values."""
-    # Sorted, so that the database walks its index instead of jumping about in it.
+    # Sorted, so that the database reads its index in order.
     element = _element(connection, [[value] for value in sorted(values)])
     return select(element[0].as_string())
 
@@ -43,14 +43,14 @@ def listed_numbers(connection: Connection, values: Iterable[int]) -> Select[tupl
 
 
 def tabled(connection: Connection, rows: Iterable[tuple[str, int, str]]) -> tuple[ColumnElement[Any], ...]:
-    """The three columns of a table that has these rows, for use in a SELECT."""
+    """The three columns of a table of these rows, for use in a SELECT."""
     element = _element(connection, list(rows))
     return element[0].as_string(), element[1].as_integer(), element[2].as_string()
 
 
 def _element(connection: Connection, rows: list[Any]) -> ColumnElement[Any]:
     elements = _ELEMENTS[connection.dialect.name]
-    # Both databases call the column of such a function so.
+    # The column's name in both databases.
     return elements(literal(rows, JSON)).table_valued(column("value", JSON)).c["value"]
 
 
@@ -63,13 +63,13 @@ def utc_now() -> datetime:
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A timestamp with time zone; SQLite, which has none, is given UTC and believed to return it."""
+    """A timestamp with time zone. SQLite has none: values are stored and read there as UTC."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Refuses a naive moment: nobody could say later which one it was."""
+        """Convert to UTC. Raises ``ValueError`` for a naive value."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -77,7 +77,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """SQLite answers without a zone, PostgreSQL in the zone of the session."""
+        """Convert to UTC. SQLite returns values without a zone, PostgreSQL in the session's zone."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

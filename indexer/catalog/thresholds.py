@@ -25,7 +25,7 @@ def set_threshold(
     """
     check_threshold(value)
     note = checked_note(note)
-    with catalog.changing(name) as (connection, collection_id):
+    with catalog.locked(name) as (connection, collection_id):
         tuning = tuning_of(connection, collection_id, mode)
         threshold_of(collection_id, mode).set(connection, value, on, tuning, note, catalog.clock())
         return tuning_of(connection, collection_id, mode)
@@ -34,7 +34,7 @@ def set_threshold(
 def undo_threshold(catalog: Catalog, name: str, mode: str, note: str = "") -> Tuning:
     """Take the last change back that has not been taken back yet; raises ``NothingToUndo`` if there is none."""
     note = checked_note(note)
-    with catalog.changing(name) as (connection, collection_id):
+    with catalog.locked(name) as (connection, collection_id):
         history = threshold_of(collection_id, mode)
         history.undo(connection, f"{name}, mode {mode},", note, catalog.clock())
         return tuning_of(connection, collection_id, mode)
@@ -43,7 +43,7 @@ def undo_threshold(catalog: Catalog, name: str, mode: str, note: str = "") -> Tu
 def threshold_history(catalog: Catalog, name: str, mode: str) -> tuple[ThresholdChange, ...]:
     """All changes of a threshold, the newest first."""
     collection = catalog.collection(name)
-    with catalog.database.glance() as connection:
+    with catalog.database.read() as connection:
         return threshold_of(collection.id, mode).changes(connection)
 
 

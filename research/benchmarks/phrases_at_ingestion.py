@@ -113,7 +113,7 @@ def _round(
 
     without, beside, encoding = (timed(work, clock) for work in (lambda: index(plain), lambda: index(saved), encoded))
     collection = store.catalog.collection(saved)
-    newest = store.catalog.live(saved).segments[-1].info
+    newest = store.catalog.live_generation(saved).segments[-1].info
     view = SegmentView(
         open_segment(store.folder(collection) / newest.name, newest.manifest_sha256), np.zeros(0, np.int64)
     )

@@ -109,7 +109,7 @@ def test_what_was_acknowledged_survives_kill_minus_nine(settings) -> None:
             process.kill()
             process.wait(timeout=20)
         left = [f"d{number}" for number in range(8) if number != 3]
-        assert sorted(catalog.known("sample", [*left, "d3"])) == left
+        assert sorted(catalog.content_hashes("sample", [*left, "d3"])) == left
         report = IndexJob(open_store(settings), encoder, target).run([Document("d3", (Part("back"),))])
         assert report.documents == 1
         found = collection_stats(open_store(settings), "sample")

@@ -61,7 +61,12 @@ def test_an_unknown_collection_is_explained(catalog):
             question("calls", *arguments)
         return caught.value.hint
 
-    questions = [(catalog.collection,), (catalog.generation,), (catalog.live,), (catalog.known, ["a"])]
+    questions = [
+        (catalog.collection,),
+        (catalog.generation,),
+        (catalog.live_generation,),
+        (catalog.content_hashes, ["a"]),
+    ]
     assert all("spanseek index" in ask(*question) for question in questions)
     catalog.create_collection("contracts", RECIPE)
     assert all("contracts" in ask(*question) for question in questions)
@@ -69,7 +74,7 @@ def test_an_unknown_collection_is_explained(catalog):
 
 def test_a_collection_that_cannot_be_is_simply_not_there(catalog):
     for name in ("", "Calls", "\0", "\ud800", "x" * 1000):
-        for question in (catalog.collection, catalog.generation, catalog.live):
+        for question in (catalog.collection, catalog.generation, catalog.live_generation):
             with pytest.raises(CollectionNotFound):
                 question(name)
 

@@ -16,7 +16,7 @@ from indexer.errors import CatalogUnavailable
 
 
 def test_sqlite_survives_power_cuts_and_enforces_references(tmp_path):
-    with closing(Database(f"sqlite:///{tmp_path}/c.db")) as database, database.glance() as connection:
+    with closing(Database(f"sqlite:///{tmp_path}/c.db")) as database, database.read() as connection:
         pragmas = {
             name: connection.scalar(text(f"PRAGMA {name}"))
             for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
@@ -49,7 +49,7 @@ def test_a_read_transaction_sees_one_moment(url):
             with database.write() as writer:
                 writer.execute(insert)
             assert reader.scalar(count) == before == 0
-        with database.glance() as reader:
+        with database.read() as reader:
             assert reader.scalar(count) == 1
 
 
@@ -62,7 +62,7 @@ def test_nothing_is_written_when_the_block_raises(url):
     with closing(Database(url)) as database:
         with pytest.raises(KeyboardInterrupt):
             interrupted(database)
-        with database.glance() as connection:
+        with database.read() as connection:
             assert connection.scalar(text("SELECT count(*) FROM keys")) == 0
 
 
@@ -82,7 +82,7 @@ def test_writers_wait_for_each_other(empty_url):
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(count, range(20)))
-        with database.glance() as connection:
+        with database.read() as connection:
             assert connection.scalar(text("SELECT n FROM counter")) == 20
 
 

@@ -21,7 +21,7 @@ def test_a_token_opens_what_its_key_says(catalog, clock):
 def test_the_secret_is_stored_nowhere(catalog):
     _, token = create_key(catalog, "web", ["search"], None)
     secret = token.split("_", 2)[2]
-    with catalog.database.glance() as connection:
+    with catalog.database.read() as connection:
         row = connection.execute(text("SELECT * FROM keys")).one()
     assert secret not in repr(tuple(row))
     assert re.fullmatch("[0-9a-f]{64}", row.secret_hash)

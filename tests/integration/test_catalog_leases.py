@@ -23,7 +23,7 @@ def collection(catalog):
 
 
 def rows(catalog):
-    with catalog.database.glance() as connection:
+    with catalog.database.read() as connection:
         return connection.execute(text("SELECT holder, token FROM leases")).all()
 
 
@@ -80,7 +80,7 @@ def test_an_expired_lease_is_taken_over_and_its_holder_is_refused(catalog, clock
                 assert caught.value.hint
             assert catalog.generation("calls") == 0
             assert put(catalog, fast, "b") == 1
-            assert catalog.known("calls", "ab") == {"b": "h"}
+            assert catalog.content_hashes("calls", "ab") == {"b": "h"}
     assert rows(catalog) == []
 
 
@@ -190,7 +190,7 @@ def test_the_lease_of_a_process_elsewhere_is_not(catalog):
 
 
 def _expiry(catalog):
-    with catalog.database.glance() as connection:
+    with catalog.database.read() as connection:
         return str(connection.scalar(text("SELECT expires_at FROM leases")))
 
 

@@ -43,7 +43,7 @@ class Model:
         assert remove(catalog, held, documents) == gone
 
     def assert_equals(self, catalog, name):
-        generation = catalog.live(name)
+        generation = catalog.live_generation(name)
         places = {
             (segment.info.name, ordinal)
             for segment in generation.segments
@@ -51,7 +51,7 @@ class Model:
         }
         assert generation.number == self.generation
         assert places == set(self.live.values())
-        assert catalog.known(name, IDS) == {id: f"{s}/{ordinal}" for id, (s, ordinal) in self.live.items()}
+        assert catalog.content_hashes(name, IDS) == {id: f"{s}/{ordinal}" for id, (s, ordinal) in self.live.items()}
         assert catalog.collection(name).documents == len(self.live)
         for segment in generation.segments:
             assert segment.tombstones.tolist() == sorted(segment.tombstones.tolist())

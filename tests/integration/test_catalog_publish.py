@@ -25,17 +25,17 @@ def held(catalog):
 
 
 def tombstones(catalog, name="calls"):
-    return {segment.info.name: segment.tombstones.tolist() for segment in catalog.live(name).segments}
+    return {segment.info.name: segment.tombstones.tolist() for segment in catalog.live_generation(name).segments}
 
 
 def test_a_published_segment_is_live(catalog, held):
     info = SegmentInfo("s1", "sha", documents=2, parts=3, units=40, bytes=512)
     assert publish(catalog, held, info, [DocumentRow("a", 0, "ha"), DocumentRow("b", 1, "hb")]) == 1
-    generation = catalog.live("calls")
+    generation = catalog.live_generation("calls")
     assert generation.number == catalog.generation("calls") == 1
     assert [segment.info for segment in generation.segments] == [info]
     assert generation.segments[0].tombstones.dtype == np.int64
-    assert catalog.known("calls", ["a", "b", "c"]) == {"a": "ha", "b": "hb"}
+    assert catalog.content_hashes("calls", ["a", "b", "c"]) == {"a": "ha", "b": "hb"}
 
 
 def test_segments_are_in_the_order_of_publishing(catalog, held, put):
@@ -49,30 +49,30 @@ def test_a_replaced_document_is_dead_where_it_was(catalog, held, put):
     put(catalog, held, "c", "a", segment="s2", content="new")
     put(catalog, held, "c", segment="s3", content="newest")
     assert tombstones(catalog) == {"s1": [0, 2], "s2": [0], "s3": []}
-    assert catalog.known("calls", "abc") == {"a": "new", "b": "h", "c": "newest"}
+    assert catalog.content_hashes("calls", "abc") == {"a": "new", "b": "h", "c": "newest"}
 
 
 def test_of_an_id_that_occurs_twice_the_last_lives(catalog, held):
     rows = [DocumentRow(id, ordinal, f"h{ordinal}") for ordinal, id in enumerate("abacab")]
     publish(catalog, held, SegmentInfo("s1", "sha", 6, 6, 6, 6), rows)
     assert tombstones(catalog) == {"s1": [0, 1, 2]}
-    assert catalog.known("calls", "abc") == {"a": "h4", "b": "h5", "c": "h3"}
+    assert catalog.content_hashes("calls", "abc") == {"a": "h4", "b": "h5", "c": "h3"}
     assert catalog.collection("calls").documents == 3
 
 
 def test_publishing_again_changes_nothing(catalog, held, put):
     put(catalog, held, "a", "b", segment="s1", content="old")
     put(catalog, held, "b", segment="s2", content="new")
-    before = catalog.collection("calls"), catalog.known("calls", "ab"), tombstones(catalog)
+    before = catalog.collection("calls"), catalog.content_hashes("calls", "ab"), tombstones(catalog)
     assert put(catalog, held, "a", "b", segment="s1", content="old") == 2
-    assert (catalog.collection("calls"), catalog.known("calls", "ab"), tombstones(catalog)) == before
+    assert (catalog.collection("calls"), catalog.content_hashes("calls", "ab"), tombstones(catalog)) == before
 
 
 def test_another_segment_cannot_have_a_taken_name(catalog, held, put):
     put(catalog, held, "a", segment="s1")
     with pytest.raises(InvalidInput, match="s1"):
         publish(catalog, held, SegmentInfo("s1", "another sha", 1, 1, 1, 1), [DocumentRow("b", 0, "h")])
-    assert catalog.known("calls", "ab") == {"a": "h"}
+    assert catalog.content_hashes("calls", "ab") == {"a": "h"}
 
 
 def test_removing(catalog, held, put):
@@ -80,7 +80,7 @@ def test_removing(catalog, held, put):
     assert remove(catalog, held, ["c", "a", "a", "never there"]) == {"a", "c"}
     assert tombstones(catalog) == {"s1": [0, 2]}
     assert catalog.generation("calls") == 2
-    assert catalog.known("calls", "abc") == {"b": "h"}
+    assert catalog.content_hashes("calls", "abc") == {"b": "h"}
 
 
 def test_removing_nothing_makes_no_generation(catalog, held, put):
@@ -95,14 +95,14 @@ def test_a_removed_document_can_come_back(catalog, held, put):
     remove(catalog, held, ["a"])
     put(catalog, held, "a", segment="s2")
     assert tombstones(catalog) == {"s1": [0], "s2": []}
-    assert catalog.known("calls", "a") == {"a": "h"}
+    assert catalog.content_hashes("calls", "a") == {"a": "h"}
 
 
 def test_tombstones_know_the_generation_from_which_on_they_count(catalog, held, put):
     put(catalog, held, "a", "b", segment="s1")
     put(catalog, held, "b", segment="s2")
     remove(catalog, held, ["a"])
-    with catalog.database.glance() as connection:
+    with catalog.database.read() as connection:
         rows = connection.execute(text("SELECT segment, ordinal, generation FROM tombstones ORDER BY generation"))
         assert [tuple(row) for row in rows] == [("s1", 1, 2), ("s1", 0, 3)]
 
@@ -113,8 +113,8 @@ def test_collections_do_not_share_documents(catalog, held, put):
     with lease(catalog, "contracts") as other:
         put(catalog, other, "a", content="contract")
         remove(catalog, other, ["a"])
-    assert catalog.known("calls", "a") == {"a": "call"}
-    assert catalog.known("contracts", "a") == {}
+    assert catalog.content_hashes("calls", "a") == {"a": "call"}
+    assert catalog.content_hashes("contracts", "a") == {}
     assert catalog.generation("calls") == 1
 
 
@@ -129,7 +129,7 @@ def merged(catalog, held, *ids, retires):
 
 
 def retired(catalog, name="calls"):
-    return [segment.name for segment in catalog.retired(catalog.collection(name))]
+    return [segment.name for segment in catalog.retired_segments(catalog.collection(name))]
 
 
 def test_a_merged_segment_takes_the_place_of_others(catalog, held, put):
@@ -137,10 +137,10 @@ def test_a_merged_segment_takes_the_place_of_others(catalog, held, put):
     put(catalog, held, "b", "c", segment="s2")
     put(catalog, held, "d", segment="s3")
     remove(catalog, held, ["c"])
-    before = catalog.known("calls", "abcd")
+    before = catalog.content_hashes("calls", "abcd")
     assert merged(catalog, held, "a", "b", retires=["s1", "s2"]) == 5
     assert tombstones(catalog) == {"s3": [], "merged": []}
-    assert catalog.known("calls", "abcd") == before
+    assert catalog.content_hashes("calls", "abcd") == before
     assert (catalog.collection("calls").documents, catalog.collection("calls").segments) == (3, 2)
     assert retired(catalog) == ["s1", "s2"]
     assert merged(catalog, held, "a", "b", retires=["s1", "s2"]) == 5
@@ -206,7 +206,7 @@ def test_an_id_that_cannot_be_stored_is_refused(catalog, held, put):
 def test_unusual_ids_come_back_as_they_are(catalog, held, put):
     ids = ["'; DROP TABLE keys; --", '"', "\\u0041", "\n\t\x01", "{}", "😀" * 512, "Ä", "A\u0308", "a", "A"]
     put(catalog, held, *ids)
-    assert set(catalog.known("calls", ids)) == set(ids)
+    assert set(catalog.content_hashes("calls", ids)) == set(ids)
     assert remove(catalog, held, ids) == set(ids)
 
 
@@ -215,7 +215,7 @@ def test_nobody_sees_half_a_generation(catalog, held, put, monkeypatch):
     seen = []
 
     def look(*arguments):
-        seen.append((catalog.generation("calls"), tombstones(catalog), catalog.known("calls", "ab")))
+        seen.append((catalog.generation("calls"), tombstones(catalog), catalog.content_hashes("calls", "ab")))
         raise RuntimeError("the power went")
 
     with monkeypatch.context() as patch:
@@ -224,7 +224,7 @@ def test_nobody_sees_half_a_generation(catalog, held, put, monkeypatch):
             put(catalog, held, "a", "b", segment="s2")
     before = (1, {"s1": []}, {"a": "h"})
     assert seen == [before]
-    assert (catalog.generation("calls"), tombstones(catalog), catalog.known("calls", "ab")) == before
+    assert (catalog.generation("calls"), tombstones(catalog), catalog.content_hashes("calls", "ab")) == before
 
 
 def test_every_generation_that_readers_see_is_whole(catalog, held, put):
@@ -240,7 +240,7 @@ def test_every_generation_that_readers_see_is_whole(catalog, held, put):
         writing = pool.submit(write)
         seen = []
         while not writing.done():
-            seen.append(catalog.live("calls"))
+            seen.append(catalog.live_generation("calls"))
         writing.result()
     for generation in seen:
         living = sum(segment.info.documents - len(segment.tombstones) for segment in generation.segments)
@@ -273,7 +273,7 @@ def test_a_large_segment_is_published_and_replaced(catalog, held, put):
     ids = [f"document {number}" for number in range(5_000)]
     put(catalog, held, *ids, content="old")
     put(catalog, held, *ids, content="new")
-    assert catalog.known("calls", ids) == dict.fromkeys(ids, "new")
-    first, second = catalog.live("calls").segments
+    assert catalog.content_hashes("calls", ids) == dict.fromkeys(ids, "new")
+    first, second = catalog.live_generation("calls").segments
     assert np.array_equal(first.tombstones, np.arange(5_000))
     assert len(second.tombstones) == 0

@@ -36,7 +36,7 @@ def service(workspace: Workspace, tmp_path: Path) -> CollectionService:
 
 def rows(workspace: Workspace) -> dict[str, int]:
     """The number of rows of every table that has any."""
-    with workspace.store.catalog.database.glance() as connection:
+    with workspace.store.catalog.database.read() as connection:
         counts = {
             table.name: connection.scalar(select(func.count()).select_from(table)) for table in metadata.sorted_tables
         }

@@ -130,7 +130,7 @@ def test_what_was_published_in_small_segments_is_merged(small_pools: Workspace) 
     many = [document(f"d{number:04}", "ten words that are of no use to anybody here") for number in range(17 * 24)]
     report = workspace.index(many, segment_units=1)
     assert (report.generation, report.units) == (17 + 2, 10 * len(many))
-    assert [one.info.units for one in workspace.catalog.live("c").segments] == [240, 1920, 1920]
+    assert [one.info.units for one in workspace.catalog.live_generation("c").segments] == [240, 1920, 1920]
     assert workspace.folders() == workspace.live()
     workspace.index([document("d0000", "changed")])
     assert workspace.found("changed") == {("d0000", "changed")}

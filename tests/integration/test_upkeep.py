@@ -239,7 +239,7 @@ def test_stats(workspace: Workspace) -> None:
     assert (found.parts, found.units) == (14, 12 * 4 + 6)
     assert [(one.documents, one.tombstones) for one in found.per_segment] == [(4, 1), (4, 0), (4, 1), (1, 0)]
     assert found.bytes_live + found.bytes_reclaimable == workspace.catalog.collection("c").bytes
-    sizes = [one.info.bytes for one in workspace.catalog.live("c").segments]
+    sizes = [one.info.bytes for one in workspace.catalog.live_generation("c").segments]
     alive = [18 / 22, 1, 16 / 22, 1]  # of the units
     expected = [round(size * share) for size, share in zip(sizes, alive, strict=True)]
     assert [one.bytes_live for one in found.per_segment] == expected

@@ -99,7 +99,7 @@ class LivingIndex(RuleBasedStateMachine):
     def merge(self, choice: Any) -> None:
         with lease(self.workspace.catalog, "c") as held:
             merge_segments(self.workspace.store, held, choice)
-        assert choice(self.workspace.catalog.live("c").segments) == []
+        assert choice(self.workspace.catalog.live_generation("c").segments) == []
 
     @rule()
     def take_the_dead_off_the_disk(self) -> None:
@@ -147,7 +147,7 @@ class LivingIndex(RuleBasedStateMachine):
     def it_holds_what_the_dictionary_holds(self) -> None:
         assert _live(self.workspace.store.snapshot("c")) == self.model
         assert self.workspace.catalog.collection("c").documents == len(self.model)
-        assert self.workspace.catalog.known("c", "abcdefgh").keys() == self.model.keys()
+        assert self.workspace.catalog.content_hashes("c", "abcdefgh").keys() == self.model.keys()
 
     @invariant()
     def searches_find_what_the_oracle_finds(self) -> None:

@@ -228,7 +228,7 @@ def test_small_writes_are_merged_behind_the_answers(client, settings) -> None:
     for number in range(9):
         client.post(PATH, {"id": f"new-{number}", "text": f"zeppelin {number}"})
     with closing(Catalog(settings.catalog_url)) as catalog:
-        sizes = [one.info.documents for one in catalog.live("sample").segments]
+        sizes = [one.info.documents for one in catalog.live_generation("sample").segments]
     assert sorted(sizes) == [1, 8, 43]
     assert found(client, "zeppelin 4") == [("new-4", "zeppelin 4")]
 
