@@ -14,7 +14,7 @@ import numpy as np
 from indexer.catalog.leases import Lease
 from indexer.catalog.matches import StalePhrases, replace_matches
 from indexer.catalog.publish import publish
-from indexer.engine.multi_query import find_over
+from indexer.engine.multi_query import spans_over_floors
 from indexer.engine.selection import ExactSpans, scored
 from indexer.engine.snapshot import SegmentView, open_segment, open_snapshot
 from indexer.errors import PhraseNotFound
@@ -120,7 +120,7 @@ def _revisions(phrases: PhraseSet) -> dict[str, int]:
 
 def _hits(view: SegmentView, phrases: PhraseSet) -> Iterator[_Hit]:
     """The spans whose presented score or raw reaches the threshold of a phrase."""
-    for number, spans in find_over(view, phrases.queries, phrases.cosine_floors, phrases.filters):
+    for number, spans in spans_over_floors(view, phrases.queries, phrases.cosine_floors, phrases.filters):
         raw = raws(spans.cosines)
         score = phrases.tuning.scores(raw)
         values = raw if phrases.on_raw[number] else score

@@ -15,7 +15,7 @@ from indexer.tuning import Threshold, ThresholdOn, Tuning
 from models.types import CharSpan, QueryVectors
 
 if TYPE_CHECKING:
-    from indexer.engine.multi_query import ManyQueries
+    from indexer.engine.multi_query import QueryBatch
 
 # The mode that phrases are matched in.
 MODE = "best_span"
@@ -147,11 +147,11 @@ class PhraseSet:
         return len(self.names)
 
     @cached_property
-    def queries(self) -> "ManyQueries":
+    def queries(self) -> "QueryBatch":
         """The vectors, as the kernels read them."""
-        from indexer.engine.multi_query import ManyQueries  # loads numba, which only matching needs
+        from indexer.engine.multi_query import QueryBatch  # loads numba, which only matching needs
 
-        return ManyQueries(self.vectors)
+        return QueryBatch(self.vectors)
 
     @cached_property
     def applied(self) -> tuple[Threshold | None, ...]:

@@ -13,7 +13,7 @@ from app.search.query_vectors import query_vector
 from app.search.span_hits import present_spans
 from app.search.types import Explanation, Hit, Mode, SearchRequest, UnitContribution
 from indexer.engine.base import Engine, ScoredSpan
-from indexer.engine.exhaustive_count import take_census
+from indexer.engine.exhaustive_count import count_spans
 from indexer.engine.named_spans import NamedSpan, named_cosines
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
@@ -65,7 +65,7 @@ class BestSpan(SearchMode[TokenizedQuery | QueryVector, QueryVector, ScoredSpan]
 
     def count(self, snapshot: Snapshot, query: QueryVector, floor: float | None, filter: Filter) -> Counts:
         """The best span of every document, and the spans above the floor."""
-        census = take_census(snapshot, query, floor, filter)
+        census = count_spans(snapshot, query, floor, filter)
         spans = None if census.spans is None else ScoredRows(census.spans, census.span)
         return Counts(ScoredRows(census.documents, census.document), spans)
 

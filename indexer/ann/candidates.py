@@ -1,4 +1,4 @@
-"""Search where it pays to look: near the windows that come nearest to the query, in segments that have windows."""
+"""Approximate search for spans with exact rescoring, near the windows that are nearest to the query."""
 
 from collections.abc import Collection, Mapping, Sequence
 from threading import Lock
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 # Windows that are taken are so many times the fourth root of their number; the share of the lists that is visited is so
 # much divided by it (ADR 8).
 _WINDOWS, _VISITED = 40, 8.0
-# Windows that are taken for every span that is wanted, at least.
+# Least number of windows for every span of ``top_k``.
 _WINDOWS_A_SPAN = 100
-# Where no more blocks than this may hold what is wanted, reading them all takes no longer than choosing among them.
+# With at most so many allowed blocks, a scan is as fast.
 _FEW_BLOCKS = 1_000
 
 
 class CandidateEngine:
-    """Exact figures of spans that are, nearly always, the best: the engine for what is too large to scan.
+    """Approximate search for spans with exact cosines, for collections that are too large to scan.
 
-    Segments without windows are scanned whole, and so is any of which a filter leaves little: there it misses nothing.
+    Segments without windows, and those of which a filter leaves little, are scanned: there the search is exact.
     """
 
     name = "candidates"
@@ -43,37 +43,37 @@ class CandidateEngine:
         self._opened: WeakKeyDictionary[Segment, "WindowIndex"] = WeakKeyDictionary()
         self._lock = Lock()
 
-    def search(self, snapshot: Snapshot, queries: QueryVectors, wanted: Selection) -> list[list[ScoredSpan]]:
-        """For every unit-length query its wanted spans, best first."""
-        near = self._near(snapshot, queries, wanted)
+    def search(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[ScoredSpan]]:
+        """For every unit-length query its selected spans, best first."""
+        near = self._near(snapshot, queries, selection)
         if near is None:
-            return self._scan.search(snapshot, queries, wanted)
+            return self._scan.search(snapshot, queries, selection)
         return [
-            scan(list(zip(snapshot.views, places, strict=True)), queries[number : number + 1], wanted)[0]
+            scan(list(zip(snapshot.views, places, strict=True)), queries[number : number + 1], selection)[0]
             for number, places in enumerate(near)
         ]
 
-    def _near(self, snapshot: Snapshot, queries: QueryVectors, wanted: Selection) -> list[list[Allowed]] | None:
+    def _near(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[Allowed]] | None:
         """For every query, where in every segment to look for it; None where that is everywhere."""
-        allowed = [view.allowed(wanted.filter) for view in snapshot.views]
+        allowed = [view.allowed(selection.filter) for view in snapshot.views]
         indexes = {
             number: self._open(view.segment)
             for number, (view, places) in enumerate(zip(snapshot.views, allowed, strict=True))
             if len(view.segment.windows) and len(places.blocks) > self._few_blocks
         }
         windows = sum(index.windows for index in indexes.values())
-        count = self._count(windows, _share(snapshot, allowed, indexes), wanted)
+        count = self._count(windows, _share(snapshot, allowed, indexes), selection)
         if count >= windows:
             return None
         visited = min(1.0, _VISITED / windows**0.25)
-        found = {
+        nearest = {
             number: index.nearest(queries, min(count, index.windows), visited) for number, index in indexes.items()
         }
-        return [_places(allowed, found, query, count) for query in range(len(queries))]
+        return [_places(allowed, nearest, query, count) for query in range(len(queries))]
 
-    def _count(self, windows: int, share: float, wanted: Selection) -> int:
-        """How many windows to take: the more, the more spans are wanted, and the fewer blocks may hold them."""
-        return int(max(self._windows * windows**0.25, _WINDOWS_A_SPAN * wanted.top_k) / share)
+    def _count(self, windows: int, share: float, selection: Selection) -> int:
+        """How many windows to take: more for a larger ``top_k``, and where fewer blocks are allowed."""
+        return int(max(self._windows * windows**0.25, _WINDOWS_A_SPAN * selection.top_k) / share)
 
     def _open(self, segment: Segment) -> "WindowIndex":
         # Imported here because scanning needs no FAISS.
@@ -96,13 +96,13 @@ def _share(snapshot: Snapshot, allowed: Sequence[Allowed], of: Collection[int]) 
 
 
 def _places(
-    allowed: Sequence[Allowed], found: Mapping[int, tuple[Starts, Cosines]], query: int, count: int
+    allowed: Sequence[Allowed], nearest: Mapping[int, tuple[Starts, Cosines]], query: int, count: int
 ) -> list[Allowed]:
-    """Where to look for a query: in the blocks of so many windows, the nearest of those found in all segments."""
-    cosines = np.concatenate([of[query] for _, of in found.values()])
+    """Where to look for a query: in the blocks of so many windows, the nearest in all segments."""
+    cosines = np.concatenate([of[query] for _, of in nearest.values()])
     floor = np.partition(cosines, len(cosines) - count)[len(cosines) - count] if len(cosines) > count else -np.inf
     places = list(allowed)
-    for number, (starts, of) in found.items():
+    for number, (starts, of) in nearest.items():
         places[number] = _around(starts[query], of[query] >= floor, allowed[number])
     return places
 

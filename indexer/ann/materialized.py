@@ -40,27 +40,27 @@ class MaterializedEngine:
         self._indexes: dict[Path, SpanIndex] = {}
         self._lock = Lock()
 
-    def search(self, snapshot: Snapshot, queries: QueryVectors, wanted: Selection) -> list[list[ScoredSpan]]:
-        """For every unit-length query its wanted spans, best first."""
+    def search(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[ScoredSpan]]:
+        """For every unit-length query its selected spans, best first."""
         indexes = self._open(snapshot)
-        return [self._search_one(snapshot.views, indexes, query, wanted) for query in queries]
+        return [self._search_one(snapshot.views, indexes, query, selection) for query in queries]
 
     def _search_one(
         self,
         views: Sequence[SegmentView],
         indexes: Sequence[SpanIndex],
         query: Float32[np.ndarray, " dim"],
-        wanted: Selection,
+        selection: Selection,
     ) -> list[ScoredSpan]:
-        found = [_search_segment(view, index, query, wanted) for view, index in zip(views, indexes, strict=True)]
-        return choose(found, wanted)
+        segments = [_search_segment(view, index, query, selection) for view, index in zip(views, indexes, strict=True)]
+        return choose(segments, selection)
 
     def _open(self, snapshot: Snapshot) -> list[SpanIndex]:
         with self._lock:
             self._check_memory(snapshot)
             folders = {view.segment.folder: view for view in snapshot.views}
-            kept = {folder: index for folder, index in self._indexes.items() if folder in folders}
-            self._indexes = kept | {folder: build_index(view) for folder, view in folders.items() if folder not in kept}
+            live = {folder: index for folder, index in self._indexes.items() if folder in folders}
+            self._indexes = live | {folder: build_index(view) for folder, view in folders.items() if folder not in live}
             return [self._indexes[view.segment.folder] for view in snapshot.views]
 
     def _check_memory(self, snapshot: Snapshot) -> None:
@@ -95,24 +95,24 @@ def build_index(view: SegmentView) -> SpanIndex:
 
 
 def _search_segment(
-    view: SegmentView, index: SpanIndex, query: Float32[np.ndarray, " dim"], wanted: Selection
+    view: SegmentView, index: SpanIndex, query: Float32[np.ndarray, " dim"], selection: Selection
 ) -> ExactSpans:
-    """Ask FAISS for more and more spans until the wanted ones are certain to be among them."""
-    selector, reachable = _selector(view, index, wanted.filter)
-    count = min(reachable, 64 * wanted.top_k)
+    """Ask FAISS for more and more spans until the selected ones are certain to be among them."""
+    selector, reachable = _selector(view, index, selection.filter)
+    count = min(reachable, 64 * selection.top_k)
     while True:
-        found = _nearest(view, index, query, count, selector)
-        if count >= reachable or (wanted.floor is not None and found.cosines[-1] < wanted.floor):
-            return found
-        chosen = choose([found], wanted)
+        nearest = _nearest(view, index, query, count, selector)
+        if count >= reachable or (selection.floor is not None and nearest.cosines[-1] < selection.floor):
+            return nearest
+        chosen = choose([nearest], selection)
         # Spans that tie with the last one found may still be missing.
-        if len(chosen) >= wanted.top_k and chosen[wanted.top_k - 1].cosine > found.cosines[-1]:
-            return found
+        if len(chosen) >= selection.top_k and chosen[selection.top_k - 1].cosine > nearest.cosines[-1]:
+            return nearest
         count = min(reachable, 4 * count)
 
 
-def _selector(view: SegmentView, index: SpanIndex, wanted: Filter) -> tuple[faiss.IDSelector | None, int]:
-    mask = view.allowed(wanted).mask
+def _selector(view: SegmentView, index: SpanIndex, filter: Filter) -> tuple[faiss.IDSelector | None, int]:
+    mask = view.allowed(filter).mask
     if mask is None:
         return None, len(index.spans)
     rows = np.flatnonzero(mask[index.spans[:, 0]])

@@ -94,8 +94,8 @@ def windows_of(
     [[0, 1], [0, 2], [1, 2], [1, 3], [2, 3], [3, 4]]
     """
     firsts, sizes = part_units[:-1], np.diff(part_units)
-    found = [_windows_of(firsts, sizes, length, stride) for length, stride in strides.items()]
-    return np.unique(np.concatenate(found), axis=0)
+    windows = [_windows_of(firsts, sizes, length, stride) for length, stride in strides.items()]
+    return np.unique(np.concatenate(windows), axis=0)
 
 
 def window_lengths(bounds: SpanBounds) -> list[int]:

@@ -32,5 +32,5 @@ class Engine(Protocol):
     def name(self) -> str:
         """What settings and benchmarks call it."""
 
-    def search(self, snapshot: Snapshot, queries: QueryVectors, wanted: Selection) -> list[list[ScoredSpan]]:
-        """For every unit-length query its wanted spans, best first."""
+    def search(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[ScoredSpan]]:
+        """For every unit-length query its selected spans, best first."""

@@ -25,10 +25,10 @@ _AT_ONCE = 2**25
 
 
 class DeviceEngine:
-    """Exact search by a full scan on a device of torch's. Only what may be wanted is scored again, by the processor.
+    """Exact search by a full scan on a device of torch's. The processor rescores what may be selected.
 
-    A segment is copied to the device when it is first searched, and stays there as long as it is open: as many bytes
-    as on the disk.
+    A segment is copied to the device when it is first searched, and stays there as long as it is open. It takes as
+    many bytes as on disk.
     """
 
     name = "device"
@@ -38,11 +38,11 @@ class DeviceEngine:
         self._copied: WeakKeyDictionary[Segment, _Copy] = WeakKeyDictionary()
         self._lock = Lock()
 
-    def search(self, snapshot: Snapshot, queries: QueryVectors, wanted: Selection) -> list[list[ScoredSpan]]:
-        """For every unit-length query its wanted spans, best first. One pass over memory serves all queries."""
-        places = [(view, view.allowed(wanted.filter)) for view in snapshot.views]
+    def search(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[ScoredSpan]]:
+        """For every unit-length query its selected spans, best first. One pass over memory serves all queries."""
+        places = [(view, view.allowed(selection.filter)) for view in snapshot.views]
         # Always as int8: so dot products are whole numbers, which do not depend on the order of the sums.
-        return scan(places, queries, wanted, self._read, together=1)
+        return scan(places, queries, selection, self._read, batch_from=1)
 
     @torch.inference_mode()
     def _read(self, view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentScan:
@@ -61,9 +61,9 @@ class DeviceEngine:
             if mask is not None:
                 there = mask.to(self._device).view(-1, BLOCK)[blocks[part]]
                 top = top.masked_fill(~there[..., None], float(kernels.NO_SPAN))
-            found, at = top.view(len(top), kernels.RUNS, kernels.RUN, len(steps)).max(dim=2)
+            maxima, at = top.view(len(top), kernels.RUNS, kernels.RUN, len(steps)).max(dim=2)
             firsts = blocks[part, None] * BLOCK + torch.arange(kernels.RUNS, device=self._device) * kernels.RUN
-            best[:, part] = found.permute(2, 0, 1).cpu().numpy()
+            best[:, part] = maxima.permute(2, 0, 1).cpu().numpy()
             peak[:, part] = (at + firsts[..., None]).permute(2, 0, 1).cpu().numpy()
         return SegmentScan.of(view, allowed, best, np.minimum(peak, view.segment.manifest.units - 1), coded)
 

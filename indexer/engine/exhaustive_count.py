@@ -1,7 +1,7 @@
-"""The census: the best span of every document, and every span over a floor, for one query and from one pass.
+"""Exhaustive count: the best span of every document, and every span over a floor, for one query in one pass.
 
-As the scan does, it reads all vectors once and gets approximate cosines with a bound on their error. Only spans that
-may be the best of their document, or may reach the floor, are scored exactly.
+As in the scan, the kernels read all vectors once and give approximate cosines with a bound on their error. Only spans
+that may be the best of their document, or may reach the floor, are scored exactly.
 """
 
 from collections.abc import Sequence
@@ -15,19 +15,19 @@ from indexer import kernels
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import CodedQueries, code_queries, errors
-from indexer.engine.selection import ExactSpans, chosen_rows, scored
+from indexer.engine.selection import ExactSpans, scored, selected_rows
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.segments.layout import BLOCK
 from models.errors import InvalidInput
 
-# At most so many starts may have spans over the floor, so that memory has a bound.
+# At most so many starts may have spans over the floor: this bounds memory.
 MAX_STARTS = 500_000
 _ALL = 2**62
 
 
 @dataclass(frozen=True)
-class Census:
-    """Exact cosines. Rows are counted through all segments; their order means nothing."""
+class SpanCount:
+    """Exact cosines. Rows are numbered through all segments; their order has no meaning."""
 
     best: Sequence[ExactSpans]
     above: Sequence[ExactSpans] | None
@@ -51,32 +51,31 @@ class Census:
         return _scored(self.above or (), row)
 
 
-def take_census(
-    snapshot: Snapshot, query: Float32[np.ndarray, " dim"], floor: float | None, wanted: Filter | None = None
-) -> Census:
-    """Count for a unit-length query, in live documents and parts that pass a filter.
+def count_spans(
+    snapshot: Snapshot, query: Float32[np.ndarray, " dim"], floor: float | None, filter: Filter | None = None
+) -> SpanCount:
+    """Score the spans of live documents and parts that pass a filter, for a unit-length query.
 
-    What is over the floor is what a scan with this floor would find, were its ``top_k`` large enough; windows and
-    other engines play no part. Raises ``InvalidInput`` where more spans lie over it than memory should hold.
+    Spans over the floor are those that a scan with this floor and a large ``top_k`` returns, whatever the engine.
+    Raises ``InvalidInput`` where more spans lie over it than memory should hold.
     """
-    passing = wanted or Filter()
     coded = code_queries(query[None])
-    found = [_exact(view, query, coded, floor, passing) for view in snapshot.views]
+    segments = [_exact(view, query, coded, floor, filter or Filter()) for view in snapshot.views]
     of_documents = Selection(_ALL, None, "document")
-    best = [spans.take(chosen_rows(spans, of_documents)) for spans in found]
+    best = [spans.take(selected_rows(spans, of_documents)) for spans in segments]
     if floor is None:
-        return Census(best, None)
+        return SpanCount(best, None)
     over = Selection(_ALL, floor, "span")
-    return Census(best, [spans.take(chosen_rows(spans, over)) for spans in found])
+    return SpanCount(best, [spans.take(selected_rows(spans, over)) for spans in segments])
 
 
 def _exact(
-    view: SegmentView, query: Float32[np.ndarray, " dim"], coded: CodedQueries, floor: float | None, wanted: Filter
+    view: SegmentView, query: Float32[np.ndarray, " dim"], coded: CodedQueries, floor: float | None, filter: Filter
 ) -> ExactSpans:
     """The spans of a segment that may be the best of their document, or may reach the floor."""
-    segment, allowed = view.segment, view.allowed(wanted)
-    asked = coded.codes[0], coded.steps[0]
-    approximate = kernels.best_of_starts(segment.arrays, *asked, allowed.blocks, allowed.mask)
+    segment, allowed = view.segment, view.allowed(filter)
+    code = coded.codes[0], coded.steps[0]
+    approximate = kernels.best_of_starts(segment.arrays, *code, allowed.blocks, allowed.mask)
     blocks = np.arange(len(segment.norm_errors))
     error = np.repeat(errors(view, blocks, coded.slack), BLOCK)[: len(approximate)]
     there = approximate > kernels.NO_SPAN
@@ -84,8 +83,8 @@ def _exact(
     if floor is not None:
         _refuse_too_many(there & (approximate + error >= floor))
         needed = np.minimum(needed, floor)
-    asking = there & (approximate + error >= needed)
-    spans = kernels.spans_reaching(segment.arrays, *asked, np.where(asking, needed - error, kernels.NOT_WANTED))
+    candidates = there & (approximate + error >= needed)
+    spans = kernels.spans_reaching(segment.arrays, *code, np.where(candidates, needed - error, kernels.OUT_OF_REACH))
     starts, ends = spans.T.astype(np.int64)
     owners = np.zeros(len(starts), np.int64)
     cosines = kernels.rescore(segment.arrays, starts, ends, query[None], owners)
@@ -95,7 +94,7 @@ def _exact(
 def _best_of_documents(
     lower: Float[np.ndarray, " units"], document_units: Int[np.ndarray, " documents_and_one"]
 ) -> Float[np.ndarray, " units"]:
-    """For every unit what the best span of its document scores at least.
+    """For every unit a lower bound on the best cosine of its document.
 
     >>> _best_of_documents(np.array([0.1, 0.4, 0.3]), np.array([0, 2, 2, 3])).tolist()
     [0.4, 0.4, 0.3]
@@ -106,22 +105,22 @@ def _best_of_documents(
 
 
 def _refuse_too_many(starts: Bool[np.ndarray, " units"]) -> None:
-    found = int(starts.sum())
-    if found > MAX_STARTS:
+    count = int(starts.sum())
+    if count > MAX_STARTS:
         raise InvalidInput(
-            f"Spans over the floor start at {found:,} places of a segment; at most {MAX_STARTS:,} can be counted.",
+            f"Spans over the floor start at {count:,} places of a segment; at most {MAX_STARTS:,} can be counted.",
             hint="Choose a higher floor.",
             field="floor",
         )
 
 
-def _scored(found: Sequence[ExactSpans], row: int) -> ScoredSpan:
-    for spans in found:
+def _scored(segments: Sequence[ExactSpans], row: int) -> ScoredSpan:
+    for spans in segments:
         if row < len(spans.cosines):
             return scored(spans, row)
         row -= len(spans.cosines)
     raise IndexError(row)
 
 
-def _cosines(found: Sequence[ExactSpans]) -> Float[np.ndarray, " rows"]:
-    return np.concatenate([np.empty(0), *(spans.cosines for spans in found)])
+def _cosines(segments: Sequence[ExactSpans]) -> Float[np.ndarray, " rows"]:
+    return np.concatenate([np.empty(0), *(spans.cosines for spans in segments)])

@@ -1,6 +1,6 @@
-"""Thousands of queries, each with a floor of its own, asked of one segment: what saved phrases are matched by.
+"""Many queries, each with its own floor, against one segment: how saved phrases are matched.
 
-The same kernels as the scan's, and so the same figures. What can be made of the queries once is made once.
+The kernels are those of the scan, and so the cosines are the same. Queries are coded and packed once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,14 @@ from jaxtyping import Bool, Float, Int, Int8, Int32
 from indexer import kernels
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import COARSE, CodedQueries, code_queries, errors, spans_of_runs
-from indexer.engine.selection import ExactSpans, chosen_rows
+from indexer.engine.selection import ExactSpans, selected_rows
 from indexer.engine.snapshot import Allowed, SegmentView
 from indexer.segments.columns import canonical
 from models.types import QueryVectors
 
-# How many runs of starts, for all queries together, are looked at in one pass: their figures take 12 bytes each.
+# Runs of starts, over all queries, that one pass scores; each takes 12 bytes.
 _RUNS_A_PASS = 2**22
-# Of how many runs, that may hold wanted spans, spans are scored at once. What one query wants is never torn apart.
+# Runs whose spans are scored exactly at once. Those of one query stay together.
 _EXACT_RUNS = 2**13
 _ALL = 2**62
 
@@ -29,8 +29,8 @@ _Packed = tuple[Int8[np.ndarray, "groups words lanes 4"], Int32[np.ndarray, "gro
 
 
 @dataclass(frozen=True)
-class ManyQueries:
-    """Unit-length queries, and what the kernels read instead of them."""
+class QueryBatch:
+    """Unit-length queries, coded and packed for the kernels."""
 
     vectors: QueryVectors
 
@@ -44,13 +44,13 @@ class ManyQueries:
 
     @cached_property
     def packed(self) -> _Packed:
-        """These, as the registers take them."""
+        """The coded queries in the layout of the registers."""
         return kernels.pack(self.coded.codes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """Runs of a segment that may hold spans over the floor of the query that asks for them, by query."""
+    """Runs of a segment that may hold spans over the floor of their query, by query."""
 
     owners: Int[np.ndarray, " runs"]
     blocks: Int[np.ndarray, " runs"]
@@ -60,13 +60,13 @@ class _Runs:
         return _Runs(self.owners[begin:end], self.blocks[begin:end], self.runs[begin:end])
 
 
-def find_over(
-    view: SegmentView, queries: ManyQueries, floors: Float[np.ndarray, " queries"], filters: Sequence[Filter]
+def spans_over_floors(
+    view: SegmentView, queries: QueryBatch, floors: Float[np.ndarray, " queries"], filters: Sequence[Filter]
 ) -> Iterator[tuple[int, ExactSpans]]:
-    """Every query that has any, with all its spans that reach its floor, pass its filter and do not overlap.
+    """Every query that has spans which reach its floor, pass its filter and do not overlap, with these spans.
 
-    They are those that a scan with this floor and filter finds, were its ``top_k`` large enough. Nothing reaches an
-    infinite floor.
+    They are those that a scan with this floor and filter and a large ``top_k`` returns. Nothing reaches an infinite
+    floor.
     """
     allowed = view.allowed(Filter())
     if not len(allowed.blocks) or not np.isfinite(floors).any():
@@ -74,92 +74,92 @@ def find_over(
     masks = _Masks(view)
     at_once = max(_RUNS_A_PASS // (len(allowed.blocks) * kernels.RUNS * kernels.LANES), 1) * kernels.LANES
     for begin in range(0, len(queries), at_once):
-        found = _may_reach(view, allowed, queries, floors, slice(begin, min(begin + at_once, len(queries))))
-        for part in _parts(found):
+        runs = _may_reach(view, allowed, queries, floors, slice(begin, min(begin + at_once, len(queries))))
+        for part in _parts(runs):
             yield from _exact(view, allowed, queries, floors, filters, part, masks)
 
 
 def _may_reach(
     view: SegmentView,
     allowed: Allowed,
-    queries: ManyQueries,
+    queries: QueryBatch,
     floors: Float[np.ndarray, " queries"],
-    these: slice,
+    batch: slice,
 ) -> _Runs:
-    """The runs that may hold spans over the floors of some of the queries, of which the first is a group's first."""
+    """The runs that may hold spans over the floors of a batch of queries; it begins with a group of lanes."""
     segment, coded = view.segment, queries.coded
     words, first = queries.packed
-    groups = slice(these.start // kernels.LANES, -(-these.stop // kernels.LANES))
+    groups = slice(batch.start // kernels.LANES, -(-batch.stop // kernels.LANES))
     best, _ = kernels.scan_packed(
         segment.arrays,
         (words[groups], first[groups]),
-        coded.steps[these],
+        coded.steps[batch],
         allowed.blocks,
         allowed.mask,
     )
-    slack = errors(view, allowed.blocks, coded.slack[these, None])
-    reach = floors[these, None] - slack
+    slack = errors(view, allowed.blocks, coded.slack[batch, None])
+    reach = floors[batch, None] - slack
     owners, positions, runs = np.nonzero((best > kernels.NO_SPAN) & (best >= reach[:, :, None]))
-    return _Runs(owners + these.start, allowed.blocks[positions], runs)
+    return _Runs(owners + batch.start, allowed.blocks[positions], runs)
 
 
-def _parts(found: _Runs) -> Iterator[_Runs]:
+def _parts(runs: _Runs) -> Iterator[_Runs]:
     """Runs in parts of about ``_EXACT_RUNS``, each with all runs of its queries."""
-    firsts = np.append(np.flatnonzero(np.diff(found.owners, prepend=-1)), len(found.owners))
+    firsts = np.append(np.flatnonzero(np.diff(runs.owners, prepend=-1)), len(runs.owners))
     begin = 0
     for end in firsts[1:].tolist():
-        if end - begin >= _EXACT_RUNS or end == len(found.owners):
-            yield found.part(begin, end)
+        if end - begin >= _EXACT_RUNS or end == len(runs.owners):
+            yield runs.part(begin, end)
             begin = end
 
 
 def _exact(
     view: SegmentView,
     allowed: Allowed,
-    queries: ManyQueries,
+    queries: QueryBatch,
     floors: Float[np.ndarray, " queries"],
     filters: Sequence[Filter],
-    found: _Runs,
+    runs: _Runs,
     masks: "_Masks",
 ) -> Iterator[tuple[int, ExactSpans]]:
-    """The wanted spans of the queries that ask for these runs, with exact cosines."""
+    """The selected spans of the queries of these runs, with exact cosines."""
     segment = view.segment
-    asking, owners = np.unique(found.owners, return_inverse=True)
-    vectors = queries.vectors[asking]
+    numbers, owners = np.unique(runs.owners, return_inverse=True)
+    vectors = queries.vectors[numbers]
     fine = code_queries(vectors)
-    wanted_by, spans = spans_of_runs(view, allowed, fine, owners, found.blocks, found.runs, floors[found.owners])
-    passing = masks.passing([filters[query] for query in asking.tolist()], wanted_by, spans[:, 0])
-    wanted_by, (starts, ends) = wanted_by[passing], spans[passing].T.astype(np.int64)
-    cosines = kernels.rescore(segment.arrays, starts, ends, vectors, wanted_by)
-    bounds = np.searchsorted(wanted_by, np.arange(len(asking) + 1)).tolist()
-    for query, (begin, end) in zip(asking.tolist(), pairwise(bounds), strict=True):
+    span_owners, spans = spans_of_runs(view, allowed, fine, owners, runs.blocks, runs.runs, floors[runs.owners])
+    passing = masks.passing([filters[query] for query in numbers.tolist()], span_owners, spans[:, 0])
+    span_owners, (starts, ends) = span_owners[passing], spans[passing].T.astype(np.int64)
+    cosines = kernels.rescore(segment.arrays, starts, ends, vectors, span_owners)
+    bounds = np.searchsorted(span_owners, np.arange(len(numbers) + 1)).tolist()
+    for query, (begin, end) in zip(numbers.tolist(), pairwise(bounds), strict=True):
         exact = ExactSpans(view, starts[begin:end], ends[begin:end], cosines[begin:end])
-        chosen = chosen_rows(exact, Selection(_ALL, float(floors[query]), "span"))
-        if len(chosen):
-            yield query, exact.take(chosen)
+        rows = selected_rows(exact, Selection(_ALL, float(floors[query]), "span"))
+        if len(rows):
+            yield query, exact.take(rows)
 
 
 class _Masks:
-    """Where spans may start that pass a filter; each filter is asked for once."""
+    """Where spans that pass a filter may start; each filter is evaluated once."""
 
     def __init__(self, view: SegmentView) -> None:
         self._view = view
-        self._known: dict[str, Bool[np.ndarray, " units"] | None] = {}
+        self._masks: dict[str, Bool[np.ndarray, " units"] | None] = {}
 
     def passing(
         self, filters: Sequence[Filter], owners: Int[np.ndarray, " spans"], starts: Int[np.ndarray, " spans"]
     ) -> Bool[np.ndarray, " spans"]:
         """Which spans pass the filters of their owners, by where they start."""
         passing = np.ones(len(starts), bool)
-        for owner, wanted in enumerate(filters):
-            mask = self._mask(wanted) if wanted else None
+        for owner, filter in enumerate(filters):
+            mask = self._mask(filter) if filter else None
             if mask is not None:
                 rows = slice(*np.searchsorted(owners, [owner, owner + 1]).tolist())
                 passing[rows] = mask[starts[rows]]
         return passing
 
-    def _mask(self, wanted: Filter) -> Bool[np.ndarray, " units"] | None:
-        name = canonical([dict(wanted.document), dict(wanted.part)])
-        if name not in self._known:
-            self._known[name] = self._view.allowed(wanted).mask
-        return self._known[name]
+    def _mask(self, filter: Filter) -> Bool[np.ndarray, " units"] | None:
+        name = canonical([dict(filter.document), dict(filter.part)])
+        if name not in self._masks:
+            self._masks[name] = self._view.allowed(filter).mask
+        return self._masks[name]

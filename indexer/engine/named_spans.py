@@ -1,4 +1,4 @@
-"""Spans that somebody names, instead of spans that are searched for: where they lie, and how similar they are."""
+"""Spans given by document and characters, instead of found by a search: their units and exact cosines."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -34,20 +34,20 @@ class Located:
             raise InvalidInput(f"[{span.start}, {span.end}) is no span of a text of {length} characters", field="span")
         first, last = segment.document_units[self.document : self.document + 2].tolist()
         starts, ends = segment.unit_spans[first:last].T
-        found = UnitSpan(
+        units = UnitSpan(
             first + int(np.searchsorted(ends, span.start, side="right")),
             first + int(np.searchsorted(starts, span.end, side="left")),
         )
         bounds = segment.recipe.bounds
-        if len(found) not in bounds.lengths:
+        if len(units) not in bounds.lengths:
             raise InvalidInput(
-                f"[{span.start}, {span.end}) touches {len(found)} units; the collection's spans have "
+                f"[{span.start}, {span.end}) touches {len(units)} units; the collection's spans have "
                 f"{bounds.shortest} to {bounds.longest}",
                 field="span",
             )
-        if segment.part_of(found.start) != segment.part_of(found.end - 1):
+        if segment.part_of(units.start) != segment.part_of(units.end - 1):
             raise InvalidInput(f"[{span.start}, {span.end}) lies in more than one part", field="span")
-        return found
+        return units
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,18 @@ class NamedSpan:
 
 
 def find_documents(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Located]:
-    """Where the documents of these ids are; those that are not there, or deleted, are left out."""
-    wanted = pa.array(sorted(set(ids)), pa.string())
-    found: dict[str, Located] = {}
+    """Locate documents by id. Deleted and unknown ones are left out."""
+    values = pa.array(sorted(set(ids)), pa.string())
+    located: dict[str, Located] = {}
     for view in snapshot.views:
         column = view.segment.document_table.column("id")
-        there = pc.is_in(column, value_set=wanted).to_numpy(zero_copy_only=False) & view.live_documents
-        found |= {view.segment.document_id(row): Located(view, row) for row in np.flatnonzero(there).tolist()}
-    return found
+        there = pc.is_in(column, value_set=values).to_numpy(zero_copy_only=False) & view.live_documents
+        located |= {view.segment.document_id(row): Located(view, row) for row in np.flatnonzero(there).tolist()}
+    return located
 
 
 def named_cosines(spans: Sequence[NamedSpan], queries: QueryVectors) -> Float[np.ndarray, " spans"]:
-    """The exact cosine of every span with its unit-length query: to the last bit what a search would find."""
+    """The exact cosine of every span with its unit-length query: to the last bit that of a search."""
     cosines = np.empty(len(spans), np.float64)
     by_view: defaultdict[int, list[int]] = defaultdict(list)
     for number, span in enumerate(spans):

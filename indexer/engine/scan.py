@@ -1,7 +1,7 @@
 """The scan: every span of every segment, at the speed of memory, exact (design, section 5).
 
-Three steps. The kernels give the best approximate cosine of every run of starts, with a bound on its error. From
-these a floor follows that the wanted spans cannot lie under. Only spans that may lie above it are scored exactly.
+Three steps. The kernels give the best approximate cosine of every run of starts, with a bound on its error. These
+yield a floor that no selected span lies under. Only spans that may reach it are scored exactly.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,9 +20,9 @@ from models.types import QueryVectors
 
 # Largest component of a query as int16, and as int8.
 _FINE, COARSE = 8191, 127
-# So many queries are read faster together, as int8, than one after the other.
-_TOGETHER = 3
-# What is left of rounding errors beside those that ``norm_errors`` bounds.
+# From so many queries on, one batch of int8 is faster than one pass for each of int16.
+_BATCH_FROM = 3
+# Rounding errors besides those that ``norm_errors`` bounds.
 _ROUNDING = 1e-5
 # More than any segment has runs, parts or documents.
 _SEGMENT = 2**40
@@ -62,8 +62,8 @@ class SegmentScan:
     @property
     def lower(self) -> Float[np.ndarray, "queries all_runs"]:
         """What the best span of every run scores at least; -inf where a run has no span."""
-        sure = np.where(self.best > kernels.NO_SPAN, self.best - self.error[:, :, None], -np.inf)
-        return sure.reshape(len(sure), sure.shape[1] * sure.shape[2])
+        lower = np.where(self.best > kernels.NO_SPAN, self.best - self.error[:, :, None], -np.inf)
+        return lower.reshape(len(lower), lower.shape[1] * lower.shape[2])
 
     @property
     def run_numbers(self) -> Int[np.ndarray, " all_runs"]:
@@ -76,16 +76,16 @@ class ScanEngine:
 
     name = "scan"
 
-    def search(self, snapshot: Snapshot, queries: QueryVectors, wanted: Selection) -> list[list[ScoredSpan]]:
-        """For every unit-length query its wanted spans, best first. One pass over memory serves all queries."""
-        return scan([(view, view.allowed(wanted.filter)) for view in snapshot.views], queries, wanted)
+    def search(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[ScoredSpan]]:
+        """For every unit-length query its selected spans, best first. One pass over memory serves all queries."""
+        return scan([(view, view.allowed(selection.filter)) for view in snapshot.views], queries, selection)
 
 
 def read_segment(view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentScan:
     """Read the allowed blocks of a segment: once for all queries of int8, or once for each of int16."""
     segment = view.segment
     if coded.codes.dtype == np.int8:
-        best, peak = kernels.scan_many(segment.arrays, coded.codes, coded.steps, allowed.blocks, allowed.mask)
+        best, peak = kernels.scan_batch(segment.arrays, coded.codes, coded.steps, allowed.blocks, allowed.mask)
     else:
         best = np.empty((len(coded.codes), len(allowed.blocks), kernels.RUNS), np.float32)
         peak = np.empty(best.shape, np.int64)
@@ -97,27 +97,27 @@ def read_segment(view: SegmentView, allowed: Allowed, coded: CodedQueries) -> Se
 def scan(
     places: Sequence[tuple[SegmentView, Allowed]],
     queries: QueryVectors,
-    wanted: Selection,
+    selection: Selection,
     read: Callable[[SegmentView, Allowed, CodedQueries], SegmentScan] = read_segment,
-    together: int = _TOGETHER,
+    batch_from: int = _BATCH_FROM,
 ) -> list[list[ScoredSpan]]:
-    """For every unit-length query its wanted spans of those that start where they may, best first.
+    """For every unit-length query its selected spans, of those that start at allowed places, best first.
 
-    From so many queries on (``together``) a segment is read for queries of int8.
+    From ``batch_from`` queries on, a segment is read for queries of int8.
     """
     fine = code_queries(queries, _FINE)
-    coarse = code_queries(queries, COARSE) if len(queries) >= together else fine
+    coarse = code_queries(queries, COARSE) if len(queries) >= batch_from else fine
     scans = [read(view, allowed, coarse) for view, allowed in places]
     floors = np.full(len(queries), -np.inf)
     if scans:
-        apart, lower = _apart(scans, wanted), np.concatenate([scan.lower for scan in scans], axis=1)
-        floors, among = _floors(scans, lower, apart, wanted)
+        disjoint, lower = _disjoint_runs(scans, selection), np.concatenate([scan.lower for scan in scans], axis=1)
+        floors, sets = _floors(scans, lower, disjoint, selection)
         if coarse is not fine:
-            shown = _showing(scans, lower, apart[among], floors)
-            floors = _sharpened(scans, queries, fine, floors, shown, wanted)
-    floors = np.maximum(floors, -np.inf if wanted.floor is None else wanted.floor)
-    found = [_exact(scanned, queries, fine, floors, _may_reach(scanned, floors)) for scanned in scans]
-    return [choose([of_segment[number] for of_segment in found], wanted) for number in range(len(queries))]
+            runs = _runs_at_floor(scans, lower, disjoint[sets], floors)
+            floors = _refined_floors(scans, queries, fine, floors, runs, selection)
+    floors = np.maximum(floors, -np.inf if selection.floor is None else selection.floor)
+    exact = [_exact(scanned, queries, fine, floors, _may_reach(scanned, floors)) for scanned in scans]
+    return [choose([of_segment[number] for of_segment in exact], selection) for number in range(len(queries))]
 
 
 def code_queries(queries: QueryVectors, most: int = _FINE) -> CodedQueries:
@@ -138,14 +138,14 @@ def errors(
     return of_norms * (1 + slack) + slack
 
 
-def _apart(scans: list[SegmentScan], wanted: Selection) -> Bool[np.ndarray, "sets all_runs"]:
-    """Sets of runs; of the best spans of any two runs of a set, no span overlaps both.
+def _disjoint_runs(scans: list[SegmentScan], selection: Selection) -> Bool[np.ndarray, "sets all_runs"]:
+    """Sets of runs so far apart that no span overlaps the best spans of two runs of a set.
 
-    So each is a survivor of the suppression, or has been displaced by a survivor of its own that scores higher. Where
-    documents or parts are wanted, nothing is displaced, and one set holds all runs.
+    So each of these survives the suppression, or is displaced by a survivor of its own that scores higher. Where hits
+    are grouped by document or part, nothing is displaced, and one set holds all runs.
     """
     runs = np.concatenate([scan.run_numbers for scan in scans])
-    if wanted.group_by != "span":
+    if selection.group_by != "span":
         return np.ones((1, len(runs)), np.bool_)
     stride = 1 + -(-(2 * scans[0].view.segment.recipe.bounds.longest - 2) // kernels.RUN)
     turns = runs - runs // stride * stride  # numpy divides by a constant ten times faster than it takes remainders
@@ -155,68 +155,70 @@ def _apart(scans: list[SegmentScan], wanted: Selection) -> Bool[np.ndarray, "set
 def _floors(
     scans: list[SegmentScan],
     lower: Float[np.ndarray, "queries all_runs"],
-    apart: Bool[np.ndarray, "sets all_runs"],
-    wanted: Selection,
+    disjoint: Bool[np.ndarray, "sets all_runs"],
+    selection: Selection,
 ) -> tuple[Float[np.ndarray, " queries"], Int[np.ndarray, " queries"]]:
-    """For every query a cosine that its last wanted span reaches for certain, and the set of runs that shows it.
+    """For every query a cosine that its last selected span is certain to reach, and the set of runs that proves it.
 
-    It is -inf where there may be too few.
+    The cosine is -inf where there may be too few spans.
     """
-    if wanted.group_by == "span":
-        of_sets = np.stack([_kth_largest(np.where(runs, lower, -np.inf), wanted.top_k) for runs in apart])
+    if selection.group_by == "span":
+        of_sets = np.stack([_kth_largest(np.where(runs, lower, -np.inf), selection.top_k) for runs in disjoint])
         return of_sets.max(axis=0), of_sets.argmax(axis=0)
-    groups = (_groups(scans, wanted, query) for query in range(len(lower)))
-    floors = [_kth_group(row, of_runs, wanted.top_k) for row, of_runs in zip(lower, groups, strict=True)]
+    groups = (_groups(scans, selection, query) for query in range(len(lower)))
+    floors = [_kth_group(row, of_runs, selection.top_k) for row, of_runs in zip(lower, groups, strict=True)]
     return np.array(floors), np.zeros(len(lower), np.int64)
 
 
-def _showing(
+def _runs_at_floor(
     scans: list[SegmentScan],
     lower: Float[np.ndarray, "queries all_runs"],
-    among: Bool[np.ndarray, "queries all_runs"],
+    disjoint: Bool[np.ndarray, "queries all_runs"],
     floors: Float[np.ndarray, " queries"],
 ) -> list[Bool[np.ndarray, "queries _ runs"]]:
-    """For every query the runs, of its set, that reach its floor for certain, segment by segment."""
-    shown = (lower >= floors[:, None]) & (lower > -np.inf) & among
+    """For every query the runs, of its set, that are certain to reach its floor, by segment."""
+    certain = (lower >= floors[:, None]) & (lower > -np.inf) & disjoint
     ends = np.cumsum([len(scan.run_numbers) for scan in scans])[:-1]
-    return [runs.reshape(scan.best.shape) for runs, scan in zip(np.split(shown, ends, axis=1), scans, strict=True)]
+    return [runs.reshape(scan.best.shape) for runs, scan in zip(np.split(certain, ends, axis=1), scans, strict=True)]
 
 
-def _sharpened(
+def _refined_floors(
     scans: list[SegmentScan],
     queries: QueryVectors,
     fine: CodedQueries,
     floors: Float[np.ndarray, " queries"],
     runs: list[Bool[np.ndarray, "queries _ runs"]],
-    wanted: Selection,
+    selection: Selection,
 ) -> Float[np.ndarray, " queries"]:
-    """The floors that follow from exact cosines of the same runs, which are higher by the error of the scan."""
+    """Floors from exact cosines of the same runs. They are higher by about the error of the scan."""
     exact = [_exact(scan, queries, fine, floors, of_scan) for scan, of_scan in zip(scans, runs, strict=True)]
-    sharper = floors.copy()
+    refined = floors.copy()
     for query, floor in enumerate(floors):
-        found = [of_scan[query] for of_scan in exact]
-        cosines = np.concatenate([spans.cosines for spans in found])
-        groups = np.concatenate([_groups_of(number, spans, wanted) for number, spans in enumerate(found)])
-        sharper[query] = max(floor, _kth_group(cosines, groups, wanted.top_k))
-    return sharper
+        segments = [of_scan[query] for of_scan in exact]
+        cosines = np.concatenate([spans.cosines for spans in segments])
+        groups = np.concatenate([_groups_of(number, spans, selection) for number, spans in enumerate(segments)])
+        refined[query] = max(floor, _kth_group(cosines, groups, selection.top_k))
+    return refined
 
 
-def _groups_of(number: int, spans: ExactSpans, wanted: Selection) -> Int[np.ndarray, " spans"]:
+def _groups_of(number: int, spans: ExactSpans, selection: Selection) -> Int[np.ndarray, " spans"]:
     """Numbers that tell apart the runs, documents or parts of spans, through all segments."""
-    group = spans.starts // kernels.RUN if wanted.group_by == "span" else _owners(spans.view, spans.starts, wanted)
+    group = (
+        spans.starts // kernels.RUN if selection.group_by == "span" else _owners(spans.view, spans.starts, selection)
+    )
     return group + number * _SEGMENT
 
 
-def _groups(scans: list[SegmentScan], wanted: Selection, query: int) -> Int[np.ndarray, " runs"]:
+def _groups(scans: list[SegmentScan], selection: Selection, query: int) -> Int[np.ndarray, " runs"]:
     """Numbers that tell apart the documents or parts of the best spans of all runs."""
-    groups = [_owners(scan.view, scan.peak[query].reshape(-1), wanted) for scan in scans]
+    groups = [_owners(scan.view, scan.peak[query].reshape(-1), selection) for scan in scans]
     return np.concatenate([group + number * _SEGMENT for number, group in enumerate(groups)])
 
 
-def _owners(view: SegmentView, units: Int[np.ndarray, " units"], wanted: Selection) -> Int[np.ndarray, " units"]:
+def _owners(view: SegmentView, units: Int[np.ndarray, " units"], selection: Selection) -> Int[np.ndarray, " units"]:
     """Of units, which part they belong to, or which document."""
     parts = np.searchsorted(view.segment.part_units, units, side="right") - 1
-    return view.segment.part_document[parts] if wanted.group_by == "document" else parts
+    return view.segment.part_document[parts] if selection.group_by == "document" else parts
 
 
 def _kth_group(cosines: Float[np.ndarray, " rows"], groups: Int[np.ndarray, " rows"], k: int) -> float:
@@ -239,16 +241,16 @@ def _exact(
     queries: QueryVectors,
     fine: CodedQueries,
     floors: Float[np.ndarray, " queries"],
-    wanted: Bool[np.ndarray, "queries chosen runs"],
+    runs: Bool[np.ndarray, "queries chosen runs"],
 ) -> list[ExactSpans]:
     """For every query the spans of some runs of a segment that may reach its floor, with their exact cosines."""
     segment = scan.view.segment
-    owners, positions, runs = np.nonzero(wanted)
+    owners, positions, numbers = np.nonzero(runs)
     blocks = scan.allowed.blocks[positions]
-    wanted_by, spans = spans_of_runs(scan.view, scan.allowed, fine, owners, blocks, runs, floors[owners])
+    span_owners, spans = spans_of_runs(scan.view, scan.allowed, fine, owners, blocks, numbers, floors[owners])
     starts, ends = spans.T.astype(np.int64)
-    cosines = kernels.rescore(segment.arrays, starts, ends, queries, wanted_by)
-    bounds = np.searchsorted(wanted_by, np.arange(len(queries) + 1)).tolist()
+    cosines = kernels.rescore(segment.arrays, starts, ends, queries, span_owners)
+    bounds = np.searchsorted(span_owners, np.arange(len(queries) + 1)).tolist()
     return [ExactSpans(scan.view, starts[a:b], ends[a:b], cosines[a:b]) for a, b in pairwise(bounds)]
 
 
@@ -261,7 +263,7 @@ def spans_of_runs(
     runs: Int[np.ndarray, " rows"],
     floors: Float[np.ndarray, " rows"],
 ) -> tuple[Int[np.ndarray, " spans"], Int[np.ndarray, "spans 2"]]:
-    """Of runs, each asked by a query with a floor, the spans that may reach it; and which query asks for each."""
+    """The spans of runs that may reach the floor of the run's query, and the query of every span."""
     segment = view.segment
     reach = floors - errors(view, blocks, fine.slack[owners])
     return kernels.spans_above(

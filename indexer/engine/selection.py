@@ -1,4 +1,4 @@
-"""From scores to the wanted spans: overlap suppression, grouping, order. Shared by all engines."""
+"""From scores to the selected spans: overlap suppression, grouping, order. Shared by all engines."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,47 +27,43 @@ class ExactSpans:
         return ExactSpans(self.view, self.starts[rows], self.ends[rows], self.cosines[rows])
 
 
-def choose(found: Sequence[ExactSpans], wanted: Selection) -> list[ScoredSpan]:
-    """The wanted spans of a snapshot from spans of its segments, best first.
+def choose(segments: Sequence[ExactSpans], selection: Selection) -> list[ScoredSpan]:
+    """The selected spans of a snapshot from spans of its segments, best first.
 
-    What was left out of ``found`` must score lower than everything that is returned.
+    What was left out of ``segments`` must score lower than everything that is returned.
     """
-    rows = [chosen_rows(spans, wanted) for spans in found]
-    cosines = np.concatenate([np.empty(0), *(spans.cosines[chosen] for spans, chosen in zip(found, rows, strict=True))])
-    # Looking a span's document up takes longer than all else here: only what may be among the first is looked up.
-    last = -np.sort(-cosines)[wanted.top_k - 1] if len(cosines) > wanted.top_k else -np.inf
-    best = [
-        scored(spans, row)
-        for spans, chosen in zip(found, rows, strict=True)
-        for row in chosen[spans.cosines[chosen] >= last].tolist()
-    ]
-    return sorted(best, key=lambda span: span.order)[: wanted.top_k]
+    pairs = [(spans, selected_rows(spans, selection)) for spans in segments]
+    cosines = np.concatenate([np.empty(0), *(spans.cosines[rows] for spans, rows in pairs)])
+    # Looking up the document of a span dominates here, so only spans that may be among the first are looked up.
+    last = -np.sort(-cosines)[selection.top_k - 1] if len(cosines) > selection.top_k else -np.inf
+    best = [scored(spans, row) for spans, chosen in pairs for row in chosen[spans.cosines[chosen] >= last].tolist()]
+    return sorted(best, key=lambda span: span.order)[: selection.top_k]
 
 
-def chosen_rows(spans: ExactSpans, wanted: Selection) -> Int[np.ndarray, " rows"]:
-    """The rows of the wanted spans of a segment, best first; more than ``top_k`` where some tie with the last."""
+def selected_rows(spans: ExactSpans, selection: Selection) -> Int[np.ndarray, " rows"]:
+    """The rows of the selected spans of a segment, best first; more than ``top_k`` where some tie with the last."""
     order = np.lexsort((spans.ends, spans.starts, -spans.cosines))
-    if wanted.floor is not None:
-        order = order[spans.cosines[order] >= wanted.floor]
+    if selection.floor is not None:
+        order = order[spans.cosines[order] >= selection.floor]
     starts, ends = spans.starts[order], spans.ends[order]
-    if wanted.group_by == "span":
+    if selection.group_by == "span":
         # Spans never cross parts, so suppression over the whole segment is suppression within each part.
         survivors = non_overlapping(zip(starts.tolist(), ends.tolist(), strict=True))
     else:
         parts = np.searchsorted(spans.view.segment.part_units, starts, side="right") - 1
-        groups = parts if wanted.group_by == "part" else spans.view.segment.part_document[parts]
+        groups = parts if selection.group_by == "part" else spans.view.segment.part_document[parts]
         survivors = iter(np.sort(np.unique(groups, return_index=True)[1]).tolist())
-    return order[_first(survivors, spans.cosines[order], wanted.top_k)]
+    return order[_first(survivors, spans.cosines[order], selection.top_k)]
 
 
-def _first(rows: Iterable[int], cosines: Float[np.ndarray, " rows"], top_k: int) -> Int[np.ndarray, " kept"]:
+def _first(rows: Iterable[int], cosines: Float[np.ndarray, " rows"], top_k: int) -> Int[np.ndarray, " first"]:
     """The first ``top_k`` rows, and those that tie with the last: document ids, not rows, decide between them."""
-    kept: list[int] = []
+    first: list[int] = []
     for row in rows:
-        if len(kept) >= top_k and cosines[row] < cosines[kept[-1]]:
+        if len(first) >= top_k and cosines[row] < cosines[first[-1]]:
             break
-        kept.append(row)
-    return np.array(kept, np.int64)
+        first.append(row)
+    return np.array(first, np.int64)
 
 
 def scored(spans: ExactSpans, row: int) -> ScoredSpan:

@@ -44,13 +44,13 @@ class SegmentView:
     def _live(self) -> Allowed:
         return self._allow(self.live_documents[self.segment.part_document])
 
-    def allowed(self, wanted: Filter) -> Allowed:
+    def allowed(self, filter: Filter) -> Allowed:
         """Where spans may start: in live documents, and parts, that pass a filter."""
-        if not wanted:
+        if not filter:
             return self._live
-        documents = self.live_documents & rows_equal(self.segment.document_table, wanted.document.items())
+        documents = self.live_documents & rows_equal(self.segment.document_table, filter.document.items())
         parts = documents[self.segment.part_document]
-        return self._allow(parts & rows_equal(self.segment.part_table, wanted.part.items()))
+        return self._allow(parts & rows_equal(self.segment.part_table, filter.part.items()))
 
     @cached_property
     def live_documents(self) -> Bool[np.ndarray, " documents"]:

@@ -6,8 +6,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from indexer.engine.base import Engine
-from indexer.engine.exhaustive_count import take_census
-from indexer.engine.multi_query import ManyQueries, find_over
+from indexer.engine.exhaustive_count import count_spans
+from indexer.engine.multi_query import QueryBatch, spans_over_floors
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.segments.reader import Segment
@@ -25,8 +25,8 @@ def warm_up(engine: Engine) -> None:
         snapshot = Snapshot(1, _RECIPE, [view])
         for queries in (1, 16):
             engine.search(snapshot, np.ones((queries, 2), np.float32), Selection(top_k=1))
-        take_census(snapshot, np.ones(2, np.float32), 0.0)
-        list(find_over(view, ManyQueries(np.ones((1, 2), np.float32)), np.zeros(1), [Filter()]))
+        count_spans(snapshot, np.ones(2, np.float32), 0.0)
+        list(spans_over_floors(view, QueryBatch(np.ones((1, 2), np.float32)), np.zeros(1), [Filter()]))
 
 
 def _tiny_segment(folder: Path) -> Segment:

@@ -3,19 +3,19 @@
 Each has a naive oracle in ``tests/reference.py``. Block and code are those of ``indexer.segments.layout``.
 """
 
-from indexer.kernels.batch import pack, scan_many, scan_packed
+from indexer.kernels.batch import pack, scan_batch, scan_packed
 from indexer.kernels.common import NO_SPAN, RUN, RUNS, threading_layer
 from indexer.kernels.exact import rescore
 from indexer.kernels.intrinsics import LANES
 from indexer.kernels.norms import inverse_norms
 from indexer.kernels.single import scan
 from indexer.kernels.spans import run_cosines, spans_above
-from indexer.kernels.starts import NOT_WANTED, best_of_starts, spans_reaching
+from indexer.kernels.starts import OUT_OF_REACH, best_of_starts, spans_reaching
 
 __all__ = [
     "LANES",
-    "NOT_WANTED",
     "NO_SPAN",
+    "OUT_OF_REACH",
     "RUN",
     "RUNS",
     "best_of_starts",
@@ -24,7 +24,7 @@ __all__ = [
     "rescore",
     "run_cosines",
     "scan",
-    "scan_many",
+    "scan_batch",
     "scan_packed",
     "spans_above",
     "spans_reaching",

@@ -53,7 +53,7 @@ def _leave_out(mask: Bool[np.ndarray, " starts"], inverse: Float32[np.ndarray, "
 
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
-def _scan_many(  # type: ignore[no-untyped-def]
+def _scan_batch(  # type: ignore[no-untyped-def]
     pieces, segment, queries, first, steps, blocks, masked, mask, best, peak
 ):
     units, groups, ahead = len(segment.vectors), len(queries), units_ahead(segment)
@@ -89,7 +89,7 @@ def _scan_many(  # type: ignore[no-untyped-def]
                         peak[query, position, run] = min(begin + where[lane], units - 1)
 
 
-def scan_many(
+def scan_batch(
     segment: SegmentArrays,
     queries: Int8[np.ndarray, "queries dim"],
     steps: Float32[np.ndarray, " queries"],
@@ -108,12 +108,12 @@ def scan_packed(
     blocks: Int[np.ndarray, " chosen"],
     mask: Bool[np.ndarray, " units"] | None,
 ) -> tuple[Float32[np.ndarray, "queries chosen runs"], Int[np.ndarray, "queries chosen runs"]]:
-    """As :func:`scan_many`, for queries that were packed before: they may be asked many times."""
+    """As :func:`scan_batch`, for queries that were packed before: they may be asked many times."""
     best = np.empty((len(steps), len(blocks), RUNS), np.float32)
     peak = np.empty(best.shape, np.int64)
     everything = mask if mask is not None else np.empty(0, np.bool_)
     pieces = min(len(blocks), _PIECES * numba.get_num_threads())
-    _scan_many(pieces, segment, *packed, steps, blocks, mask is not None, everything, best, peak)
+    _scan_batch(pieces, segment, *packed, steps, blocks, mask is not None, everything, best, peak)
     return best, peak
 
 

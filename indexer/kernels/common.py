@@ -28,8 +28,8 @@ _LOCK = threading.Lock()
 def one_at_a_time(kernel: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Let one thread at a time into parallel kernels: they use all cores, and numba's fallback layer dies of two.
 
-    Kernels let go of Python (``nogil``), so that all but other kernels goes on meanwhile; those that only lanes of low
-    priority call are short, for searches wait for them.
+    Kernels release the GIL, so other Python threads go on meanwhile. Kernels that only lanes of low priority call are
+    short, because searches wait for them.
     """
 
     @functools.wraps(kernel)

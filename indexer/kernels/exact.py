@@ -36,9 +36,9 @@ def rescore(
     queries: Float32[np.ndarray, "queries dim"],
     owners: Int[np.ndarray, " spans"],
 ) -> Float64[np.ndarray, " spans"]:
-    """Exact cosine of every span of the stored vectors with the unit-length query that wants it.
+    """Exact cosine of every span of the stored vectors with its unit-length query.
 
-    A span's figure depends on the span and the query alone, to the last bit: not on what else is scored.
+    The cosine depends on the span and the query alone, to the last bit, not on what else is scored.
     """
     cosines = np.empty(len(starts), np.float64)
     _rescore(segment, _growing(starts, ends, owners), starts, ends, queries, owners, cosines)
@@ -48,9 +48,9 @@ def rescore(
 def _growing(
     starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"], owners: Int[np.ndarray, " spans"]
 ) -> Int[np.ndarray, " groups_and_one"]:
-    """Where groups of spans begin of which each goes on from the one before it, for the same query; and their number.
+    """Where groups of spans begin in which each extends the one before it, for the same query; and their number.
 
-    The sum over a span's units, from the first on, is on its way to that of a longer span: it is the same to the bit.
+    The sum over the units of a span is a partial sum of a longer one that starts at the same unit, to the bit.
 
     >>> _growing(np.array([4, 4, 4, 9]), np.array([5, 7, 6, 11]), np.zeros(4, int)).tolist()
     [0, 2, 3, 4]

@@ -1,4 +1,4 @@
-"""Of the runs that may hold wanted spans: all their spans that may be wanted."""
+"""The spans of given runs whose approximate cosines reach a floor."""
 
 import numpy as np
 from jaxtyping import Bool, Float32, Float64, Int, Int16, Int32
@@ -8,7 +8,7 @@ from indexer.arrays import SegmentArrays
 from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
 from indexer.kernels.single import numerators, units_ahead
 
-# Runs whose spans are gathered at once: room is made for all of them, though few are taken.
+# Runs that one pass gathers spans of: memory is allocated for all their spans.
 _RUNS_A_PASS = 512
 
 
@@ -40,7 +40,7 @@ def run_cosines(
 
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
-def _spans_above(segment, queries, steps, owners, runs, floors, masked, mask, found):  # type: ignore[no-untyped-def]
+def _spans_above(segment, queries, steps, owners, runs, floors, masked, mask, spans):  # type: ignore[no-untyped-def]
     counts = np.zeros(len(runs), np.int64)
     for position in prange(len(runs)):
         owner, begin = owners[position], runs[position] * RUN
@@ -50,8 +50,8 @@ def _spans_above(segment, queries, steps, owners, runs, floors, masked, mask, fo
                 continue
             for row in range(len(scores)):
                 if scores[row, i] > NO_SPAN and scores[row, i] >= floors[position]:
-                    found[position, counts[position], 0] = begin + i
-                    found[position, counts[position], 1] = begin + i + row + segment.shortest
+                    spans[position, counts[position], 0] = begin + i
+                    spans[position, counts[position], 1] = begin + i + row + segment.shortest
                     counts[position] += 1
     return counts
 
@@ -68,16 +68,16 @@ def spans_above(
 ) -> tuple[Int[np.ndarray, " spans"], Int32[np.ndarray, "spans 2"]]:
     """Start and end of every span of the chosen runs whose approximate cosine reaches the run's floor.
 
-    ``owners`` says which query wants a run, and of the spans, in the same order, which query wants them.
+    ``owners`` is the query of every run; with the spans, in the same order, come their queries.
     """
     everything = mask if mask is not None else np.empty(0, np.bool_)
-    wanted, spans = [np.empty(0, owners.dtype)], [np.empty((0, 2), np.int32)]
+    span_owners, spans = [np.empty(0, owners.dtype)], [np.empty((0, 2), np.int32)]
     for begin in range(0, len(runs), _RUNS_A_PASS):
         part = slice(begin, begin + _RUNS_A_PASS)
-        found = np.empty((len(runs[part]), RUN * segment.norm_codes.shape[1], 2), np.int32)
+        buffer = np.empty((len(runs[part]), RUN * segment.norm_codes.shape[1], 2), np.int32)
         counts = _spans_above(
-            segment, queries, steps, owners[part], runs[part], floors[part], mask is not None, everything, found
+            segment, queries, steps, owners[part], runs[part], floors[part], mask is not None, everything, buffer
         )
-        spans += [of_run[:count] for of_run, count in zip(found, counts.tolist(), strict=True)]
-        wanted.append(np.repeat(owners[part], counts))
-    return np.concatenate(wanted), np.concatenate(spans)
+        spans += [of_run[:count] for of_run, count in zip(buffer, counts.tolist(), strict=True)]
+        span_owners.append(np.repeat(owners[part], counts))
+    return np.concatenate(span_owners), np.concatenate(spans)

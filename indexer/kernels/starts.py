@@ -10,8 +10,8 @@ from indexer.kernels.single import block_scores, numerators, units_ahead
 from indexer.kernels.spans import run_cosines
 
 # Higher than any approximate cosine, however far off that may be.
-NOT_WANTED = float(np.finfo(np.float32).max)
-# Runs whose spans are gathered at once: room is made for all of them, though few are taken.
+OUT_OF_REACH = float(np.finfo(np.float32).max)
+# Runs that one pass gathers spans of: memory is allocated for all their spans.
 _RUNS_A_PASS = 512
 
 
@@ -46,7 +46,7 @@ def best_of_starts(
 
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
-def _spans_reaching(segment, query, step, runs, floors, found):  # type: ignore[no-untyped-def]
+def _spans_reaching(segment, query, step, runs, floors, spans):  # type: ignore[no-untyped-def]
     counts = np.zeros(len(runs), np.int64)
     for position in prange(len(runs)):
         begin = runs[position] * RUN
@@ -54,8 +54,8 @@ def _spans_reaching(segment, query, step, runs, floors, found):  # type: ignore[
         for i in range(min(RUN, len(floors) - begin)):
             for row in range(len(scores)):
                 if scores[row, i] > NO_SPAN and scores[row, i] >= floors[begin + i]:
-                    found[position, counts[position], 0] = begin + i
-                    found[position, counts[position], 1] = begin + i + row + segment.shortest
+                    spans[position, counts[position], 0] = begin + i
+                    spans[position, counts[position], 1] = begin + i + row + segment.shortest
                     counts[position] += 1
     return counts
 
@@ -69,13 +69,13 @@ def spans_reaching(
 ) -> Int32[np.ndarray, "spans 2"]:
     """Start and end of every span whose approximate cosine reaches the floor of its start.
 
-    No span starts where the floor is ``NOT_WANTED``.
+    No span starts where the floor is ``OUT_OF_REACH``.
     """
-    runs = np.unique(np.flatnonzero(floors < NOT_WANTED) // RUN)
+    runs = np.unique(np.flatnonzero(floors < OUT_OF_REACH) // RUN)
     spans = [np.empty((0, 2), np.int32)]
     for begin in range(0, len(runs), _RUNS_A_PASS):
         part = runs[begin : begin + _RUNS_A_PASS]
-        found = np.empty((len(part), RUN * segment.norm_codes.shape[1], 2), np.int32)
-        counts = _spans_reaching(segment, query, step, part, floors, found)
-        spans += [of_run[:count] for of_run, count in zip(found, counts.tolist(), strict=True)]
+        buffer = np.empty((len(part), RUN * segment.norm_codes.shape[1], 2), np.int32)
+        counts = _spans_reaching(segment, query, step, part, floors, buffer)
+        spans += [of_run[:count] for of_run, count in zip(buffer, counts.tolist(), strict=True)]
     return np.concatenate(spans)

@@ -1,4 +1,4 @@
-"""Where a document lies, for reading what it says and what its nuggets stand for."""
+"""The place of a document, to read its text and the texts of its nuggets."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ from models.types import CharSpan, JsonValue
 
 @dataclass(frozen=True, slots=True)
 class NuggetPlace:
-    """Where a nugget's token stands in its document, and the stretch of text that it stands for.
+    """The token of a nugget in its document, and the segment of text that the nugget stands for.
 
-    The stretch goes from the end of the nugget before it, or the start of its part, to its own end.
+    That segment, ``stretch``, goes from the end of the nugget before it, or the start of its part, to its own end.
     """
 
     token: CharSpan
@@ -25,7 +25,7 @@ class NuggetPlace:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPlace:
-    """A document of a segment, and those of its nuggets that may be looked at. Its numbers are the engine's own."""
+    """A document of a segment, and its nuggets that a search may use. The numbers are private to the engine."""
 
     _segment: Segment
     _document: int

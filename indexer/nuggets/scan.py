@@ -1,7 +1,7 @@
 """Documents by MaxSim: the nuggets of a segment scored exactly, all of them or those of some documents.
 
-A pass over all nuggets gives every document's score in float32; those that may be among the best are scored again in
-float64, one by one, so that a figure depends on the query's and the document's vectors alone.
+A pass over all nuggets gives every document's score in float32. Documents that may be among the best are rescored in
+float64, one by one, so that a score depends on the vectors of the query and of the document alone.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from models.types import CharSpan, QueryVectors
 
 # More than rounding in float32 can move a score by.
 _ROUNDING = 1e-5
-# Nuggets whose vectors are spelt out at once, and query vectors that share a pass: both to bound memory.
+# Nuggets that are dequantised at once, and query vectors that share a pass: both bound memory.
 _NUGGETS_AT_ONCE = 1_024
 _VECTORS_AT_ONCE = 64
 
@@ -31,7 +31,7 @@ Queries: TypeAlias = Sequence[Float32[np.ndarray, "_vectors dim"]]
 
 @dataclass(frozen=True, slots=True)
 class ScoredDocument:
-    """A document with its exact score, which is a mean of cosines. ``place`` gives its text, metadata and nuggets."""
+    """A document with its exact score, a mean of cosines. ``place`` gives its text, metadata and nuggets."""
 
     document_id: str
     cosine: float
@@ -52,13 +52,13 @@ class ScoredDocument:
 class DocumentEngine(Protocol):
     """Search for documents by their nuggets."""
 
-    def search(self, snapshot: Snapshot, queries: Queries, wanted: Selection) -> list[list[ScoredDocument]]:
+    def search(self, snapshot: Snapshot, queries: Queries, selection: Selection) -> list[list[ScoredDocument]]:
         """For every query of one or more unit-length vectors its best documents, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedNuggets:
-    """The nuggets of a segment that may be looked at, and the document of each; both rise."""
+    """The nuggets of a segment that a search may use, and the document of each; both ascending."""
 
     view: SegmentView
     rows: Int[np.ndarray, " allowed"]
@@ -73,18 +73,20 @@ class AllowedNuggets:
 class NuggetScan:
     """Exact search through all nuggets."""
 
-    def search(self, snapshot: Snapshot, queries: Queries, wanted: Selection) -> list[list[ScoredDocument]]:
+    def search(self, snapshot: Snapshot, queries: Queries, selection: Selection) -> list[list[ScoredDocument]]:
         """For every query its best documents, best first; one pass over memory serves many query vectors."""
-        allowed = [allowed_nuggets(view, wanted.filter) for view in snapshot.views]
+        allowed = [allowed_nuggets(view, selection.filter) for view in snapshot.views]
         scores = [scan_nuggets(nuggets, queries) for nuggets in allowed]
         return [
-            best_documents([(nuggets, of[number]) for nuggets, of in zip(allowed, scores, strict=True)], query, wanted)
+            best_documents(
+                [(nuggets, of[number]) for nuggets, of in zip(allowed, scores, strict=True)], query, selection
+            )
             for number, query in enumerate(queries)
         ]
 
 
 @dataclass(frozen=True)
-class DocumentCensus:
+class DocumentCount:
     """Every document that has a nugget, with its exact score."""
 
     scored: Sequence[ScoredDocument]
@@ -99,10 +101,10 @@ class DocumentCensus:
         return self.scored[row]
 
 
-def take_document_census(snapshot: Snapshot, query: QueryVectors, wanted: Filter | None = None) -> DocumentCensus:
+def count_documents(snapshot: Snapshot, query: QueryVectors, filter: Filter | None = None) -> DocumentCount:
     """Score every live document that passes a filter, for a query of one or more unit-length vectors."""
-    allowed = [allowed_nuggets(view, wanted or Filter()) for view in snapshot.views]
-    return DocumentCensus(
+    allowed = [allowed_nuggets(view, filter or Filter()) for view in snapshot.views]
+    return DocumentCount(
         [
             score_document(nuggets, document, query)
             for nuggets in allowed
@@ -111,9 +113,9 @@ def take_document_census(snapshot: Snapshot, query: QueryVectors, wanted: Filter
     )
 
 
-def allowed_nuggets(view: SegmentView, wanted: Filter) -> AllowedNuggets:
+def allowed_nuggets(view: SegmentView, filter: Filter) -> AllowedNuggets:
     """The nuggets of live documents, and parts, that pass a filter."""
-    mask = view.allowed(wanted).mask
+    mask = view.allowed(filter).mask
     stored = stored_nuggets(view.segment)
     rows = np.arange(len(stored)) if mask is None else np.flatnonzero(mask[stored.units])
     bounds = stored.document_bounds(view.segment.document_units)
@@ -122,7 +124,7 @@ def allowed_nuggets(view: SegmentView, wanted: Filter) -> AllowedNuggets:
 
 
 def scan_nuggets(allowed: AllowedNuggets, queries: Queries) -> Float[np.ndarray, "queries documents"]:
-    """About what every document of a segment scores for every query; -inf where it has no allowed nugget."""
+    """Approximate scores of every document of a segment for every query; -inf where it has no allowed nugget."""
     count = allowed.view.segment.manifest.documents
     sums = np.zeros((len(queries), count), np.float64)
     vectors, owners = np.concatenate(queries), np.repeat(np.arange(len(queries)), [len(query) for query in queries])
@@ -140,12 +142,12 @@ def _document_maxima(
     """For every document the largest cosine of each query vector with any of its allowed nuggets."""
     stored = stored_nuggets(allowed.view.segment)
     maxima = np.full((count, len(vectors)), -np.inf, np.float32)
-    spelt_out = np.empty((_NUGGETS_AT_ONCE, stored.codes.shape[1]), np.float32)
+    dequantised = np.empty((_NUGGETS_AT_ONCE, stored.codes.shape[1]), np.float32)
     for begin in range(0, len(allowed.rows), _NUGGETS_AT_ONCE):
         rows, documents = (column[begin : begin + _NUGGETS_AT_ONCE] for column in (allowed.rows, allowed.documents))
-        # A run is cut out, not picked one by one: that is what there is as long as nothing is dead or filtered.
+        # A slice is faster than an index array; without tombstones and filters, rows are consecutive.
         chosen = slice(rows[0], rows[-1] + 1) if rows[-1] - rows[0] == len(rows) - 1 else rows
-        codes = spelt_out[: len(rows)]
+        codes = dequantised[: len(rows)]
         codes[:] = stored.codes[chosen]
         cosines = codes @ vectors.T * stored.scales[chosen, None]
         first, last = int(documents[0]), int(documents[-1]) + 1
@@ -156,17 +158,19 @@ def _document_maxima(
 
 
 def best_documents(
-    found: Sequence[tuple[AllowedNuggets, Float[np.ndarray, " _documents"]]], query: QueryVectors, wanted: Selection
+    segments: Sequence[tuple[AllowedNuggets, Float[np.ndarray, " _documents"]]],
+    query: QueryVectors,
+    selection: Selection,
 ) -> list[ScoredDocument]:
-    """The wanted documents of a snapshot with exact scores, given about what those of each segment score."""
-    floor = _floor([scores for _, scores in found], wanted)
-    chosen = [
+    """The best documents of a snapshot with exact scores, given approximate scores by segment."""
+    floor = _floor([scores for _, scores in segments], selection)
+    documents = [
         score_document(allowed, document, query)
-        for allowed, scores in found
+        for allowed, scores in segments
         for document in np.flatnonzero(scores >= floor).tolist()
     ]
-    kept = (document for document in chosen if wanted.floor is None or document.cosine >= wanted.floor)
-    return sorted(kept, key=lambda document: document.order)[: wanted.top_k]
+    above = (document for document in documents if selection.floor is None or document.cosine >= selection.floor)
+    return sorted(above, key=lambda document: document.order)[: selection.top_k]
 
 
 def score_document(allowed: AllowedNuggets, document: int, query: QueryVectors) -> ScoredDocument:
@@ -181,13 +185,13 @@ def match(place: DocumentPlace, query: QueryVectors) -> MaxSim:
     return maxsim(query, place.nugget_vectors())
 
 
-def _floor(scores: Sequence[Float[np.ndarray, " _documents"]], wanted: Selection) -> float:
-    """What a document must score about, to be wanted perhaps."""
-    together = np.concatenate([np.zeros(0), *scores])
-    there = together[_is_there(together)]
-    least = -np.inf if wanted.floor is None else wanted.floor - _ROUNDING
-    if len(there) > wanted.top_k:
-        least = max(least, float(np.partition(there, len(there) - wanted.top_k)[-wanted.top_k]) - 2 * _ROUNDING)
+def _floor(scores: Sequence[Float[np.ndarray, " _documents"]], selection: Selection) -> float:
+    """An approximate score below which no document is among the best."""
+    pooled = np.concatenate([np.zeros(0), *scores])
+    there = pooled[_is_there(pooled)]
+    least = -np.inf if selection.floor is None else selection.floor - _ROUNDING
+    if len(there) > selection.top_k:
+        least = max(least, float(np.partition(there, len(there) - selection.top_k)[-selection.top_k]) - 2 * _ROUNDING)
     return max(least, -2.0)  # no score is as low; only documents without a nugget are lower
 
 

@@ -31,6 +31,7 @@ class Rows(Protocol):
 
 
 RowsT = TypeVar("RowsT", bound=Rows)
+Appended = TypeVar("Appended", bound=Rows, contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,10 @@ class LiveRows:
 
 
 @runtime_checkable
-class RowWriter(Protocol[RowsT]):
+class RowWriter(Protocol[Appended]):
     """Appends rows to the files of a segment that is being written."""
 
-    def append(self, rows: RowsT, first_unit: int) -> None:
+    def append(self, rows: Appended, first_unit: int) -> None:
         """Append rows; their units are counted from this one of the segment's."""
 
     def finish(self) -> int:

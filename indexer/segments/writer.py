@@ -65,8 +65,10 @@ class SegmentWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for file in [*self._files.values(), *self._rows.values()]:
+        for file in self._files.values():
             file.close()
+        for rows in self._rows.values():
+            rows.close()
 
     @property
     def is_whole(self) -> bool:

@@ -21,8 +21,7 @@ class NuggetPass:
     @property
     def details(self) -> Mapping[str, Mapping[str, JsonValue]]:
         """How the nuggets are made, as recipes keep it."""
-        made = {"fingerprint": self.encoder.fingerprint, "dim": self.encoder.dim, "ratio": self.ratio}
-        return {"nuggets": made}
+        return {"nuggets": {"fingerprint": self.encoder.fingerprint, "dim": self.encoder.dim, "ratio": self.ratio}}
 
     def forward(self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]]) -> Iterator[list[WindowOutputs]]:
         """Token vectors and nuggets of every window of every batch, in order."""

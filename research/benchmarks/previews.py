@@ -16,7 +16,7 @@ from statistics import median
 
 import numpy as np
 
-from indexer.engine.exhaustive_count import take_census
+from indexer.engine.exhaustive_count import count_spans
 from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import SegmentView, Snapshot
@@ -38,8 +38,8 @@ def measure(case: Path, count: int, floor: float) -> dict[str, float]:
     turns = [
         (
             milliseconds(partial(engine.search, snapshot, query[None], wanted)),
-            milliseconds(partial(take_census, snapshot, query, None)),
-            milliseconds(partial(take_census, snapshot, query, floor)),
+            milliseconds(partial(count_spans, snapshot, query, None)),
+            milliseconds(partial(count_spans, snapshot, query, floor)),
         )
         for query in queries
     ][1:]  # the first turn compiles

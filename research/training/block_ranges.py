@@ -1,4 +1,4 @@
-"""The best span of every stretch of a collection, for stretches of several lengths: how scores grow with size."""
+"""The best span of every range of units, for ranges of several sizes: how the best cosine grows with size."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ def best_of_ranges(
 ) -> Mapping[int, Float[np.ndarray, " _ranges"]]:
     """For every size the best cosines of the consecutive ranges of so many units; a rest is left out.
 
-    They are those of the scan's first look, with its small error (ADR 2). Spans count where they start.
+    Cosines are approximate, with the small error of the scan (ADR 2). A span belongs to the range that it starts in.
     """
     starts = np.concatenate([np.empty(0), *(_best_of_starts(view, query) for view in snapshot.views)])
     return {size: ranges_of(starts, size) for size in sizes}
@@ -35,5 +35,5 @@ def ranges_of(best: Float[np.ndarray, " units"], size: int) -> Float[np.ndarray,
 def _best_of_starts(view: SegmentView, query: Float32[np.ndarray, " dim"]) -> Float[np.ndarray, " units"]:
     """The best cosine of the spans that start at each unit; -1 where none does."""
     segment, allowed, coded = view.segment, view.allowed(Filter()), code_queries(query[None])
-    found = kernels.best_of_starts(segment.arrays, coded.codes[0], coded.steps[0], allowed.blocks, allowed.mask)
-    return np.maximum(found[: segment.manifest.units], -1.0).astype(np.float64)
+    best = kernels.best_of_starts(segment.arrays, coded.codes[0], coded.steps[0], allowed.blocks, allowed.mask)
+    return np.maximum(best[: segment.manifest.units], -1.0).astype(np.float64)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.engine import exhaustive_count as census
-from indexer.engine.exhaustive_count import Census, take_census
+from indexer.engine.exhaustive_count import SpanCount, count_spans
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import ScanEngine
 from models.errors import InvalidInput
@@ -23,8 +23,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("census")
 
 
-def check(case: Case, query: np.ndarray, floor: float | None, wanted: Filter) -> Census:
-    found = take_census(case.snapshot, query, floor, wanted)
+def check(case: Case, query: np.ndarray, floor: float | None, wanted: Filter) -> SpanCount:
+    found = count_spans(case.snapshot, query, floor, wanted)
     best = {
         hit.document_id: hit
         for hit in oracle(case, query, Selection(EVERYTHING, None, "document", wanted), kernel_score)
@@ -71,13 +71,13 @@ def test_spans_over_one_floor_tell_of_every_higher_one(folder: Path) -> None:
     """Suppression never looks down: what survives over a floor survives over a lower one, and the other way round."""
     case = collection(folder, (1, 8), [[[60], [40, 7]]], "drift", 4, set())
     query = unit(np.random.default_rng(1).normal(size=DIM))
-    low = take_census(case.snapshot, query, -1.0).spans
+    low = count_spans(case.snapshot, query, -1.0).spans
     for floor in np.linspace(-1, 1, 21).tolist():
-        assert sorted(take_census(case.snapshot, query, floor).spans) == sorted(low[low >= floor])
+        assert sorted(count_spans(case.snapshot, query, floor).spans) == sorted(low[low >= floor])
 
 
 def test_an_empty_collection_has_nothing_to_count(folder: Path) -> None:
-    found = take_census(collection(folder, (1, 8), [], "random", 1, set()).snapshot, unit(np.ones(DIM)), 0.0)
+    found = count_spans(collection(folder, (1, 8), [], "random", 1, set()).snapshot, unit(np.ones(DIM)), 0.0)
     assert (found.documents.tolist(), found.spans.tolist()) == ([], [])
 
 
@@ -86,6 +86,6 @@ def test_more_spans_than_memory_should_hold_are_refused(folder: Path, monkeypatc
     query = unit(np.random.default_rng(1).normal(size=DIM))
     monkeypatch.setattr(census, "MAX_STARTS", 20)
     with pytest.raises(InvalidInput, match="start at 107 places") as refused:
-        take_census(case.snapshot, query, -1.0)
+        count_spans(case.snapshot, query, -1.0)
     assert refused.value.field == "floor"
-    assert len(take_census(case.snapshot, query, None).documents) == 2
+    assert len(count_spans(case.snapshot, query, None).documents) == 2

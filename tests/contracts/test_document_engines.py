@@ -19,7 +19,7 @@ from indexer.nuggets.files import INDEX
 from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
 from indexer.nuggets.representation import stored_nuggets
 from indexer.nuggets.rows import NuggetRows
-from indexer.nuggets.scan import DocumentEngine, NuggetScan, ScoredDocument, take_document_census
+from indexer.nuggets.scan import DocumentEngine, NuggetScan, ScoredDocument, count_documents
 from indexer.segments import layout
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
@@ -147,7 +147,7 @@ def test_the_census_counts_what_a_search_without_a_limit_finds(folder: Path) -> 
     query = directions(np.random.default_rng(6), 4)
     for wanted in (Filter(), Filter(part={"n": 0})):
         (found,) = NuggetScan().search(snapshot, [query], Selection(100, filter=wanted))
-        census = take_document_census(snapshot, query, wanted)
+        census = count_documents(snapshot, query, wanted)
         assert sorted(census.documents.tolist(), reverse=True) == [document.cosine for document in found]
         assert {census.document(row).document_id for row in range(len(found))} == {each.document_id for each in found}
 

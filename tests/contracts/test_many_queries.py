@@ -8,7 +8,7 @@ import pytest
 import indexer.engine.multi_query
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
-from indexer.engine.multi_query import ManyQueries, find_over
+from indexer.engine.multi_query import QueryBatch, spans_over_floors
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import Snapshot
@@ -37,12 +37,12 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
 
 
 @pytest.fixture(scope="module")
-def queries(snapshot: Snapshot) -> ManyQueries:
+def queries(snapshot: Snapshot) -> QueryBatch:
     rng = np.random.default_rng(5)
     mixed = rng.normal(size=(QUERIES, snapshot.recipe.dim))
     segment = snapshot.views[0].segment
     mixed[::2] = segment.vectors[rng.integers(0, len(segment.vectors), QUERIES // 2)]
-    return ManyQueries(normalize(mixed).astype(np.float32))
+    return QueryBatch(normalize(mixed).astype(np.float32))
 
 
 @pytest.mark.parametrize(("at_once", "exact"), [(2**22, 2**13), (1, 1), (100, 7)])
@@ -55,7 +55,7 @@ def test_it_finds_what_scans_find(snapshot, queries, monkeypatch, at_once, exact
     (view,) = snapshot.views
     segment = view.segment
     found: dict[int, Rows] = {}
-    for number, spans in find_over(view, queries, floors, filters):
+    for number, spans in spans_over_floors(view, queries, floors, filters):
         assert number not in found
         rows = zip(spans.starts.tolist(), spans.ends.tolist(), spans.cosines.tolist(), strict=True)
         found[number] = sorted(
@@ -75,6 +75,6 @@ def test_it_finds_what_scans_find(snapshot, queries, monkeypatch, at_once, exact
 
 
 def test_nothing_is_asked_where_nothing_can_reach(snapshot, queries) -> None:
-    assert list(find_over(snapshot.views[0], queries, np.full(QUERIES, np.inf), [Filter()] * QUERIES)) == []
-    nobody = ManyQueries(np.zeros((0, 0), np.float32))
-    assert list(find_over(snapshot.views[0], nobody, np.zeros(0), [])) == []
+    assert list(spans_over_floors(snapshot.views[0], queries, np.full(QUERIES, np.inf), [Filter()] * QUERIES)) == []
+    nobody = QueryBatch(np.zeros((0, 0), np.float32))
+    assert list(spans_over_floors(snapshot.views[0], nobody, np.zeros(0), [])) == []

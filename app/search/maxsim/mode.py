@@ -16,7 +16,7 @@ from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.nuggets.candidates import DocumentCandidates
 from indexer.nuggets.recipe import NAME, NuggetRecipe, nugget_recipe
-from indexer.nuggets.scan import DocumentEngine, ScoredDocument, take_document_census
+from indexer.nuggets.scan import DocumentEngine, ScoredDocument, count_documents
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from models.errors import InvalidInput
@@ -88,7 +88,7 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDoc
 
     def count(self, snapshot: Snapshot, query: NuggetQuery, floor: float | None, filter: Filter) -> Counts:
         """Every document; there are no spans."""
-        census = take_document_census(snapshot, query.vectors, filter)
+        census = count_documents(snapshot, query.vectors, filter)
         return Counts(ScoredRows.of(census.scored), spans=None)
 
     def present(

@@ -203,7 +203,7 @@ def test_scan_yields_the_best_of_every_run(
     blocks = np.array([0, 2])
     stored = SegmentArrays(codes, scales, norm_codes, affine, bounds[0])
     if together:
-        best, peak = kernels.scan_many(stored, coded.codes, coded.steps, blocks, mask)
+        best, peak = kernels.scan_batch(stored, coded.codes, coded.steps, blocks, mask)
     else:
         one_by_one = zip(coded.codes, coded.steps, strict=True)
         found = [kernels.scan(stored, code, step, blocks, mask) for code, step in one_by_one]
@@ -250,7 +250,7 @@ def test_spans_reaching_the_floors_of_their_starts() -> None:
     rng = np.random.default_rng(5)
     coded = code_queries(unit_length(rng.normal(size=(1, 8))))
     stored = SegmentArrays(codes, scales, norm_codes, affine, 2), coded.codes[0], coded.steps[0]
-    floors = np.where(rng.random(700) < 0.1, rng.uniform(-1, 1, 700), kernels.NOT_WANTED)
+    floors = np.where(rng.random(700) < 0.1, rng.uniform(-1, 1, 700), kernels.OUT_OF_REACH)
     expected = []
     for run in range(-(-700 // kernels.RUN)):
         scores = kernels.run_cosines(*stored, run)
@@ -262,7 +262,7 @@ def test_spans_reaching_the_floors_of_their_starts() -> None:
             ]
     assert list(map(tuple, kernels.spans_reaching(*stored, floors).tolist())) == expected
     assert len(expected) > 50
-    nothing = np.full(700, kernels.NOT_WANTED)
+    nothing = np.full(700, kernels.OUT_OF_REACH)
     assert kernels.spans_reaching(*stored, nothing).shape == (0, 2)
 
 
