@@ -5,7 +5,6 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -121,7 +120,7 @@ def _show_pair(session: "LabellingSession", row: dict[str, Any]) -> None:
 def _key() -> str:
     """One key from a terminal, or one character of piped input; empty at its end."""
     if sys.stdin.isatty():
-        return click.getchar().lower()
+        return typer.getchar().lower()
     while (key := sys.stdin.read(1)).isspace():
         pass
     return key.lower()

@@ -6,9 +6,8 @@ The product runs without them. A command that is not installed says how to insta
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-import click
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from models.errors import InvalidInput
 
@@ -25,18 +24,16 @@ class ResearchMissing(InvalidInput):
 class CommandGroup(TyperGroup):
     """The product's commands, and those of the entry-point group ``spanseek.commands``, loaded when called."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  the class of contexts is private to typer
         """The product's commands, then the installed ones of research."""
         return [*super().list_commands(ctx), *(name for name in RESEARCH_COMMANDS if _entry_point("commands", name))]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401  as is that of commands
         """A command by name. Raises ``ResearchMissing`` for one of research that is not installed."""
         command = super().get_command(ctx, cmd_name)
         if command is not None or cmd_name not in RESEARCH_COMMANDS:
             return command
-        loaded: TyperCommand | TyperGroup = typer.main.get_command(
-            load("commands", cmd_name, f"The command spanseek {cmd_name}")
-        )
+        loaded: Any = typer.main.get_command(load("commands", cmd_name, f"The command spanseek {cmd_name}"))
         loaded.name, loaded.rich_help_panel = cmd_name, "Research"
         return loaded
 

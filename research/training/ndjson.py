@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from indexer.ndjson import InvalidLine, parse_json
 from models.errors import InvalidInput
@@ -38,7 +38,7 @@ class Form:
         reason = self._fault(value)
         if reason:
             raise self.refused(where, reason)
-        return value
+        return cast("dict[str, Any]", value)
 
     def refused(self, where: str, reason: str) -> InvalidInput:
         """The error for a place in a file, or for the file."""
