@@ -5,26 +5,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from research.training.loop import StepReport
+if TYPE_CHECKING:
+    from research.training.loop import StepReport
 
 _RECENT = 20
 
 
 @contextmanager
-def training_progress(steps: int, every: int, console: Console) -> Iterator[Callable[[StepReport], None]]:
+def training_progress(steps: int, every: int, console: Console) -> Iterator[Callable[["StepReport"], None]]:
     """Show step, loss, seconds a step and the time left; where no bar can be drawn, a line every so many steps."""
     pace = Pace()
     bar = Progress(BarColumn(), TextColumn("{task.description}"), console=console, disable=not console.is_terminal)
     with bar:
         task = bar.add_task("reading", total=steps)
 
-        def show(report: StepReport) -> None:
+        def show(report: "StepReport") -> None:
             first = not pace.seconds
             if first and report.step > 1:
                 console.print(f"Going on after step {report.step - 1}.")
@@ -43,7 +44,7 @@ class Pace:
     def __init__(self) -> None:
         self.seconds: deque[float] = deque(maxlen=_RECENT)
 
-    def describe(self, report: StepReport, steps: int) -> str:
+    def describe(self, report: "StepReport", steps: int) -> str:
         """A report in words.
 
         >>> pace = Pace()
