@@ -14,6 +14,7 @@ from indexer.representations.base import EncodedWindow, Rows
 from indexer.representations.registry import representation
 from indexer.segments.writer import PartUnits
 from indexer.windows import plan
+from models.batching import length_batches
 from models.encoders.base import Encoder, tokenize_units
 from models.encoders.passes import ForwardPass, UnitPass, WindowOutputs
 from models.ops.pooling import pool
@@ -126,7 +127,7 @@ def _windows(document: SplitDocument, limit: int) -> Iterator[_Window]:
 def _encode_pool(encoder: Encoder, waiting: _Pool, batch_tokens: int, forward: ForwardPass) -> EncodedDocuments:
     windows = waiting.windows
     lengths = [len(window.units.tokens) for window in windows]
-    batches = list(batches_of(sorted(range(len(windows)), key=lengths.__getitem__), lengths, batch_tokens))
+    batches = list(length_batches(lengths, batch_tokens))
     token_ids = ([windows[number].units.tokens.ids for number in batch] for batch in batches)
     bounds = list(accumulate(map(len, windows), initial=0))
     vectors = np.empty((bounds[-1], encoder.dim), np.float32)
@@ -156,19 +157,3 @@ def _rows(window: _Window, first_unit: int, output: WindowOutputs, forward: Forw
 def _joined(name: str, rows: Mapping[int, Rows], forward: ForwardPass) -> Rows:
     """The rows of all windows, in the order of their windows."""
     return representation(name).join([rows[number] for number in sorted(rows)], forward.details[name])
-
-
-def batches_of(order: Iterable[int], lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Cut windows, sorted by rising length, into batches of at most ``batch_tokens`` tokens with padding.
-
-    >>> list(batches_of([2, 0, 1], [3, 4, 2], 6))
-    [[2, 0], [1]]
-    """
-    batch: list[int] = []
-    for number in order:
-        if batch and (len(batch) + 1) * lengths[number] > batch_tokens:
-            yield batch
-            batch = []
-        batch.append(number)
-    if batch:
-        yield batch

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from jaxtyping import Float, Float32, Int32
 
-from indexer.encode import batches_of
+from models.batching import length_batches
 from models.encoders.base import Encoder
 from models.encoders.nugget import NuggetEncoder, check_ratio, even_windows
 from models.errors import InvalidInput
@@ -130,9 +130,8 @@ def evaluate_paraphrases(nuggets: NuggetEncoder, untrained: Encoder, tasks: Task
 def nugget_vectors(encoder: NuggetEncoder, texts: Sequence[str], ratio: float) -> DocumentVectors:
     """The nuggets of every text, those of its windows together."""
     owners, windows = _windows(encoder.base, texts)
-    order = sorted(range(len(windows)), key=lambda number: len(windows[number]))
     lengths = [len(window) for window in windows]
-    batches = list(batches_of(order, lengths, encoder.base.batch_tokens))
+    batches = list(length_batches(lengths, encoder.base.batch_tokens))
     outputs = encoder.forward(([windows[number] for number in batch] for batch in batches), ratio)
     found: dict[int, Float32[np.ndarray, "_vectors dim"]] = {}
     for batch, read in zip(batches, outputs, strict=True):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Float32, Int32
 
-from indexer.encode import batches_of
+from models.batching import length_batches
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
@@ -49,7 +49,7 @@ def token_vectors(
 ) -> Iterator[tuple[int, Float32[np.ndarray, "_tokens dim"]]]:
     """Every window's number and its token vectors, the shortest windows first; those of like length share a pass."""
     lengths = [len(ids) for ids in windows]
-    batches = list(batches_of(sorted(range(len(windows)), key=lengths.__getitem__), lengths, encoder.batch_tokens))
+    batches = list(length_batches(lengths, encoder.batch_tokens))
     outputs = encoder.forward([windows[number] for number in batch] for batch in batches)
     for batch, vectors in zip(batches, outputs, strict=True):
         yield from zip(batch, vectors, strict=True)

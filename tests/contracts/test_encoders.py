@@ -11,10 +11,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
-from indexer.encode import batches_of, encode, split
+from indexer.encode import encode, split
 from models import units
 from models.artifacts import load_artifact, save_artifact
 from models.backbones import load_backbone
+from models.batching import length_batches
 from models.encoders.base import Encoder, check_query, encode_queries, tokenize_units
 from models.encoders.registry import ENCODERS, EncoderOptions, load_encoder
 from models.encoders.slice import PROJECTION, SliceEncoder
@@ -207,7 +208,7 @@ def test_loading_again_gives_the_same(
 
 def test_batches_hold_what_they_may(encoder: Encoder) -> None:
     lengths = sorted(np.random.default_rng(1).integers(1, encoder.window, 50).tolist())
-    batches = list(batches_of(range(50), lengths, encoder.window))
+    batches = list(length_batches(lengths, encoder.window))
     assert [number for batch in batches for number in batch] == list(range(50))
     assert all(len(batch) * max(lengths[n] for n in batch) <= encoder.window for batch in batches)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32
 
-from indexer.encode import batches_of
 from indexer.windows import plan
+from models.batching import length_batches
 from models.encoders.base import tokenize_units
 from models.encoders.nugget import Nuggets
 from models.encoders.nugget_pass import NuggetPass
@@ -77,9 +77,8 @@ def _cut(units: UnitTokens, limit: int) -> Iterator[UnitTokens]:
 def _read(nuggets: NuggetPass, windows: Sequence[UnitTokens]) -> list[Nuggets]:
     """The nuggets of every window."""
     lengths = [len(window.tokens) for window in windows]
-    order = sorted(range(len(windows)), key=lengths.__getitem__)
     by_number: dict[int, Nuggets] = {}
-    for batch in batches_of(order, lengths, _BATCH_TOKENS):
+    for batch in length_batches(lengths, _BATCH_TOKENS):
         read = nuggets.encoder.forward_query([windows[number].tokens.ids for number in batch], nuggets.ratio)
         by_number |= dict(zip(batch, read, strict=True))
     return [by_number[number] for number in range(len(windows))]
