@@ -1,7 +1,7 @@
-"""Calibrations learned from labels: a rising map from raw to the degree, as a share of 1, that people gave.
+"""Calibrations fitted to labels: a rising map from raw to the labelled degree, scaled to 1.
 
-Two kinds are tried: isotonic regression, which follows the labels wherever they lead, and a logistic curve, which is
-smoother and needs fewer of them. Cross-validation chooses, and in doubt the curve.
+Two methods are tried: isotonic regression, which is more flexible, and a logistic curve, which is smoother and needs
+fewer labels. Cross-validation chooses; in doubt, the curve.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,8 +46,8 @@ def fit(raw: Shares, degree: Shares, phrases: Sequence[str]) -> Fit:
     """
     if _curve(raw, degree)[0] <= 0:
         raise LabelsRefused(
-            "What is labelled as a match is no more similar to the encoder than what is not.",
-            hint="Check the labels; if they are right, this encoder cannot tell them apart.",
+            "Pairs labelled as matches are not more similar to the encoder than others.",
+            hint="Check the labels; if they are correct, this encoder cannot separate them.",
             field="labels",
         )
     unseen = {name: _unseen(make, raw, degree, phrases) for name, make in _METHODS.items()}
@@ -81,7 +81,7 @@ def logistic_knots(raw: Shares, degree: Shares) -> Knots:
     0.5
     """
     slope, intercept = _curve(raw, degree)
-    # A fold in which the labels fall has no use for a curve; its knots all lie outside.
+    # In a fold where degree falls with raw there is no curve: all its knots lie outside.
     return _rising(np.stack([(np.log(_CURVE / (1 - _CURVE)) - intercept) / max(slope, 1e-6), _CURVE], axis=1))
 
 
@@ -102,18 +102,18 @@ def _better(isotonic: Shares, logistic: Shares) -> Method:
 
 
 def _curve(raw: Shares, degree: Shares) -> tuple[float, float]:
-    """Slope and intercept, on raw. Every label counts as a match by its degree, and as none by the rest."""
+    """Slope and intercept, on raw. Every label is a match with its degree as weight, and none with the rest."""
     mean, spread = raw.mean(), max(raw.std(), 1e-9)
     x = np.tile((raw - mean) / spread, 2)[:, None]
     shares = _smoothed(degree)
     weights, classes = np.concatenate([shares, 1 - shares]), np.repeat([1, 0], len(raw))
-    found = LogisticRegression(C=1e6, max_iter=1000).fit(x, classes, sample_weight=weights)
-    slope = float(found.coef_[0, 0]) / spread
-    return slope, float(found.intercept_[0]) - slope * mean
+    model = LogisticRegression(C=1e6, max_iter=1000).fit(x, classes, sample_weight=weights)
+    slope = float(model.coef_[0, 0]) / spread
+    return slope, float(model.intercept_[0]) - slope * mean
 
 
 def _smoothed(degree: Shares) -> Shares:
-    """Degrees drawn in from 0 and 1 as Platt (1999) has it: a few labels are no reason to be certain.
+    """Degrees smoothed away from 0 and 1 (Platt, 1999), since few labels are no proof of certainty.
 
     >>> _smoothed(np.array([0.0, 0.0, 1.0, 1.0])).tolist()
     [0.25, 0.25, 0.75, 0.75]
@@ -124,7 +124,7 @@ def _smoothed(degree: Shares) -> Shares:
 
 
 def _unseen(make: Callable[[Shares, Shares], Knots], raw: Shares, degree: Shares, phrases: Sequence[str]) -> Shares:
-    """The score of every label by a map made without it, and without its phrase where there are phrases enough."""
+    """The cross-validated score of every label; folds leave out phrases where there are enough, else labels."""
     groups = phrases if len(set(phrases)) >= _FOLDS else range(len(raw))
     folds = GroupKFold(_FOLDS, shuffle=True, random_state=_SEED)
     scores = np.empty(len(raw))

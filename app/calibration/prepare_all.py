@@ -1,4 +1,4 @@
-"""Several phrases prepared as searches would be, but all for one snapshot and under one tuning."""
+"""Prepare several phrases for one snapshot and one tuning."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from app.search.types import SearchRequest
 
 
 def prepare_all(service: SearchService, searches: Sequence[SearchRequest]) -> list[Prepared]:
-    """The searches, prepared; what the first one met holds for all. At least one must be given."""
+    """The prepared searches, all with the snapshot, tuning and threshold of the first. At least one is required."""
     first, *others = [service.prepare(search) for search in searches]
     alike = [
         replace(other, snapshot=first.snapshot, tuning=first.tuning, threshold=first.threshold) for other in others

@@ -1,4 +1,4 @@
-"""From labels to a calibration that can be kept, and what is known of it."""
+"""Fit a calibration to labels, and report on its quality."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,17 +27,17 @@ from indexer.types import Recipe
 from models.ops.calibrate import score_from_raw
 from models.types import JsonValue
 
-# An interval wider than this claims little.
+# Wider intervals get a warning.
 _WIDE = 0.15
-# Matches that may have been overlooked, as a share of those known, from which on one is told.
+# Possible unlabelled matches, as a share of the known ones, from which a warning is given.
 _UNSEEN = 0.1
-# Of fewer labels over a threshold, or of fewer matches, intervals are not to be trusted.
+# With fewer labels over a threshold, or fewer matches, intervals are unreliable.
 _FEW = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """The threshold for a wish; none where no threshold fulfils it."""
+    """The threshold for a target, the ``wish``; none where no threshold reaches it."""
 
     wish: str
     threshold: AtThreshold | None
@@ -45,10 +45,10 @@ class Suggested:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the labels say. Errors and reliability after are of labels that the map had not seen.
+    """The report on a calibration. Errors and reliability ``after`` are cross-validated.
 
-    Precision, recall and F1 are ``weighted`` by the labels' probabilities where these are known: they are then those
-    of all that the labels were drawn from. The map is not: drawing by raw does not move what people say at a raw.
+    Precision, recall and F1 are ``weighted`` by the inverse probabilities of the labels where these are known: they
+    then describe all pairs that the labels were drawn from. The map is not weighted: sampling by raw does not bias it.
     """
 
     method: str
@@ -66,7 +66,7 @@ class Report:
 
     @property
     def summary(self) -> dict[str, JsonValue]:
-        """What is kept of it with the calibration."""
+        """The part that is stored with the calibration."""
         kept = ("matches", "weighted", "squared_errors", "error_before", "error_after", "suggested", "warnings")
         whole = asdict(self)
         return {name: _plain(whole[name]) for name in kept}
@@ -80,7 +80,7 @@ def fit_calibration(
     note: str,
     targets: ThresholdTargets,
 ) -> tuple[CalibrationDraft, Report]:
-    """A calibration for a recipe from checked labels and their raws. Raises ``LabelsRefused`` where they do not fit."""
+    """A calibration for a recipe from labels and their raws. Raises ``LabelsRefused`` if degree falls with raw."""
     degree = np.array([label.degree / MOST_DEGREE for label in labels])
     found = fit(raw, degree, [label.phrase for label in labels])
     report = _report(found, raw, degree, labels, targets)
@@ -131,7 +131,7 @@ def _report(
 
 
 def _sampled(labels: Sequence[Label]) -> Sampled | None:
-    """How the labels were drawn, where that is known."""
+    """How the labels were drawn, if known."""
     chances = [label.probability for label in labels if label.probability is not None]
     if not chances:
         return None
@@ -143,36 +143,36 @@ def _warnings(
 ) -> Iterator[str]:
     for name, count in (("matches", int(match.sum())), ("labels that do not match", int((~match).sum()))):
         if count < _FEW:
-            yield f"There are only {count} {name}; {_FEW} or more make the figures trustworthy."
+            yield f"There are only {count} {name}; at least {_FEW} make the figures reliable."
     for one in suggested:
         yield from _doubts(one)
     if sampled is not None:
         unseen = unseen_matches(sampled.weights, sampled.strata, match)
         if unseen > _UNSEEN * (known := float(sampled.weights @ match)):
             yield (
-                f"About {known:,.0f} matches are known of, and up to {unseen:,.0f} more may lie where no label is one: "
-                "recall is uncertain until more is labelled far below the threshold."
+                f"About {known:,.0f} matches are known; up to {unseen:,.0f} more may lie where no label is a match: "
+                "recall is uncertain until more pairs far below the threshold are labelled."
             )
 
 
 def _doubts(suggested: Suggested) -> list[str]:
-    """Where labels are too few for what a threshold promises."""
+    """Warnings where there are too few labels for a target."""
     at = suggested.threshold
     if at is None:
         return [f"No threshold has {suggested.wish} on these labels."]
     share = at.recall if suggested.wish.startswith("recall") else at.precision
     name = "recall" if share is at.recall else "precision"
     if at.found < _FEW:
-        return [f"For {suggested.wish}, only {at.found} labels reach the threshold: label more of what lies there."]
+        return [f"For {suggested.wish}, only {at.found} labels reach the threshold: label more pairs above it."]
     if share.width > _WIDE:
         return [
-            f"For {suggested.wish}, the {name} may be anything from {share.low:.2f} to {share.high:.2f}: label more."
+            f"For {suggested.wish}, the interval of {name} is {share.low:.2f} to {share.high:.2f}: label more pairs."
         ]
     return []
 
 
 def _plain(value: object) -> JsonValue:
-    """Tuples as JSON has them, so that what is kept comes back equal."""
+    """Tuples as lists, so that the stored value compares equal when it is read back."""
     if isinstance(value, dict):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

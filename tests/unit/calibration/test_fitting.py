@@ -69,7 +69,7 @@ def test_the_same_labels_give_the_same_map() -> None:
 
 def test_labels_that_fall_are_refused() -> None:
     raw, degree, phrases = drawn(200, 9)
-    with pytest.raises(LabelsRefused, match="no more similar"):
+    with pytest.raises(LabelsRefused, match="not more similar"):
         fit(raw, 1 - degree, phrases)
 
 
