@@ -41,12 +41,14 @@ def renamed(name: str, description: str | None = None) -> FieldInfo:
 
 def to_json(answer: object) -> bytes:
     """An answer in JSON, as HTTP sends it. NaN and infinities become null, because JSON has no words for them."""
-    return _adapter(type(answer)).dump_json(answer, by_alias=True)
+    kind: type[Any] = type(answer)
+    return _adapter(kind).dump_json(answer, by_alias=True)
 
 
 def json_values(answer: object) -> dict[str, Any]:
     """An answer as JSON values, for the command line."""
-    values: dict[str, Any] = _adapter(type(answer)).dump_python(answer, mode="json", by_alias=True)
+    kind: type[Any] = type(answer)
+    values: dict[str, Any] = _adapter(kind).dump_python(answer, mode="json", by_alias=True)
     return values
 
 

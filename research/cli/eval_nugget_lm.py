@@ -74,10 +74,10 @@ def eval_auto_encoding(
     if as_json:
         print_json(report.as_json())
     else:
-        _print(report)
+        _print_auto_encoding(report)
 
 
-def _print(report: "AutoEncodingReport") -> None:
+def _print_auto_encoding(report: "AutoEncodingReport") -> None:
     """Accuracies, a row a selector."""
     curves = report.curves()
     table = Table("tokens said right", *(f"r = {ratio}" for ratio in next(iter(curves.values()))))
