@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from models.atomic import replacing
 from models.checksums import read_checked, record_checksums
 from models.errors import BackboneMismatch
 from models.ops.calibrate import Knots, check_knots
@@ -106,10 +107,9 @@ def write_default(folder: Path, fingerprint: str, made: DefaultCalibration) -> P
     """Keep a calibration beside the weights, instead of the one that the encoder had; other entries stay."""
     path = folder / FILE
     entries = _entries(folder) | {fingerprint: asdict(made)}
-    partial = path.with_suffix(".partial")
     lines = [f"{json.dumps(name)}: {json.dumps(entry, sort_keys=True)}" for name, entry in sorted(entries.items())]
-    partial.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
-    partial.replace(path)
+    with replacing(path) as partial:
+        partial.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
     record_checksums(folder)
     return path
 

@@ -6,7 +6,6 @@ that away. It needs no labels, and changes neither which tokens are chosen nor t
 """
 
 import hashlib
-import os
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +18,7 @@ from jaxtyping import Float32, Int32
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
+from models.atomic import replacing
 from models.encoders.nugget import NuggetEncoder, Nuggets, ReadWindow, even_windows
 from models.errors import BackboneMissing
 from models.ops.similarity import normalize
@@ -72,12 +72,8 @@ class WhitenedNuggets:
         """
         folder.mkdir(parents=True, exist_ok=True)
         path = _path(folder, _name(self._matrix))
-        partial = path.with_suffix(".partial")
-        with partial.open("wb") as file:
-            file.write(save({"matrix": self._matrix}))
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        with replacing(path) as partial:
+            partial.write_bytes(save({"matrix": self._matrix}))
 
 
 def load_whitened(trained: NuggetEncoder, fingerprint: str, folder: Path) -> WhitenedNuggets | None:

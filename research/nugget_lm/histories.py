@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float, Float32, Int
 from safetensors.numpy import load_file, save_file
 from torch import Tensor
 
+from models.atomic import replacing
 from models.encoders.nugget import NuggetEncoder
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
@@ -96,9 +97,8 @@ def kept_histories(
         found = read_histories(encoder, segments, ratios)
         arrays = {f"{kind}/{name}": getattr(found[kind], name) for kind in KINDS for name in Histories.__slots__}
         folder.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".partial-{id(arrays)}")
-        save_file({name: _half(array) for name, array in arrays.items()}, partial)
-        partial.replace(path)
+        with replacing(path) as partial:
+            save_file({name: _half(array) for name, array in arrays.items()}, partial)
     arrays = load_file(path)
     return {kind: Histories(*(_whole(arrays[f"{kind}/{name}"]) for name in Histories.__slots__)) for kind in KINDS}
 

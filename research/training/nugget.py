@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from models.artifacts import SHIPPED, Artifact, load_artifact, save_artifact
+from models.atomic import replacing
 from models.backbones import Backbone, load_backbone
 from models.encoders.nugget_network import NuggetNetwork, put_in_place, start_network
 from models.encoders.nugget_parts import check_foundation, foundation
@@ -100,8 +101,8 @@ def _begin(network: NuggetNetwork, backbone: Backbone, texts: NuggetTexts, confi
         windows = undrawn_windows(backbone, texts, config, _FIRST_DRAWS)
         begin_well(network, backbone, config.layer, windows, config.seed)
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_file({name: parameters[name].detach().cpu() for name in begun}, path.with_suffix(".partial"))
-        path.with_suffix(".partial").replace(path)
+        with replacing(path) as partial:
+            save_file({name: parameters[name].detach().cpu() for name in begun}, partial)
     found = load_file(path)
     with torch.no_grad():
         for name in begun:

@@ -1,0 +1,29 @@
+"""Files that are replaced as a whole: readers see the old content or the new one, never a part."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a path to write to; on leaving, what was written is synced and takes the place of ``path``.
+
+    After an error ``path`` is as it was, and nothing else is left.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "a.txt") as partial:
+    ...         _ = partial.write_text("whole")
+    ...     [(each.name, each.read_text()) for each in Path(folder).iterdir()]
+    [('a.txt', 'whole')]
+    """
+    partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
+    try:
+        yield partial
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
