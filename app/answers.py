@@ -4,8 +4,9 @@ An answer is a dataclass. Its annotations describe it in the OpenAPI document an
 validates it, because it was just computed.
 """
 
+from collections.abc import Hashable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from pydantic import Field, TypeAdapter
 from pydantic.fields import FieldInfo
@@ -41,14 +42,12 @@ def renamed(name: str, description: str | None = None) -> FieldInfo:
 
 def to_json(answer: object) -> bytes:
     """An answer in JSON, as HTTP sends it. NaN and infinities become null, because JSON has no words for them."""
-    kind: type[Any] = type(answer)
-    return _adapter(kind).dump_json(answer, by_alias=True)
+    return _adapter(cast("Hashable", type(answer))).dump_json(answer, by_alias=True)
 
 
 def json_values(answer: object) -> dict[str, Any]:
     """An answer as JSON values, for the command line."""
-    kind: type[Any] = type(answer)
-    values: dict[str, Any] = _adapter(kind).dump_python(answer, mode="json", by_alias=True)
+    values: dict[str, Any] = _adapter(cast("Hashable", type(answer))).dump_python(answer, mode="json", by_alias=True)
     return values
 
 
