@@ -58,7 +58,7 @@ class PhraseExists(SpanseekError):
 
 
 class NothingToUndo(SpanseekError):
-    """No change is left that could be taken back."""
+    """There is no change left to undo."""
 
     code = "nothing_to_undo"
 

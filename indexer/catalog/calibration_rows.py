@@ -1,4 +1,4 @@
-"""Writing calibrations within a transaction that has the collection to itself."""
+"""Write calibrations within a transaction that holds the collection's lock."""
 
 import uuid
 from dataclasses import fields
@@ -18,36 +18,36 @@ def new_id() -> str:
 def insert_calibration(
     connection: Connection, collection_id: str, draft: CalibrationDraft, now: datetime, *, activate: bool
 ) -> Calibration:
-    """Keep a calibration, which has been checked, and make it the active one of its mode if asked to."""
-    given = {field.name: getattr(draft, field.name) for field in fields(CalibrationDraft)}
-    made = Calibration(**given, id=new_id(), created_at=now, active=activate)
+    """Store a checked calibration, and optionally make it the active one of its mode."""
+    values = {field.name: getattr(draft, field.name) for field in fields(CalibrationDraft)}
+    calibration = Calibration(**values, id=new_id(), created_at=now, active=activate)
     connection.execute(
         insert(calibrations).values(
-            id=made.id,
+            id=calibration.id,
             collection_id=collection_id,
-            mode=made.mode,
-            fingerprint=made.fingerprint,
-            shortest=made.bounds.shortest,
-            longest=made.bounds.longest,
-            knots=[list(knot) for knot in made.knots],
-            method=made.method,
-            labels=made.labels,
-            note=made.note,
-            figures=dict(made.figures),
-            created_at=made.created_at,
+            mode=calibration.mode,
+            fingerprint=calibration.fingerprint,
+            shortest=calibration.bounds.shortest,
+            longest=calibration.bounds.longest,
+            knots=[list(knot) for knot in calibration.knots],
+            method=calibration.method,
+            labels=calibration.labels,
+            note=calibration.note,
+            figures=dict(calibration.figures),
+            created_at=calibration.created_at,
         )
     )
     if activate:
-        make_active(connection, collection_id, made, now)
-    return made
+        make_active(connection, collection_id, calibration, now)
+    return calibration
 
 
-def make_active(connection: Connection, collection_id: str, chosen: Calibration, now: datetime) -> None:
-    """Make a calibration that is kept the active one of its mode, instead of the one that is."""
-    of_mode = (active_calibrations.c.collection_id == collection_id) & (active_calibrations.c.mode == chosen.mode)
+def make_active(connection: Connection, collection_id: str, calibration: Calibration, now: datetime) -> None:
+    """Make a stored calibration the active one of its mode."""
+    of_mode = (active_calibrations.c.collection_id == collection_id) & (active_calibrations.c.mode == calibration.mode)
     connection.execute(delete(active_calibrations).where(of_mode))
     connection.execute(
         insert(active_calibrations).values(
-            collection_id=collection_id, mode=chosen.mode, calibration_id=chosen.id, activated_at=now
+            collection_id=collection_id, mode=calibration.mode, calibration_id=calibration.id, activated_at=now
         )
     )

@@ -1,5 +1,6 @@
-"""The calibrations of collections: at most one of a mode is active, and each change is one commit."""
+"""The calibrations of collections. At most one of each mode is active, and each change is one commit."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,17 +17,18 @@ from models.errors import InvalidInput
 from models.ops.calibrate import check_knots
 from models.types import SpanBounds
 
-# Shorter beginnings of ids are refused: they name another calibration soon.
+# Shorter prefixes are refused: they soon become ambiguous.
 _SHORTEST_PREFIX = 4
+_PREFIX = re.compile(f"[0-9a-f]{{{_SHORTEST_PREFIX},32}}")
 
 
 def add_calibration(
     catalog: Catalog, name: str, draft: CalibrationDraft, *, fingerprint: str | None = None, activate: bool = False
 ) -> Calibration:
-    """Keep a calibration with a collection, and optionally make it the active one of its mode in the same step.
+    """Store a calibration of a collection, and optionally make it the active one of its mode in the same commit.
 
-    ``fingerprint`` identifies what decides the mode's cosines; by default it is the recipe's own.
-    Raises ``CalibrationMismatch`` where it was made for another encoder or other span bounds than the collection.
+    ``fingerprint`` is that of the mode's encoder, by default the recipe's.
+    Raises ``CalibrationMismatch`` if it was made for another encoder or other span bounds than the collection.
     """
     recipe = catalog.collection(name).recipe
     _check(draft, name, fingerprint or recipe.fingerprint, recipe.bounds)
@@ -45,31 +47,31 @@ def list_calibrations(catalog: Catalog, name: str) -> tuple[Calibration, ...]:
 
 
 def activate_calibration(catalog: Catalog, name: str, id: str) -> Calibration:
-    """Make a calibration the active one of its mode, instead of the one that is. Once more changes nothing."""
+    """Make a calibration the active one of its mode. Idempotent."""
     with catalog.locked(name) as (connection, collection_id):
-        found = _find(connection, collection_id, name, id)
-        make_active(connection, collection_id, found, catalog.clock())
-    return replace(found, active=True)
+        calibration = _find(connection, collection_id, name, id)
+        make_active(connection, collection_id, calibration, catalog.clock())
+    return replace(calibration, active=True)
 
 
 def deactivate_calibration(catalog: Catalog, name: str, id: str) -> Calibration:
-    """Let score be raw again, if this calibration is the active one."""
+    """Deactivate a calibration, so that score equals raw. Idempotent."""
     with catalog.locked(name) as (connection, collection_id):
-        found = _find(connection, collection_id, name, id)
-        connection.execute(delete(active_calibrations).where(active_calibrations.c.calibration_id == found.id))
-    return replace(found, active=False)
+        calibration = _find(connection, collection_id, name, id)
+        connection.execute(delete(active_calibrations).where(active_calibrations.c.calibration_id == calibration.id))
+    return replace(calibration, active=False)
 
 
 def delete_calibration(catalog: Catalog, name: str, id: str) -> None:
     """Delete a calibration; raises ``CalibrationActive`` for the active one. Thresholds set under it keep their raw."""
     with catalog.locked(name) as (connection, collection_id):
-        found = _find(connection, collection_id, name, id)
-        if found.active:
+        calibration = _find(connection, collection_id, name, id)
+        if calibration.active:
             raise CalibrationActive(
-                f"The calibration {found.id} of {name} is the active one.",
+                f"The calibration {calibration.id} of {name} is the active one.",
                 hint="Deactivate it first, or activate another.",
             )
-        connection.execute(delete(calibrations).where(calibrations.c.id == found.id))
+        connection.execute(delete(calibrations).where(calibrations.c.id == calibration.id))
 
 
 def _check(draft: CalibrationDraft, name: str, fingerprint: str, bounds: SpanBounds) -> None:
@@ -93,25 +95,23 @@ def _in_words(fingerprint: str, bounds: SpanBounds) -> str:
 
 def _find(connection: Connection, collection_id: str, name: str, id: str) -> Calibration:
     """Find a calibration by its id or a unique prefix. Raises ``CalibrationNotFound`` or ``InvalidInput``."""
-    # Text that cannot be an id is not sent to the database: not every text can be.
-    row, *others = _beginning_with(connection, collection_id, id) if id.isascii() and id.isalnum() else [None]
-    if row is None or (len(id) < _SHORTEST_PREFIX and row.id != id):
+    rows = _rows_of_prefix(connection, collection_id, id) if _PREFIX.fullmatch(id) else []
+    if not rows:
         raise CalibrationNotFound(
             f"The collection {name} has no calibration {id!r}.",
             hint=f"List its calibrations. A unique prefix of at least {_SHORTEST_PREFIX} characters is enough.",
             field="calibration",
         )
-    if others and row.id != id:
+    if len(rows) > 1:
         raise InvalidInput(
             f"Several calibrations of {name} begin with {id!r}.", hint="Give more characters.", field="calibration"
         )
-    return _calibration(row)
+    return _calibration(rows[0])
 
 
-def _beginning_with(connection: Connection, collection_id: str, id: str) -> Sequence[Row[*tuple[object, ...]] | None]:
-    """At most two rows whose ids begin with these characters, an equal id first; one None where there is none."""
-    matching = _selected(collection_id).where(calibrations.c.id.startswith(id, autoescape=True))
-    return connection.execute(matching.order_by(calibrations.c.id).limit(2)).all() or [None]
+def _rows_of_prefix(connection: Connection, collection_id: str, prefix: str) -> Sequence[Row[*tuple[object, ...]]]:
+    """At most two of the calibrations whose ids begin with a prefix."""
+    return connection.execute(_selected(collection_id).where(calibrations.c.id.startswith(prefix)).limit(2)).all()
 
 
 def _selected(collection_id: str) -> Select[*tuple[object, ...]]:

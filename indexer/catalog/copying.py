@@ -1,4 +1,4 @@
-"""Copy a whole catalog, as it is at one moment, into a new SQLite file."""
+"""Copy a catalog, read at one moment, into a new SQLite file."""
 
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +14,7 @@ _ROWS_AT_ONCE = 5_000
 
 
 def copy_catalog(catalog: Catalog, path: Path) -> str:
-    """Write every row of a catalog, but its leases, to a new SQLite file. Return the URL of the file.
+    """Write every row of a catalog, except its leases, to a new SQLite file. Return the URL of the file.
 
     All rows are of one moment, on SQLite and on PostgreSQL. Writers are not blocked, and memory stays bounded.
     """

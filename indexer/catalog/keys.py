@@ -1,4 +1,4 @@
-"""Who may ask for what. A token is shown once; what is stored of it cannot be turned back into it."""
+"""API keys. A token is shown once, and only a hash of its secret is stored."""
 
 import hashlib
 import hmac
@@ -25,7 +25,7 @@ _TOKEN = re.compile(rf"ssk_({_ID.pattern})_([A-Za-z0-9_-]+)")
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What the holder of a token may do. ``collections`` None means: all of them, those to come too."""
+    """The permissions of a token. ``collections`` is None for all collections, including future ones."""
 
     id: str
     name: str
@@ -35,7 +35,7 @@ class Key:
     revoked_at: datetime | None = None
 
     def allows(self, scope: Scope, collection: str | None = None) -> bool:
-        """Whether the key opens this collection; without one, whether it opens what belongs to no collection.
+        """Whether the key permits a scope on a collection, or without one on what belongs to no collection.
 
         >>> from datetime import UTC, datetime
         >>> key = Key("0a1b2c3d", "web", ("search",), ("calls",), datetime.now(UTC))
@@ -50,7 +50,7 @@ class Key:
 def create_key(
     catalog: Catalog, name: str, scopes: Some[Scope], collections: Some[str] | None = None
 ) -> tuple[Key, str]:
-    """A new key and its token. The token can never be shown again."""
+    """Create a key; returns it and its token, which is not stored."""
     key = Key(
         id=secrets.token_hex(4),
         name=checked_key_name(name),
@@ -81,9 +81,9 @@ def list_keys(catalog: Catalog) -> tuple[Key, ...]:
 
 
 def revoke_key(catalog: Catalog, id: str) -> None:
-    """The key opens nothing any more, from the next request on. Once more changes nothing."""
+    """Revoke a key from the next request on. Idempotent."""
     with catalog.database.write() as connection:
-        # What cannot be an id is not even asked for: not every text is one that a database can be asked about.
+        # Text that cannot be an id is not sent to the database: not every text can be.
         if not _ID.fullmatch(id) or connection.scalar(select(keys.c.id).where(keys.c.id == id)) is None:
             raise InvalidInput(f"There is no key {id!r}", hint="`spanseek keys list` shows them.", field="id")
         living = (keys.c.id == id) & keys.c.revoked_at.is_(None)
@@ -91,7 +91,7 @@ def revoke_key(catalog: Catalog, id: str) -> None:
 
 
 def authenticate(catalog: Catalog, token: str) -> Key | None:
-    """The key this token belongs to, unless it was revoked."""
+    """The key of a token, or None if there is none or it was revoked."""
     parts = _TOKEN.fullmatch(token)
     if parts is None:
         return None
@@ -103,20 +103,20 @@ def authenticate(catalog: Catalog, token: str) -> Key | None:
 
 
 def any_keys(catalog: Catalog) -> bool:
-    """Whether keys are in use. Revoked ones count: revoking the last must not open the doors to everybody."""
+    """Whether there are keys. Revoked ones count, so that revoking the last does not permit anonymous access."""
     with catalog.database.read() as connection:
         return bool(connection.scalar(select(func.count()).select_from(keys)))
 
 
 def _hashed(secret: str) -> str:
-    # A fast hash is enough: nobody can guess 32 random bytes, however fast they try.
+    # A fast hash is enough for 32 random bytes.
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def _checked_scopes(scopes: Some[Scope]) -> tuple[Scope, ...]:
     if not scopes or not set(scopes) <= set(SCOPES):
         raise InvalidInput(
-            f"{', '.join(scopes) or 'nothing'} is not what a key can be good for",
+            f"{', '.join(scopes) or 'nothing'} is not a set of scopes",
             hint=f"Choose one or more of: {', '.join(SCOPES)}.",
             field="scopes",
         )

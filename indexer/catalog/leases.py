@@ -1,7 +1,7 @@
-"""One writer per collection.
+"""Leases: one writer per collection.
 
-The lease only keeps writers from wasting work. That no two of them publish at once does not rest on clocks:
-each publish locks the collection's row and finds its own token in the lease, or is refused.
+A lease saves concurrent writers from wasted work. Correctness does not depend on clocks: each publish locks the
+collection's row, and is refused unless the lease has its token.
 """
 
 import logging
@@ -28,7 +28,7 @@ _BEATS_PER_TTL = 3  # two may fail before the lease runs out
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to publish to one collection, until somebody else may take it."""
+    """The right to publish to a collection until it expires."""
 
     collection_id: str
     collection: str
@@ -37,22 +37,22 @@ class Lease:
     ttl: float
 
     def end(self, now: datetime) -> datetime:
-        """When the lease runs out if it is renewed now."""
+        """When the lease expires if it is renewed now."""
         return now + timedelta(seconds=self.ttl)
 
 
 @contextmanager
 def lease(catalog: Catalog, collection_name: str, holder: str | None = None, ttl: float = 30.0) -> Iterator[Lease]:
-    """Holds the collection's lease while the block runs, renewing it in the background.
+    """Hold the collection's lease while the block runs, and renew it in the background.
 
-    Raises ``CollectionBusy`` while another writer holds it. The lease of a process that died on this host is
-    free at once, any other when it runs out.
+    Raises ``CollectionBusy`` while another writer holds it. The lease of a process of this host that has ended is free
+    at once, any other when it expires.
     """
     if ttl <= 0:
         raise ValueError(f"a lease must last longer than {ttl} seconds")
     held = _take(catalog, collection_name, holder or this_process(), ttl)
     try:
-        with beating(lambda: _stays_ours(catalog, held), every=ttl / _BEATS_PER_TTL):
+        with beating(lambda: _renewed(catalog, held), every=ttl / _BEATS_PER_TTL):
             yield held
     finally:
         _release(catalog, held)
@@ -60,9 +60,9 @@ def lease(catalog: Catalog, collection_name: str, holder: str | None = None, ttl
 
 @contextmanager
 def holding(catalog: Catalog, held: Lease) -> Iterator[tuple[Connection, int]]:
-    """A transaction that has the collection to itself, and the collection's present generation.
+    """A transaction that holds the collection's lock, and the collection's present generation.
 
-    Raises ``LeaseLost`` if the lease ran out or somebody else has it.
+    Raises ``LeaseLost`` if the lease has expired or was taken over.
     """
     with catalog.database.write() as connection:
         generation = _lock(connection, held)
@@ -72,7 +72,7 @@ def holding(catalog: Catalog, held: Lease) -> Iterator[tuple[Connection, int]]:
                 hint="Start the job again; it goes on where it stopped.",
             )
         yield connection, generation
-        # Once more, so that a long transaction does not eat up the lease that it runs under.
+        # Renewed again, so that a long transaction does not use up the lease.
         _renew(connection, _is(held), held.end(catalog.clock()))
 
 
@@ -87,19 +87,19 @@ def _take(catalog: Catalog, name: str, holder: str, ttl: float) -> Lease:
 
 
 def _lock(connection: Connection, held: Lease) -> int | None:
-    """Makes other writers of the collection wait for the end of the transaction; returns the generation."""
+    """Lock the collection's row until the transaction ends; returns the generation."""
     return connection.scalar(
         select(collections.c.generation).where(collections.c.id == held.collection_id).with_for_update()
     )
 
 
-def _refuse_if_held(connection: Connection, wanted: Lease, now: datetime) -> None:
-    row = connection.execute(select(leases).where(leases.c.collection_id == wanted.collection_id)).first()
+def _refuse_if_held(connection: Connection, requested: Lease, now: datetime) -> None:
+    row = connection.execute(select(leases).where(leases.c.collection_id == requested.collection_id)).first()
     if row is None or row.expires_at <= now or is_dead(row.holder):
         return
     until = row.expires_at.isoformat(timespec="seconds")
     raise CollectionBusy(
-        f"Collection {wanted.collection!r} is being written to by {row.holder}, which holds it until {until}",
+        f"Collection {requested.collection!r} is being written to by {row.holder}, which holds it until {until}",
         hint="Wait until it has finished. If it is gone, its lease ends at that time by itself.",
         field="collection",
     )
@@ -115,7 +115,7 @@ def _replace(connection: Connection, held: Lease, now: datetime) -> None:
 
 
 def _renew_unexpired(connection: Connection, held: Lease, now: datetime) -> bool:
-    # One that has run out is lost even if nobody took it: whoever waited for it may be about to.
+    # An expired lease is lost even if no writer has taken it over yet: one may be about to.
     return _renew(connection, _is(held) & (leases.c.expires_at > now), held.end(now))
 
 
@@ -123,23 +123,22 @@ def _renew(connection: Connection, condition: ColumnElement[bool], until: dateti
     return connection.execute(update(leases).where(condition).values(expires_at=until)).rowcount == 1
 
 
-def _stays_ours(catalog: Catalog, held: Lease) -> bool:
+def _renewed(catalog: Catalog, held: Lease) -> bool:
     try:
         with catalog.database.write() as connection:
-            # A publish may be under way, and the clock has to be read after it: renewing as of the time before
-            # could shorten the lease.
+            # Read the clock after waiting for a publish under way: an earlier time could shorten the lease.
             _lock(connection, held)
-            ours = _renew_unexpired(connection, held, catalog.clock())
+            renewed = _renew_unexpired(connection, held, catalog.clock())
     except CatalogUnavailable as error:
         logger.warning("could not renew the lease on %s, will try again: %s", held.collection, error)
         return True
-    if not ours:
+    if not renewed:
         logger.warning("lost the lease on %s", held.collection)
-    return ours
+    return renewed
 
 
 def _release(catalog: Catalog, held: Lease) -> None:
-    # The work is done or has failed already; a lease that cannot be given back runs out by itself.
+    # A lease that cannot be released expires.
     try:
         with catalog.database.write() as connection:
             connection.execute(delete(leases).where(_is(held)))
@@ -151,7 +150,7 @@ def _is(held: Lease) -> ColumnElement[bool]:
     return (leases.c.collection_id == held.collection_id) & (leases.c.token == held.token)
 
 
-# The system's clock counts the moment of start in whole seconds in places.
+# Some systems record start times in whole seconds.
 _SAME_START_SECONDS = 2.0
 
 
@@ -165,16 +164,16 @@ def this_process() -> str:
 
 
 def is_dead(holder: str) -> bool:
-    """Whether the holder was a process of THIS host that is gone. Anything else may be alive for all we know.
+    """Whether the holder was a process of this host that has ended. Any other may be alive.
 
     >>> is_dead("a machine far away:1:0.00"), is_dead("the night job")
     (False, False)
     """
-    host, pid, start = _taken_apart(holder)
+    host, pid, start = _parsed(holder)
     return host == socket.gethostname() and not _runs(pid, start)
 
 
-def _taken_apart(holder: str) -> tuple[str | None, int, float]:
+def _parsed(holder: str) -> tuple[str | None, int, float]:
     try:
         host, pid, start = holder.rsplit(":", 2)
         return host, int(pid), float(start)
@@ -183,7 +182,7 @@ def _taken_apart(holder: str) -> tuple[str | None, int, float]:
 
 
 def _runs(pid: int, start: float) -> bool:
-    # The start time tells the holder from a later process that was given the same pid.
+    # The start time distinguishes the holder from a later process with the same pid.
     try:
         process = psutil.Process(pid)
         alive: bool = process.status() != psutil.STATUS_ZOMBIE
@@ -195,13 +194,13 @@ def _runs(pid: int, start: float) -> bool:
 
 
 def _started(process: psutil.Process) -> float:
-    # Counted from the start of the host, which stays the same when somebody sets the clock.
+    # Relative to the start of the host, so that setting the clock does not change it.
     return float(process.create_time()) - float(psutil.boot_time())
 
 
 @contextmanager
 def beating(beat: Callable[[], bool], *, every: float) -> Iterator[None]:
-    """Calls ``beat`` on a thread every so many seconds, until it answers False or the block ends."""
+    """Call ``beat`` on a thread every so many seconds, until it returns False or the block ends."""
     over = Event()
     thread = Thread(target=_run, args=(beat, every, over), name="spanseek-lease", daemon=True)
     thread.start()
@@ -209,7 +208,7 @@ def beating(beat: Callable[[], bool], *, every: float) -> Iterator[None]:
         yield
     finally:
         over.set()
-        # A beat that is under way ends first: it may be using a connection that the caller is about to close.
+        # Wait for a beat under way: it may use a connection that the caller is about to close.
         thread.join()
 
 

@@ -1,16 +1,18 @@
-"""What saved phrases matched: found and withdrawn in the transaction that changes the documents, and read as events.
+"""Matches of saved phrases: added and withdrawn in the transaction that changes the documents, and read as events.
 
-Events of a collection are numbered from 1. Whoever numbers holds the collection's row lock until it commits, so that
-an event is never committed after one with a higher number.
+Events of a collection are numbered from 1, under the collection's row lock, so that they are committed in the order of
+their numbers.
 
-What was withdrawn long ago is forgotten, both events of it. Who has read the second one misses nothing, and who has
-read neither learns nothing wrong: only a reader between the two would wait for ever, and is told to begin anew.
+Matches that were withdrawn long ago are deleted, and with them both their events. Readers that have read both events
+miss nothing, and neither do readers that have read none. A reader between the two would never see the withdrawal: it
+gets ``CursorExpired`` and reads again from the start.
 """
 
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, null, select, update
@@ -27,109 +29,108 @@ _Key = tuple[str, str, int, int]
 
 
 class StalePhrases(Exception):
-    """The phrases were changed since they were read: match once more. Callers catch it; nobody else ever sees it."""
+    """The phrases have changed since they were read: match again. Callers catch it."""
 
 
-def keep_matches(connection: Connection, collection_id: str, found: Matches, generation: int, now: datetime) -> None:
-    """Within a transaction that has the collection to itself: keep what phrases matched.
+def add_matches(connection: Connection, collection_id: str, new: Matches, generation: int, now: datetime) -> None:
+    """Store matches, within a transaction that holds the collection's lock.
 
-    Raises ``StalePhrases`` if they are no longer those that were matched.
+    Raises ``StalePhrases`` if the phrases have another version by now.
     """
-    if phrase_version(connection, collection_id) != found.version:
+    if phrase_version(connection, collection_id) != new.version:
         raise StalePhrases
-    if not found.matches:
+    if not new.matches:
         return
-    first = _take_numbers(connection, collection_id, len(found.matches))
-    rows = [_columns(match, number) for number, match in enumerate(found.matches, first)]
-    alike = {
+    first = _take_numbers(connection, collection_id, len(new.matches))
+    rows = [_columns(match, number) for number, match in enumerate(new.matches, first)]
+    shared = {
         "collection_id": collection_id,
-        "calibration_id": found.calibration,
+        "calibration_id": new.calibration,
         "generation": generation,
         "found_at": now,
     }
-    connection.execute(insert(matches), [row | alike for row in rows])
+    connection.execute(insert(matches), [row | shared for row in rows])
 
 
 def withdraw_of_documents(
     connection: Connection, collection_id: str, ids: Iterable[str], reason: Reason, now: datetime
 ) -> None:
-    """Within such a transaction: withdraw all matches in these documents."""
+    """Withdraw all matches in these documents, within such a transaction."""
     _withdraw(connection, collection_id, matches.c.document_id.in_(listed(connection, ids)), reason, now)
 
 
 def withdraw_of_phrases(
     connection: Connection, collection_id: str, names: Iterable[str], reason: Reason, now: datetime
 ) -> None:
-    """Within such a transaction: withdraw all matches of these phrases."""
+    """Withdraw all matches of these phrases, within such a transaction."""
     _withdraw(connection, collection_id, matches.c.phrase.in_(listed(connection, names)), reason, now)
 
 
-def replace_matches(catalog: Catalog, lease: Lease, names: Some[str], found: Matches) -> tuple[int, int]:
-    """Make what was found the standing matches of these phrases: how many were added, and how many withdrawn.
+def replace_matches(catalog: Catalog, lease: Lease, names: Some[str], present: Matches) -> tuple[int, int]:
+    """Make ``present`` the matches of these phrases. Returns the numbers of added and of withdrawn matches.
 
-    Those that stand already keep the score they had. Raises ``StalePhrases`` as :func:`keep_matches` does.
+    Matches that remain keep their score. Raises ``StalePhrases`` as :func:`add_matches` does.
     """
     with holding(catalog, lease) as (connection, generation):
         standing = _standing(connection, lease.collection_id, names)
-        keys = set(map(_key, found.matches))
-        new = tuple(match for match in found.matches if _key(match) not in standing)
+        keys = set(map(_key, present.matches))
+        new = tuple(match for match in present.matches if _key(match) not in standing)
         gone = [number for key, number in standing.items() if key not in keys]
         if gone:
-            these = matches.c.number.in_(listed_numbers(connection, gone))
-            _withdraw(connection, lease.collection_id, these, "rematched", catalog.clock())
-        keep_matches(connection, lease.collection_id, replace(found, matches=new), generation, catalog.clock())
+            condition = matches.c.number.in_(listed_numbers(connection, gone))
+            _withdraw(connection, lease.collection_id, condition, "rematched", catalog.clock())
+        add_matches(connection, lease.collection_id, replace(present, matches=new), generation, catalog.clock())
     return len(new), len(gone)
 
 
 def read_events(
     catalog: Catalog, collection_id: str, after: EventCursor | None, limit: int, phrases: Some[str] = ()
 ) -> EventRead:
-    """The events that follow a cursor (None: all), in their order, at most ``limit``: of all phrases, or of some.
+    """At most ``limit`` events after a cursor (None: from the first), in order, of all phrases or of some.
 
-    Raises ``CursorExpired`` where a withdrawal that the reader has not read may have been forgotten.
+    Raises ``CursorExpired`` if a withdrawal that the reader has not read may have been deleted.
     """
     with catalog.database.snapshot() as connection:
         last, forgotten = _counted(connection, collection_id)
         number = _number(after, forgotten)
-        these = matches.c.collection_id == collection_id
+        condition = matches.c.collection_id == collection_id
         if phrases:
-            these &= matches.c.phrase.in_(listed(connection, phrases))
-        found = [
-            *(_event(row, "matched") for row in _after(connection, these, matches.c.number, number, limit + 1)),
-            *(_event(row, "withdrawn") for row in _after(connection, these, matches.c.withdrawn, number, limit + 1)),
-        ]
-    found.sort(key=lambda event: event.number)
-    kept, more = tuple(found[:limit]), len(found) > limit
-    # At the end all that there is has been read, of other phrases, too: nothing of it can be missed any more.
-    return EventRead(kept, EventCursor(kept[-1].number if more else max(number, last), forgotten), more)
+            condition &= matches.c.phrase.in_(listed(connection, phrases))
+        rows = partial(_after, connection, condition, after=number, limit=limit + 1)
+        matched = [_event(row, "matched") for row in rows(matches.c.number)]
+        withdrawn = [_event(row, "withdrawn") for row in rows(matches.c.withdrawn)]
+    events = sorted([*matched, *withdrawn], key=lambda event: event.number)
+    page, more = tuple(events[:limit]), len(events) > limit
+    # On the last page the cursor moves past the events of other phrases, too.
+    return EventRead(page, EventCursor(page[-1].number if more else max(number, last), forgotten), more)
 
 
 def forget_withdrawn(catalog: Catalog, lease: Lease, until: datetime) -> None:
-    """Forget the matches that were withdrawn by this time."""
+    """Delete the matches that were withdrawn by this time."""
     with holding(catalog, lease) as (connection, _):
-        these = (matches.c.collection_id == lease.collection_id) & matches.c.withdrawn.is_not(None)
-        # The first one says whether there are any: one look at the index, however many there are.
-        oldest = select(matches.c.withdrawn_at).where(these).order_by(matches.c.withdrawn).limit(1)
+        withdrawn = (matches.c.collection_id == lease.collection_id) & matches.c.withdrawn.is_not(None)
+        # The oldest one decides whether there are any: one look-up in the index.
+        oldest = select(matches.c.withdrawn_at).where(withdrawn).order_by(matches.c.withdrawn).limit(1)
         first = connection.execute(oldest).scalar()
         if first is None or first > until:
             return
-        last = select(func.max(matches.c.withdrawn)).where(these, matches.c.withdrawn_at <= until)
+        last = select(func.max(matches.c.withdrawn)).where(withdrawn, matches.c.withdrawn_at <= until)
         forgotten = connection.execute(last).scalar_one()
-        connection.execute(delete(matches).where(these, matches.c.withdrawn <= forgotten))
-        this = phrase_sets.c.collection_id == lease.collection_id
-        connection.execute(update(phrase_sets).where(this).values(forgotten=forgotten))
+        connection.execute(delete(matches).where(withdrawn, matches.c.withdrawn <= forgotten))
+        row = phrase_sets.c.collection_id == lease.collection_id
+        connection.execute(update(phrase_sets).where(row).values(forgotten=forgotten))
 
 
 def phrase_version(connection: Connection, collection_id: str) -> int:
-    """How often the collection's phrases were changed; 0 where it never had any."""
-    found = connection.scalar(select(phrase_sets.c.version).where(phrase_sets.c.collection_id == collection_id))
-    return 0 if found is None else int(found)
+    """The number of changes of the collection's phrases; 0 if it never had any."""
+    version = connection.scalar(select(phrase_sets.c.version).where(phrase_sets.c.collection_id == collection_id))
+    return 0 if version is None else int(version)
 
 
 def _withdraw(
-    connection: Connection, collection_id: str, these: ColumnElement[bool], reason: Reason, now: datetime
+    connection: Connection, collection_id: str, condition: ColumnElement[bool], reason: Reason, now: datetime
 ) -> None:
-    standing = (matches.c.collection_id == collection_id) & matches.c.withdrawn.is_(None) & these
+    standing = (matches.c.collection_id == collection_id) & matches.c.withdrawn.is_(None) & condition
     count = connection.scalar(select(func.count()).select_from(matches).where(standing)) or 0
     if not count:
         return
@@ -144,40 +145,40 @@ def _withdraw(
 
 
 def _counted(connection: Connection, collection_id: str) -> tuple[int, int]:
-    """How many events there were, and up to which of them withdrawn matches are forgotten."""
-    these = select(phrase_sets.c.events, phrase_sets.c.forgotten).where(phrase_sets.c.collection_id == collection_id)
-    found = connection.execute(these).first()
-    return (0, 0) if found is None else (found.events, found.forgotten)
+    """The number of the last event, and that of the last withdrawal whose match is deleted."""
+    columns = select(phrase_sets.c.events, phrase_sets.c.forgotten)
+    row = connection.execute(columns.where(phrase_sets.c.collection_id == collection_id)).first()
+    return (0, 0) if row is None else (row.events, row.forgotten)
 
 
 def _number(after: EventCursor | None, forgotten: int) -> int:
-    """The number that a cursor stands behind, if nothing can have been missed."""
+    """The number of the last event that was read. Raises ``CursorExpired``."""
     if after is None:
         return 0
     if after.number < forgotten and after.forgotten != forgotten:
         raise CursorExpired(
-            "The cursor is too old: withdrawals that follow it have been forgotten.",
-            hint="Forget all matches that you know of and read again without a cursor: you get those that stand.",
+            "The cursor is too old: withdrawals after it have been deleted.",
+            hint="Discard all matches and read again without a cursor, which returns the present ones.",
             field="cursor",
         )
     return after.number
 
 
 def _after(
-    connection: Connection, these: ColumnElement[bool], number: ColumnElement[int], after: int, limit: int
+    connection: Connection, condition: ColumnElement[bool], number: ColumnElement[int], after: int, limit: int
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    return connection.execute(select(matches).where(these, number > after).order_by(number).limit(limit)).all()
+    return connection.execute(select(matches).where(condition, number > after).order_by(number).limit(limit)).all()
 
 
 def _take_numbers(connection: Connection, collection_id: str, count: int) -> int:
-    """The first of so many numbers that no event has."""
-    this = phrase_sets.c.collection_id == collection_id
-    connection.execute(update(phrase_sets).where(this).values(events=phrase_sets.c.events + count))
-    return int(connection.execute(select(phrase_sets.c.events).where(this)).scalar_one()) - count + 1
+    """Reserve numbers for events; returns the first."""
+    row = phrase_sets.c.collection_id == collection_id
+    connection.execute(update(phrase_sets).where(row).values(events=phrase_sets.c.events + count))
+    return int(connection.execute(select(phrase_sets.c.events).where(row)).scalar_one()) - count + 1
 
 
 def _standing(connection: Connection, collection_id: str, names: Some[str]) -> dict[_Key, int]:
-    """The numbers of the matches of these phrases that were not withdrawn."""
+    """The numbers of the matches of these phrases that are not withdrawn."""
     c = matches.c
     rows = connection.execute(
         select(c.phrase, c.document_id, c.start, c.end, c.number).where(
@@ -205,11 +206,11 @@ def _columns(match: Match, number: int) -> dict[str, object]:
 
 
 def _event(row: Row[*tuple[Any, ...]], kind: EventKind) -> MatchEvent:
-    found = kind == "matched"
+    is_match = kind == "matched"
     return MatchEvent(
-        number=row.number if found else row.withdrawn,
+        number=row.number if is_match else row.withdrawn,
         kind=kind,
-        at=row.found_at if found else row.withdrawn_at,
+        at=row.found_at if is_match else row.withdrawn_at,
         id=row.number,
         phrase=row.phrase,
         document_id=row.document_id,
@@ -219,5 +220,5 @@ def _event(row: Row[*tuple[Any, ...]], kind: EventKind) -> MatchEvent:
         raw=row.raw,
         calibration=row.calibration_id,
         generation=row.generation,
-        reason=None if found else row.reason,
+        reason=None if is_match else row.reason,
     )

@@ -1,4 +1,4 @@
-"""The rows of saved phrases: how they are found, read, and counted."""
+"""The rows of saved phrases."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ PhraseRow = Row[*tuple[Any, ...]]
 
 
 def phrases_of(collection_id: str) -> Select[*tuple[Any, ...]]:
-    """Phrases of a collection with their own thresholds, as they were set."""
+    """Select the phrases of a collection with their own thresholds, as they were set."""
     c, t = phrases.c, phrase_thresholds.c
     newest = (
         select(func.max(t.number))
@@ -39,37 +39,37 @@ def phrases_of(collection_id: str) -> Select[*tuple[Any, ...]]:
 
 
 def filter_of(row: PhraseRow) -> Filter:
-    """The filter that a row keeps."""
+    """The filter of a row."""
     return Filter(row.document_filter, row.part_filter)
 
 
-def known_phrases(connection: Connection, collection_id: str, names: Iterable[str]) -> dict[str, PhraseRow]:
-    """The rows of those phrases that there are."""
-    # What cannot be a name is not even asked for: not every text is one that a database can be asked about.
-    these: ColumnElement[bool] = phrases.c.name.in_(listed(connection, filter(is_phrase_name, names)))
-    return {row.name: row for row in connection.execute(phrases_of(collection_id).where(these))}
+def existing_phrases(connection: Connection, collection_id: str, names: Iterable[str]) -> dict[str, PhraseRow]:
+    """The rows of those of the named phrases that exist."""
+    # Text that cannot be a name is not sent to the database: not every text can be.
+    condition: ColumnElement[bool] = phrases.c.name.in_(listed(connection, filter(is_phrase_name, names)))
+    return {row.name: row for row in connection.execute(phrases_of(collection_id).where(condition))}
 
 
 def find_phrase(connection: Connection, collection_id: str, collection: str, name: str) -> PhraseRow:
     """The row of a phrase. Raises ``PhraseNotFound``."""
-    found = known_phrases(connection, collection_id, [name]).get(name)
-    if found is None:
+    row = existing_phrases(connection, collection_id, [name]).get(name)
+    if row is None:
         raise PhraseNotFound(
             f"The collection {collection} has no phrase {name[:200]!r}.",
             hint="List the phrases of the collection.",
             field="phrase",
         )
-    return found
+    return row
 
 
 def read_phrase(connection: Connection, collection_id: str, collection: str, name: str) -> Phrase:
-    """A phrase as it is now. Raises ``PhraseNotFound``."""
+    """A phrase. Raises ``PhraseNotFound``."""
     row = find_phrase(connection, collection_id, collection, name)
     return phrase_from(row, tuning_of(connection, collection_id, MODE))
 
 
 def phrase_from(row: PhraseRow, tuning: Tuning) -> Phrase:
-    """The phrase in a row, beside its collection's tuning."""
+    """The phrase of a row and its collection's tuning."""
     return Phrase(
         name=row.name,
         text=row.text,
@@ -93,19 +93,19 @@ def history_of(collection_id: str, phrase: str) -> History:
 
 
 def next_version(connection: Connection, collection_id: str) -> int:
-    """Count one more change of the collection's phrases."""
+    """Increment the version of the collection's phrases, and return it."""
     version = phrase_version(connection, collection_id) + 1
     if version == 1:
         connection.execute(insert(phrase_sets).values(collection_id=collection_id, version=version, events=0))
     else:
-        this = phrase_sets.c.collection_id == collection_id
-        connection.execute(update(phrase_sets).where(this).values(version=version))
+        row = phrase_sets.c.collection_id == collection_id
+        connection.execute(update(phrase_sets).where(row).values(version=version))
     return version
 
 
 @contextmanager
 def reading(catalog: Catalog, name: str) -> Iterator[tuple[Connection, str]]:
-    """A transaction that sees one moment, and the collection's id."""
+    """A snapshot, and the collection's id."""
     collection_id = catalog.collection(name).id
     with catalog.database.snapshot() as connection:
         yield connection, collection_id

@@ -1,4 +1,4 @@
-"""Saved phrases: every change of a collection's phrases is one commit and one version of their set."""
+"""Saved phrases. Every change of a collection's phrases is one commit and one version of their set."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -13,9 +13,9 @@ from indexer.catalog.matches import withdraw_of_phrases
 from indexer.catalog.names import checked_note, checked_phrase_name, checked_phrase_text
 from indexer.catalog.phrase_rows import (
     PhraseRow,
+    existing_phrases,
     find_phrase,
     history_of,
-    known_phrases,
     next_version,
     own_tuning,
     phrase_from,
@@ -33,53 +33,53 @@ from indexer.tuning import Threshold, ThresholdChange, ThresholdOn, check_thresh
 from models.errors import InvalidInput
 from models.types import QueryVectors
 
-# So many vectors of 384 numbers, with what is made of them, take about 300 MB.
+# Vectors of 384 numbers for all of them, with their codes, take about 300 MB.
 MAX_PHRASES = 100_000
 
 _Columns = dict[str, Any]
 
-# Columns that say what a phrase asks for, and all that can be seen of it.
-_ASKED = ("text", "document_filter", "part_filter")
-_KEPT = (*_ASKED, "note")
+# Columns that decide what a phrase matches, and all columns that callers set.
+_QUERY = ("text", "document_filter", "part_filter")
+_SETTABLE = (*_QUERY, "note")
 
 
 def save_phrases(
     catalog: Catalog, name: str, drafts: Sequence[PhraseDraft], vectors: QueryVectors, *, replace: bool = True
 ) -> list[Saved]:
-    """Save phrases, given with their query vectors; one whose name is there already becomes what the draft says.
+    """Save phrases with their query vectors. A draft of an existing name changes that phrase.
 
-    Raises ``PhraseExists`` for such a name if nothing may be replaced, and ``InvalidInput`` for what cannot be kept;
-    nothing is saved then. Where a text or a filter changes, what the phrase had matched is withdrawn.
+    Raises ``PhraseExists`` for an existing name unless ``replace``, and ``InvalidInput`` for a draft that cannot be
+    stored; nothing is saved then. Where a text or a filter changes, the phrase's matches are withdrawn.
     """
     for draft in drafts:
         _check(draft)
     if len({draft.name for draft in drafts}) < len(drafts):
         raise InvalidInput("Two of the phrases have one name.", hint="Give each its own.", field="name")
     with catalog.locked(name) as (connection, collection_id):
-        known = known_phrases(connection, collection_id, [draft.name for draft in drafts])
-        if known and not replace:
-            taken = next(draft.name for draft in drafts if draft.name in known)
+        rows = existing_phrases(connection, collection_id, [draft.name for draft in drafts])
+        if rows and not replace:
+            taken = next(draft.name for draft in drafts if draft.name in rows)
             raise PhraseExists(
                 f"The collection {name} has a phrase {taken!r} already.",
                 hint="Change it, or choose another name.",
                 field="name",
             )
-        _refuse_too_many(connection, collection_id, len(drafts) - len(known))
+        _refuse_too_many(connection, collection_id, len(drafts) - len(rows))
         writer = _Writer(connection, collection_id, catalog.clock())
-        return writer.save(drafts, vectors, known)
+        return writer.save(drafts, vectors, rows)
 
 
 def change_phrase(
     catalog: Catalog, name: str, phrase: str, changes: PhraseChanges, vectors: QueryVectors | None = None
 ) -> Phrase:
-    """Change some of a phrase; a new text comes with its query vector. Raises ``PhraseNotFound``."""
+    """Change fields of a phrase; a new text needs its query vector. Raises ``PhraseNotFound``."""
     checked_note(changes.note or "")
     if changes.text is not None:
         checked_phrase_text(changes.text)
     with catalog.locked(name) as (connection, collection_id):
         old = find_phrase(connection, collection_id, name, phrase)
         values = _changed_columns(changes, vectors)
-        if _differs(values, old, _KEPT):
+        if _differs(values, old, _SETTABLE):
             writer = _Writer(connection, collection_id, catalog.clock())
             writer.change({phrase: values}, {phrase: old})
         return phrase_from(
@@ -90,24 +90,24 @@ def change_phrase(
 def saved_vectors(
     catalog: Catalog, name: str, names: Iterable[str]
 ) -> dict[str, tuple[str, Float32[np.ndarray, " dim"]]]:
-    """The text and the query vector of those phrases that there are."""
+    """The texts and the query vectors of those of the named phrases that exist."""
     with reading(catalog, name) as (connection, collection_id):
-        known = known_phrases(connection, collection_id, names)
-    return {name: (row.text, np.frombuffer(row.vector, "<f4").astype(np.float32)) for name, row in known.items()}
+        rows = existing_phrases(connection, collection_id, names)
+    return {name: (row.text, np.frombuffer(row.vector, "<f4").astype(np.float32)) for name, row in rows.items()}
 
 
 def delete_phrases(catalog: Catalog, name: str, names: Iterable[str]) -> frozenset[str]:
-    """Delete phrases with their thresholds, withdraw their matches, and return the names of those there were."""
+    """Delete phrases with their thresholds, and withdraw their matches; returns the names of those that existed."""
     with catalog.locked(name) as (connection, collection_id):
-        there = frozenset(known_phrases(connection, collection_id, names))
-        if there:
+        existing = frozenset(existing_phrases(connection, collection_id, names))
+        if existing:
             now = catalog.clock()
             next_version(connection, collection_id)
-            withdraw_of_phrases(connection, collection_id, there, "phrase_deleted", now)
+            withdraw_of_phrases(connection, collection_id, existing, "phrase_deleted", now)
             for table, column in ((phrase_thresholds, phrase_thresholds.c.phrase), (phrases, phrases.c.name)):
-                these = (table.c.collection_id == collection_id) & column.in_(listed(connection, there))
-                connection.execute(delete(table).where(these))
-    return there
+                rows = (table.c.collection_id == collection_id) & column.in_(listed(connection, existing))
+                connection.execute(delete(table).where(rows))
+    return existing
 
 
 def get_phrase(catalog: Catalog, name: str, phrase: str) -> Phrase:
@@ -119,15 +119,15 @@ def get_phrase(catalog: Catalog, name: str, phrase: str) -> Phrase:
 
 
 def list_phrases(catalog: Catalog, name: str, limit: int, after: str = "") -> list[Phrase]:
-    """The phrases whose names follow ``after``, by name, at most ``limit``."""
+    """At most ``limit`` phrases whose names follow ``after``, by name."""
     with reading(catalog, name) as (connection, collection_id):
         tuning = tuning_of(connection, collection_id, MODE)
-        these = phrases_of(collection_id).where(phrases.c.name > after).order_by(phrases.c.name).limit(limit)
-        return [phrase_from(row, tuning) for row in connection.execute(these)]
+        page = phrases_of(collection_id).where(phrases.c.name > after).order_by(phrases.c.name).limit(limit)
+        return [phrase_from(row, tuning) for row in connection.execute(page)]
 
 
 class _Writer:
-    """One change of a collection's phrases, within its transaction; ``known`` is the rows that were there before."""
+    """A change of a collection's phrases within its transaction. ``rows`` are the existing rows, by name."""
 
     def __init__(self, connection: Connection, collection_id: str, now: datetime) -> None:
         self._connection = connection
@@ -135,61 +135,61 @@ class _Writer:
         self._now = now
         self._tuning = tuning_of(connection, collection_id, MODE)
 
-    def save(self, drafts: Sequence[PhraseDraft], vectors: QueryVectors, known: Mapping[str, PhraseRow]) -> list[Saved]:
-        columns = {draft.name: _columns(draft, row) for draft, row in zip(drafts, vectors, strict=True)}
-        new = [draft for draft in drafts if draft.name not in known]
-        old = [draft for draft in drafts if draft.name in known]
-        differ = {draft.name for draft in old if _differs(columns[draft.name], known[draft.name], _KEPT)}
-        moved = [draft for draft in old if self._moves(draft, known[draft.name])]
+    def save(self, drafts: Sequence[PhraseDraft], vectors: QueryVectors, rows: Mapping[str, PhraseRow]) -> list[Saved]:
+        columns = {draft.name: _columns(draft, vector) for draft, vector in zip(drafts, vectors, strict=True)}
+        new = [draft for draft in drafts if draft.name not in rows]
+        old = [draft for draft in drafts if draft.name in rows]
+        edited = {draft.name for draft in old if _differs(columns[draft.name], rows[draft.name], _SETTABLE)}
+        retuned = [draft for draft in old if self._sets_threshold(draft, rows[draft.name])]
         if new:
             self._add(new, columns)
-        touched = differ | {draft.name for draft in moved}
-        if touched:
-            self.change({name: columns[name] for name in touched}, known)
-        for draft in moved:
+        changed = edited | {draft.name for draft in retuned}
+        if changed:
+            self.change({name: columns[name] for name in changed}, rows)
+        for draft in retuned:
             history = history_of(self._collection_id, draft.name)
             history.set(self._connection, draft.threshold, draft.threshold_on, self._tuning, "", self._now)
         return [
-            "created" if draft.name not in known else "changed" if draft.name in touched else "unchanged"
+            "created" if draft.name not in rows else "changed" if draft.name in changed else "unchanged"
             for draft in drafts
         ]
 
-    def change(self, columns: Mapping[str, _Columns], known: Mapping[str, PhraseRow]) -> None:
-        """Change rows; what is no longer the same question has not found the old answers."""
+    def change(self, columns: Mapping[str, _Columns], rows: Mapping[str, PhraseRow]) -> None:
+        """Change rows, and withdraw the matches of phrases whose text or filter changes."""
         version = next_version(self._connection, self._collection_id)
-        other = [name for name, values in columns.items() if _differs(values, known[name], _ASKED)]
-        withdraw_of_phrases(self._connection, self._collection_id, other, "phrase_changed", self._now)
+        requeried = [name for name, values in columns.items() if _differs(values, rows[name], _QUERY)]
+        withdraw_of_phrases(self._connection, self._collection_id, requeried, "phrase_changed", self._now)
         for name, values in columns.items():
-            this = (phrases.c.collection_id == self._collection_id) & (phrases.c.name == name)
+            row = (phrases.c.collection_id == self._collection_id) & (phrases.c.name == name)
             stamped = values | {"changed_in": version, "changed_at": self._now}
-            self._connection.execute(update(phrases).where(this).values(**stamped))
+            self._connection.execute(update(phrases).where(row).values(**stamped))
 
     def _add(self, drafts: Sequence[PhraseDraft], columns: Mapping[str, _Columns]) -> None:
-        alike = {
+        shared = {
             "collection_id": self._collection_id,
             "changed_in": next_version(self._connection, self._collection_id),
             "created_at": self._now,
             "changed_at": self._now,
         }
-        rows = [{"name": draft.name} | columns[draft.name] | alike for draft in drafts]
-        self._connection.execute(insert(phrases), rows)
-        first = {"number": 1, "goes_back_to": 0, "undo": False, "note": "", "set_at": self._now}
+        new = [{"name": draft.name} | columns[draft.name] | shared for draft in drafts]
+        self._connection.execute(insert(phrases), new)
+        entry = {"number": 1, "goes_back_to": 0, "undo": False, "note": "", "set_at": self._now}
         own = [
-            {"collection_id": self._collection_id, "phrase": draft.name} | columns_of(self._wanted(draft)) | first
+            {"collection_id": self._collection_id, "phrase": draft.name} | columns_of(self._threshold(draft)) | entry
             for draft in drafts
             if draft.threshold is not None
         ]
         if own:  # without any, SQLAlchemy would insert one row of nothing
             self._connection.execute(insert(phrase_thresholds), own)
 
-    def _wanted(self, draft: PhraseDraft) -> Threshold | None:
+    def _threshold(self, draft: PhraseDraft) -> Threshold | None:
         if draft.threshold is None:
             return None
         raw = self._tuning.raw(draft.threshold, draft.threshold_on)
         return Threshold(draft.threshold, draft.threshold_on, raw, self._tuning.calibration_id)
 
-    def _moves(self, draft: PhraseDraft, row: PhraseRow) -> bool:
-        """Whether a draft has another threshold than a phrase has now, told in the scores of now."""
+    def _sets_threshold(self, draft: PhraseDraft, row: PhraseRow) -> bool:
+        """Whether a draft has another threshold than the phrase, under the active calibration."""
         present = own_tuning(row, self._tuning).present_threshold
         return (draft.threshold, draft.threshold_on) != (
             (None, draft.threshold_on) if present is None else (present.value, present.on)
@@ -204,12 +204,12 @@ def _check(draft: PhraseDraft) -> None:
 
 
 def _refuse_too_many(connection: Connection, collection_id: str, more: int) -> None:
-    these = phrases.c.collection_id == collection_id
-    there = connection.scalar(select(func.count()).select_from(phrases).where(these)) or 0
-    if there + more > MAX_PHRASES:
+    rows = phrases.c.collection_id == collection_id
+    count = connection.scalar(select(func.count()).select_from(phrases).where(rows)) or 0
+    if count + more > MAX_PHRASES:
         raise InvalidInput(
-            f"The collection has {there:,} phrases; with {more:,} more it would have over {MAX_PHRASES:,}.",
-            hint="Delete phrases that nobody needs, or save these with another collection.",
+            f"The collection has {count:,} phrases; with {more:,} more it would have over {MAX_PHRASES:,}.",
+            hint="Delete phrases, or save these with another collection.",
             field="phrases",
         )
 
@@ -238,14 +238,14 @@ def _bytes(vector: Float32[np.ndarray, " dim"]) -> bytes:
 
 
 def _differs(values: _Columns, row: PhraseRow, columns: Sequence[str]) -> bool:
-    """Whether some of a row's columns would change. True is not 1 here, whatever Python says."""
+    """Whether values differ from those of a row in any of the columns, as JSON: true is not 1."""
     return any(name in values and canonical(values[name]) != canonical(getattr(row, name)) for name in columns)
 
 
 def set_phrase_threshold(
     catalog: Catalog, name: str, phrase: str, value: float | None, on: ThresholdOn = "score", note: str = ""
 ) -> Phrase:
-    """Set a phrase's own threshold, or take it away (None). It names the calibration that is active now.
+    """Set a phrase's own threshold, or remove it (None). It records the active calibration.
 
     Raises ``PhraseNotFound``, and ``InvalidInput`` for a value outside [0, 1], NaN included.
     """
@@ -259,7 +259,7 @@ def set_phrase_threshold(
 
 
 def undo_phrase_threshold(catalog: Catalog, name: str, phrase: str, note: str = "") -> Phrase:
-    """Take the last change back that has not been taken back yet; raises ``NothingToUndo`` if there is none."""
+    """Undo the last change that is not yet undone. Raises ``NothingToUndo`` if there is none."""
     note = checked_note(note)
     with catalog.locked(name) as (connection, collection_id):
         find_phrase(connection, collection_id, name, phrase)
@@ -275,9 +275,9 @@ def phrase_threshold_history(catalog: Catalog, name: str, phrase: str) -> tuple[
 
 
 def _touched(connection: Connection, catalog: Catalog, key: tuple[str, str, str]) -> Phrase:
-    """The phrase as it is now, once its set has counted the change."""
+    """Increment the version of the set, and return the phrase."""
     collection_id, collection, phrase = key
-    this = (phrases.c.collection_id == collection_id) & (phrases.c.name == phrase)
+    row = (phrases.c.collection_id == collection_id) & (phrases.c.name == phrase)
     version = next_version(connection, collection_id)
-    connection.execute(update(phrases).where(this).values(changed_in=version, changed_at=catalog.clock()))
+    connection.execute(update(phrases).where(row).values(changed_in=version, changed_at=catalog.clock()))
     return read_phrase(connection, collection_id, collection, phrase)

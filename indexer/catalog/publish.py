@@ -1,4 +1,4 @@
-"""How a new generation comes to be: one transaction that readers see all of, or nothing of."""
+"""Publish segments, delete documents and retire segments: each a new generation, in one transaction."""
 
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal,
 
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import Lease, holding
-from indexer.catalog.matches import keep_matches, phrase_version, withdraw_of_documents
+from indexer.catalog.matches import add_matches, phrase_version, withdraw_of_documents
 from indexer.catalog.names import is_document_id, possible_ids
 from indexer.catalog.sql import listed, tabled
 from indexer.catalog.tables import collections, documents, metadata, segments, tombstones
@@ -27,15 +27,14 @@ def publish(
     retires: Some[str] = (),
     matched: Matches | None = None,
 ) -> int:
-    """Makes a segment visible and returns the number of the generation that holds it.
+    """Publish a segment; returns the number of the generation that holds it. Idempotent.
 
-    ``rows`` has one row for each document of the segment. A document that was live elsewhere is dead there
-    from now on; of an id that occurs twice the last row lives. ``retires`` names segments of which nothing is left
-    alive then, because this one has it. ``matched`` is what saved phrases find in the segment; it is kept in the same
-    step, and what they had found in documents that are replaced is withdrawn. A segment that retires others says what
-    these said, so that nothing is withdrawn. Publishing a segment again changes nothing.
+    ``rows`` has one row for each document of the segment. Live documents with these ids are replaced; of an id that
+    occurs twice the last row is live. ``retires`` names segments whose live documents are all in this one.
+    ``matched`` is stored in the same transaction, and the matches in replaced documents are withdrawn. A segment that
+    retires others has the same documents, so that nothing is withdrawn.
 
-    Raises ``StalePhrases``, and publishes nothing, if the phrases are not those any more that were matched.
+    Raises ``StalePhrases``, and publishes nothing, if the phrases have changed since they were matched.
     """
     _check_rows(segment, rows)
     with holding(catalog, lease) as (connection, generation):
@@ -48,26 +47,26 @@ def publish(
         if retires:
             retire_segments(connection, lease, retires, generation + 1, catalog.clock())
         if matched is not None:
-            keep_matches(connection, lease.collection_id, matched, generation + 1, catalog.clock())
+            add_matches(connection, lease.collection_id, matched, generation + 1, catalog.clock())
         _set_generation(connection, lease, generation + 1)
     return generation + 1
 
 
 def remove(catalog: Catalog, lease: Lease, document_ids: Iterable[str]) -> frozenset[str]:
-    """Deletes documents and returns the ids of those there were; if there were none, no generation is made."""
+    """Delete documents; returns the ids that were live. Without any, no generation is made."""
     with holding(catalog, lease) as (connection, generation):
-        these = _documents(connection, lease, document_ids)
-        dead = frozenset(connection.scalars(select(documents.c.document_id).where(these)))
+        condition = _documents(connection, lease, document_ids)
+        dead = frozenset(connection.scalars(select(documents.c.document_id).where(condition)))
         if dead:
             if phrase_version(connection, lease.collection_id):
                 withdraw_of_documents(connection, lease.collection_id, dead, "document_deleted", catalog.clock())
-            _bury(connection, these, generation + 1)
+            _bury(connection, condition, generation + 1)
             _set_generation(connection, lease, generation + 1)
     return dead
 
 
 def retire(catalog: Catalog, lease: Lease, names: Some[str]) -> int:
-    """Takes segments without a live document out of the live ones, and returns the new generation's number."""
+    """Retire segments without live documents; returns the number of the new generation."""
     with holding(catalog, lease) as (connection, generation):
         retire_segments(connection, lease, names, generation + 1, catalog.clock())
         _set_generation(connection, lease, generation + 1)
@@ -89,7 +88,7 @@ def remove_collection(catalog: Catalog, lease: Lease) -> None:
 
 
 def _check_rows(segment: SegmentInfo, rows: Sequence[DocumentRow]) -> None:
-    # A document of the segment without a row would be found by searches, and no delete would ever reach it.
+    # A document without a row could be searched but never deleted.
     if sorted(row.ordinal for row in rows) != list(range(segment.documents)):
         raise InvalidInput(
             f"Segment {segment.name} has {segment.documents} documents, but its rows are not exactly theirs",
@@ -106,12 +105,12 @@ def _check_rows(segment: SegmentInfo, rows: Sequence[DocumentRow]) -> None:
 
 
 def _is_published(connection: Connection, lease: Lease, segment: SegmentInfo) -> bool:
-    found = connection.execute(
+    row = connection.execute(
         select(segments.c.collection_id, segments.c.manifest_sha256).where(segments.c.name == segment.name)
     ).first()
-    if found is None:
+    if row is None:
         return False
-    if tuple(found) != (lease.collection_id, segment.manifest_sha256):
+    if tuple(row) != (lease.collection_id, segment.manifest_sha256):
         raise InvalidInput(
             f"Another segment has been published as {segment.name}",
             hint="Every segment needs a name of its own.",
@@ -134,9 +133,9 @@ def _add_documents(
     last = {row.document_id: row for row in rows}
     _bury(connection, _documents(connection, lease, last), generation)
     # In the order of the key, so that neighbours are written to the same page.
-    living = ((row.document_id, row.ordinal, row.content_hash) for _, row in sorted(last.items()))
+    live = ((row.document_id, row.ordinal, row.content_hash) for _, row in sorted(last.items()))
     columns = ("document_id", "ordinal", "content_hash", "collection_id", "segment")
-    values = select(*tabled(connection, living), literal(lease.collection_id), literal(segment.name))
+    values = select(*tabled(connection, live), literal(lease.collection_id), literal(segment.name))
     connection.execute(insert(documents).from_select(columns, values))
     superseded = [
         {"segment": segment.name, "ordinal": row.ordinal, "generation": generation}
@@ -148,24 +147,24 @@ def _add_documents(
 
 
 def _withdraw_replaced(connection: Connection, lease: Lease, rows: Sequence[DocumentRow], now: datetime) -> None:
-    """Withdraw what phrases had found in documents that are there already."""
+    """Withdraw the matches in documents that are replaced."""
     if phrase_version(connection, lease.collection_id):
-        these = _documents(connection, lease, {row.document_id for row in rows})
-        replaced = connection.scalars(select(documents.c.document_id).where(these)).all()
+        condition = _documents(connection, lease, {row.document_id for row in rows})
+        replaced = connection.scalars(select(documents.c.document_id).where(condition)).all()
         withdraw_of_documents(connection, lease.collection_id, replaced, "document_changed", now)
 
 
 def _documents(connection: Connection, lease: Lease, ids: Iterable[str]) -> ColumnElement[bool]:
-    """The condition that finds the collection's live documents of these ids."""
-    named = documents.c.document_id.in_(listed(connection, possible_ids(ids)))
-    return (documents.c.collection_id == lease.collection_id) & named
+    """The condition that selects the collection's live documents of these ids."""
+    has_id = documents.c.document_id.in_(listed(connection, possible_ids(ids)))
+    return (documents.c.collection_id == lease.collection_id) & has_id
 
 
-def _bury(connection: Connection, these: ColumnElement[bool], generation: int) -> None:
-    """Takes documents out of the live ones and leaves a tombstone where each lay."""
-    places = select(documents.c.segment, documents.c.ordinal, literal(generation)).where(these)
+def _bury(connection: Connection, condition: ColumnElement[bool], generation: int) -> None:
+    """Replace the rows of documents by tombstones."""
+    places = select(documents.c.segment, documents.c.ordinal, literal(generation)).where(condition)
     connection.execute(insert(tombstones).from_select(["segment", "ordinal", "generation"], places))
-    connection.execute(delete(documents).where(these))
+    connection.execute(delete(documents).where(condition))
 
 
 def _set_generation(connection: Connection, lease: Lease, generation: int) -> None:
@@ -173,25 +172,25 @@ def _set_generation(connection: Connection, lease: Lease, generation: int) -> No
 
 
 def retire_segments(connection: Connection, lease: Lease, names: Some[str], generation: int, now: datetime) -> None:
-    """Within a transaction: from this generation on nobody reads these segments. Their tombstones have done their work.
+    """Retire segments from this generation on, within a transaction, and delete their tombstones.
 
-    Raises ``InvalidInput`` if a live document lies in one of them: nobody could find it any more.
+    Raises ``InvalidInput`` if a live document lies in one of them.
     """
     of_segments = documents.c.segment.in_(listed(connection, names))
-    living = connection.scalar(select(func.count()).select_from(documents).where(of_segments))
-    if living:
+    live = connection.scalar(select(func.count()).select_from(documents).where(of_segments))
+    if live:
         raise InvalidInput(
-            f"{living} live documents lie in the segments that should be retired",
+            f"{live} live documents lie in the segments that should be retired",
             hint="Publish a segment that has them in the same step.",
             field="retires",
         )
     connection.execute(delete(tombstones).where(tombstones.c.segment.in_(listed(connection, names))))
-    these = (segments.c.collection_id == lease.collection_id) & segments.c.name.in_(listed(connection, names))
-    connection.execute(update(segments).where(these).values(retired_in=generation, retired_at=now))
+    rows = (segments.c.collection_id == lease.collection_id) & segments.c.name.in_(listed(connection, names))
+    connection.execute(update(segments).where(rows).values(retired_in=generation, retired_at=now))
 
 
 def forget_retired(catalog: Catalog, lease: Lease, until: datetime) -> None:
-    """Take segments that were retired by this time out of the catalog: nothing names what lies on disk of them then."""
+    """Delete segments that were retired by this time from the catalog, so that no row names their files."""
     with holding(catalog, lease) as (connection, _):
-        these = (segments.c.collection_id == lease.collection_id) & (segments.c.retired_at <= until)
-        connection.execute(delete(segments).where(these))
+        rows = (segments.c.collection_id == lease.collection_id) & (segments.c.retired_at <= until)
+        connection.execute(delete(segments).where(rows))

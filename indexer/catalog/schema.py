@@ -1,6 +1,6 @@
 """Create the tables, migrate them, and check their version.
 
-Alembic is imported to migrate only: checking the version, which every command does, must not wait for it.
+Alembic is imported only to migrate, because every command checks the version.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,14 +26,14 @@ _one_at_a_time = Lock()
 
 
 def upgrade(url: str) -> None:
-    """Bring the tables up to date, whatever version they have; all of it, or nothing."""
+    """Upgrade the tables from any version, in one transaction."""
     from alembic import command
 
     _migrate(url, lambda config: command.upgrade(config, "head"))
 
 
 def downgrade(url: str, revision: str) -> None:
-    """Take the tables back to a revision; ``base`` drops all tables and their data."""
+    """Downgrade the tables to a revision; ``base`` drops all tables and their data."""
     from alembic import command
 
     _migrate(url, lambda config: command.downgrade(config, revision))
@@ -49,8 +49,8 @@ def check(catalog: Catalog) -> None:
         versions = connection.scalars(text("SELECT version_num FROM alembic_version")).all() if has_version else []
     if list(versions) != [VERSION]:
         raise CatalogNotInitialised(
-            f"The catalog at {printable(catalog.database.url)} has {_described(versions)}, "
-            f"this Spanseek needs {_described([VERSION])}",
+            f"The catalog at {printable(catalog.database.url)} has {_in_words(versions)}, "
+            f"this Spanseek needs {_in_words([VERSION])}",
             hint=INIT_HINT,
         )
 
@@ -85,5 +85,5 @@ def _migrate(url: str, run: "Callable[[Config], object]") -> None:
         run(config)
 
 
-def _described(versions: Sequence[str]) -> str:
+def _in_words(versions: Sequence[str]) -> str:
     return f"tables of version {' and '.join(versions)}" if versions else "no tables"

@@ -1,7 +1,7 @@
-"""All tables of Spanseek, and what a row of each stands for.
+"""All tables of the catalog.
 
-Text that is compared or ordered is compared by its bytes, on PostgreSQL too (collation "C"), so that both
-databases and Python's ``sorted`` agree.
+Text is compared and ordered by its bytes, on PostgreSQL by the collation "C", so that both databases agree with
+Python's ``sorted``.
 """
 
 from sqlalchemy import (
@@ -35,7 +35,7 @@ metadata = MetaData(
 
 
 def _by_bytes(length: int) -> TypeEngine[str]:
-    """Text whose order is that of its code points, whatever language the database speaks."""
+    """Text in the order of its code points, whatever the database's locale."""
     return String(length).with_variant(String(length, collation="C"), "postgresql")
 
 
@@ -56,7 +56,7 @@ collections = Table(
     Column("longest", Integer, nullable=False),
     # An object: how every representation besides units was made, by name.
     Column("representations", JSON, nullable=False),
-    # Counts the commits that readers can tell apart. Its row lock is what writers of a collection queue at.
+    # Counts the commits that change what readers see. Writers of the collection queue at the row's lock.
     Column("generation", BigInteger, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
 )
@@ -72,15 +72,15 @@ segments = Table(
     Column("units", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Column("added_in", BigInteger, nullable=False),
-    # The generation from which on the segment is no longer read; null while it is live.
+    # The first generation without the segment; null while it is live.
     Column("retired_in", BigInteger),
-    # When that was: its files are kept for those who still read an older generation.
+    # Its files are kept for a while for readers of older generations.
     Column("retired_at", UtcDateTime),
     Column("created_at", UtcDateTime, nullable=False),
     Index(None, "collection_id"),
 )
 
-# One row per LIVE document: where it lies now. One that is replaced or deleted leaves a tombstone instead.
+# One row per live document: its segment and its ordinal there. Replaced and deleted documents leave a tombstone.
 documents = Table(
     "documents",
     metadata,
@@ -89,12 +89,12 @@ documents = Table(
     Column("segment", _id(), ForeignKey(segments.c.name), nullable=False),
     Column("ordinal", BigInteger, nullable=False),
     Column("content_hash", Text, nullable=False),
-    # Without it, each segment that is taken out would cost a walk through all documents.
+    # Without this index, retiring a segment would scan all documents.
     Index(None, "segment"),
     sqlite_with_rowid=False,  # the key is the table: one B-tree instead of two
 )
 
-# One row per document of a segment that is dead, and the generation from which on it is.
+# One row per replaced or deleted document of a segment, and the first generation without it.
 tombstones = Table(
     "tombstones",
     metadata,
@@ -104,7 +104,7 @@ tombstones = Table(
     sqlite_with_rowid=False,
 )
 
-# At most one writer per collection; the token tells one taking of the lease from the next.
+# At most one writer per collection. Every acquisition of a lease has its own token.
 leases = Table(
     "leases",
     metadata,
@@ -145,7 +145,7 @@ calibrations = Table(
     Index(None, "collection_id"),
 )
 
-# The key says it: at most one calibration of a collection and mode is active.
+# The primary key ensures that at most one calibration of a collection and mode is active.
 active_calibrations = Table(
     "active_calibrations",
     metadata,
@@ -155,27 +155,27 @@ active_calibrations = Table(
     Column("activated_at", UtcDateTime, nullable=False),
 )
 
-# One row per change of a threshold; the one with the highest number is in force. Rows are never changed.
+# One row per change of a threshold; the highest number is in force. Rows are never changed.
 thresholds = Table(
     "thresholds",
     metadata,
     Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
     Column("mode", _by_bytes(32), primary_key=True),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
-    Column("value", Double),  # null: the threshold was taken away
+    Column("value", Double),  # null: the threshold was removed
     Column("scale", Text, nullable=False),
-    # What the value was on raw when it was set. No key: the calibration it was set under may be deleted.
+    # The value on raw when it was set. No foreign key: the calibration of that time may be deleted.
     Column("raw", Double),
     Column("calibration_id", _id()),
-    # The number of the state that undoing leads to, 0 for none at all; null where nothing is left to undo.
+    # The number of the row that undoing restores, 0 for no threshold; null where nothing is left to undo.
     Column("goes_back_to", BigInteger),
     Column("undo", Boolean, nullable=False),
     Column("note", Text, nullable=False),
     Column("set_at", UtcDateTime, nullable=False),
 )
 
-# One row per collection that ever had a phrase: counts the changes of its phrases, and the events of their matches.
-# Matches that were withdrawn by an event up to number ``forgotten`` are no longer kept.
+# One row per collection that ever had a phrase: the numbers of changes of its phrases and of events of their matches.
+# Matches that were withdrawn by an event up to number ``forgotten`` are deleted.
 phrase_sets = Table(
     "phrase_sets",
     metadata,
@@ -194,9 +194,9 @@ phrases = Table(
     Column("document_filter", JSON, nullable=False),
     Column("part_filter", JSON, nullable=False),
     Column("note", Text, nullable=False),
-    # float32, little-endian, of unit length: a collection has one encoder for good, so it need not be named.
+    # float32, little-endian, of unit length, by the collection's encoder, which never changes.
     Column("vector", LargeBinary, nullable=False),
-    # The version of the set in which it became what it is.
+    # The version of the set that last changed the phrase.
     Column("changed_in", BigInteger, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
@@ -219,8 +219,8 @@ phrase_thresholds = Table(
     Column("set_at", UtcDateTime, nullable=False),
 )
 
-# One row per match that ever was. Finding it is one event and withdrawing it another; both have numbers of one count,
-# given while the collection's row is locked: they are committed in their order, so that no reader passes one over.
+# One row per match. Adding and withdrawing it are two events, numbered together under the collection's row lock, so
+# that they are committed in the order of their numbers and no reader skips one.
 matches = Table(
     "matches",
     metadata,
@@ -230,7 +230,7 @@ matches = Table(
     Column("document_id", _by_bytes(512), nullable=False),
     Column("start", BigInteger, nullable=False),
     Column("end", BigInteger, nullable=False),
-    # In JSON, because a text may hold a NUL. Null once it is withdrawn: a deleted text is kept nowhere.
+    # JSON, because a text may hold a NUL. Null once the match is withdrawn, so that deleted texts are not stored.
     Column("text", JSON(none_as_null=True)),
     Column("score", Double, nullable=False),
     Column("raw", Double, nullable=False),

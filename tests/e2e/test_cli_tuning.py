@@ -160,7 +160,7 @@ def test_thresholds_of_a_saved_phrase(calls: Outcome, run: Run) -> None:
         ("set 0.5 --mode maxsim", "cannot be searched in mode maxsim"),
         ("set 0.5 --phrase none", "has no phrase 'none'"),
         ("set 0.5 --phrase none --mode best_span", "whatever the mode"),
-        ("undo", "could be taken back"),
+        ("undo", "no change of the threshold"),
         ("undo --phrase none --mode best_span", "whatever the mode"),
         ("history --phrase none", "has no phrase 'none'"),
         ("get --phrase none", "has no phrase 'none'"),
