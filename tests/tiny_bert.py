@@ -8,7 +8,7 @@ import torch
 from transformers import BartConfig, BartModel, BertConfig, BertModel, BertTokenizerFast, RobertaTokenizerFast
 
 from research.training import slice as recipe
-from research.training.projection import fit_projection
+from research.training.slice import fit_projection
 
 PROSE = "It was late, and nobody saw the cat. The door, which was green, stood open. A dog barked, and rain fell."
 

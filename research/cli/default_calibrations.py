@@ -29,8 +29,8 @@ def train_calibration(
     from dataclasses import replace
 
     from models.calibrations import write_default
-    from research.training.data import read_texts
     from research.training.default_calibration import fit_default
+    from research.training.texts import read_texts
 
     settings = Settings()
     encoders = Encoders(settings.encoder_options)

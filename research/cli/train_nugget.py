@@ -10,7 +10,7 @@ import typer
 
 from app.cli.console import JsonOption, out, print_json, settings_with
 from research.cli.named_numbers import COUNT, NUMBER, named_numbers
-from research.cli.recipes import run_recipe, tell_of_run
+from research.cli.recipes import print_report, run_recipe
 from research.cli.training_options import (
     BackboneOption,
     CheckpointsOption,
@@ -26,7 +26,7 @@ from research.cli.training_options import (
 )
 
 if TYPE_CHECKING:
-    from research.training.nugget_config import NuggetWeights
+    from research.training.config import NuggetWeights
     from research.training.nugget_data import NuggetShape, Sections
 
 
@@ -69,8 +69,8 @@ def train_nugget(
     from models.encoders.nugget import check_ratio
     from models.encoders.nugget_parts import gather_named
     from research.training import nugget as recipe
+    from research.training.config import NuggetConfig, upper_named
     from research.training.loop import Schedule
-    from research.training.nugget_config import NuggetConfig, upper_named
 
     for ratio in (ratio_from, ratio_to):
         check_ratio(ratio)
@@ -102,7 +102,7 @@ def train_nugget(
     )
     texts = replace(recipe.read_material(config), articles=_articles(extract, skip) if extract else ())
     report = run_recipe(lambda hooks: recipe.train_nugget(config, texts, hooks), steps, save_every, config)
-    tell_of_run(report, steps, f"To use the weights, set SPANSEEK_NUGGET_WEIGHTS={folder}", as_json=as_json)
+    print_report(report, steps, f"To use the weights, set SPANSEEK_NUGGET_WEIGHTS={folder}", as_json=as_json)
 
 
 def train_average_nuggets(
@@ -137,7 +137,7 @@ def _articles(extract: Path, skip: int) -> "list[Sections]":
 
 def _weights(pairs: Iterable[str]) -> "NuggetWeights":
     """The recipe's weights of the losses, less what an option overrules."""
-    from research.training.nugget_config import NuggetWeights
+    from research.training.config import NuggetWeights
 
     known = [field.name for field in fields(NuggetWeights)]
     return NuggetWeights(**named_numbers(pairs, known, NUMBER, "weight of a loss", "weight", "contrastive=0.5"))

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from app.cli.console import JsonOption, settings_with
-from research.cli.recipes import run_recipe, tell_of_run
+from research.cli.recipes import print_report, run_recipe
 from research.cli.training_options import CheckpointsOption, DeviceOption, SaveEveryOption, SeedOption, StepsOption
 
 
@@ -83,7 +83,7 @@ def train_nugget_lm(
     options = replace(settings.encoder_options, nugget_selector=selector)
     loaded = Encoders(options).load_nuggets(settings.encoder)
     report = run_recipe(lambda hooks: recipe.train_nugget_lm(config, loaded, apart, hooks), steps, save_every, config)
-    tell_of_run(report, steps, f"`spanseek eval nugget-lm --model {folder}` measures it.", as_json=as_json)
+    print_report(report, steps, f"`spanseek eval nugget-lm --model {folder}` measures it.", as_json=as_json)
 
 
 def _texts_apart(extract: Path, what: str, tested: Iterable[Path]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""``spanseek train``: encoders from known data or one's own, and the files they are trained on."""
+"""``spanseek train``: train encoders and build training files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -10,9 +10,10 @@ from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json, settings_with
 from research.cli.default_calibrations import train_calibration, train_no_match
+from research.cli.deprecated import add_deprecated
 from research.cli.named_numbers import COUNT, NUMBER, named_numbers
-from research.cli.recipes import run_recipe, tell_of_run
-from research.cli.train_cross_encoder import grade_pairs, train_judge
+from research.cli.recipes import print_report, run_recipe
+from research.cli.train_cross_encoder import pseudo_label, train_cross_encoder
 from research.cli.train_nugget import train_average_nuggets, train_nugget
 from research.cli.train_nugget_lm import train_nugget_lm
 from research.cli.train_whitening import train_whitening
@@ -35,19 +36,22 @@ from research.training.builders import PAIRS, TRIPLETS, Kind, build
 from research.training.sources import read_excluded
 
 if TYPE_CHECKING:
+    from research.training.batches import Shape
     from research.training.config import SliceConfig, Weights
-    from research.training.data import Shape
     from research.training.losses import DistillationWeights
 
-train_cli = typer.Typer(help="Train encoders, and make what they are trained on.", no_args_is_help=True)
-train_cli.command("judge")(train_judge)
-train_cli.command("grade-pairs")(grade_pairs)
+train_cli = typer.Typer(help="Train encoders, and build their training data.", no_args_is_help=True)
+train_cli.command("cross-encoder")(train_cross_encoder)
+train_cli.command("pseudo-label")(pseudo_label)
 train_cli.command("nugget")(train_nugget)
 train_cli.command("average-nuggets")(train_average_nuggets)
 train_cli.command("nugget-lm")(train_nugget_lm)
 train_cli.command("whitening")(train_whitening)
 train_cli.command("calibration")(train_calibration)
 train_cli.command("no-match")(train_no_match)
+add_deprecated(train_cli, "judge", "cross-encoder")
+add_deprecated(train_cli, "grade-pairs", "pseudo-label", {"--judge": "--cross-encoder"})
+add_deprecated(train_cli, "average", "average-slice")
 
 
 def _kinds_help(kinds: Mapping[str, Kind]) -> str:
@@ -81,8 +85,8 @@ def train_slice(
     device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train the SLICE encoder. The same command, given again, goes on from the last checkpoint."""
-    # Imported here, because torch takes seconds that other commands should not wait for.
+    """Train the SLICE encoder. Repeating the command resumes from the last checkpoint."""
+    # Imported here, because importing torch takes seconds.
     from research.training.config import SliceConfig
     from research.training.loop import Schedule
 
@@ -108,7 +112,7 @@ def train_slice(
         weights=weights,
         distillation=distillation,
     )
-    tell_of_run(_train(config), steps, f"To use the weights, set SPANSEEK_WEIGHTS={folder}", as_json=as_json)
+    print_report(_train(config), steps, f"To use the weights, set SPANSEEK_WEIGHTS={folder}", as_json=as_json)
 
 
 def _train(config: "SliceConfig") -> dict[str, Any]:
@@ -136,15 +140,15 @@ def _weights(pairs: Iterable[str]) -> "tuple[Weights, DistillationWeights]":
 
 def _shape(pairs: Iterable[str]) -> "Shape":
     """How many texts of which kind the recipe draws for a step, less what an option overrules."""
-    from research.training.data import Shape
+    from research.training.batches import Shape
 
     known = [field.name for field in fields(Shape)]
     found = named_numbers(pairs, known, COUNT, "number of texts", "draw", "short=16")
     return replace(Shape(), **{name: int(value) for name, value in found.items()})
 
 
-@train_cli.command("average")
-def train_average(
+@train_cli.command("average-slice")
+def train_average_slice(
     data: FolderOption,
     folder: OutOption,
     of: Annotated[list[Path], typer.Option(help="Folder of weights; repeat for all that are to be averaged.")],
@@ -154,9 +158,9 @@ def train_average(
     device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Average SLICE weights of several runs, and fit the projection to 128 dimensions anew."""
-    # Imported here, because torch takes seconds that other commands should not wait for.
-    from research.training.checkpoint_averaging import average
+    """Average the SLICE checkpoints of several runs, and refit the projection to 128 dimensions."""
+    # Imported here, because importing torch takes seconds.
+    from research.training.checkpoint_averaging import average_slice
     from research.training.config import SliceConfig
 
     settings = settings_with(backbone=backbone, device=device)
@@ -169,7 +173,7 @@ def train_average(
         backbone=settings.backbone,
         device=settings.device,
     )
-    artifact = average(of, config)
+    artifact = average_slice(of, config)
     if as_json:
         print_json({"folder": str(folder), "parts": len(of), "sha256": artifact.sha256})
     else:

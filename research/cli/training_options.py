@@ -1,62 +1,9 @@
-"""Options that every recipe's command has."""
+"""Options shared by the training commands."""
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
-
-if TYPE_CHECKING:
-    from research.training.loop import StepReport
-
-_RECENT = 20
-
-
-@contextmanager
-def training_progress(steps: int, every: int, console: Console) -> Iterator[Callable[["StepReport"], None]]:
-    """Show step, loss, seconds a step and the time left; where no bar can be drawn, a line every so many steps."""
-    pace = Pace()
-    bar = Progress(BarColumn(), TextColumn("{task.description}"), console=console, disable=not console.is_terminal)
-    with bar:
-        task = bar.add_task("reading", total=steps)
-
-        def show(report: "StepReport") -> None:
-            first = not pace.seconds
-            if first and report.step > 1:
-                console.print(f"Going on after step {report.step - 1}.")
-            pace.seconds.append(report.seconds)
-            said = pace.describe(report, steps)
-            bar.update(task, completed=report.step, description=said)
-            if not console.is_terminal and (first or report.step % every == 0 or report.step == steps):
-                console.print(said, soft_wrap=True)
-
-        yield show
-
-
-class Pace:
-    """The seconds that recent steps took."""
-
-    def __init__(self) -> None:
-        self.seconds: deque[float] = deque(maxlen=_RECENT)
-
-    def describe(self, report: "StepReport", steps: int) -> str:
-        """A report in words.
-
-        >>> pace = Pace()
-        >>> pace.seconds.append(2.0)
-        >>> pace.describe(StepReport(40, {"graded": 0.25, "paper": 0.5}, 2.0), 100)
-        'step 40/100  loss 0.7500  2.00 s/step  0:02:00 left'
-        """
-        mean = sum(self.seconds) / len(self.seconds)
-        left = timedelta(seconds=round(mean * (steps - report.step)))
-        loss = sum(report.losses.values())
-        return f"step {report.step}/{steps}  loss {loss:.4f}  {mean:.2f} s/step  {left} left"
-
 
 OutOption = Annotated[Path, typer.Option("--out", help="Folder for the weights.")]
 RowsOption = Annotated[Path, typer.Option("--out", help="NDJSON file to write.")]

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from models.errors import InvalidInput
-from research.training.data import index_by_word, words_of
+from research.training.own_texts import Triplet
 from research.training.sources import (
     GradedPair,
     fold,
@@ -24,7 +24,7 @@ from research.training.sources import (
     split_sentences,
     untokenized,
 )
-from research.training.triplets import Triplet
+from research.training.texts import index_by_word, words_of
 
 PARAPHRASE = 0.8  # graded pairs from here on mean the same
 _MOST_SHARED = 1 / 3  # a text that shares more of the query's words may mean the same
@@ -148,19 +148,19 @@ def _labelled(data: Path) -> Iterator[GradedPair]:
 
 def _mined(data: Path) -> Iterator[GradedPair]:
     # Imported here, because torch takes seconds that the other kinds should not wait for.
-    from research.training.mining import mined_pairs
+    from research.training.pseudo_labels import mined_pairs
 
     return mined_pairs(data)
 
 
 def _neighbouring(data: Path) -> Iterator[GradedPair]:
-    from research.training.mining import neighbouring_pairs
+    from research.training.pseudo_labels import neighbouring_pairs
 
     return neighbouring_pairs(data)
 
 
 def _plain(data: Path) -> Iterator[GradedPair]:
-    from research.training.mining import plain_pairs
+    from research.training.pseudo_labels import plain_pairs
 
     return plain_pairs(data)
 

@@ -1,7 +1,7 @@
-"""The average of several trained encoders: one encoder, often better than any of them.
+"""Checkpoint averaging: the mean of the weights of several runs, often better than each of them.
 
-Wortsman et al. (2022), "Model soups": runs that began with the same weights end in the same valley of the loss, whose
-middle carries over better than its edges, where single runs stop.
+Wortsman et al. (2022), "Model soups": runs fine-tuned from the same weights end in one basin of the loss, whose
+centre generalizes better than its edges, where single runs stop.
 """
 
 from collections.abc import Sequence
@@ -16,18 +16,17 @@ from models.encoders.slice import PROJECTION, projection_of, put_in_place
 from models.errors import InvalidInput
 from models.types import JsonValue
 from research.training.config import SliceConfig
-from research.training.projection import fit_projection
-from research.training.slice import learnt_spans, load_teachers, read_material
+from research.training.slice import fit_projection, learnt_spans, load_teachers, read_material
 
-# What an encoder, or a reader of its licences, must know of nugget weights, and all parts must agree in.
+# Settings of nugget weights in which all parts must agree.
 _AGREED = ("backbone_sha256", "foundation_sha256", "layer", "feedback", "gather", "selector", "spacing", "data")
 
 
-def average(folders: Sequence[Path], config: SliceConfig) -> Artifact:
-    """Average the weights of several folders, all counting alike, and save them in ``config.out``.
+def average_slice(folders: Sequence[Path], config: SliceConfig) -> Artifact:
+    """Average the weights of several folders, equally weighted, and save them in ``config.out``.
 
-    The projection is fitted anew, to spans as the average sees them: ``config`` says of which texts. Of its other
-    settings only the backbone, the device and the seed matter here.
+    The projection is refitted to the spans of the average, drawn from the texts that ``config`` names. Of its other
+    settings only the backbone, the device and the seed are used.
     """
     parts = [load_artifact(folder) for folder in folders]
     tensors = mean_tensors(parts)
@@ -41,7 +40,7 @@ def average(folders: Sequence[Path], config: SliceConfig) -> Artifact:
 
 
 def average_nuggets(folders: Sequence[Path], out: Path) -> Artifact:
-    """Average the nugget weights of several folders, all counting alike, and save them in ``out``.
+    """Average the nugget weights of several folders, equally weighted, and save them in ``out``.
 
     Raises ``InvalidInput`` for weights that differ in what they stand on or in how nuggets are chosen and made.
     """
@@ -83,7 +82,7 @@ def _shapes(part: Artifact) -> dict[str, tuple[int, ...]]:
 
 
 def _facts(parts: Sequence[Artifact], config: SliceConfig) -> dict[str, JsonValue]:
-    """What a reader of the weights must know; how each part was made stands beside its checksum."""
+    """Provenance: backbone, seed, and every part with its checksum and its own provenance."""
     return {
         "recipe": "average.v1",
         "backbone_sha256": parts[0].config["backbone_sha256"],

@@ -1,9 +1,10 @@
-"""The judge: a network that reads both texts of a pair at once, and says how alike they are.
+"""A cross-encoder: reads both texts of a pair in one forward pass and predicts their similarity.
 
-It sees what every word meets in the other text, which no encoder of single texts can, but has to read every pair anew:
-it cannot search. So it grades pairs for encoders to learn from. Thakur et al. (2021), "Augmented SBERT".
+Attention between the two texts makes it more accurate than an encoder of single texts, but each pair needs its own
+forward pass, so it cannot search. It pseudo-labels pairs that encoders learn from. Thakur et al. (2021), "Augmented
+SBERT".
 
-    spanseek train judge --data FOLDER --out FOLDER --checkpoints FOLDER
+    spanseek train cross-encoder --data FOLDER --out FOLDER --checkpoints FOLDER
 """
 
 import random
@@ -24,22 +25,23 @@ from models.errors import BackboneMismatch
 from models.packages import DEFAULT
 from models.types import JsonValue
 from research.training.loop import Checkpoints, LoopHooks, Losses, Schedule, fit
-from research.training.own_texts import contents, read_own_pairs
+from research.training.own_texts import digests, read_graded_pair_file
 from research.training.slice import layers, trainable
 from research.training.sources import GradedPair, read_excluded, read_graded_pairs, without
 
-RECIPE = "judge.v1"
+RECIPE = "cross-encoder.v1"
+_RECIPES = (RECIPE, "judge.v1")  # the second was written by version 0.1
 _HEAD = "head."
-_FASTER = {_HEAD: 10.0}  # the head begins with nothing, the layers do not
-_ALIKE_IN_LENGTH = 16  # a batch is drawn among so many times its size of pairs that are about as long
+_FASTER = {_HEAD: 10.0}  # the head is initialized with zeros, the layers are pretrained
+_ALIKE_IN_LENGTH = 16  # a batch is drawn from this many times its size of pairs of similar length
 _AT_ONCE = 64
 
 Windows = tuple[Int32[np.ndarray, " _tokens"], Int32[np.ndarray, " _others"]]
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeConfig:
-    """A run: the pairs that people graded, where it writes, how it learns. ``pairs`` are one's own, beside these."""
+class CrossEncoderConfig:
+    """A run: its training pairs, where it writes, how it learns. ``pairs`` is a file of further graded pairs."""
 
     out: Path
     checkpoints: Path
@@ -54,8 +56,8 @@ class JudgeConfig:
     schedule: Schedule = field(default_factory=lambda: Schedule(steps=640, rate=1e-4))
 
 
-class Judge(torch.nn.Module):
-    """A backbone that reads pairs, and one linear layer over its first token and the mean of all."""
+class CrossEncoder(torch.nn.Module):
+    """A backbone over pairs, and a linear layer over the vectors of the first token and the mean of all tokens."""
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
@@ -66,13 +68,13 @@ class Judge(torch.nn.Module):
         torch.nn.init.zeros_(self.head.bias)
 
     def windows(self, pairs: Sequence[tuple[str, str]]) -> list[Windows]:
-        """Both texts of every pair as tokens; of texts longer than half a window, what that holds."""
+        """Token ids of both texts of every pair, each truncated to half a window."""
         room = (self.backbone.window - 1) // 2
         sides = [self.backbone.tokenize(side) for side in zip(*pairs, strict=True)]
         return [(one.ids[:room], other.ids[:room]) for one, other in zip(*sides, strict=True)]
 
     def forward(self, pairs: Sequence[Windows]) -> Float[Tensor, " pairs"]:
-        """How alike the texts are, before a sigmoid."""
+        """Similarity logits."""
         ids, mask, kinds = self.backbone.pad_pairs(pairs)
         states = self.backbone.hidden(ids, mask, kinds).float()
         real = mask.to(states.device)[..., None]
@@ -80,67 +82,68 @@ class Judge(torch.nn.Module):
         return self.head(self.dropout(torch.cat([states[:, 0], mean], dim=-1))).squeeze(-1)
 
     @torch.inference_mode()
-    def grades(self, pairs: Sequence[tuple[str, str]]) -> Float32[np.ndarray, " pairs"]:
-        """Grades from 0 to 1, the mean of both orders of each pair."""
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> Float32[np.ndarray, " pairs"]:
+        """Similarities from 0 to 1, averaged over both orders of each pair."""
         windows = self.windows(pairs)
-        found = np.zeros(len(windows), np.float32)
+        scores = np.zeros(len(windows), np.float32)
         by_length = _by_length(windows)
         for begin in range(0, len(windows), _AT_ONCE):
             numbers = by_length[begin : begin + _AT_ONCE]
-            read = [windows[number] for number in numbers]
-            both = self(read).sigmoid() + self([pair[::-1] for pair in read]).sigmoid()
-            found[numbers] = both.cpu().numpy() / 2
-        return found
+            batch = [windows[number] for number in numbers]
+            both = self(batch).sigmoid() + self([pair[::-1] for pair in batch]).sigmoid()
+            scores[numbers] = both.cpu().numpy() / 2
+        return scores
 
 
-def load_judge(folder: Path, backbone: str, device: str) -> Judge:
-    """A trained judge. Raises ``BackboneMismatch`` for other weights."""
+def load_cross_encoder(folder: Path, backbone: str, device: str) -> CrossEncoder:
+    """Load a trained cross-encoder. Raises ``BackboneMismatch`` for other weights."""
     artifact = load_artifact(folder)
-    if artifact.config.get("recipe") != RECIPE:
+    if artifact.config.get("recipe") not in _RECIPES:
         raise BackboneMismatch(
-            f"The weights in {folder} are no judge's.", hint="Name the folder that spanseek train judge wrote."
+            f"The weights in {folder} are not those of a cross-encoder.",
+            hint="Name the folder that spanseek train cross-encoder wrote.",
         )
-    judge = Judge(load_backbone(backbone, device=device))
-    put_in_place(judge.backbone, replace(artifact, arrays=_of_backbone(artifact)))
+    encoder = CrossEncoder(load_backbone(backbone, device=device))
+    put_in_place(encoder.backbone, replace(artifact, arrays=_of_backbone(artifact)))
     of_head = {name.removeprefix(_HEAD): t for name, t in artifact.tensors.items() if name.startswith(_HEAD)}
-    judge.head.load_state_dict(of_head)
-    return judge.eval()
+    encoder.head.load_state_dict(of_head)
+    return encoder.eval()
 
 
 def _of_backbone(artifact: Artifact) -> dict[str, Shaped[np.ndarray, "..."]]:
     return {name: array for name, array in artifact.arrays.items() if not name.startswith(_HEAD)}
 
 
-def train_judge(config: JudgeConfig, hooks: LoopHooks | None = None) -> Artifact:
-    """Train, and save the judge (fp16) in ``config.out``; goes on from a checkpoint if there is one."""
+def train_cross_encoder(config: CrossEncoderConfig, hooks: LoopHooks | None = None) -> Artifact:
+    """Train, and save the cross-encoder (fp16) in ``config.out``; resumes from a checkpoint if there is one."""
     excluded = read_excluded(config.exclude)
-    own = without(read_own_pairs(config.pairs), excluded) if config.pairs else []
+    own = without(read_graded_pair_file(config.pairs), excluded) if config.pairs else []
     return _train(config, [*read_graded_pairs(config.data, excluded), *own], hooks)
 
 
-def _train(config: JudgeConfig, pairs: Sequence[GradedPair], hooks: LoopHooks | None) -> Artifact:
+def _train(config: CrossEncoderConfig, pairs: Sequence[GradedPair], hooks: LoopHooks | None) -> Artifact:
     backbone = load_backbone(config.backbone, device=config.device)
-    judge = Judge(backbone)
+    encoder = CrossEncoder(backbone)
     backbone.model.train()
-    head = {_HEAD + name: parameter for name, parameter in judge.head.named_parameters()}
-    windows = judge.windows([(pair.query, pair.paraphrase) for pair in pairs])
+    head = {_HEAD + name: parameter for name, parameter in encoder.head.named_parameters()}
+    windows = encoder.windows([(pair.query, pair.paraphrase) for pair in pairs])
     by_length = _by_length(windows)
 
     def losses(step: int) -> Losses:
-        # Of the dropout: a run that goes on drops what it would have dropped.
+        # Seeds the dropout by the step, so that a resumed run draws the same masks.
         torch.manual_seed(config.seed * 2**20 + step)
         rng = random.Random(f"{config.seed}/{step}")  # noqa: S311  sampling, not secrets
         chosen = _of_like_length(by_length, config.of_a_step, rng)
-        read = [windows[number][:: rng.choice((1, -1))] for number in chosen]
+        batch = [windows[number][:: rng.choice((1, -1))] for number in chosen]
         gold = torch.tensor([pairs[number].score for number in chosen], device=backbone.device)
-        return {"judge": functional.binary_cross_entropy_with_logits(judge(read), gold)}
+        return {"cross_entropy": functional.binary_cross_entropy_with_logits(encoder(batch), gold)}
 
     def save(step: int) -> Artifact:
-        kept = {name: p.detach().to("cpu", torch.float16) for name, p in (layers(backbone) | head).items()}
-        return save_artifact(config.out, kept, _facts(config, backbone, len(pairs), step))
+        tensors = {name: p.detach().to("cpu", torch.float16) for name, p in (layers(backbone) | head).items()}
+        return save_artifact(config.out, tensors, _facts(config, backbone, len(pairs), step))
 
     run = _facts(config, backbone, len(pairs), 0) | {"schedule": asdict(replace(config.schedule, steps=0))}
-    run |= {"contents": contents({"exclude": config.exclude, "pairs": config.pairs})}
+    run |= {"contents": digests({"exclude": config.exclude, "pairs": config.pairs})}
     checkpoints = Checkpoints(config.checkpoints, config.save_every, save, run)
     return save(fit(trainable(backbone) | head, losses, config.schedule, checkpoints, hooks, _FASTER))
 
@@ -150,14 +153,14 @@ def _by_length(windows: Sequence[Windows]) -> list[int]:
 
 
 def _of_like_length(by_length: Sequence[int], count: int, rng: random.Random) -> list[int]:
-    """So many pairs that are about as long: padding costs as much as words."""
+    """Draw ``count`` pairs of similar length, so that little of the batch is padding."""
     among = min(len(by_length), count * _ALIKE_IN_LENGTH)
     begin = rng.randint(0, len(by_length) - among)
     return rng.sample(by_length[begin : begin + among], min(count, among))
 
 
-def _facts(config: JudgeConfig, backbone: Backbone, pairs: int, step: int) -> dict[str, JsonValue]:
-    """What a reader of the weights must know: on what they stand and how they were made."""
+def _facts(config: CrossEncoderConfig, backbone: Backbone, pairs: int, step: int) -> dict[str, JsonValue]:
+    """Provenance stored in config.json: backbone, data and settings."""
     facts: dict[str, JsonValue] = {
         "recipe": RECIPE,
         "backbone_sha256": backbone.weights_sha256,

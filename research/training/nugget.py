@@ -26,14 +26,14 @@ from models.errors import InvalidInput
 from models.layers import layers_of
 from models.types import JsonValue
 from research.nugget_lm.nugget import NuggetDecoder
+from research.training.config import NuggetConfig
 from research.training.loop import Checkpoints, LoopHooks, Losses, fit
-from research.training.nugget_config import NuggetConfig
 from research.training.nugget_data import NO_TEXTS, NuggetTexts, Reader, draw_likenesses, read_nugget_texts
 from research.training.nugget_initialization import begin_well, end_well
 from research.training.nugget_losses import NuggetStep, Window, nugget_losses
-from research.training.own_texts import contents
+from research.training.own_texts import digests
+from research.training.reading import Topics
 from research.training.sources import PHRASES, PROSE, read_excluded
-from research.training.topics import Topics
 
 DECODER = "decoder"  # the folder beside the weights that holds the decoder, which searching does not need
 _HEADS = 12
@@ -249,4 +249,4 @@ def _article_facts(texts: NuggetTexts) -> dict[str, JsonValue]:
 def _run(config: NuggetConfig, backbone: Backbone) -> dict[str, JsonValue]:
     """What must be the same for a run to go on from a checkpoint: all that is known of it but the number of steps."""
     facts = _facts(config, backbone, step=0) | {"schedule": asdict(replace(config.schedule, steps=0))}
-    return facts | {"contents": contents({"exclude": config.exclude, "pairs": config.pairs})}
+    return facts | {"contents": digests({"exclude": config.exclude, "pairs": config.pairs})}

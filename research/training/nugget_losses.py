@@ -15,8 +15,8 @@ from torch.nn import functional
 
 from models.backbones import Backbone
 from research.nugget_lm.nugget import NuggetDecoder
+from research.training.config import NuggetConfig
 from research.training.loop import Losses
-from research.training.nugget_config import NuggetConfig
 from research.training.nugget_data import Reader, ReadNuggets
 
 Window = Int32[np.ndarray, " _tokens"]

@@ -4,7 +4,8 @@ Nuggets of one's own texts, whitened by these, tell them apart better than any p
 takes a pass over some thousand texts, and no labels.
 """
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
@@ -18,11 +19,11 @@ from models.encoders.nugget import even_windows
 from models.encoders.slice_nuggets import SliceNuggetEncoder
 from models.errors import InvalidInput
 from models.ops.whitening import Whitening, second_moment, whitening
-from research.training.nugget_data import read_nugget_texts
+from research.training.nugget_data import LONGEST, NuggetTexts, read_nugget_texts
 from research.training.nugget_initialization import RATIOS
 from research.training.own_texts import read_own_texts
-from research.training.phrase_variants import draw_varied
-from research.training.sources import read_excluded
+from research.training.rewrites import set_apart
+from research.training.sources import read_excluded, sentences
 
 _BATCH = 16
 
@@ -42,7 +43,7 @@ class WhiteningTexts:
         found = {}
         if self.data:
             known = read_nugget_texts(self.data, read_excluded(self.exclude))
-            found["known"] = draw_varied(known, self.documents, self.seed)
+            found["known"] = draw_mixed_documents(known, self.documents, self.seed)
         if self.own:
             found["own"] = read_own_texts(self.own, self.seed, self.documents)
         if not any(found.values()):
@@ -98,3 +99,48 @@ def _moment(
         found.setdefault(ratio, []).extend(nugget.vectors for _, nugget in read)
         after_batch()
     return np.mean([second_moment(np.concatenate(vectors)) for vectors in found.values()], axis=0)
+
+
+_PAIRS = "pairs"  # the kind of what is there as pairs of sentences
+_FEWEST, _MOST = 100, 300  # words of a document
+
+
+def draw_mixed_documents(texts: NuggetTexts, documents: int, seed: int) -> list[str]:
+    """So many documents of 100 to 300 words, the same for the same seed; none where there are no texts.
+
+    >>> texts = NuggetTexts({"songs": ["La la la. Lo lo."]}, [("It rains.", "Rain falls.")], {})
+    >>> [len(text.split()) >= 100 for text in draw_mixed_documents(texts, 3, seed=1)]
+    [True, True, True]
+    """
+    kinds = _kinds(texts)
+    return [_document(texts, kinds, number, seed) for number in range(documents)] if kinds else []
+
+
+def _kinds(texts: NuggetTexts) -> list[str]:
+    return sorted(name for name, found in {**texts.prose, _PAIRS: texts.pairs}.items() if found)
+
+
+def _document(texts: NuggetTexts, kinds: Sequence[str], number: int, seed: int) -> str:
+    rng = random.Random(f"varied/{seed}/{number}")  # noqa: S311  sampling, not secrets
+    found = _run(texts, kinds[number // 4 % len(kinds)], rng) if number % 2 else _unrelated(texts, kinds, rng)
+    words, held = rng.randint(_FEWEST, _MOST), list[str]()
+    while len(held) < words:
+        held += next(found).split()[:LONGEST]
+    style = set_apart if number // 2 % 2 else str
+    return style(" ".join(held))
+
+
+def _run(texts: NuggetTexts, kind: str, rng: random.Random) -> Iterator[str]:
+    """Sentences of one kind in their order, from some place on; pairs have no order."""
+    while kind == _PAIRS:
+        yield rng.choice(rng.choice(texts.pairs))
+    at = rng.randrange(len(texts.prose[kind]))
+    while True:
+        yield from sentences(texts.prose[kind][at % len(texts.prose[kind])])
+        at += 1
+
+
+def _unrelated(texts: NuggetTexts, kinds: Sequence[str], rng: random.Random) -> Iterator[str]:
+    while True:
+        kind = rng.choice(kinds)
+        yield rng.choice(rng.choice(texts.pairs) if kind == _PAIRS else sentences(rng.choice(texts.prose[kind])))

@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from models.backbones import Backbone
 from models.types import CharSpan
+from research.training.batches import Draw, draw_spans
 from research.training.config import SliceConfig
-from research.training.data import Draw, draw_spans
 from research.training.loop import Losses
 from research.training.losses import (
     best_span_cosines,
@@ -25,8 +25,8 @@ from research.training.losses import (
     span_sums,
     twin_loss,
 )
+from research.training.own_texts import Triplet
 from research.training.reading import alone, first_windows, unit_vectors
-from research.training.triplets import Triplet
 
 POSITIVE = 0.7  # graded pairs from here on are matches for the paper's loss
 

@@ -1,17 +1,19 @@
-"""How training reads texts: the encoder being trained with a gradient, the frozen one span by span."""
+"""Reading training texts: the student with gradients, the frozen teacher span by span, and topics of contexts."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float32, Int, Int32
 from torch import Tensor
 from torch.nn import functional
 
 from models import units
 from models.backbones import Backbone
 from models.errors import InvalidInput
+from models.ops.similarity import normalize
 from models.tokens import UnitTokens, join
 
 TEACHER_BATCH = 64
@@ -75,3 +77,42 @@ def alone(teacher: Backbone, texts: Sequence[str]) -> Float[Tensor, "texts dim"]
     for batch, found in zip(batches, outputs, strict=True):
         vectors[batch] = np.stack([of_text.mean(axis=0) for of_text in found])
     return functional.normalize(torch.from_numpy(vectors), dim=-1)
+
+
+_AMONG = 40  # nearest contexts of which one is drawn: enough for a phrase to meet others when it is drawn again
+
+
+class Topics:
+    """A pool of contexts, and vectors that tell their topics: sums of word embeddings, rare tokens counting more.
+
+    No forward pass is needed, and none would help: what a context says is not to be like the phrase, only its topic.
+    """
+
+    def __init__(self, backbone: Backbone, contexts: Sequence[str]) -> None:
+        self._backbone = backbone
+        self._contexts = list(contexts)
+        embeddings: Float32[np.ndarray, "vocabulary dim"] = backbone.word_embeddings.detach().float().cpu().numpy()
+        ids = [tokens.ids for tokens in backbone.tokenize(self._contexts)]
+        found = np.zeros(len(embeddings))
+        for of_text in ids:
+            found[np.unique(of_text)] += 1
+        self._rareness = np.log((1 + len(ids)) / (1 + found)).astype(np.float32)
+        self._embeddings = embeddings - embeddings.mean(axis=0)
+        self._vectors = self._topics_of(ids)
+
+    def near(self, phrase: str, rng: random.Random) -> str:
+        """One of the contexts nearest to a phrase."""
+        cosines = self._vectors @ self._topics_of([self._backbone.tokenize([phrase])[0].ids])[0]
+        among = min(_AMONG, len(cosines))
+        nearest = np.argpartition(-cosines, among - 1)[:among]
+        # Sorted, because what argpartition leaves in which place is not promised.
+        return self._contexts[int(rng.choice(sorted(nearest.tolist())))]
+
+    def nearest(self, number: int, many: int) -> list[int]:
+        """The numbers of so many contexts nearest to one of them, itself first."""
+        cosines = self._vectors @ self._vectors[number]
+        return np.argsort(-cosines, kind="stable")[:many].tolist()
+
+    def _topics_of(self, ids: Sequence[Int32[np.ndarray, " _tokens"]]) -> Float32[np.ndarray, "texts dim"]:
+        vectors = [(self._rareness[of_text, None] * self._embeddings[of_text]).sum(axis=0) for of_text in ids]
+        return normalize(np.stack(vectors)).astype(np.float32)

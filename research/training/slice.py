@@ -13,22 +13,21 @@ from dataclasses import asdict, dataclass, replace
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn import functional
 
 from models.artifacts import Artifact, load_artifact, save_artifact
 from models.backbones import Backbone, load_backbone
 from models.encoders.slice import PROJECTION, projection_of, put_in_place
 from models.errors import InvalidInput
 from models.types import JsonValue
+from research.training.batches import draw, some_contexts
 from research.training.config import SliceConfig
-from research.training.data import NO_TEXTS, Texts, add_own, draw, read_texts, some_contexts
 from research.training.loop import Checkpoints, LoopHooks, Losses, fit
 from research.training.objectives import Teachers, draw_losses, read_draw, triplet_losses
-from research.training.own_texts import contents, read_own_pairs, read_own_texts
-from research.training.projection import fit_projection
-from research.training.reading import alone
+from research.training.own_texts import TripletFile, digests, read_graded_pair_file, read_own_texts
+from research.training.reading import Topics, alone
 from research.training.sources import PHRASES, PROSE, QUESTIONS, read_excluded, without
-from research.training.topics import Topics
-from research.training.triplets import TripletFile
+from research.training.texts import NO_TEXTS, Texts, add_own, read_texts
 
 NARROW = 128  # dimensions of the projection that is trained along
 _CONTEXTS = 10_000  # contexts among which those near to a phrase are found
@@ -65,7 +64,7 @@ def read_material(config: SliceConfig) -> Material:
 
 def _read_texts(config: SliceConfig, excluded: Sequence[str]) -> Texts | None:
     own = read_own_texts(config.texts, config.seed) if config.texts else []
-    pairs = read_own_pairs(config.pairs) if config.pairs else []
+    pairs = read_graded_pair_file(config.pairs) if config.pairs else []
     asked = bool(config.shape.questions)
     texts = read_texts(config.data, excluded, questions=asked) if config.data else NO_TEXTS
     if own or pairs:
@@ -239,4 +238,48 @@ def _run(config: SliceConfig, backbone: Backbone) -> dict[str, JsonValue]:
     """What must be the same for a run to go on from a checkpoint: all that is known of it but the number of steps."""
     facts = _facts(config, backbone, step=0) | {"schedule": asdict(replace(config.schedule, steps=0))}
     named = ("exclude", "texts", "pairs", "triplets")
-    return facts | {"contents": contents({name: getattr(config, name) for name in named})}
+    return facts | {"contents": digests({name: getattr(config, name) for name in named})}
+
+
+_STEPS = 1_500
+_BATCH = 384
+_RATE = 2e-3
+# How much more pairs count that are alike: they are what a search has to tell apart.
+_ALIKE = 4.0
+
+
+def fit_projection(
+    vectors: Float[Tensor, "spans dim"], begin: Float[Tensor, "dim narrow"], seed: int, steps: int = _STEPS
+) -> Float[Tensor, "dim narrow"]:
+    """Fit a projection to vectors of spans that do not change any more, from the one where training left off.
+
+    It minimises the mean square difference between the cosines of random pairs before and after. The rate falls
+    linearly to zero. A seed gives the same projection.
+
+    >>> spans = torch.tensor([[1.0, 0.0, 0.1], [0.0, 1.0, 0.1], [1.0, 1.0, 0.1]])
+    >>> narrow = fit_projection(spans, torch.tensor([[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]]), seed=1)
+    >>> wide_cosines, cosines = cosines_of(spans), cosines_of(spans @ narrow)
+    >>> bool((wide_cosines - cosines).abs().max() < 0.02)
+    True
+    """
+    generator = torch.Generator().manual_seed(seed)
+    vectors = functional.normalize(vectors, dim=-1)
+    projection = torch.nn.Parameter(begin.detach().clone())
+    optimizer = torch.optim.Adam([projection], lr=_RATE)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 1e-6, total_iters=steps)
+    for _ in range(steps):
+        batch = vectors[torch.randint(len(vectors), (min(_BATCH, len(vectors)),), generator=generator)]
+        wanted = cosines_of(batch)
+        errors = cosines_of(batch @ projection) - wanted
+        loss = (errors.square() * (1 + _ALIKE * wanted.clamp_min(0))).mean()
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        schedule.step()
+    return projection.detach()
+
+
+def cosines_of(vectors: Float[Tensor, "spans dim"]) -> Float[Tensor, "spans spans"]:
+    """The cosine of every vector with every other."""
+    unit = functional.normalize(vectors, dim=-1)
+    return unit @ unit.T

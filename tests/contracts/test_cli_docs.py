@@ -11,8 +11,8 @@ import pytest
 import typer
 
 from app.cli import cli
+from research.training.batches import Shape
 from research.training.config import Weights
-from research.training.data import Shape
 from research.training.losses import DistillationWeights
 
 ROOT = Path(__file__).parents[2]

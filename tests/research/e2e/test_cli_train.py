@@ -69,11 +69,11 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(folder: Path, monkeypatch: py
         stopped = run(f"{TRAIN} --steps 4")
     assert stopped.exit_code == 130
     assert "saving a checkpoint after this step" in stopped.stderr
-    assert "Stopped after step 2. Give the same command again" in stopped.stderr
+    assert "Stopped after step 2. Repeat the command" in stopped.stderr
     assert load_artifact(folder / "weights").config["steps"] == 2
     resumed = run(f"{TRAIN} --steps 4")
     assert resumed.exit_code == 0
-    assert "Going on after step 2." in resumed.stderr
+    assert "Resuming after step 2." in resumed.stderr
     assert "4 steps made. To use the weights, set SPANSEEK_WEIGHTS=weights" in resumed.stdout
     again = run(f"{TRAIN.replace('--checkpoints runs', '--checkpoints other')} --steps 4 --json")
     assert (
@@ -118,7 +118,7 @@ def test_triplets_and_pairs_are_built_with_their_licences(folder: Path) -> None:
     assert scores == [1.0, 0.0]
 
 
-def test_a_judge_is_trained_and_grades_pairs(folder: Path) -> None:
+def test_a_cross_encoder_is_trained_and_labels_pairs(folder: Path) -> None:
     (folder / "data/stsb").mkdir(parents=True)
     rows = [("5.0", "the cat sat", "a cat sat"), ("0.0", "rain fell", "the door stood open"), ("2.0", "rain", "a cat")]
     text = "".join(f"main\tof\t2012\t1\t{score}\t{one}\t{other}\n" for score, one, other in rows)
@@ -126,24 +126,29 @@ def test_a_judge_is_trained_and_grades_pairs(folder: Path) -> None:
         file.write(text)
     (folder / "data/stsb/sts-dev.csv").write_text(text)
     local = "--data data --backbone bert --device cpu"
-    trained = run(f"train judge {local} --out judge --checkpoints cp --steps 2 --json")
-    assert json.loads(trained.stdout)["losses"].keys() == {"judge"}
+    trained = run(f"train cross-encoder {local} --out cross --checkpoints cp --steps 2 --json")
+    assert json.loads(trained.stdout)["losses"].keys() == {"cross_entropy"}
     run(f"{TRAIN} --steps 1")
     pair = {"query": "a dog barked", "paraphrase": "the dog barked", "score": 0.5}
     (folder / "pairs.ndjson").write_text((json.dumps(pair) + "\n") * 2)
-    grade = f"train grade-pairs {local} --pairs pairs.ndjson --judge judge --weights weights --out graded.ndjson"
-    report = json.loads(run(f"{grade} --json").stdout)
+    label = (
+        f"train pseudo-label {local} --pairs pairs.ndjson --cross-encoder cross --weights weights --out labelled.ndjson"
+    )
+    report = json.loads(run(f"{label} --json").stdout)
     assert report.keys() == {"out", "rows", "left_out", "correlations"}
     assert (report["rows"], report["left_out"]) == (2, 0)
-    assert report["correlations"].keys() == {"judge", "encoder", "both"}
-    lines = [json.loads(line) for line in (folder / "graded.ndjson").read_text().splitlines()]
+    assert report["correlations"].keys() == {"cross_encoder", "encoder", "both"}
+    lines = [json.loads(line) for line in (folder / "labelled.ndjson").read_text().splitlines()]
     assert [line["query"] for line in lines] == ["a dog barked"] * 2
     assert lines[0]["score"] != 0.5
-    assert "2 pairs graded. Correlation with people's grades: judge" in run(grade).stdout
+    assert "2 pairs labelled. Correlation with human grades: cross_encoder" in run(label).stdout
+    old = run(label.replace("pseudo-label", "grade-pairs").replace("--cross-encoder", "--judge"))
+    assert "2 pairs labelled." in old.stdout
+    assert "train grade-pairs is deprecated; use" in old.stderr
     with (folder / "pairs.ndjson").open("a") as file:
         file.write(json.dumps(pair | {"paraphrase": "It was barking!"}) + "\n")
     (folder / "rows.tsv").write_text("line\tparaphrase\tpassage\tgoldsim\nit was barking\tno\tno\t1\n")
-    assert "2 pairs graded, 1 left out (--exclude)." in run(f"{grade} --exclude rows.tsv").stdout
+    assert "2 pairs labelled, 1 left out (--exclude)." in run(f"{label} --exclude rows.tsv").stdout
     (folder / "pairs.ndjson").write_text("\n")
-    with pytest.raises(InvalidInput, match=r"no pairs to grade in pairs\.ndjson"):
-        run(grade)
+    with pytest.raises(InvalidInput, match=r"no pairs to label in pairs\.ndjson"):
+        run(label)

@@ -76,10 +76,8 @@ def artifact(encoder: SliceNuggetEncoder, config: NuggetLmConfig) -> Artifact:
 
 def blind(artifact: Artifact) -> Artifact:
     """The same model, whose attention to what stands for segments comes to nothing."""
-    silenced = {
-        name: torch.zeros_like(tensor) if "cross_out" in name else tensor for name, tensor in artifact.tensors.items()
-    }
-    return replace(artifact, tensors=silenced)
+    silenced = {name: np.zeros_like(array) if "cross_out" in name else array for name, array in artifact.arrays.items()}
+    return replace(artifact, arrays=silenced)
 
 
 def test_history_changes_nothing_for_a_model_that_cannot_see_it(

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from research.training import curve
+from research.training.batches import Shape
 from research.training.config import SliceConfig
-from research.training.data import Shape
 from research.training.loop import Schedule
 from tests.tiny_bert import fit_briefly, save_tiny_bert
 

@@ -11,11 +11,11 @@ from models.artifacts import Artifact, load_artifact
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.errors import InvalidInput
 from research.training import checkpoint_averaging as averaging
-from research.training.checkpoint_averaging import average, mean_tensors
+from research.training.checkpoint_averaging import average_slice, mean_tensors
 from research.training.config import SliceConfig
-from research.training.data import Texts
 from research.training.slice import Material, train_slice
 from research.training.sources import GradedPair
+from research.training.texts import Texts
 from tests.tiny_bert import PROSE
 
 PAIRS = [GradedPair("the cat sat", "a cat was seen", 0.8), GradedPair("rain fell", "the door stood open", 0.1)]
@@ -44,7 +44,7 @@ def test_the_average_of_two_runs_is_an_encoder(
     one = train_slice(config, MATERIAL)
     other_run = replace(config, out=tmp_path / "other", checkpoints=tmp_path / "cp", seed=14)
     other = train_slice(other_run, MATERIAL)
-    found = average([config.out, other_run.out], replace(config, out=tmp_path / "average"))
+    found = average_slice([config.out, other_run.out], replace(config, out=tmp_path / "average"))
     middle = (one.tensors[LAYER].float() + other.tensors[LAYER].float()) / 2
     torch.testing.assert_close(found.tensors[LAYER].float(), middle, atol=1e-3, rtol=1e-3)
     assert [of["sha256"] for of in found.config["parts"]] == [one.sha256, other.sha256]

@@ -9,9 +9,8 @@ import pytest
 
 from models.errors import InvalidInput
 from research.training.builders import PAIRS, TRIPLETS, Distractors, build
-from research.training.own_texts import read_own_pairs
+from research.training.own_texts import Triplet, TripletFile, read_graded_pair_file
 from research.training.sources import GradedPair
-from research.training.triplets import Triplet, TripletFile
 
 CAPTION = "Two women hold packages."
 PARAGRAPH = "The first prize was awarded in 1901 . Many were given later ( to physicists ) ."
@@ -99,8 +98,8 @@ def test_what_is_made_can_be_trained_on(data: Path, tmp_path: Path) -> None:
     assert len(TripletFile(triplets)) == sum(counts.values())
     made = {"stsb": 3, "forums": 1, "entailments": 3}
     assert build(PAIRS, list(made), data, pairs) == made
-    assert read_own_pairs(pairs)[2:4] == [GradedPair("No cat.", "Not a cat.", 1.0)] * 2
-    assert [pair.score for pair in read_own_pairs(pairs)[4:]] == [1.0, 0.5, 0.0]
+    assert read_graded_pair_file(pairs)[2:4] == [GradedPair("No cat.", "Not a cat.", 1.0)] * 2
+    assert [pair.score for pair in read_graded_pair_file(pairs)[4:]] == [1.0, 0.5, 0.0]
 
 
 def test_evaluation_sets_are_not_made_by_default_and_every_kind_names_a_licence() -> None:

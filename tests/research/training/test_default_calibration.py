@@ -25,10 +25,9 @@ from models.encoders.registry import EncoderOptions
 from models.errors import BackboneMismatch, InvalidInput
 from models.ops.calibrate import check_knots
 from models.types import SpanBounds
-from research.training.block_ranges import best_of_ranges
-from research.training.data import Texts, index_by_word
-from research.training.default_calibration import fit_default, graded_spans, measure_no_match, span_raws
+from research.training.default_calibration import best_of_ranges, fit_default, graded_spans, measure_no_match, span_raws
 from research.training.sources import GradedPair
+from research.training.texts import Texts, index_by_word
 from tests.workspace import Workspace, document
 
 WORDS = ["parcel", "late", "cancel", "plan", "please", "bill", "wrong", "call", "money", "screen", "seat", "claim"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from research.training import mining
-from research.training.mining import near_pairs, neighbouring_pairs, plain_sentences
+from research.training import pseudo_labels as mining
+from research.training.pseudo_labels import near_pairs, neighbouring_pairs, plain_sentences
 
 
 def test_a_text_is_drawn_with_its_near_neighbours_more_often_than_with_others_and_never_with_itself() -> None:

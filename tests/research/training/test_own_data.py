@@ -11,7 +11,7 @@ import pytest
 from models.errors import InvalidInput
 from models.sampling import sample
 from research.training import own_texts as own
-from research.training.own_texts import paragraphs, read_own_pairs, read_own_texts
+from research.training.own_texts import paragraphs, read_graded_pair_file, read_own_texts
 from research.training.sources import GradedPair
 
 
@@ -65,7 +65,7 @@ def test_pairs_are_read_with_scores_as_numbers_with_a_point(tmp_path: Path) -> N
     path.write_text(
         '{"query": "a b", "paraphrase": "c", "score": 1}\n{"query": "d", "paraphrase": "e", "score": 0.25}\n'
     )
-    found = read_own_pairs(path)
+    found = read_graded_pair_file(path)
     assert found == [GradedPair("a b", "c", 1.0), GradedPair("d", "e", 0.25)]
     assert all(type(pair.score) is float for pair in found)
 
@@ -75,4 +75,4 @@ def test_a_score_is_from_0_to_1(tmp_path: Path, score: str) -> None:
     path = tmp_path / "p.ndjson"
     path.write_text(f'{{"query": "a", "paraphrase": "b", "score": {score}}}\n')
     with pytest.raises(InvalidInput, match=r"p\.ndjson:1 .* score is not a number from 0 to 1"):
-        read_own_pairs(path)
+        read_graded_pair_file(path)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.training.segmentation import best_segment_ends
+from research.training.nugget_initialization import best_segment_ends
 
 
 def total(vectors: np.ndarray, ends: tuple[int, ...]) -> float:

@@ -13,8 +13,9 @@ from models import units
 from models.errors import InvalidInput
 from models.tokens import Tokens, join
 from models.types import CharSpan, SpanBounds
-from research.training.data import Shape, Texts, draw, draw_spans, index_by_word, set_in_context
+from research.training.batches import Shape, draw, draw_spans, set_in_context
 from research.training.sources import GradedPair, read_excluded, read_graded_pairs, sentences
+from research.training.texts import Texts, index_by_word
 
 PROSE = {"novels": ["It was late, and nobody saw the cat. The door, which was green, stood open. Rain fell."]}
 TEXTS = Texts(PROSE, {"short": ["a cat sat", "no way"]}, [GradedPair("A cat sat.", "The cat was seated.", 0.9)], {})

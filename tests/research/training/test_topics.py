@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from models.backbones import Backbone, load_backbone
-from research.training import topics
-from research.training.data import NO_TEXTS, Shape, draw, some_contexts
+from research.training import reading as topics
+from research.training.batches import Shape, draw, some_contexts
+from research.training.reading import Topics
 from research.training.sources import GradedPair
-from research.training.topics import Topics
+from research.training.texts import NO_TEXTS
 
 CATS = ["nobody saw the cat", "it was the cat nobody saw"]
 DOGS = ["a dog barked", "rain fell, and a dog barked"]

@@ -22,9 +22,9 @@ from models.types import JsonValue
 from research.nugget_lm.nugget import NuggetDecoder
 from research.training import nugget as recipe
 from research.training import nugget_initialization as nugget_start
+from research.training.config import NuggetConfig, NuggetWeights, Upper
 from research.training.loop import Checkpoints, LoopHooks, Losses, Schedule, StepReport, fit
 from research.training.nugget import draw_step, frozen, read_material, start_decoder, train_nugget
-from research.training.nugget_config import NuggetConfig, NuggetWeights, Upper
 from research.training.nugget_data import NuggetShape, NuggetTexts, Reader, Sections
 from research.training.nugget_losses import NuggetStep, nugget_losses
 from tests.tiny_bert import PROSE, save_tiny_bart

@@ -22,8 +22,8 @@ from research.training.config import SliceConfig
 from research.training.loop import Checkpoints, Schedule, fit
 from research.training.losses import SCALE
 from research.training.objectives import Teachers, triplet_losses
+from research.training.own_texts import Triplet
 from research.training.slice import Material, read_material, step_losses, train_slice, trainable
-from research.training.triplets import Triplet
 
 TRIPLETS = [
     Triplet("the cat sat", "It was late, and a cat was seen.", "Rain fell, and the green door stood open."),

@@ -15,15 +15,23 @@ from models.encoders.base import encode_queries
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch, InvalidInput
 from research.training import slice as recipe
+from research.training.batches import draw
 from research.training.config import SliceConfig
-from research.training.data import Texts, draw
 from research.training.loop import Checkpoints, LoopHooks, Schedule, StepReport, fit
 from research.training.objectives import Teachers, read_draw
-from research.training.projection import cosines_of, fit_projection
-from research.training.reading import alone
-from research.training.slice import Material, first_projection, load_teachers, step_losses, train_slice, trainable
+from research.training.reading import Topics, alone
+from research.training.slice import (
+    Material,
+    cosines_of,
+    first_projection,
+    fit_projection,
+    load_teachers,
+    step_losses,
+    train_slice,
+    trainable,
+)
 from research.training.sources import GradedPair
-from research.training.topics import Topics
+from research.training.texts import Texts
 from tests.tiny_bert import PROSE
 
 PAIRS = [GradedPair("the cat sat", "a cat was seen", 0.8), GradedPair("rain fell", "the door stood open", 0.1)]

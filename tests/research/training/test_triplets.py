@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InvalidInput
-from research.training.triplets import Triplet, TripletFile, place
+from research.training.own_texts import Triplet, TripletFile, place
 
 
 def write(path: Path, lines: list[str]) -> Path:

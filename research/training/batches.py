@@ -5,9 +5,8 @@ So a step's batch is the same in every run, and a run that was interrupted goes 
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from string import punctuation
 
 import numpy as np
@@ -15,31 +14,19 @@ import numpy as np
 from models.errors import InvalidInput
 from models.tokens import UnitTokens
 from models.types import CharSpan, SpanBounds, UnitSpan
-from research.training.sources import PHRASES, PROSE, QUESTIONS, GradedPair, read_graded_pairs, sentences
+from research.training.sources import sentences
+from research.training.texts import Texts
 
-_WORDS_ALONE = range(2, 25)
 _WORD = re.compile(r"[a-z]{4,}")
+
+
 _READABLE = re.compile(r"\w")
+
+
 _RUNS = 24  # runs of words of one context: about a third are terms
+
+
 _TRIES = 20  # contexts for every term that is wanted, where next to none have any
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """What batches are made of: paragraphs that serve as context, by kind; short texts; graded pairs.
-
-    ``near`` gives a context of a phrase's own topic (:class:`research.training.topics.Topics`), if asked for.
-    """
-
-    prose: dict[str, list[str]]
-    phrases: dict[str, list[str]]
-    pairs: list[GradedPair]
-    by_word: dict[str, list[str]]
-    questions: Sequence[str] = ()
-    near: Callable[[str, random.Random], str] | None = None
-
-
-NO_TEXTS = Texts({}, {}, [], {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,60 +66,6 @@ class Shape:
     alone: int = 4
     short: int = 0
     questions: int = 0
-
-
-def read_texts(folder: Path, excluded: Sequence[str], *, questions: bool = False) -> Texts:
-    """Everything training reads, from one data folder, but graded pairs that have an excluded sentence."""
-    prose = {name: list(source.read(folder)) for name, source in PROSE.items()}
-    phrases = {
-        name: [text.strip() for text in source.read(folder) if len(text.split()) in _WORDS_ALONE]
-        for name, source in PHRASES.items()
-    }
-    pairs = read_graded_pairs(folder, excluded)
-    phrases["stsb"] = [text for pair in pairs for text in (pair.query, pair.paraphrase)]
-    asked = [text for source in QUESTIONS.values() for text in source.read(folder)] if questions else []
-    return Texts(prose, phrases, pairs, index_by_word(prose), asked)
-
-
-def add_own(texts: Texts, own: Sequence[str], pairs: Sequence[GradedPair]) -> Texts:
-    """The same texts, and those a user brings: all of them as contexts, short ones and those of pairs as phrases too.
-
-    >>> added = add_own(NO_TEXTS, ["Where is my parcel?"], [GradedPair("late", "too late", 0.8)])
-    >>> added.prose, added.phrases
-    ({'own': ['Where is my parcel?']}, {'own': ['Where is my parcel?', 'late', 'too late']})
-    """
-    short = [text for text in own if len(text.split()) in _WORDS_ALONE]
-    short += [text for pair in pairs for text in (pair.query, pair.paraphrase)]
-    prose = texts.prose | ({"own": list(own)} if own else {})
-    phrases = texts.phrases | ({"own": short} if short else {})
-    return Texts(prose, phrases, [*texts.pairs, *pairs], index_by_word(prose), texts.questions)
-
-
-def index_by_word(prose: dict[str, list[str]], most: int = 60) -> dict[str, list[str]]:
-    """Paragraphs by the words of four letters and more in them; of every second paragraph where there are many.
-
-    Words of a single paragraph are left out; of a frequent word, at most ``most`` paragraphs are kept.
-
-    >>> index_by_word({"a": ["Cats purr.", "cats sleep"], "b": ["dogs bark"]})["cats"]
-    ['Cats purr.', 'cats sleep']
-    """
-    found: dict[str, list[str]] = {}
-    for paragraphs in prose.values():
-        for paragraph in paragraphs[::2] if len(paragraphs) > most else paragraphs:
-            for word in words_of(paragraph):
-                found.setdefault(word, []).append(paragraph)
-    return {
-        word: paragraphs[:: 1 + len(paragraphs) // most] for word, paragraphs in found.items() if len(paragraphs) > 1
-    }
-
-
-def words_of(text: str) -> set[str]:
-    """The words of four letters and more, in small letters: those that say what a text is about.
-
-    >>> sorted(words_of("The cat's late fees, again: late!"))
-    ['again', 'fees', 'late']
-    """
-    return set(_WORD.findall(text.lower()))
 
 
 def draw(texts: Texts, shape: Shape, seed: int, step: int) -> Draw:
