@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from threading import Lock
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
+from pydantic import Field
 
 from models.errors import InvalidInput
 from models.ops.calibrate import IDENTITY, Knots, least_raw, raw_floors, score_from_raw
@@ -61,23 +62,25 @@ class Calibration(CalibrationDraft):
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A threshold as it was set: value, scale, the calibration active at that time, and the raw value it stood for."""
+    """A threshold as it was set, and the raw value it stood for."""
 
     value: float
     on: ThresholdOn
-    raw: float
-    calibration: str | None = None
+    raw: Annotated[float, Field(description="The same threshold on raw.")]
+    calibration: Annotated[
+        str | None, Field(description="The calibration its value belongs to; null: score is raw.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdChange:
-    """An entry of a threshold's history. ``before`` and ``after`` are None where there is no threshold."""
+    """One change of a threshold; null: no threshold."""
 
     at: datetime
-    before: Threshold | None
-    after: Threshold | None
+    before: Annotated[Threshold | None, Field(serialization_alias="from")]
+    after: Annotated[Threshold | None, Field(serialization_alias="to")]
     note: str
-    undo: bool
+    undo: Annotated[bool, Field(description="Whether it took another change back.")]
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,12 @@ every resample of ten matches is ten matches.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from app.answers import described
 from models.errors import InvalidInput
 
 LEVEL = 0.95
@@ -44,10 +46,10 @@ def check_targets(targets: ThresholdTargets) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A tenth of the labels, by score: their mean score, and their mean degree of match as labelled."""
+    """A tenth of the labels, by score."""
 
-    score: float
-    observed: float
+    score: Annotated[float, described("What they score on average.")]
+    observed: Annotated[float, described("The share of a match that people gave them.")]
     labels: int
 
 
@@ -84,7 +86,7 @@ class AtThreshold:
 
     raw: float
     score: float
-    found: int
+    found: Annotated[int, described("Labels that reach it.")]
     precision: Share
     recall: Share
     f1: Share

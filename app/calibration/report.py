@@ -1,16 +1,15 @@
 """Fit a calibration to labels, and report on its quality."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from app.answers import json_values
+from app.calibration.answers import Report, Suggested
 from app.calibration.fitting import Fit, fit
 from app.calibration.labels import MOST_DEGREE, Label
 from app.calibration.metrics import (
-    AtThreshold,
-    Bar,
     Sampled,
     ThresholdTargets,
     at_thresholds,
@@ -33,43 +32,7 @@ _WIDE = 0.15
 _UNSEEN = 0.1
 # With fewer labels over a threshold, or fewer matches, intervals are unreliable.
 _FEW = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Suggested:
-    """The threshold for a target, the ``wish``; none where no threshold reaches it."""
-
-    wish: str
-    threshold: AtThreshold | None
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The report on a calibration. Errors and reliability ``after`` are cross-validated.
-
-    Precision, recall and F1 are ``weighted`` by the inverse probabilities of the labels where these are known: they
-    then describe all pairs that the labels were drawn from. The map is not weighted: sampling by raw does not bias it.
-    """
-
-    method: str
-    labels: int
-    matches: int
-    weighted: bool
-    squared_errors: Mapping[str, float]
-    error_before: float
-    error_after: float
-    reliability_before: tuple[Bar, ...]
-    reliability_after: tuple[Bar, ...]
-    suggested: tuple[Suggested, ...]
-    thresholds: tuple[AtThreshold, ...]
-    warnings: tuple[str, ...]
-
-    @property
-    def summary(self) -> dict[str, JsonValue]:
-        """The part that is stored with the calibration."""
-        kept = ("matches", "weighted", "squared_errors", "error_before", "error_after", "suggested", "warnings")
-        whole = asdict(self)
-        return {name: _plain(whole[name]) for name in kept}
+_KEPT = ("matches", "weighted", "squared_errors", "error_before", "error_after", "suggested", "warnings")
 
 
 def fit_calibration(
@@ -87,15 +50,16 @@ def fit_calibration(
     knots = tuple((float(x), float(y)) for x, y in found.knots)
     return (
         CalibrationDraft(
-            mode.name, mode.fingerprint(recipe), recipe.bounds, knots, found.method, len(labels), note, report.summary
+            mode.name, mode.fingerprint(recipe), recipe.bounds, knots, found.method, len(labels), note, _figures(report)
         ),
         report,
     )
 
 
-def report_as_json(report: Report) -> dict[str, JsonValue]:
-    """The report as every interface shows it."""
-    return {name: _plain(value) for name, value in asdict(report).items()}
+def _figures(report: Report) -> dict[str, JsonValue]:
+    """The part of the report that is stored with the calibration."""
+    values = json_values(report)
+    return {name: values[name] for name in _KEPT}
 
 
 def _report(
@@ -169,14 +133,3 @@ def _doubts(suggested: Suggested) -> list[str]:
             f"For {suggested.wish}, the interval of {name} is {share.low:.2f} to {share.high:.2f}: label more pairs."
         ]
     return []
-
-
-def _plain(value: object) -> JsonValue:
-    """Tuples as lists, so that the stored value compares equal when it is read back."""
-    if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise TypeError(f"{type(value).__name__} is not JSON")

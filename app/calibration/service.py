@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
+from app.calibration.answers import ModeThreshold, Report
 from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest, sample_label_candidates
 from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, checked_labels
@@ -25,20 +26,9 @@ from indexer.catalog.phrases import get_phrase, list_phrases
 from indexer.catalog.thresholds import read_tuning, set_threshold, threshold_history, undo_threshold
 from indexer.phrases import Phrase
 from indexer.store import Store
-from indexer.tuning import Calibration, CalibrationDraft, ThresholdChange, ThresholdOn, Tuning
-
-if TYPE_CHECKING:
-    from app.calibration.report import Report
+from indexer.tuning import Calibration, CalibrationDraft, ThresholdChange, ThresholdOn
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class TunedMode:
-    """A mode of a collection, and its tuning."""
-
-    mode: Mode
-    tuning: Tuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +50,23 @@ class ThresholdService:
         self._search = search
         self._encoders = encoders
 
-    def thresholds(self, collection: str) -> list[TunedMode]:
-        """The tuning of every mode that the collection can be searched in."""
+    def thresholds(self, collection: str) -> tuple[ModeThreshold, ...]:
+        """The threshold of every mode that the collection can be searched in."""
         target = self._store.catalog.collection(collection)
         modes = available_modes(self._search.modes, target.recipe)
-        return [TunedMode(mode, read_tuning(self._store.catalog, target.name, mode)) for mode in modes]
+        return tuple(ModeThreshold.of(mode, read_tuning(self._store.catalog, target.name, mode)) for mode in modes)
 
-    def set(self, collection: str, mode: Mode, value: float | None, on: ThresholdOn, note: str) -> TunedMode:
+    def set(self, collection: str, mode: Mode, value: float | None, on: ThresholdOn, note: str) -> ModeThreshold:
         """Set the collection's threshold for a mode; None takes it away."""
         self._check(collection, mode)
-        return TunedMode(
+        return ModeThreshold.of(
             mode, self._change(lambda: set_threshold(self._store.catalog, collection, mode, value, on, note))
         )
 
-    def undo(self, collection: str, mode: Mode, note: str) -> TunedMode:
+    def undo(self, collection: str, mode: Mode, note: str) -> ModeThreshold:
         """Take the last change back; raises ``NothingToUndo`` if there is none."""
         self._check(collection, mode)
-        return TunedMode(mode, self._change(lambda: undo_threshold(self._store.catalog, collection, mode, note)))
+        return ModeThreshold.of(mode, self._change(lambda: undo_threshold(self._store.catalog, collection, mode, note)))
 
     def history(self, collection: str, mode: Mode) -> tuple[ThresholdChange, ...]:
         """All changes of the threshold, the newest first."""
@@ -101,7 +91,7 @@ class ThresholdService:
             return list_phrases(catalog, request.collection, MAX_PHRASES + 1)
         return [get_phrase(catalog, request.collection, name) for name in request.saved]
 
-    def calibrate(self, collection: str, asked: CalibrationRequest) -> tuple[Calibration, "Report"]:
+    def calibrate(self, collection: str, asked: CalibrationRequest) -> tuple[Calibration, Report]:
         """Learn a calibration from labels and keep it; of labels that are refused (``LabelsRefused``) nothing is."""
         mode = self._check(collection, asked.mode)
         checked_note(asked.note)

@@ -9,14 +9,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, err, one_line, out, print_json
 from app.cli.plots import plots_for
 from app.search.types import Mode
 from app.settings import Settings
 
 if TYPE_CHECKING:
+    from app.calibration.answers import Report
     from app.calibration.metrics import Share
-    from app.calibration.report import Report
     from app.calibration.service import ThresholdService
     from indexer.tuning import Calibration
 
@@ -39,9 +40,9 @@ def calibrate(
     as_json: JsonOption = False,
 ) -> None:
     """Learn from labels what scores mean, and which threshold reaches a precision or recall."""
+    from app.calibration.answers import CalibrationDescription, FittedCalibration
     from app.calibration.label_files import read_labels
     from app.calibration.metrics import ThresholdTargets
-    from app.calibration.report import report_as_json
     from app.calibration.service import CalibrationRequest
 
     plots = plots_for(plot)
@@ -51,8 +52,7 @@ def calibrate(
     if plot is not None and plots is not None:
         plots.save_report(plot, report, calibration.knots)
     if as_json:
-        made = {"id": calibration.id, "active": calibration.active}
-        print_json({"calibration": made, "report": report_as_json(report)})
+        print_json(json_values(FittedCalibration(CalibrationDescription.of(calibration), report)))
     else:
         _show_report(report)
         _show_next_step(collection, calibration, report)
@@ -61,10 +61,12 @@ def calibrate(
 @calibrations_cli.command("list")
 def list_calibrations(collection: CollectionOption, as_json: JsonOption = False) -> None:
     """List the calibrations of a collection, the newest first."""
+    from app.calibration.answers import CalibrationDescription
+
     with _service() as service:
         calibrations = service.calibrations(collection)
     if as_json:
-        print_json([_as_json(each) for each in calibrations])
+        print_json([json_values(CalibrationDescription.of(each)) for each in calibrations])
         return
     if not calibrations:
         out.print(f"{collection} has no calibrations: score equals raw.")
@@ -138,15 +140,3 @@ def _show_next_step(collection: str, calibration: "Calibration", report: "Report
 
 def _with_interval(share: "Share") -> str:
     return f"{share.value:.3f} ({share.low:.2f} to {share.high:.2f})"
-
-
-def _as_json(calibration: "Calibration") -> dict[str, object]:
-    return {
-        "id": calibration.id,
-        "mode": calibration.mode,
-        "active": calibration.active,
-        "method": calibration.method,
-        "labels": calibration.labels,
-        "note": calibration.note,
-        "created_at": calibration.created_at.isoformat().replace("+00:00", "Z"),
-    }

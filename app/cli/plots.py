@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 from app.cli.research import load
 
 if TYPE_CHECKING:
+    from app.calibration.answers import Report
     from app.calibration.preview import Preview
-    from app.calibration.report import Report
 
 
 class Plots(Protocol):

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
+from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
 from app.cli.phrases import phrase_as_json
 from app.search.types import Mode
@@ -17,10 +17,10 @@ from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from app.calibration.service import TunedMode
+    from app.calibration.answers import ModeThreshold
     from app.composition import Services
     from indexer.phrases import Phrase
-    from indexer.tuning import Threshold, ThresholdChange
+    from indexer.tuning import Threshold
 
 thresholds_cli = typer.Typer(help="Default thresholds of searches and saved phrases.", no_args_is_help=True)
 ModeOption = Annotated[Mode | None, typer.Option(help="The mode (best_span).")]
@@ -31,23 +31,19 @@ NoteOption = Annotated[str, typer.Option(help="The reason; stored in the history
 @thresholds_cli.command("get")
 def get_thresholds(collection: CollectionOption, phrase: PhraseOption = None, as_json: JsonOption = False) -> None:
     """Show the threshold of every mode, or of a saved phrase."""
+    from app.calibration.answers import ModeThresholds
+
     with _services() as services:
         if phrase is not None:
             _show_phrase(services.phrases.get(collection, phrase), as_json=as_json)
             return
-        tuned = services.thresholds.thresholds(collection)
+        modes = services.thresholds.thresholds(collection)
     if as_json:
-        print_json({"thresholds": list(map(_mode_as_json, tuned))})
+        print_json(json_values(ModeThresholds(modes)))
         return
     table = Table("mode", "threshold", "as it was set", "calibration")
-    for each in tuned:
-        tuning = each.tuning
-        table.add_row(
-            each.mode,
-            _threshold_text(tuning.present_threshold),
-            _threshold_text(tuning.threshold),
-            tuning.calibration_id or "",
-        )
+    for each in modes:
+        table.add_row(each.mode, _threshold_text(each.threshold), _threshold_text(each.as_set), each.calibration or "")
     out.print(table)
 
 
@@ -95,6 +91,8 @@ def threshold_history(
     collection: CollectionOption, mode: ModeOption = None, phrase: PhraseOption = None, as_json: JsonOption = False
 ) -> None:
     """Show the changes of a threshold, the newest first."""
+    from app.calibration.answers import ThresholdHistory
+
     with _services() as services:
         if phrase is None:
             changes = services.thresholds.history(collection, mode or "best_span")
@@ -102,7 +100,7 @@ def threshold_history(
             _refuse_mode(mode)
             changes = services.phrases.threshold_history(collection, phrase)
     if as_json:
-        print_json({"changes": list(map(_change_as_json, changes))})
+        print_json(json_values(ThresholdHistory(changes)))
         return
     if not changes:
         out.print("The threshold was never set.")
@@ -142,15 +140,15 @@ def _refuse_mode(mode: Mode | None) -> None:
         )
 
 
-def _show_mode(collection: str, tuned: "TunedMode", *, as_json: bool) -> None:
+def _show_mode(collection: str, mode: "ModeThreshold", *, as_json: bool) -> None:
     if as_json:
-        print_json(_mode_as_json(tuned))
+        print_json(json_values(mode))
         return
-    present = tuned.tuning.present_threshold
+    present = mode.threshold
     if present is None:
-        out.print(f"{collection} has no threshold for mode {tuned.mode}.", soft_wrap=True)
+        out.print(f"{collection} has no threshold for mode {mode.mode}.", soft_wrap=True)
     else:
-        out.print(f"The threshold of {collection} for mode {tuned.mode} is {_threshold_text(present)}.", soft_wrap=True)
+        out.print(f"The threshold of {collection} for mode {mode.mode} is {_threshold_text(present)}.", soft_wrap=True)
 
 
 def _show_phrase(phrase: "Phrase", *, as_json: bool) -> None:
@@ -173,27 +171,3 @@ def _threshold_text(threshold: "Threshold | None") -> str:
     if threshold.on == "raw":
         return f"{threshold.value:.4f} on raw"
     return f"{threshold.value:.4f} on score, {threshold.raw:.4f} on raw"
-
-
-def _mode_as_json(tuned: "TunedMode") -> dict[str, object]:
-    tuning = tuned.tuning
-    return {
-        "mode": tuned.mode,
-        "threshold": _threshold_as_json(tuning.present_threshold),
-        "as_set": _threshold_as_json(tuning.threshold),
-        "calibration": tuning.calibration_id,
-    }
-
-
-def _change_as_json(change: "ThresholdChange") -> dict[str, object]:
-    return {
-        "at": change.at.isoformat().replace("+00:00", "Z"),
-        "from": _threshold_as_json(change.before),
-        "to": _threshold_as_json(change.after),
-        "note": change.note,
-        "undo": change.undo,
-    }
-
-
-def _threshold_as_json(threshold: "Threshold | None") -> dict[str, object] | None:
-    return None if threshold is None else asdict(threshold)

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Float
 
+from app.answers import json_values
 from app.calibration.default_calibration import default_calibration
 from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest
 from app.calibration.label_files import write_label_candidates
@@ -26,7 +27,6 @@ from app.calibration.labels import Label, StoredSpan
 from app.calibration.metrics import AtThreshold, Sampled, ThresholdTargets, at_thresholds, for_precision
 from app.calibration.prepare_all import prepare_all
 from app.calibration.preview import PreviewRequest
-from app.calibration.report import report_as_json
 from app.calibration.service import CalibrationRequest, ThresholdService
 from app.calibration.stratified_sampling import BINS, RankedPairs, draw_strata
 from app.cli.console import print_json
@@ -120,7 +120,7 @@ def walk(
         },
         "near": proposed.near,
         "strata": [asdict(stratum) for stratum in proposed.strata],
-        "calibration": {"method": made.method, **{name: report_as_json(report)[name] for name in _SHOWN}},
+        "calibration": {"method": made.method, **{name: json_values(report)[name] for name in _SHOWN}},
         "kept": None if threshold is None else _told(_judge(truth, threshold, _places(proposed, truth))),
         "by_phrase": {} if threshold is None else _by_phrase(truth, threshold.raw),
         "proposed": _repeated(truth, proposed.near, asked.labels),

@@ -1,24 +1,23 @@
 """``/admin/collections/{collection}/calibrations``: teach the scores of a collection what they mean."""
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import ConfigDict, Field, FiniteFloat
 from pydantic.types import JsonValue
 from starlette.responses import Response
 
+from app.calibration.answers import CalibrationDescription, CalibrationList, DeletedCalibration, FittedCalibration
 from app.calibration.labels import label_from_json
 from app.calibration.metrics import ThresholdTargets
-from app.calibration.service import CalibrationRequest, ThresholdService
-from app.collections.answers import SpanUnits
+from app.calibration.service import CalibrationRequest
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
-from app.http.responses import json_response
+from app.http.responses import answer_response
 from app.http.routes.thresholds import Collection
 from app.http.schemas import MAX_NAME, Body, DocumentId, Note, QueryText, Similarity
 from app.search.types import Mode
-from indexer.tuning import Calibration, CalibrationDraft
+from indexer.tuning import CalibrationDraft
 from models.errors import InvalidInput
 from models.types import SpanBounds
 
@@ -110,6 +109,10 @@ class ImportBody(Body):
     labels: int = Field(ge=0, le=2**53, description="Of how many labels.")
     note: Note = Field("", description="Where it comes from; kept with the calibration.")
     activate: bool = Field(False, description="Whether to make it the active calibration in the same step.")
+    figures: dict[str, JsonValue] = Field({}, description="As listed; kept with the calibration.")
+    id: str | None = Field(None, description="As listed; not used: the calibration gets an id of its own.")
+    active: bool = Field(False, description="As listed; not used.")
+    created_at: str | None = Field(None, description="As listed; not used.")
 
     def draft(self) -> CalibrationDraft:
         """The body as the catalog understands it; raises ``InvalidInput`` for bounds that no spans have."""
@@ -118,127 +121,24 @@ class ImportBody(Body):
         except ValueError as error:
             raise InvalidInput(str(error), hint="shortest cannot be more than longest.", field="span_units") from error
         knots = tuple((raw, score) for raw, score in self.knots)
-        return CalibrationDraft(self.mode, self.fingerprint, bounds, knots, self.method, self.labels, self.note)
-
-
-class CalibrationBody(BaseModel):
-    """A map from raw to score, and what it was made for and of."""
-
-    id: str
-    mode: Mode
-    active: bool
-    method: str = Field(description="isotonic or logistic, whichever did better on labels it had not seen.")
-    labels: int
-    note: str
-    created_at: datetime
-    fingerprint: str = Field(description="The encoder it was made for.")
-    span_units: SpanUnits
-    knots: list[tuple[float, float]] = Field(description="Raw and score; straight lines lie between.")
-    figures: dict[str, Any] = Field(description="What is kept of the report that came with it.")
-
-    @classmethod
-    def of(cls, calibration: Calibration) -> "CalibrationBody":
-        """A calibration as it is shown."""
-        bounds = calibration.bounds
-        return cls.model_validate(
-            {
-                "id": calibration.id,
-                "mode": calibration.mode,
-                "active": calibration.active,
-                "method": calibration.method,
-                "labels": calibration.labels,
-                "note": calibration.note,
-                "created_at": calibration.created_at,
-                "fingerprint": calibration.fingerprint,
-                "span_units": SpanUnits(shortest=bounds.shortest, longest=bounds.longest),
-                "knots": calibration.knots,
-                "figures": dict(calibration.figures),
-            }
+        return CalibrationDraft(
+            self.mode, self.fingerprint, bounds, knots, self.method, self.labels, self.note, self.figures
         )
 
 
-class CalibrationsBody(BaseModel):
-    """Calibrations, the newest first."""
-
-    calibrations: list[CalibrationBody]
-
-
-class ShareBody(BaseModel):
-    """A share, and its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-class AtThresholdBody(BaseModel):
-    """What a threshold finds among the labels."""
-
-    raw: float
-    score: float
-    found: int = Field(description="Labels that reach it.")
-    precision: ShareBody
-    recall: ShareBody
-    f1: ShareBody
-
-
-class BarBody(BaseModel):
-    """A tenth of the labels, by score."""
-
-    score: float = Field(description="What they score on average.")
-    observed: float = Field(description="The share of a match that people gave them.")
-    labels: int
-
-
-class SuggestedBody(BaseModel):
-    """The threshold for a wish."""
-
-    wish: str
-    threshold: AtThresholdBody | None = Field(description="Null where no threshold fulfils it.")
-
-
-class ReportBody(BaseModel):
-    """What the labels say. What is `after` is of labels that the map had not seen."""
-
-    method: str
-    labels: int
-    matches: int
-    weighted: bool = Field(description="Whether precision, recall and F1 are those of what the labels were drawn from.")
-    squared_errors: dict[str, float] = Field(description="Of both methods, on labels they had not seen.")
-    error_before: float = Field(description="How far raw is from what people said, on average.")
-    error_after: float = Field(description="The same of score.")
-    reliability_before: list[BarBody]
-    reliability_after: list[BarBody]
-    suggested: list[SuggestedBody]
-    thresholds: list[AtThresholdBody] = Field(description="Precision and recall at the raw of every label, rising.")
-    warnings: list[str] = Field(description="Where the labels are too few for what the figures claim.")
-
-
-class CalibratedBody(BaseModel):
-    """The calibration that was kept, and the report on it."""
-
-    calibration: CalibrationBody
-    report: ReportBody
-
-
-class RemovedBody(BaseModel):
-    """What was deleted."""
-
-    id: str
-    status: str
-
-
-@router.get("", summary="List the calibrations", responses=problems(401, 403, 404, 422, 503))
-def list_calibrations(collection: Collection, caller: CallerDependency) -> CalibrationsBody:
+@router.get(
+    "", response_model=CalibrationList, summary="List the calibrations", responses=problems(401, 403, 404, 422, 503)
+)
+def list_calibrations(collection: Collection, caller: CallerDependency) -> Response:
     """The collection's calibrations, the newest first."""
     caller.require("admin", collection)
-    found = caller.backend.thresholds.calibrations(collection)
-    return CalibrationsBody(calibrations=list(map(CalibrationBody.of, found)))
+    calibrations = caller.backend.thresholds.calibrations(collection)
+    return answer_response(CalibrationList(tuple(map(CalibrationDescription.of, calibrations))))
 
 
 @router.post(
     "",
-    response_model=CalibratedBody,
+    response_model=FittedCalibration,
     summary="Learn a calibration from labels",
     responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504),
 )
@@ -246,49 +146,57 @@ async def calibrate(collection: Collection, body: CalibrateBody, caller: CallerD
     """Learn a rising map from raw to score and keep it; of labels that are refused nothing is kept."""
     caller.require("admin", collection)
     backend = caller.backend
-    made = await backend.tuning.run(
-        lambda: _calibrated(backend.thresholds, collection, body), backend.limits.write_deadline_s
+    calibration, report = await backend.tuning.run(
+        lambda: backend.thresholds.calibrate(collection, body.request()), backend.limits.write_deadline_s
     )
-    return json_response(made)
+    return answer_response(FittedCalibration(CalibrationDescription.of(calibration), report))
 
 
 @router.post(
     "/import",
+    response_model=CalibrationDescription,
     summary="Take a calibration over from another collection",
     responses=problems(400, 401, 403, 404, 409, 413, 422, 503),
 )
-def import_calibration(collection: Collection, body: ImportBody, caller: CallerDependency) -> CalibrationBody:
+def import_calibration(collection: Collection, body: ImportBody, caller: CallerDependency) -> Response:
     """Keep a calibration that was made for the same encoder, mode and span bounds; any other is refused."""
     caller.require("admin", collection)
     service = caller.backend.thresholds
-    return CalibrationBody.of(service.adopt(collection, body.draft(), activate=body.activate))
+    return answer_response(CalibrationDescription.of(service.adopt(collection, body.draft(), activate=body.activate)))
 
 
-@router.post("/{id}/activate", summary="Activate a calibration", responses=problems(401, 403, 404, 422, 503))
-def activate_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> CalibrationBody:
+@router.post(
+    "/{id}/activate",
+    response_model=CalibrationDescription,
+    summary="Activate a calibration",
+    responses=problems(401, 403, 404, 422, 503),
+)
+def activate_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> Response:
     """Make it the active one of its mode, in one step; the collection's threshold keeps meaning the same hits."""
     caller.require("admin", collection)
-    return CalibrationBody.of(caller.backend.thresholds.activate(collection, id))
+    return answer_response(CalibrationDescription.of(caller.backend.thresholds.activate(collection, id)))
 
 
-@router.post("/{id}/deactivate", summary="Deactivate a calibration", responses=problems(401, 403, 404, 422, 503))
-def deactivate_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> CalibrationBody:
+@router.post(
+    "/{id}/deactivate",
+    response_model=CalibrationDescription,
+    summary="Deactivate a calibration",
+    responses=problems(401, 403, 404, 422, 503),
+)
+def deactivate_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> Response:
     """Let score be raw again, if it is the active one."""
     caller.require("admin", collection)
-    return CalibrationBody.of(caller.backend.thresholds.deactivate(collection, id))
+    return answer_response(CalibrationDescription.of(caller.backend.thresholds.deactivate(collection, id)))
 
 
-@router.delete("/{id}", summary="Delete a calibration", responses=problems(401, 403, 404, 409, 422, 503))
-def delete_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> RemovedBody:
+@router.delete(
+    "/{id}",
+    response_model=DeletedCalibration,
+    summary="Delete a calibration",
+    responses=problems(401, 403, 404, 409, 422, 503),
+)
+def delete_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> Response:
     """Delete a calibration that is not active. Thresholds that were set under it keep what they mean."""
     caller.require("admin", collection)
     caller.backend.thresholds.delete(collection, id)
-    return RemovedBody(id=id, status="deleted")
-
-
-def _calibrated(service: ThresholdService, collection: str, body: CalibrateBody) -> dict[str, object]:
-    # Imported here, in the lane, because scikit-learn takes long and the event loop must not wait for it.
-    from app.calibration.report import report_as_json
-
-    made, report = service.calibrate(collection, body.request())
-    return {"calibration": CalibrationBody.of(made).model_dump(mode="json"), "report": report_as_json(report)}
+    return answer_response(DeletedCalibration(id))

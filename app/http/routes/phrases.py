@@ -8,11 +8,11 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from app.calibration.answers import ThresholdHistory
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
-from app.http.responses import json_response
+from app.http.responses import answer_response, json_response
 from app.http.routes.documents import ItemError
-from app.http.routes.thresholds import Change, HistoryBody, ThresholdState
 from app.http.schemas import Body, CollectionName, FilterBody, Note, QueryText, Similarity
 from app.http.uploads import phrase_uploads
 from app.phrases.parsing import RefusedLine
@@ -21,7 +21,7 @@ from app.search.types import ThresholdSource
 from indexer.catalog.names import MAX_PHRASE_NAME, checked_phrase_name
 from indexer.engine.query import Filter
 from indexer.phrases import Phrase, PhraseChanges, PhraseDraft
-from indexer.tuning import ThresholdOn
+from indexer.tuning import Threshold, ThresholdOn
 from models.errors import InvalidInput
 
 router = APIRouter(prefix="/collections/{collection}/phrases", tags=["phrases"])
@@ -52,8 +52,8 @@ class PhraseBody(BaseModel):
 
     name: str
     text: str
-    threshold: ThresholdState | None = Field(description="Its own threshold, as it is now; null: the collection's.")
-    as_set: ThresholdState | None = Field(description="What was set: it may have been under another calibration.")
+    threshold: Threshold | None = Field(description="Its own threshold, as it is now; null: the collection's.")
+    as_set: Threshold | None = Field(description="What was set: it may have been under another calibration.")
     applies: AppliedThreshold
     filter: FilterBody
     note: str
@@ -68,8 +68,8 @@ class PhraseBody(BaseModel):
         return cls(
             name=phrase.name,
             text=phrase.text,
-            threshold=ThresholdState.of(phrase.own.present_threshold),
-            as_set=ThresholdState.of(own),
+            threshold=phrase.own.present_threshold,
+            as_set=own,
             applies=AppliedThreshold(
                 value=None if applied is None else applied.value,
                 on="score" if applied is None else applied.on,
@@ -298,11 +298,16 @@ def put_phrase_threshold(
     return PhraseBody.of(caller.backend.phrases.set_threshold(collection, name, body.value, body.on, body.note))
 
 
-@router.get("/{name}/threshold/history", summary="See how a phrase's threshold was changed", responses=_READ)
-def get_phrase_threshold_history(collection: Collection, name: Name, caller: CallerDependency) -> HistoryBody:
+@router.get(
+    "/{name}/threshold/history",
+    response_model=ThresholdHistory,
+    summary="See how a phrase's threshold was changed",
+    responses=_READ,
+)
+def get_phrase_threshold_history(collection: Collection, name: Name, caller: CallerDependency) -> Response:
     """All changes, the newest first."""
     caller.require("search", collection)
-    return HistoryBody(changes=list(map(Change.of, caller.backend.phrases.threshold_history(collection, name))))
+    return answer_response(ThresholdHistory(caller.backend.phrases.threshold_history(collection, name)))
 
 
 @router.post(

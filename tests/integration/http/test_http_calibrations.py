@@ -1,8 +1,14 @@
 """Calibrations over HTTP: learned from labels, listed, activated, deactivated, deleted."""
 
-import pytest
+import json
 
-from app.http.routes.calibrations import CalibratedBody, CalibrationBody
+import pytest
+from typer.testing import CliRunner
+
+from app.answers import json_values
+from app.calibration.answers import CalibrationDescription, FittedCalibration
+from app.cli import cli
+from tests.integration.http.conftest import read_answer
 
 ROOT = "/admin/collections/sample/calibrations"
 PHRASE = "cancel my subscription"
@@ -26,9 +32,7 @@ def admin(start, settings):
 def test_a_calibration_from_its_labels_to_its_end(admin, problem) -> None:
     before = admin.search(text=PHRASE)["hits"]
     answer = admin.post(ROOT, {"labels": labels(), "note": "by hand", "activate": True, "precision": 0.8})
-    assert answer.status_code == 200, answer.text
-    read = CalibratedBody.model_validate_json(answer.text)
-    assert read.model_dump(mode="json") == answer.json()
+    assert json_values(read_answer(FittedCalibration, answer)) == answer.json()
     made, report = answer.json()["calibration"], answer.json()["report"]
     assert (made["active"], made["note"], made["labels"], made["mode"]) == (True, "by hand", 25, "best_span")
     assert made["knots"][0] == [0, 0]
@@ -47,7 +51,7 @@ def test_a_calibration_from_its_labels_to_its_end(admin, problem) -> None:
 
     problem(admin.delete(f"{ROOT}/{made['id']}"), 409, "calibration_active")
     off = admin.post(f"{ROOT}/{made['id']}/deactivate", {})
-    assert CalibrationBody.model_validate_json(off.text).active is False
+    assert read_answer(CalibrationDescription, off).active is False
     assert admin.search(text=PHRASE)["hits"] == before
     assert admin.post(f"{ROOT}/{made['id']}/activate", {}).json() == made
     admin.post(f"{ROOT}/{made['id']}/deactivate", {})
@@ -122,6 +126,18 @@ def test_a_calibration_is_taken_over(admin) -> None:
     assert (newest["knots"], newest["labels"], newest["active"]) == (oldest["knots"], 25, True)
     assert (newest["note"], oldest["active"]) == ("from staging", False)
     assert admin.search(text=PHRASE)["threshold"]["calibration"] == newest["id"]
+
+
+def test_a_calibration_is_imported_as_the_command_line_lists_it(admin, settings) -> None:
+    admin.post(ROOT, {"labels": labels(), "note": "by hand"})
+    environment = {"SPANSEEK_DATA_DIR": str(settings.data_dir), "SPANSEEK_ENCODER": "hashing"}
+    printed = CliRunner().invoke(cli, ["calibrations", "list", "-c", "sample", "--json"], env=environment)
+    (listed,) = json.loads(printed.stdout)
+    assert admin.get(ROOT).json() == {"calibrations": [listed]}
+    imported = admin.post(f"{ROOT}/import", listed)
+    assert imported.status_code == 200, imported.text
+    own = ("id", "created_at")
+    assert [{**made, **dict.fromkeys(own)} for made in (imported.json(), listed)] == [listed | dict.fromkeys(own)] * 2
 
 
 @pytest.mark.parametrize(
