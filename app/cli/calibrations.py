@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from indexer.tuning import Calibration
 
 calibrations_cli = typer.Typer(help="List, activate and delete the calibrations of a collection.", no_args_is_help=True)
-IdArgument = Annotated[str, typer.Argument(help="The calibration's id, as listed, or a unique beginning of it.")]
+IdArgument = Annotated[str, typer.Argument(help="The calibration's id, or a unique prefix of at least 4 characters.")]
 
 
 def calibrate(

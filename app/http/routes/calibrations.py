@@ -23,7 +23,9 @@ from models.types import SpanBounds
 
 router = APIRouter(prefix="/admin/collections/{collection}/calibrations", tags=["admin"])
 MAX_KNOTS = 20_000
-CalibrationId = Annotated[str, Path(description="The calibration's id.", max_length=200)]
+CalibrationId = Annotated[
+    str, Path(description="The calibration's id, or a unique prefix of 4 characters and more.", max_length=200)
+]
 
 _LABELS: list[JsonValue] = [
     {"phrase": "cancel my subscription", "text": "stop my membership", "match": True},
