@@ -42,7 +42,7 @@ class BestSpan(SearchMode[TokenizedQuery | QueryVector, QueryVector, ScoredSpan]
 
     def load(self, recipe: Recipe) -> None:
         """Load the collection's encoder."""
-        self._encoders.matching(recipe)
+        self._encoders.warm_up(recipe)
 
     def read(self, request: SearchRequest, recipe: Recipe) -> TokenizedQuery | QueryVector:
         """Tokenize a text that fits into one window, or normalize a vector."""

@@ -8,7 +8,7 @@ from indexer.errors import RecipeMismatch
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.types import Recipe
 from models.calibrations import DefaultCalibration, read_default
-from models.encoders.base import Encoder
+from models.encoders.base import Encoder, encode_queries
 from models.encoders.nugget import NuggetEncoder
 from models.encoders.nugget_pass import NuggetPass
 from models.encoders.passes import ForwardPass, UnitPass
@@ -25,6 +25,7 @@ class Encoders:
         self._defaults: dict[str, DefaultCalibration | None] = {}
         self._nuggets: dict[str, NuggetEncoder] = {}
         self._whitened: dict[str, WhitenedNuggets] = {}
+        self._warm: set[str] = set()
         self._lock = Lock()
 
     @classmethod
@@ -63,6 +64,21 @@ class Encoders:
                 field="collection",
             )
         return encoder
+
+    def warm_up(self, recipe: Recipe) -> None:
+        """Load all that reads queries for a collection: weights and kernels come with the first word."""
+        encoder = self.matching(recipe)
+        if encoder.fingerprint not in self._warm:
+            encode_queries(encoder, ["word"])
+            self._warm.add(encoder.fingerprint)
+
+    def warm_up_nuggets(self, recipe: Recipe) -> None:
+        """Load all that reads queries of mode maxsim for a collection."""
+        nuggets = self.nugget_pass(recipe)
+        if nuggets.encoder.fingerprint not in self._warm:
+            (tokens,) = nuggets.encoder.base.tokenize(["word"])
+            nuggets.encoder.forward_query([tokens.ids], nuggets.ratio)
+            self._warm.add(nuggets.encoder.fingerprint)
 
     def load_nuggets(self, name: str) -> NuggetEncoder:
         """The nuggets that go with the encoder of this name, as they were trained."""

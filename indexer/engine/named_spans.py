@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from jaxtyping import Float
 
 from indexer import kernels
@@ -61,6 +60,8 @@ class NamedSpan:
 
 def find_documents(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Located]:
     """Locate documents by id. Deleted and unknown ones are left out."""
+    import pyarrow.compute as pc  # which a search does not need, and need not load
+
     values = pa.array(sorted(set(ids)), pa.string())
     located: dict[str, Located] = {}
     for view in snapshot.views:

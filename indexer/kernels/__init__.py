@@ -3,6 +3,7 @@
 Each has a naive oracle in ``tests/reference.py``. Block and code are those of ``indexer.segments.layout``.
 """
 
+import models.kernels  # noqa: F401  loads numba, before anything below does
 from indexer.kernels.batch import pack, scan_batch, scan_packed
 from indexer.kernels.common import NO_SPAN, RUN, RUNS, threading_layer
 from indexer.kernels.exact import rescore

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from jaxtyping import Bool
 
 from indexer.segments.layout import METADATA_PREFIX
@@ -88,6 +87,8 @@ def _spellings(value: JsonValue) -> list[str]:
 
 def rows_equal(table: pa.Table, wanted: Iterable[tuple[str, JsonValue]]) -> Bool[np.ndarray, " rows"]:
     """Which rows have all the wanted values; a key that no row has matches nothing."""
+    import pyarrow.compute as pc  # only a filter needs it, and it takes as long to load as a short search
+
     matches = np.ones(table.num_rows, bool)
     for key, value in wanted:
         name = METADATA_PREFIX + key

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"alembic", "numba", "pyarrow", "scipy", "sqlalchemy", "torch", "transformers"}
+HEAVY = {"alembic", "numba", "pyarrow", "scipy.linalg", "sklearn", "sqlalchemy", "torch", "transformers"}
 # Typer leaves by SystemExit; nothing else may.
 COMMAND = """
 import sys
@@ -53,3 +53,40 @@ def test_phrases_are_listed_without_the_kernels(tmp_path: Path) -> None:
 
 def test_an_encoder_without_a_backbone_needs_no_network(tmp_path: Path) -> None:
     assert imported(ENCODER, tmp_path) == set()
+
+
+SEARCHES = """
+import json, sys
+from app.cli import cli
+for mode in ("best_span", "maxsim"):
+    try:
+        cli(["search", "the cat sat", "-c", "cats", "--json", "--mode", mode])
+    except SystemExit as end:
+        assert not end.code, end.code
+"""
+SERVER = """
+from fastapi.testclient import TestClient
+from app.main import create_app
+from app.settings import Settings
+with TestClient(create_app(Settings())) as client:
+    assert client.get("/health/ready").status_code == 200
+    for mode in ("best_span", "maxsim"):
+        answer = client.post("/search", json={"collection": "cats", "text": "the cat sat", "mode": mode})
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["hits"]
+"""
+
+
+@pytest.fixture(scope="module")
+def cats(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a collection of the shipped encoder, with nuggets."""
+    folder = tmp_path_factory.mktemp("cats")
+    source = folder / "cats.ndjson"
+    source.write_text('{"id": "a", "text": "The cat sat on the mat, and a dog barked."}\n')
+    imported(COMMAND, folder, "index", "-c", "cats", "--source", str(source), "--nugget-ratio", "0.25")
+    return folder
+
+
+@pytest.mark.parametrize("script", [SEARCHES, SERVER], ids=["command line", "server"])
+def test_searches_need_no_torch(cats: Path, script: str) -> None:
+    assert imported(script, cats) & {"torch", "transformers", "scipy.linalg", "sklearn"} == set()

@@ -53,7 +53,7 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDoc
 
     def load(self, recipe: Recipe) -> None:
         """Load the collection's nugget encoder."""
-        self._encoders.nugget_pass(recipe)
+        self._encoders.warm_up_nuggets(recipe)
 
     def read(self, request: SearchRequest, recipe: Recipe) -> TokenizedQuery | NuggetQuery:
         """Tokenize a text of any length, or normalize a vector. Hits are whole documents: no grouping, no context."""
