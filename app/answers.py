@@ -34,12 +34,6 @@ def optional(description: str) -> FieldInfo:
     return annotation
 
 
-def renamed(name: str, description: str | None = None) -> FieldInfo:
-    """The annotation of a field with another name in JSON, such as a keyword of Python."""
-    annotation: FieldInfo = Field(serialization_alias=name, description=description)
-    return annotation
-
-
 def to_json(answer: object) -> bytes:
     """An answer in JSON, as HTTP sends it. NaN and infinities become null, because JSON has no words for them."""
     return _adapter(cast("Hashable", type(answer))).dump_json(answer, by_alias=True)
