@@ -12,6 +12,7 @@ import uvicorn
 
 from app.composition import open_store
 from app.http.app import create_app
+from app.http.connections import connection_options
 from app.search.encoders import Encoders
 from app.settings import Settings
 from indexer.catalog import schema
@@ -111,6 +112,7 @@ def _server(settings: Settings, encoders: Encoders) -> uvicorn.Server:
         create_app(settings, encoders=encoders),
         log_config=None,
         server_header=False,
+        **connection_options(settings),
         timeout_graceful_shutdown=math.ceil(settings.deadline_s),
     )
     return _Server(config)

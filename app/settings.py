@@ -61,6 +61,16 @@ class Settings(BaseSettings):
         60.0, gt=0, description="Seconds after which writing documents, a preview or a calibration is answered 504."
     )
     body_limit_bytes: int = Field(8 * 2**20, gt=0, description="Largest request body; a larger one is answered 413.")
+    header_limit_bytes: int = Field(
+        2**16, ge=1024, description="Largest URL and headers of a request, together; larger ones are answered 431."
+    )
+    read_timeout_s: float = Field(
+        30.0, gt=0, description="Seconds for a client to send a request, body included; then it is answered 408."
+    )
+    keep_alive_s: int = Field(5, gt=0, description="Seconds after which a connection without a request is closed.")
+    connection_limit: int = Field(
+        1000, gt=0, description="Maximum number of connections; one more is answered 503. Fewer where `ulimit -n` is small."
+    )
     batch_limit: int = Field(100, gt=0, description="Maximum number of queries in one POST /search/batch.")
     log_level: str = Field("info", description="debug, info, warning or error.")
 

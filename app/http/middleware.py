@@ -4,11 +4,15 @@ import logging
 import time
 
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.metrics import Metrics
 from app.http.problems import internal_error, problem_response
 
+# Nobody receives it: it is counted in the metrics, under the status that nginx uses.
+_CLIENT_CLOSED = 499
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 _log = logging.getLogger(__name__)
@@ -45,6 +49,8 @@ class ServerErrorMiddleware:
 
         try:
             await self.app(scope, receive, send_and_note)
+        except ClientDisconnect:
+            await Response(status_code=_CLIENT_CLOSED)(scope, receive, send)
         except Exception:
             if scope["type"] != "http" or begun:
                 raise

@@ -54,6 +54,24 @@ class BodyTooLarge(SpanseekError):
     code = "body_too_large"
 
 
+class HeadersTooLarge(SpanseekError):
+    """The URL and the headers of the request are larger than the server accepts."""
+
+    code = "headers_too_large"
+
+
+class RequestTimeout(SpanseekError):
+    """The request did not arrive completely in time."""
+
+    code = "request_timeout"
+
+
+class TooManyConnections(SpanseekError):
+    """The server has as many connections as it accepts."""
+
+    code = "too_many_connections"
+
+
 class InternalError(SpanseekError):
     """The server failed; the request may be correct."""
 
@@ -85,11 +103,14 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.CollectionBusy: HTTPStatus.CONFLICT,
     indexer.CursorExpired: HTTPStatus.GONE,
     indexer.LeaseLost: HTTPStatus.CONFLICT,
+    RequestTimeout: HTTPStatus.REQUEST_TIMEOUT,
     BodyTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HeadersTooLarge: HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
     models.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
     search.QueueFull: HTTPStatus.TOO_MANY_REQUESTS,
     search.ShuttingDown: HTTPStatus.SERVICE_UNAVAILABLE,
     NotReady: HTTPStatus.SERVICE_UNAVAILABLE,
+    TooManyConnections: HTTPStatus.SERVICE_UNAVAILABLE,
     indexer.CatalogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     indexer.CatalogNotInitialised: HTTPStatus.SERVICE_UNAVAILABLE,
     models.BackboneMissing: HTTPStatus.SERVICE_UNAVAILABLE,

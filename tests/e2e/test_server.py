@@ -1,16 +1,10 @@
 """The server as a process of its own, asked over HTTP."""
 
-import os
-import re
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
-import httpx
 import pytest
 
 from app.composition import open_store
@@ -23,17 +17,8 @@ from indexer.stats import collection_stats
 from indexer.types import Recipe
 from models.encoders.registry import load_encoder
 from models.types import Document, Part
+from tests.serving import running, start
 
-SERVE = """
-import sys
-from app.main import serve
-from app.settings import Settings
-from models.errors import SpanseekError
-try:
-    serve(Settings(_env_file=None))
-except SpanseekError as error:
-    sys.exit(f"{error.code}: {error} {error.hint}")
-"""
 SEARCH = {"collection": "sample", "text": "cancel my subscription", "top_k": 1}
 
 
@@ -42,43 +27,6 @@ def settings(tmp_path: Path) -> Settings:
     found = Settings(_env_file=None, data_dir=tmp_path, encoder="hashing", database_url="")
     upgrade(found.catalog_url)
     return found
-
-
-def start(settings: Settings, **changes: object) -> subprocess.Popen[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPANSEEK_")}
-    wanted = {"data_dir": settings.data_dir, "encoder": "hashing", "port": 0} | changes
-    environment |= {f"SPANSEEK_{name.upper()}": str(value) for name, value in wanted.items()}
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", SERVE], env=environment, stderr=subprocess.PIPE, text=True
-    )
-
-
-@contextmanager
-def running(settings: Settings, **changes: object) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
-    """A server that is ready; killed at the end if it is still there."""
-    with start(settings, **changes) as process:
-        try:
-            with httpx.Client(base_url=url_of(process), timeout=60) as client:
-                wait_until_ready(client)
-                yield process, client
-        finally:
-            process.kill()
-
-
-def url_of(process: subprocess.Popen[str]) -> str:
-    assert process.stderr is not None
-    said = []
-    for line in process.stderr:
-        said.append(line)
-        if found := re.search(r"serves on (http://\S+)", line):
-            return found[1]
-    raise AssertionError("".join(said))
-
-
-def wait_until_ready(client: httpx.Client) -> None:
-    deadline = time.monotonic() + 120
-    while client.get("/health/ready", timeout=120).status_code != 200:
-        assert time.monotonic() < deadline
 
 
 def test_it_starts_answers_and_stops(settings) -> None:

@@ -1,0 +1,72 @@
+"""The server as a process of its own."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+
+from app.settings import Settings
+
+SERVE = """
+import sys
+from app.main import serve
+from app.settings import Settings
+from models.errors import SpanseekError
+try:
+    serve(Settings(_env_file=None))
+except SpanseekError as error:
+    sys.exit(f"{error.code}: {error} {error.hint}")
+"""
+
+
+def start(settings: Settings, **changes: object) -> subprocess.Popen[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPANSEEK_")}
+    wanted = {"data_dir": settings.data_dir, "encoder": "hashing", "port": 0} | changes
+    environment |= {f"SPANSEEK_{name.upper()}": str(value) for name, value in wanted.items()}
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", SERVE], env=environment, stderr=subprocess.PIPE, text=True
+    )
+
+
+@contextmanager
+def running(
+    settings: Settings, log: list[str] | None = None, **changes: object
+) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    """A server that is ready; killed at the end if it is still there. Its log lines are added to ``log``."""
+    with start(settings, **changes) as process:
+        try:
+            url = url_of(process)
+            threading.Thread(target=_drain, args=(process, [] if log is None else log), daemon=True).start()
+            with httpx.Client(base_url=url, timeout=60) as client:
+                wait_until_ready(client)
+                yield process, client
+        finally:
+            process.kill()
+
+
+def url_of(process: subprocess.Popen[str]) -> str:
+    assert process.stderr is not None
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if found := re.search(r"serves on (http://\S+)", line):
+            return found[1]
+    raise AssertionError("".join(said))
+
+
+def _drain(process: subprocess.Popen[str], log: list[str]) -> None:
+    """Read what the server logs, so that it never waits for the pipe."""
+    assert process.stderr is not None
+    log.extend(process.stderr)
+
+
+def wait_until_ready(client: httpx.Client) -> None:
+    deadline = time.monotonic() + 120
+    while client.get("/health/ready", timeout=120).status_code != 200:
+        assert time.monotonic() < deadline
