@@ -69,7 +69,9 @@ class Settings(BaseSettings):
     )
     keep_alive_s: int = Field(5, gt=0, description="Seconds after which a connection without a request is closed.")
     connection_limit: int = Field(
-        1000, gt=0, description="Maximum number of connections; one more is answered 503. Fewer where `ulimit -n` is small."
+        1000,
+        gt=0,
+        description="Maximum number of connections; one more is answered 503. Fewer where `ulimit -n` is small.",
     )
     batch_limit: int = Field(100, gt=0, description="Maximum number of queries in one POST /search/batch.")
     log_level: str = Field("info", description="debug, info, warning or error.")
