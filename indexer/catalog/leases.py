@@ -25,6 +25,10 @@ logger = logging.getLogger(__name__)
 
 _BEATS_PER_TTL = 3  # two may fail before the lease runs out
 
+# Tokens that this process may have left in the catalog, where it did not answer, and that none of its writers uses.
+# Each is added, tested and removed in one operation, which the interpreter does not interrupt.
+_abandoned: set[str] = set()
+
 
 @dataclass(frozen=True, slots=True)
 class Lease:
@@ -45,8 +49,9 @@ class Lease:
 def lease(catalog: Catalog, collection_name: str, holder: str | None = None, ttl: float = 30.0) -> Iterator[Lease]:
     """Hold the collection's lease while the block runs, and renew it in the background.
 
-    Raises ``CollectionBusy`` while another writer holds it. The lease of a process of this host that has ended is free
-    at once, any other when it expires.
+    Raises ``CollectionBusy`` while another writer holds it. Two leases are free at once: that of a process of this
+    host that has ended, and one that this process could not release because the catalog did not answer. Any other is
+    free when it expires.
     """
     if ttl <= 0:
         raise ValueError(f"a lease must last longer than {ttl} seconds")
@@ -78,11 +83,15 @@ def holding(catalog: Catalog, held: Lease) -> Iterator[tuple[Connection, int]]:
 
 def _take(catalog: Catalog, name: str, holder: str, ttl: float) -> Lease:
     held = Lease(catalog.collection(name).id, name, holder, uuid.uuid4().hex, ttl)
-    with catalog.database.write() as connection:
-        _lock(connection, held)
-        now = catalog.clock()
-        _refuse_if_held(connection, held, now)
-        _replace(connection, held, now)
+    try:
+        with catalog.database.write() as connection:
+            _lock(connection, held)
+            now = catalog.clock()
+            _refuse_if_held(connection, held, now)
+            _replace(connection, held, now)
+    except CatalogUnavailable:  # perhaps after the commit
+        _abandoned.add(held.token)
+        raise
     return held
 
 
@@ -95,7 +104,7 @@ def _lock(connection: Connection, held: Lease) -> int | None:
 
 def _refuse_if_held(connection: Connection, requested: Lease, now: datetime) -> None:
     row = connection.execute(select(leases).where(leases.c.collection_id == requested.collection_id)).first()
-    if row is None or row.expires_at <= now or is_dead(row.holder):
+    if row is None or row.expires_at <= now or row.token in _abandoned or is_dead(row.holder):
         return
     until = row.expires_at.isoformat(timespec="seconds")
     raise CollectionBusy(
@@ -138,12 +147,15 @@ def _renewed(catalog: Catalog, held: Lease) -> bool:
 
 
 def _release(catalog: Catalog, held: Lease) -> None:
-    # A lease that cannot be released expires.
+    # A lease that cannot be released expires; this process may replace it at once.
+    _abandoned.add(held.token)
     try:
         with catalog.database.write() as connection:
             connection.execute(delete(leases).where(_is(held)))
     except CatalogUnavailable as error:
         logger.warning("could not release the lease on %s: %s", held.collection, error)
+    else:
+        _abandoned.discard(held.token)
 
 
 def _is(held: Lease) -> ColumnElement[bool]:

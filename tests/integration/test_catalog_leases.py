@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from threading import Barrier, Event
 
 import psutil
@@ -151,20 +152,7 @@ def test_a_lease_that_cannot_be_given_back_does_not_hide_success(catalog, monkey
 
 
 def test_of_those_who_race_for_it_one_gets_it(catalog):
-    start, done = Barrier(4), Barrier(4)
-
-    def take(_):
-        start.wait(10)
-        try:
-            with lease(catalog, "calls"):
-                done.wait(10)
-                return True
-        except CollectionBusy:
-            done.wait(10)
-            return False
-
-    with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(take, range(4))) == [False, False, False, True]
+    assert sorted(_race(catalog)) == [False, False, False, True]
 
 
 def test_the_lease_of_a_dead_process_is_free_at_once(catalog):
@@ -189,6 +177,92 @@ def test_the_lease_of_a_process_elsewhere_is_not(catalog):
         assert rows(catalog)[0].holder == held.holder
 
 
+@pytest.fixture
+def outage(backend, catalog, monkeypatch, request):
+    """``with outage():`` the catalog does not answer; connections of PostgreSQL are really cut and refused."""
+    server = request.getfixturevalue("postgres") if backend == "postgresql" else None
+
+    @contextmanager
+    def of_postgres():
+        allow = "ALTER DATABASE migrated WITH ALLOW_CONNECTIONS"
+        server.execute(f"{allow} false")
+        server.execute("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = 'migrated'")
+        try:
+            yield
+        finally:
+            server.execute(f"{allow} true")
+
+    @contextmanager
+    def of_sqlite():
+        with monkeypatch.context() as patch:
+            patch.setattr(catalog.database, "write", lambda: _fail(Event()))
+            yield
+
+    return of_postgres if server else of_sqlite
+
+
+def test_a_process_takes_back_its_own_lease_after_an_outage(catalog, outage, put, caplog):
+    """The writer fails, and cannot release its lease; the next one of this process need not wait for its end."""
+    with ExitStack() as stack:
+        stack.enter_context(pytest.raises(CatalogUnavailable))
+        with lease(catalog, "calls", ttl=9999) as failed:
+            stack.enter_context(outage())
+            put(catalog, failed, "a")
+    assert "could not release" in caplog.text
+    assert [row.token for row in rows(catalog)] == [failed.token]
+    with lease(catalog, "calls") as held:
+        assert put(catalog, held, "a") == 1
+    assert rows(catalog) == []
+
+
+def test_a_lease_lost_while_it_was_taken_is_taken_back(catalog, monkeypatch):
+    """The commit went through, and its acknowledgement did not arrive."""
+    real = catalog.database.write
+
+    @contextmanager
+    def unacknowledged():
+        with real() as connection:
+            yield connection
+        raise CatalogUnavailable("gone fishing")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(catalog.database, "write", unacknowledged)
+        with pytest.raises(CatalogUnavailable), lease(catalog, "calls", ttl=9999):
+            pass
+    assert len(rows(catalog)) == 1
+    with lease(catalog, "calls"):
+        assert len(rows(catalog)) == 1
+
+
+def test_an_outage_does_not_let_two_writers_of_a_process_in(catalog, outage, put):
+    with lease(catalog, "calls", ttl=9999) as held:
+        with outage(), pytest.raises(CatalogUnavailable):
+            put(catalog, held, "a")
+        with pytest.raises(CollectionBusy), lease(catalog, "calls"):
+            pass
+        assert put(catalog, held, "a") == 1
+
+
+def test_of_those_who_race_for_an_abandoned_lease_one_gets_it(catalog, outage):
+    _abandon(catalog, outage)
+    assert len(rows(catalog)) == 1
+    assert sorted(_race(catalog)) == [False, False, False, True]
+
+
+def test_an_abandoned_lease_is_not_free_to_other_processes(catalog, outage):
+    failed = _abandon(catalog, outage)
+    take = (
+        "import sys\nfrom indexer.catalog.collections import Catalog\nfrom indexer.catalog.leases import lease\n"
+        "from indexer.errors import CollectionBusy\nfrom datetime import datetime, UTC\n"
+        "catalog = Catalog(sys.argv[1], clock=lambda: datetime(2024, 5, 17, 12, tzinfo=UTC))\n"
+        "try:\n    lease(catalog, 'calls').__enter__()\nexcept CollectionBusy:\n    print('busy')\n"
+    )
+    url = catalog.database.url.render_as_string(hide_password=False)
+    done = subprocess.run([sys.executable, "-c", take, url], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "busy\n", done.stderr
+    assert [row.token for row in rows(catalog)] == [failed.token]
+
+
 def _expiry(catalog):
     with catalog.database.read() as connection:
         return str(connection.scalar(text("SELECT expires_at FROM leases")))
@@ -197,6 +271,33 @@ def _expiry(catalog):
 def _eventually(condition):
     pause = Event()
     return any(condition() or pause.wait(0.01) for _ in range(1000))
+
+
+def _abandon(catalog, outage):
+    """Take a lease that cannot be released when its writer ends."""
+    taken = lease(catalog, "calls", ttl=9999)
+    held = taken.__enter__()
+    with outage():
+        taken.__exit__(None, None, None)
+    return held
+
+
+def _race(catalog):
+    """Four threads take the lease at once: who got it."""
+    start, done = Barrier(4), Barrier(4)
+
+    def take(_):
+        start.wait(10)
+        try:
+            with lease(catalog, "calls"):
+                done.wait(10)
+                return True
+        except CollectionBusy:
+            done.wait(10)
+            return False
+
+    with ThreadPoolExecutor(4) as pool:
+        return list(pool.map(take, range(4)))
 
 
 def _fail(failed):
