@@ -15,7 +15,7 @@ def test_the_python_example(
 ) -> None:
     (tmp_path / "calls.ndjson").write_text(CALLS, "utf-8")
     run("index", "--collection", "calls", "--source", str(tmp_path / "calls.ndjson"))
-    exec(compile(PYTHON, "README.md", "exec"), {})  # noqa: S102
+    exec(compile(PYTHON, "README.md", "exec"), {})
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     assert all(re.fullmatch(r"[01]\.\d\d  call-[12]\[\d+:\d+\]  .+", line) for line in lines)
