@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from models.encoders.nugget_network import start_network
 from models.encoders.nugget_parts import foundation
 from models.errors import InvalidInput
 from research.evaluation.wikipedia import Article, is_held_out
-from tests.tiny_bert import PROSE, save_tiny_bert
+from tests.tiny_bert import PROSE
 
 WIKITEXT = f" \n = The cat = \n \n {PROSE} {PROSE} \n \n The dog sat <unk> . \n = Rain = \n \n {PROSE} \n"
 TRAIN = (
@@ -26,31 +27,28 @@ TRAIN = (
 
 
 @pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = save_tiny_bert(tmp_path_factory.mktemp("bert"))
-    backbone = load_backbone(str(folder), device="cpu")
-    network = start_network(backbone, 1)
+def folder(backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One folder for all tests: a finished run is not repeated."""
+    folder = tmp_path_factory.mktemp("nugget-lm")
+    loaded = load_backbone(str(backbone), device="cpu")
+    network = start_network(loaded, 1)
     tensors = {name: parameter.detach().to(torch.float16) for name, parameter in network.named_parameters()}
-    save_artifact(folder / "nuggets", tensors, {"layer": 1, "foundation_sha256": foundation(backbone, 1)})
-    return folder
-
-
-@pytest.fixture
-def folder(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SPANSEEK_ENCODER", "untrained")
-    monkeypatch.setenv("SPANSEEK_BACKBONE", str(bert))
-    monkeypatch.setenv("SPANSEEK_NUGGET_WEIGHTS", str(bert / "nuggets"))
-    (tmp_path / "extract").mkdir()
+    save_artifact(folder / "nuggets", tensors, {"layer": 1, "foundation_sha256": foundation(loaded, 1)})
+    (folder / "extract").mkdir()
     titles = [f"Article {number}" for number in range(40)]
-    said = " ".join(["The dog which nobody saw stood late and the green door fell open."] * 60)
+    prose = " ".join(["The dog which nobody saw stood late and the green door fell open."] * 60)
     pages = [
-        f'<doc id="1" url="u" title="{title}">\n{title}\n\n{title} of the cat. {said}\n</doc>\n' for title in titles
+        f'<doc id="1" url="u" title="{title}">\n{title}\n\n{title} of the cat. {prose}\n</doc>\n' for title in titles
     ]
     assert any(is_held_out(Article(title, ())) for title in titles)
-    (tmp_path / "extract" / "AA.gz").write_bytes(gzip.compress("".join(pages).encode()))
-    (tmp_path / "test.txt").write_text(WIKITEXT)
-    return tmp_path
+    (folder / "extract" / "AA.gz").write_bytes(gzip.compress("".join(pages).encode()))
+    (folder / "test.txt").write_text(WIKITEXT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("SPANSEEK_ENCODER", "untrained")
+        patch.setenv("SPANSEEK_BACKBONE", str(backbone))
+        patch.setenv("SPANSEEK_NUGGET_WEIGHTS", str(folder / "nuggets"))
+        yield folder
 
 
 def run(command: str) -> Result:
@@ -60,10 +58,11 @@ def run(command: str) -> Result:
 
 
 def test_from_texts_to_perplexities_and_plots(folder: Path) -> None:
-    report = json.loads(run(f"{TRAIN} --out lm --checkpoints runs --json").stdout)
+    train = TRAIN.replace("--cache cache", "--cache shared")
+    report = json.loads(run(f"{train} --out lm --checkpoints runs --json").stdout)
     assert (report["steps"], report["losses"].keys()) == (4, {"language", "auto_encoding"})
-    run(f"{TRAIN} --kind mean --out mean --checkpoints runs-mean")
-    assert len(list((folder / "cache").iterdir())) == 1
+    run(f"{train} --kind mean --out mean --checkpoints runs-mean")
+    assert len(list((folder / "shared").iterdir())) == 1
     command = (
         "eval nugget-lm --data test.txt --model lm --model mean --cache cache --history 0 --history 2 --plot h.svg"
     )
@@ -78,7 +77,7 @@ def test_from_texts_to_perplexities_and_plots(folder: Path) -> None:
 
 
 def test_one_decoder_reads_either_in_turn(folder: Path) -> None:
-    run(f"{TRAIN} --kind nuggets --kind mean --out both --checkpoints runs")
+    run(f"{TRAIN} --kind nuggets --kind mean --out both --checkpoints runs-both")
     found = json.loads(
         run("eval nugget-lm --data test.txt --model both --cache cache --history 0 --history 2 --json").stdout
     )
@@ -120,7 +119,7 @@ def test_what_cannot_be_is_told(folder: Path) -> None:
         run(f"{TRAIN.replace('test.txt', 'nowhere.txt')} --out lm --checkpoints runs")
     with pytest.raises(InvalidInput, match="cannot stand for a segment"):
         run(f"{TRAIN} --kind median --out lm --checkpoints runs")
-    run(f"{TRAIN} --kind mean --out mean --checkpoints runs")
+    run(f"{TRAIN} --kind mean --out mean --checkpoints runs-mean")
     with pytest.raises(InvalidInput, match="reads means"):
         run("eval nugget-selection --data test.txt --model mean --cache cache")
     with pytest.raises(InvalidInput, match="cannot be written"):

@@ -16,22 +16,17 @@ from models.encoders.registry import EncoderOptions, load_encoder
 from models.errors import InvalidInput
 from research.training import slice as recipe
 from research.training.loop import Losses
-from tests.tiny_bert import fit_briefly, save_tiny_bert
+from tests.tiny_bert import fit_briefly
 
 TRIPLET = {"query": "the cat sat", "positive": "It was late, and a cat was seen.", "negative": "Rain fell."}
 TRAIN = "train slice --triplets triplets.ndjson --out weights --checkpoints runs --backbone bert --device cpu"
 
 
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny_bert(tmp_path_factory.mktemp("bert"))
-
-
 @pytest.fixture
-def folder(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(backbone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     fit_briefly(monkeypatch)
-    (tmp_path / "bert").symlink_to(bert)
+    (tmp_path / "bert").symlink_to(backbone)
     (tmp_path / "triplets.ndjson").write_text(json.dumps(TRIPLET) + "\n")
     return tmp_path
 
@@ -40,6 +35,7 @@ def run(command: str) -> Result:
     return CliRunner().invoke(cli, command.split(), catch_exceptions=False)
 
 
+@pytest.mark.usefixtures("pictures")
 def test_weights_are_trained_reported_and_loaded(folder: Path) -> None:
     done = run(f"{TRAIN} --steps 3 --save-every 2 --json")
     assert done.exit_code == 0, done.output

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from models.encoders.registry import EncoderOptions, load_nuggets
 from models.errors import InvalidInput
 from research.training import nugget as recipe
 from research.training import nugget_initialization as nugget_start
-from tests.tiny_bert import PROSE, save_tiny_bert
+from tests.tiny_bert import PROSE
 
 SECTION = " ".join([PROSE] * 9)[:400]
 TRAIN = (
@@ -25,22 +26,20 @@ TRAIN = (
 
 
 @pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny_bert(tmp_path_factory.mktemp("bert"))
-
-
-@pytest.fixture
-def folder(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(nugget_start, "_SCORER_STEPS", 3)
-    monkeypatch.setattr(recipe, "_FIRST_DRAWS", 2)
-    monkeypatch.setattr(recipe, "_LAST_DRAWS", 2)
-    (tmp_path / "bert").symlink_to(bert)
-    (tmp_path / "aligned.tsv").write_text("the cat sat\ta cat was seen\nrain fell\tit was late\n")
+def folder(backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One folder for all tests: a finished run of ``TRAIN`` is not repeated."""
+    folder = tmp_path_factory.mktemp("nugget")
+    (folder / "bert").symlink_to(backbone)
+    (folder / "aligned.tsv").write_text("the cat sat\ta cat was seen\nrain fell\tit was late\n")
     pages = [f'<doc id="1" url="u" title="{t}">\n{t}\n\n{SECTION}\n\nPast.\n\n{SECTION}\n</doc>\n' for t in "ABCDE"]
-    (tmp_path / "extract").mkdir()
-    (tmp_path / "extract/AA.gz").write_bytes(gzip.compress("".join(pages).encode()))
-    return tmp_path
+    (folder / "extract").mkdir()
+    (folder / "extract/AA.gz").write_bytes(gzip.compress("".join(pages).encode()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(nugget_start, "_SCORER_STEPS", 3)
+        patch.setattr(recipe, "_FIRST_DRAWS", 2)
+        patch.setattr(recipe, "_LAST_DRAWS", 2)
+        yield folder
 
 
 def run(command: str) -> Result:

@@ -1,45 +1,27 @@
 """What all tests of training begin with."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
-from research.training import curve
 from research.training.batches import Shape
 from research.training.config import SliceConfig
 from research.training.loop import Schedule
-from tests.tiny_bert import fit_briefly, save_tiny_bert
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Matrices as small as these are multiplied before a second thread has come to help."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(autouse=True)
-def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A picture at every checkpoint takes ten times as long as the steps between; the curve has tests of its own."""
-    monkeypatch.setattr(curve, "draw", lambda folder: None)
-
-
-@pytest.fixture(scope="session")
-def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny_bert(tmp_path_factory.mktemp("tiny-bert"))
+from tests.tiny_bert import fit_briefly
 
 
 @pytest.fixture
 def config(backbone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SliceConfig:
     fit_briefly(monkeypatch)
+    return tiny_config(backbone, tmp_path)
+
+
+def tiny_config(backbone: Path, folder: Path) -> SliceConfig:
+    """A run of eight steps that writes to a folder."""
     return SliceConfig(
-        data=tmp_path,
-        out=tmp_path / "weights",
-        checkpoints=tmp_path / "checkpoints",
+        data=folder,
+        out=folder / "weights",
+        checkpoints=folder / "checkpoints",
         backbone=str(backbone),
         device="cpu",
         save_every=4,
