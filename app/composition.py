@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def open_store(settings: Settings) -> Store:
     """The collections of the data folder, with the catalog that lists them. The caller closes the catalog."""
-    catalog = Catalog(settings.catalog_url)
+    catalog = Catalog(settings.catalog_url, data_dir=settings.data_dir)
     return Store(
         settings.data_dir,
         catalog,

@@ -75,6 +75,12 @@ class CatalogUnavailable(SpanseekError):
     code = "catalog_unavailable"
 
 
+class DataFolderLost(CatalogUnavailable):
+    """The data folder, or the catalog in it, was removed or replaced under a running process."""
+
+    code = "data_folder_lost"
+
+
 class CatalogNotInitialised(SpanseekError):
     """The database answers, but its tables are missing or of another version."""
 

@@ -4,6 +4,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,8 @@ class Catalog:
     calls 0 ()
     """
 
-    def __init__(self, url: str, *, clock: Clock = utc_now) -> None:
-        self.database = Database(url)
+    def __init__(self, url: str, *, clock: Clock = utc_now, data_dir: Path | None = None) -> None:
+        self.database = Database(url, data_dir)
         self.clock = clock
 
     def close(self) -> None:

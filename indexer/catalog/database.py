@@ -18,6 +18,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceEr
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from indexer.catalog.places import Place
 from indexer.errors import CatalogNotInitialised, CatalogUnavailable
 from models.errors import InvalidInput, SpanseekError
 
@@ -49,11 +50,16 @@ _CONNECT_SECONDS = 5
 
 
 class Database:
-    """Connections to the catalog's database, made at first use."""
+    """Connections to the catalog's database, made at first use.
 
-    def __init__(self, url: str) -> None:
+    None is given out while the file of SQLite, or ``data_dir``, is not the one that the first connection saw:
+    ``DataFolderLost`` is raised instead, and a transaction that has begun is rolled back.
+    """
+
+    def __init__(self, url: str, data_dir: Path | None = None) -> None:
         self.url = parsed(url)
         self._engine = _engine(self.url)
+        self._places = _places(self.url, data_dir)
         self._modes = _MODES[self.url.get_backend_name()]
 
     def read(self) -> AbstractContextManager[Connection]:
@@ -78,13 +84,29 @@ class Database:
     def close(self) -> None:
         """Closes all connections."""
         self._engine.dispose()
+        for place in self._places:
+            place.close()
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[Connection]:
+        self._check_places()  # before connecting: SQLite would create a file that is missing
         with translated(self.url), self._engine.connect() as connection:
+            for place in self._places:
+                place.remember()
             connection.execution_options(**self._modes[mode])
             with connection.begin():
                 yield connection
+                if mode == "write":
+                    self._check_places()
+
+    def _check_places(self) -> None:
+        for place in self._places:
+            place.check()
+
+
+def _places(url: URL, data_dir: Path | None) -> list[Place]:
+    file = [Path(url.database or "")] if url.get_backend_name() == "sqlite" else []
+    return [Place(path) for path in (*file, data_dir) if path is not None]
 
 
 def _engine(url: URL) -> Engine:
