@@ -14,11 +14,11 @@ from indexer.tuning import Calibration, Threshold, ThresholdChange, Tuning
 
 @dataclass(frozen=True, slots=True)
 class ModeThreshold:
-    """The threshold of searches in one mode that give none."""
+    """The default threshold of searches in one mode."""
 
     mode: Mode
-    threshold: Annotated[Threshold | None, described("What applies now; null: none.")]
-    as_set: Annotated[Threshold | None, described("What was set: it may have been under another calibration.")]
+    threshold: Annotated[Threshold | None, described("The threshold in force; null without one.")]
+    as_set: Annotated[Threshold | None, described("The threshold as it was set, possibly under another calibration.")]
     calibration: Annotated[str | None, described("The active calibration.")]
 
     @classmethod
@@ -43,10 +43,10 @@ class ThresholdHistory:
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """The threshold for a target, the `wish`."""
+    """The threshold for a target, such as `precision 0.9`, which `wish` names."""
 
     wish: str
-    threshold: Annotated[AtThreshold | None, described("Null where no threshold reaches it.")]
+    threshold: Annotated[AtThreshold | None, described("Null if no threshold reaches the target.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +61,33 @@ class Report:
     labels: int
     matches: int
     weighted: Annotated[
-        bool, described("Whether precision, recall and F1 are those of what the labels were drawn from.")
+        bool, described("Precision, recall and F1 describe the population that the labels were drawn from.")
     ]
-    squared_errors: Annotated[Mapping[str, float], described("Of both methods, on labels they had not seen.")]
-    error_before: Annotated[float, described("How far raw is from what people said, on average.")]
-    error_after: Annotated[float, described("The same of score.")]
+    squared_errors: Annotated[Mapping[str, float], described("Cross-validated mean squared error of each method.")]
+    error_before: Annotated[float, described("The expected calibration error of raw.")]
+    error_after: Annotated[float, described("The expected calibration error of score.")]
     reliability_before: tuple[Bar, ...]
     reliability_after: tuple[Bar, ...]
     suggested: tuple[Suggested, ...]
-    thresholds: Annotated[tuple[AtThreshold, ...], described("Precision and recall at the raw of every label, rising.")]
-    warnings: Annotated[tuple[str, ...], described("Where the labels are too few for what the figures claim.")]
+    thresholds: Annotated[tuple[AtThreshold, ...], described("Precision and recall at the raw of every label.")]
+    warnings: Annotated[tuple[str, ...], described("Figures for which there are too few labels.")]
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationDescription:
-    """A map from raw to score, and what it was made for and of."""
+    """A map from raw to score, the recipe it belongs to, and the labels it was fitted to."""
 
     id: str
     mode: Mode
     active: bool
-    method: Annotated[str, described("isotonic or logistic, whichever did better on labels it had not seen.")]
+    method: Annotated[str, described("isotonic or logistic, whichever has the lower cross-validated error.")]
     labels: int
     note: str
     created_at: datetime
-    fingerprint: Annotated[str, described("The encoder it was made for.")]
+    fingerprint: Annotated[str, described("The fingerprint of the encoder that it belongs to.")]
     span_units: SpanUnits
-    knots: Annotated[tuple[tuple[float, float], ...], described("Raw and score; straight lines lie between.")]
-    figures: Annotated[Mapping[str, Any], described("What is kept of the report that came with it.")]
+    knots: Annotated[tuple[tuple[float, float], ...], described("Pairs of raw and score, interpolated linearly.")]
+    figures: Annotated[Mapping[str, Any], described("The stored part of its report.")]
 
     @classmethod
     def of(cls, calibration: Calibration) -> "CalibrationDescription":
@@ -116,7 +116,7 @@ class CalibrationList:
 
 @dataclass(frozen=True, slots=True)
 class FittedCalibration:
-    """The calibration that was kept, and the report on it."""
+    """The stored calibration, and the report on it."""
 
     calibration: CalibrationDescription
     report: Report

@@ -1,7 +1,7 @@
-"""Calibrations fitted to labels: a rising map from raw to the labelled degree, scaled to 1.
+"""Calibrations fitted to labels: an increasing map from raw to the labelled degree, scaled to 1.
 
 Two methods are tried: isotonic regression, which is more flexible, and a logistic curve, which is smoother and needs
-fewer labels. Cross-validation chooses; in doubt, the curve.
+fewer labels. Cross-validation selects one; a difference within the standard error selects the curve.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,8 +29,8 @@ _CURVE = np.linspace(0.005, 0.995, 67)
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The chosen map. ``errors`` has the mean squared error of either method on labels it has not seen, ``unseen`` the
-    scores that the chosen one gives these.
+    """The selected map. ``errors`` holds the cross-validated mean squared error of each method, ``unseen`` the
+    cross-validated scores of the selected one.
     """
 
     method: Method
@@ -40,9 +40,9 @@ class Fit:
 
 
 def fit(raw: Shares, degree: Shares, phrases: Sequence[str]) -> Fit:
-    """The better of the two maps, by labels of phrases left out (of labels left out, where phrases are fewer than 5).
+    """The better of the two maps, by cross-validation over phrases (over labels if there are fewer than 5 phrases).
 
-    Degrees are from 0 to 1. Raises ``LabelsRefused`` where they do not rise with raw.
+    Degrees are from 0 to 1. Raises ``LabelsRefused`` if they do not increase with raw.
     """
     if _curve(raw, degree)[0] <= 0:
         raise LabelsRefused(
@@ -58,30 +58,30 @@ def fit(raw: Shares, degree: Shares, phrases: Sequence[str]) -> Fit:
 
 
 def isotonic_knots(raw: Shares, degree: Shares) -> Knots:
-    """The rising steps nearest to the labels, by least squares, joined by straight lines through their centres.
+    """The least-squares increasing steps, joined by straight lines through their centres.
 
     A step alone would give all its hits one score. Through the centres (centred isotonic regression, Oron and
-    Flournoy, 2017) the map rises everywhere; what it says at the mean raw of a step's labels is what the step says.
+    Flournoy, 2017) the map increases everywhere; at the mean raw of a step's labels its value is that of the step.
 
     >>> isotonic_knots(np.array([0.5, 0.7, 0.8, 0.9]), np.array([0.0, 0.0, 1.0, 1.0])).round(2).tolist()
     [[0.0, 0.0], [0.6, 0.25], [0.85, 0.75], [1.0, 1.0]]
     """
     fitted = IsotonicRegression(y_min=0, y_max=1).fit_transform(raw, _smoothed(degree))
-    # Steps that differ by rounding errors alone are one.
+    # Merge steps that differ only by rounding errors.
     steps, step, labels = np.unique(fitted.round(_DIGITS), return_inverse=True, return_counts=True)
     centres = np.bincount(step, weights=raw) / labels
     return _rising(np.stack([centres, steps], axis=1))
 
 
 def logistic_knots(raw: Shares, degree: Shares) -> Knots:
-    """The logistic curve of the greatest likelihood, as straight pieces.
+    """The maximum-likelihood logistic curve, piecewise linear.
 
     >>> knots = logistic_knots(np.array([0.5, 0.6, 0.8, 0.9]), np.array([0.0, 0.0, 1.0, 1.0]))
     >>> float(score_from_raw(np.array([0.7]), knots)[0].round(2))
     0.5
     """
     slope, intercept = _curve(raw, degree)
-    # In a fold where degree falls with raw there is no curve: all its knots lie outside.
+    # In a fold where degree decreases with raw there is no curve: all its knots lie outside [0, 1].
     return _rising(np.stack([(np.log(_CURVE / (1 - _CURVE)) - intercept) / max(slope, 1e-6), _CURVE], axis=1))
 
 
@@ -102,7 +102,7 @@ def _better(isotonic: Shares, logistic: Shares) -> Method:
 
 
 def _curve(raw: Shares, degree: Shares) -> tuple[float, float]:
-    """Slope and intercept, on raw. Every label is a match with its degree as weight, and none with the rest."""
+    """Slope and intercept, on raw. A label is a match with weight degree, and no match with weight 1 - degree."""
     mean, spread = raw.mean(), max(raw.std(), 1e-9)
     x = np.tile((raw - mean) / spread, 2)[:, None]
     shares = _smoothed(degree)
@@ -113,7 +113,7 @@ def _curve(raw: Shares, degree: Shares) -> tuple[float, float]:
 
 
 def _smoothed(degree: Shares) -> Shares:
-    """Degrees smoothed away from 0 and 1 (Platt, 1999), since few labels are no proof of certainty.
+    """Degrees smoothed away from 0 and 1 (Platt, 1999), because few labels do not prove certainty.
 
     >>> _smoothed(np.array([0.0, 0.0, 1.0, 1.0])).tolist()
     [0.25, 0.25, 0.75, 0.75]
@@ -124,7 +124,7 @@ def _smoothed(degree: Shares) -> Shares:
 
 
 def _unseen(make: Callable[[Shares, Shares], Knots], raw: Shares, degree: Shares, phrases: Sequence[str]) -> Shares:
-    """The cross-validated score of every label; folds leave out phrases where there are enough, else labels."""
+    """The cross-validated score of every label; folds leave out phrases if there are enough, else labels."""
     groups = phrases if len(set(phrases)) >= _FOLDS else range(len(raw))
     folds = GroupKFold(_FOLDS, shuffle=True, random_state=_SEED)
     scores = np.empty(len(raw))
@@ -134,9 +134,9 @@ def _unseen(make: Callable[[Shares, Shares], Knots], raw: Shares, degree: Shares
 
 
 def _rising(points: Float[np.ndarray, "points 2"]) -> Knots:
-    """Those of some rising points that make a map with the corners: each rises enough over the one before."""
-    kept = [np.zeros(2)]
+    """Points, with both corners, that form an increasing map: steps smaller than ``LEAST_RISE`` are left out."""
+    knots = [np.zeros(2)]
     for point in points:
-        if (point - kept[-1]).min() >= LEAST_RISE and (1 - point).min() >= LEAST_RISE:
-            kept.append(point)
-    return np.array([*kept, np.ones(2)])
+        if (point - knots[-1]).min() >= LEAST_RISE and (1 - point).min() >= LEAST_RISE:
+            knots.append(point)
+    return np.array([*knots, np.ones(2)])

@@ -31,11 +31,11 @@ _CONTEXT = 80
 
 @dataclass(frozen=True, slots=True)
 class LabelCandidatesRequest:
-    """Phrases to label for, and the number of pairs.
+    """The phrases to label, and the number of pairs.
 
     A pair is a phrase and the best span of a document. With a ``floor``, on the threshold's scale, it is a phrase and
-    any span that reaches the floor and overlaps no better one. Most pairs are drawn near the threshold: the request's,
-    else the collection's, else a score of 0.8.
+    any span that reaches the floor and does not overlap a better one. Most pairs are drawn near the threshold:
+    the request's, else the collection's, else a score of 0.8.
     """
 
     collection: str
@@ -65,8 +65,8 @@ class LabelCandidate:
     phrase: str
     span: CandidateSpan
     says: Annotated[str, described("The span's text.")]
-    context: Annotated[str, described("The span within its surroundings.")]
-    context_start: Annotated[int, described("Where the span begins in the context.")]
+    context: Annotated[str, described("The span with the text around it.")]
+    context_start: Annotated[int, described("The start of the span in the context.")]
     score: float
     raw: float
     stratum: Annotated[int, described("Send it back with the label.")]
@@ -75,9 +75,9 @@ class LabelCandidate:
 
 @dataclass(frozen=True, slots=True)
 class LabelCandidates:
-    """A stratified sample of pairs to label, in random order: the first half is a sample of every stratum, too.
+    """A stratified sample of pairs to label, in random order, so that the first half is a sample of every stratum, too.
 
-    The same request of the same generation draws the same pairs.
+    The same request on the same generation draws the same pairs.
     """
 
     collection: str
@@ -102,8 +102,8 @@ def sample_label_candidates(service: SearchService, request: LabelCandidatesRequ
     pools = [_Pool(service, item, request) for item in encoded]
     counts = np.stack([pool.counts() for pool in pools])
     rng = np.random.default_rng(request.seed)
-    drawn = draw_strata(counts, near, request.count, rng)
-    found = [candidate for number, pool in enumerate(pools) for candidate in pool.fetch(number, drawn)]
+    samples = draw_strata(counts, near, request.count, rng)
+    candidates = [candidate for number, pool in enumerate(pools) for candidate in pool.fetch(number, samples)]
     return LabelCandidates(
         collection=request.collection,
         mode=request.mode,
@@ -111,9 +111,9 @@ def sample_label_candidates(service: SearchService, request: LabelCandidatesRequ
         seed=request.seed,
         threshold=prepared.threshold,
         near=near,
-        strata=tuple(one.stratum for one in drawn),
+        strata=tuple(sample.stratum for sample in samples),
         # In random order, so that the first part of the file is a sample, too.
-        candidates=tuple(found[place] for place in rng.permutation(len(found))),
+        candidates=tuple(candidates[row] for row in rng.permutation(len(candidates))),
         took_ms=round((time.perf_counter() - started) * 1000, 3),
     )
 
@@ -122,7 +122,7 @@ def _check(request: LabelCandidatesRequest) -> None:
     if not 1 <= len(request.phrases) <= MAX_PHRASES or len(set(request.phrases)) < len(request.phrases):
         raise InvalidInput(
             f"Give 1 to {MAX_PHRASES} different phrases.",
-            hint="Name each phrase once; split more than that into several requests.",
+            hint="Give each phrase once; split more phrases into several requests.",
             field="phrase",
         )
     if not FEWEST <= request.count <= MAX_CANDIDATES:
@@ -132,7 +132,7 @@ def _check(request: LabelCandidatesRequest) -> None:
             field="count",
         )
     if not 0 <= request.seed < 2**63:
-        raise InvalidInput("A seed is a whole number from 0 to 2^63 - 1.", hint="Choose any of these.", field="seed")
+        raise InvalidInput("A seed is a whole number from 0 to 2^63 - 1.", hint="Choose one of these.", field="seed")
     check_threshold(request.floor, "floor")
 
 

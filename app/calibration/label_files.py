@@ -39,12 +39,12 @@ class LabelRow:
 
     @property
     def is_answered(self) -> bool:
-        """Whether somebody has labelled it."""
+        """True if the row has an answer."""
         return any(self.values.get(name) not in (None, "") for name in ("match", "degree"))
 
     @property
     def is_candidate(self) -> bool:
-        """Whether it was proposed by ``spanseek labels propose``, and so may lack an answer."""
+        """True for a row of ``spanseek labels propose``, which may lack an answer."""
         return self.values.get("probability") not in (None, "")
 
 
@@ -52,9 +52,9 @@ def read_labels(path: Path) -> list[Label]:
     """The labels of a file. Candidates without an answer are left out.
 
     The columns of CSV are ``phrase``, ``text`` or ``document_id``, ``start`` and ``end``, ``match`` or ``degree``, and
-    optionally ``probability`` and ``stratum``; an empty field is none.
+    optionally ``probability`` and ``stratum``; an empty field is ignored.
 
-    Raises ``LabelsRefused`` for an invalid label, which it names, and for a file without any answer.
+    Raises ``LabelsRefused`` for an invalid label, with its line, and for a file without any answer.
     """
     rows = read_label_rows(path)
     answered = [row for row in rows if row.is_answered or not row.is_candidate]
@@ -89,7 +89,7 @@ def write_label_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def check_label_file_name(path: Path) -> None:
-    """Refuse, before anything is computed, a file that could not be read again."""
+    """Refuse a file name whose format cannot be read again."""
     if path.suffix not in (".csv", ".ndjson"):
         raise InvalidInput(
             f"Label candidates cannot be written as {path.name}.",
@@ -141,7 +141,7 @@ def _ndjson_rows(data: bytes, name: str) -> Iterator[LabelRow]:
 
 
 def _csv_rows(data: bytes, name: str) -> Iterator[LabelRow]:
-    """Rows under the names of the first one. They count as in a spreadsheet: a cell may hold several lines."""
+    """Rows, with the first one as header. Numbered as in a spreadsheet: a cell may hold several lines."""
     number = 0
     try:
         header: list[str] = []
@@ -157,7 +157,7 @@ def _csv_rows(data: bytes, name: str) -> Iterator[LabelRow]:
 
 
 def _typed(row: LabelRow) -> dict[str, Any]:
-    """The object for a row of CSV: empty cells left out, numbers and answers as such."""
+    """The object for a row of CSV: empty cells are left out, numbers and answers are parsed."""
     where = row.where
     values: dict[str, Any] = {name: cell for name, cell in row.values.items() if name and cell not in ("", None)}
     if "document_id" in values:

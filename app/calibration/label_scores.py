@@ -18,7 +18,7 @@ _BATCH = 32
 
 
 def label_scores(labels: Sequence[Label], snapshot: Snapshot, mode: AnyMode) -> Float[np.ndarray, " labels"]:
-    """The raw of every label: of a stored span that of a search's hit, of a text that of the text by itself.
+    """The raw of every label: for a stored span that of a search hit, for a text that of the text alone.
 
     Raises ``LabelsRefused`` for texts that the mode cannot read, unknown documents, offsets outside their text, and for
     spans in modes that compare documents.
@@ -44,7 +44,7 @@ def _refuse_spans(labels: Sequence[Label], mode: AnyMode) -> None:
 
 
 def _encoded(labels: Sequence[Label], snapshot: Snapshot, mode: AnyMode) -> dict[str, object]:
-    """Every different text, encoded."""
+    """Every distinct text, encoded."""
     where: dict[str, str] = {}
     for label in labels:
         where.setdefault(label.phrase, label.where)
@@ -65,7 +65,7 @@ def _read(text: str, where: str, snapshot: Snapshot, mode: AnyMode) -> object:
 
 
 def _located(labels: Sequence[Label], snapshot: Snapshot) -> list[NamedSpan]:
-    """The stored spans among the labels, each with its label's number for a query."""
+    """The stored spans among the labels, each with the number of its label as its query."""
     targets = [(number, label.target) for number, label in enumerate(labels) if isinstance(label.target, StoredSpan)]
     documents = find_documents(snapshot, (target.document_id for _, target in targets))
     return [_named(number, labels[number].where, target, documents) for number, target in targets]
@@ -80,4 +80,4 @@ def _named(number: int, where: str, target: StoredSpan, documents: Mapping[str, 
         return NamedSpan(located, located.units(target.span), number)
     except InvalidInput as error:
         reason = f"of document {target.document_id!r}, {error}"
-        raise refused(where, reason, hint="start and end count code points of the document's present text.") from error
+        raise refused(where, reason, hint="start and end count code points of the document's current text.") from error

@@ -1,4 +1,4 @@
-"""A labelling session: one candidate after another, answered, skipped or taken back."""
+"""A labelling session: candidates are answered, skipped or reset one by one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,7 +49,7 @@ class LabellingSession:
         self._at += 1
 
     def undo(self) -> bool:
-        """Go back to the row before, without its answer. False at the beginning of the session."""
+        """Go back to the previous row and delete its answer. False at the beginning of the session."""
         if not self._at:
             return False
         self._at -= 1

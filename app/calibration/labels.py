@@ -1,4 +1,4 @@
-"""Labels: human judgements of whether, or to what degree, a phrase and a text mean the same."""
+"""Labels: human judgements of the degree to which a phrase and a text mean the same."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -47,12 +47,14 @@ class Label:
 
     @property
     def is_match(self) -> bool:
-        """Whether both mean the same: a degree of 4 or more."""
+        """True for a degree of 4 or more."""
         return self.degree >= MATCH_DEGREE
 
 
 def label_from_json(value: object, where: str) -> Label:
-    """A label from an object. Exactly one of ``text`` and ``span``, and of ``match`` and ``degree``; more is ignored.
+    """A label from an object. Exactly one of ``text`` and ``span``, and of ``match`` and ``degree``.
+
+    Other fields are ignored.
 
     >>> label_from_json({"phrase": "late fees", "text": "a fine", "match": True}, "line 1").degree
     5.0
@@ -72,8 +74,8 @@ def label_from_json(value: object, where: str) -> Label:
 def checked_labels(labels: Iterable[Label]) -> list[Label]:
     """Distinct labels, in order.
 
-    Raises ``LabelsRefused`` for contradictions, for fewer than 20, for one class only, and where some labels have a
-    probability and others none.
+    Raises ``LabelsRefused`` for contradictions, for fewer than 20, for one class only, and if only some have a
+    probability.
     """
     first: dict[tuple[str, str | StoredSpan], Label] = {}
     for label in labels:
@@ -87,14 +89,14 @@ def checked_labels(labels: Iterable[Label]) -> list[Label]:
         )
     if len({label.probability is None for label in first.values()}) > 1:
         raise LabelsRefused(
-            "Some labels have a probability, and others none.",
+            "Some labels have a probability, and others have none.",
             hint="Use label candidates only, or leave all probabilities out.",
             field="labels",
         )
     if len({label.is_match for label in first.values()}) == 1:
         raise LabelsRefused(
             "All labels are of one class.",
-            hint=f"Label what matches and what does not; a degree of {MATCH_DEGREE:g} or more is a match.",
+            hint=f"Give labels that match and labels that do not; a degree of {MATCH_DEGREE:g} or more is a match.",
             field="labels",
         )
     return list(first.values())
@@ -107,7 +109,7 @@ def refused(where: str, reason: str, hint: str | None = None) -> LabelsRefused:
 
 def _text(value: object, name: str, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise refused(where, f"{name} is not a text with words in it")
+        raise refused(where, f"{name} is not a non-blank string")
     return value
 
 
@@ -136,12 +138,12 @@ def _degree(value: object, where: str) -> float:
 def _probability(given: Mapping[str, Any], where: str) -> float | None:
     value = given.get("probability")
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1):
-        raise refused(where, "probability is not a number over 0, up to 1")
+        raise refused(where, "probability is not a number above 0, up to 1")
     return None if value is None else float(value)
 
 
 def _stratum(given: Mapping[str, Any], where: str) -> int:
     value = given.get("stratum", 0)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise refused(where, "stratum is no whole number from 0 on")
+        raise refused(where, "stratum is not a whole number of at least 0")
     return value

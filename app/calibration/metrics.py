@@ -20,7 +20,7 @@ from models.errors import InvalidInput
 LEVEL = 0.95
 RESAMPLES = 1000
 _BARS = 10
-# Thresholds that are evaluated; of more distinct raws, evenly spaced ones.
+# The most thresholds to evaluate; of more distinct raws, evenly spaced ones.
 _MOST_THRESHOLDS = 1000
 _SEED = 13
 # Resamples drawn at a time, to bound memory.
@@ -48,8 +48,8 @@ def check_targets(targets: ThresholdTargets) -> None:
 class Bar:
     """A tenth of the labels, by score."""
 
-    score: Annotated[float, described("What they score on average.")]
-    observed: Annotated[float, described("The share of a match that people gave them.")]
+    score: Annotated[float, described("Their mean score.")]
+    observed: Annotated[float, described("Their mean labelled degree, scaled to 1.")]
     labels: int
 
 
@@ -69,7 +69,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """How labels were drawn: the weight of each, which is 1 / probability, and its stratum."""
+    """The sampling design of labels: the weight of each, which is 1 / probability, and its stratum."""
 
     weights: Float[np.ndarray, " labels"]
     strata: Int[np.ndarray, " labels"]
@@ -93,7 +93,7 @@ class AtThreshold:
 
 
 def reliability(score: Float[np.ndarray, " labels"], degree: Float[np.ndarray, " labels"]) -> tuple[Bar, ...]:
-    """The reliability diagram: ten bars with equal numbers of labels.
+    """The reliability diagram: up to ten bars with equal numbers of labels.
 
     >>> reliability(np.array([0.2, 0.4]), np.array([0.0, 1.0]))
     (Bar(score=0.2, observed=0.0, labels=1), Bar(score=0.4, observed=1.0, labels=1))
@@ -124,19 +124,19 @@ def at_thresholds(
 ) -> tuple[AtThreshold, ...]:
     """Precision, recall and F1 with their intervals at the raw of every label, in rising order.
 
-    They describe the labels, or the population that the labels were ``sampled`` from: every label stands for as many
+    They describe the labels, or the population that the labels were ``sampled`` from: every label represents as many
     pairs as its weight, and shares are ratios of such sums (Hajek, 1971).
 
-    >>> found = at_thresholds(np.array([0.2, 0.8, 0.9]), np.array([False, True, True]), lambda raw: raw)
-    >>> [(one.raw, one.found, round(one.precision.value, 2), one.recall.value) for one in found]
+    >>> thresholds = at_thresholds(np.array([0.2, 0.8, 0.9]), np.array([False, True, True]), lambda raw: raw)
+    >>> [(one.raw, one.found, round(one.precision.value, 2), one.recall.value) for one in thresholds]
     [(0.2, 3, 0.67, 1.0), (0.8, 2, 1.0, 1.0), (0.9, 1, 1.0, 0.5)]
     """
     drawn = sampled or Sampled.plain(len(raw))
     order = np.argsort(-raw, kind="stable")
     distinct, firsts = np.unique(-raw[order], return_index=True)
     lasts = np.append(firsts[1:], len(raw)) - 1
-    looked_at = np.unique(np.linspace(0, len(lasts) - 1, min(len(lasts), _MOST_THRESHOLDS)).round().astype(int))
-    chosen, lasts = -distinct[looked_at], lasts[looked_at]
+    rows = np.unique(np.linspace(0, len(lasts) - 1, min(len(lasts), _MOST_THRESHOLDS)).round().astype(int))
+    chosen, lasts = -distinct[rows], lasts[rows]
     shares = _with_ends(drawn.weights[order], drawn.strata[order], match[order], lasts)
     of_each = zip(chosen.tolist(), scores(chosen).tolist(), (lasts + 1).tolist(), shares.tolist(), strict=True)
     rising = reversed(list(of_each))
@@ -163,7 +163,7 @@ def unseen_matches(
 
 
 def for_precision(thresholds: Sequence[AtThreshold], target: float) -> AtThreshold | None:
-    """The lowest threshold with this precision, which finds the most; None without one."""
+    """The lowest threshold with this precision, which has the highest recall; None without one."""
     return next((one for one in thresholds if one.precision.value >= target), None)
 
 
@@ -193,8 +193,8 @@ def _with_ends(
     enough = effective_labels(*(figures.ravel() for figures in (values, spread, labels, equal)))
     ends = wilson(values.ravel(), enough).reshape(*values.shape, 2)
     # Matches without a label can only lower recall and F1; the denominator of precision is known.
-    known = _counted(weights, match, lasts)
-    ends[:, 1:, 0] *= (known / (known + unseen_matches(weights, strata, match)))[:, 1:]
+    denominators = _counted(weights, match, lasts)
+    ends[:, 1:, 0] *= (denominators / (denominators + unseen_matches(weights, strata, match)))[:, 1:]
     return np.concatenate([values[:, :, None], ends], axis=2)
 
 
@@ -203,27 +203,27 @@ def _shares(
     match: Bool[np.ndarray, " labels"],
     lasts: Int[np.ndarray, " thresholds"],
 ) -> Float[np.ndarray, "resamples thresholds 3"]:
-    """Precision, recall and F1 of labels that count so much, in falling order of raw."""
+    """Precision, recall and F1 of weighted labels, in descending order of raw."""
     hits = np.cumsum(weights * match, axis=1)[:, lasts]
-    found = np.cumsum(weights, axis=1)[:, lasts]
-    there = (weights @ match)[:, None]
-    pairs = (hits, found), (hits, np.broadcast_to(there, hits.shape)), (2 * hits, found + there)
+    reaching = np.cumsum(weights, axis=1)[:, lasts]
+    matches = (weights @ match)[:, None]
+    pairs = (hits, reaching), (hits, np.broadcast_to(matches, hits.shape)), (2 * hits, reaching + matches)
     return np.stack([np.divide(a, b, out=np.full(a.shape, np.nan), where=b > 0) for a, b in pairs], axis=2)
 
 
 def _counted(
     weights: Float[np.ndarray, " labels"], match: Bool[np.ndarray, " labels"], lasts: Int[np.ndarray, " thresholds"]
 ) -> Float[np.ndarray, "thresholds 3"]:
-    """The total weight of the denominators of precision, recall and F1: those found, the matches, and the union."""
-    found, there = np.cumsum(weights)[lasts], np.full(len(lasts), weights @ match)
-    return np.stack([found, there, found + there - np.cumsum(weights * match)[lasts]], axis=1)
+    """The total weight of the denominators of precision, recall and F1: labels over the threshold, matches, either."""
+    reaching, matches = np.cumsum(weights)[lasts], np.full(len(lasts), weights @ match)
+    return np.stack([reaching, matches, reaching + matches - np.cumsum(weights * match)[lasts]], axis=1)
 
 
 def resample_strata(strata: Int[np.ndarray, " labels"], resamples: int) -> Iterator[Float[np.ndarray, "_some labels"]]:
     """The count of every label in each resample; in blocks, with a fixed seed.
 
-    Of the n labels of a stratum n - 1 are drawn, and count n / (n - 1) times: with n the spread would be too small
-    where strata are (Rao and Wu, 1988). The only label of a stratum is in every resample.
+    Of the n labels of a stratum n - 1 are drawn, with weight n / (n - 1): with n draws the spread would be too small
+    in small strata (Rao and Wu, 1988). The only label of a stratum is in every resample.
 
     >>> (block,) = resample_strata(np.array([1, 1, 1, 2]), 200)
     >>> set(block[:, :3].sum(axis=1).round(9).tolist()), set(block[:, 3].tolist())
@@ -253,7 +253,7 @@ def effective_labels(share: Shares, spread: Shares, labels: Shares, equal: Share
 
 
 def wilson(share: Shares, labels: Shares) -> Float[np.ndarray, "shares 2"]:
-    """Both ends of Wilson's interval for a share of so many labels.
+    """Both ends of Wilson's interval for a share of that many labels.
 
     >>> wilson(np.array([0.5, 1.0]), np.array([10.0, 10.0])).round(2).tolist()
     [[0.24, 0.76], [0.72, 1.0]]

@@ -10,7 +10,7 @@ from app.search.types import SearchRequest
 def prepare_all(service: SearchService, searches: Sequence[SearchRequest]) -> list[Prepared]:
     """The prepared searches, all with the snapshot, tuning and threshold of the first. At least one is required."""
     first, *others = [service.prepare(search) for search in searches]
-    alike = [
+    shared = [
         replace(other, snapshot=first.snapshot, tuning=first.tuning, threshold=first.threshold) for other in others
     ]
-    return [first, *alike]
+    return [first, *shared]

@@ -1,4 +1,4 @@
-"""What a threshold would find, before anybody sets it: exact counts over all documents, and examples at the border."""
+"""Previews of a threshold before it is set: exact counts over all documents, and examples on both sides of it."""
 
 import time
 from collections.abc import Sequence
@@ -23,16 +23,16 @@ from models.ops.similarity import raws
 
 MAX_PHRASES = 100
 MAX_EXAMPLES = 50
-# The scores at which everything is counted; between neighbours lies a bar of the histogram.
+# The scores at which documents and spans are counted: the bounds of the histogram's bars.
 STEPS = np.arange(101) / 100
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
-    """Phrases to count for. The threshold is as in a search; spans are counted over ``floor``, on the same scale.
+    """The phrases to preview. The threshold is as in a search; spans are counted from ``floor``, on the same scale.
 
-    Without a floor they are counted over the threshold, and without either not at all. ``saved`` names saved phrases,
-    which come after the others, each with its own threshold and filter where the request gives none.
+    Without a floor they are counted from the threshold, and without either they are not counted. ``saved`` names saved
+    phrases, which follow the others, each with its own threshold and filter unless the request gives one.
     """
 
     collection: str
@@ -60,17 +60,17 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class PhrasePreview:
-    """What one phrase finds."""
+    """The counts of one phrase."""
 
     phrase: str
     saved: Annotated[str | None, described("Its name, if it is a saved phrase.")]
-    threshold: Annotated[UsedThreshold, described("The threshold it is counted with: a saved phrase may have its own.")]
+    threshold: Annotated[UsedThreshold, described("The threshold of the counts: a saved phrase may have its own.")]
     floor: Annotated[float | None, described("On this threshold's scale.")]
-    with_spans: Annotated[int, described("All documents that have a span at all.")]
+    with_spans: Annotated[int, described("Documents that have at least one span.")]
     documents: Annotated[int | None, described("Documents whose best span reaches the threshold; null without one.")]
-    spans: Annotated[int | None, described("Spans that reach it and do not overlap; null if it is under the floor.")]
+    spans: Annotated[int | None, described("Spans that reach it and do not overlap; null if it is below the floor.")]
     documents_above: Annotated[tuple[int, ...], described("One for each of `scores`.")]
-    spans_above: Annotated[tuple[int | None, ...], described("As `documents_above`, for spans; null under the floor.")]
+    spans_above: Annotated[tuple[int | None, ...], described("As `documents_above`, for spans; null below the floor.")]
     histogram: Annotated[
         tuple[int, ...], described("Documents whose best score lies from one of `scores` up to the next.")
     ]
@@ -82,7 +82,7 @@ class PhrasePreview:
 class NoMatchHere:
     """The best scores of phrases without a match in a collection of this size."""
 
-    units: Annotated[int, described("How much text the collection holds.")]
+    units: Annotated[int, described("The units that the collection holds.")]
     median: Annotated[float, described("The median of the best score.")]
     high: Annotated[float, described("Its 95th percentile.")]
     median_raw: float
@@ -98,18 +98,18 @@ class Preview:
     generation: int
     threshold: UsedThreshold
     floor: Annotated[float | None, described("On the threshold's scale.")]
-    scores: Annotated[tuple[float, ...], described("Where everything is counted: 0, 0.01, ... 1.")]
-    no_match: Annotated[NoMatchHere | None, described("Null where nothing is known of the collection's encoder.")]
+    scores: Annotated[tuple[float, ...], described("The scores of the counts: 0, 0.01, ... 1.")]
+    no_match: Annotated[NoMatchHere | None, described("Null if the encoder has no figures for unrelated text.")]
     phrases: tuple[PhrasePreview, ...]
     took_ms: float
 
 
 def preview(
-    service: SearchService, request: PreviewRequest, saved: Sequence[Phrase] = (), known: NoMatch | None = None
+    service: SearchService, request: PreviewRequest, saved: Sequence[Phrase] = (), unrelated: NoMatch | None = None
 ) -> Preview:
-    """Count for every phrase, and for the saved ones, in one pass over the collection; no top k comes into it.
+    """Count for every phrase, and for the saved ones, in one pass over the collection, without a ``top_k``.
 
-    ``known`` is what the encoder knows of unrelated text.
+    ``unrelated`` has the encoder's best scores in unrelated text.
     """
     started = time.perf_counter()
     _check(request, len(request.phrases) + len(saved))
@@ -122,18 +122,18 @@ def preview(
         threshold=used,
         floor=used.value if request.floor is None else request.floor,
         scores=tuple(STEPS.tolist()),
-        no_match=None if known is None else _no_match(encoded[0].prepared, known),
+        no_match=None if unrelated is None else _no_match(encoded[0].prepared, unrelated),
         phrases=tuple(_of_phrase(service, item, name, request) for item, name in zip(encoded, names, strict=True)),
         took_ms=round((time.perf_counter() - started) * 1000, 3),
     )
 
 
-def _no_match(prepared: Prepared, known: NoMatch) -> NoMatchHere | None:
-    """What is known, for the size of a snapshot; nothing where it was measured for other spans."""
+def _no_match(prepared: Prepared, unrelated: NoMatch) -> NoMatchHere | None:
+    """The best scores in unrelated text of a snapshot's size; None if they were measured for other span bounds."""
     snapshot, units = prepared.snapshot, prepared.snapshot.units
-    if known.bounds != snapshot.recipe.bounds or not units:
+    if unrelated.bounds != snapshot.recipe.bounds or not units:
         return None
-    median, high = known.at(units)
+    median, high = unrelated.at(units)
     return NoMatchHere(units, prepared.tuning.score(median), prepared.tuning.score(high), median, high)
 
 
@@ -141,7 +141,7 @@ def _check(request: PreviewRequest, phrases: int) -> None:
     if not 1 <= phrases <= MAX_PHRASES:
         raise InvalidInput(
             f"Give 1 to {MAX_PHRASES} phrases, not {phrases:,}.",
-            hint="Name phrases, or saved ones; of more than that, preview some at a time.",
+            hint="Give phrases or names of saved ones; split more phrases into several requests.",
             field="phrases",
         )
     check_threshold(request.floor, "floor")
@@ -150,7 +150,7 @@ def _check(request: PreviewRequest, phrases: int) -> None:
 def _encoded(
     service: SearchService, request: PreviewRequest, saved: Sequence[Phrase]
 ) -> tuple[list[Encoded], UsedThreshold]:
-    """The phrases as searches would be prepared, all for one snapshot and one tuning, and the threshold of most."""
+    """The phrases, prepared as searches and encoded, all for one snapshot and one tuning; and the common threshold."""
     searches = [
         SearchRequest(
             request.collection,
@@ -165,15 +165,15 @@ def _encoded(
             *((phrase.text, phrase.filter) for phrase in saved),
         ]
     ]
-    together = prepare_all(service, searches)
-    used = together[0].threshold
-    thresholds = [used] * len(request.phrases) + [_own_threshold(used, together[0].tuning, phrase) for phrase in saved]
-    own = [replace(each, threshold=threshold) for each, threshold in zip(together, thresholds, strict=True)]
+    prepared = prepare_all(service, searches)
+    used = prepared[0].threshold
+    thresholds = [used] * len(request.phrases) + [_own_threshold(used, prepared[0].tuning, phrase) for phrase in saved]
+    own = [replace(each, threshold=threshold) for each, threshold in zip(prepared, thresholds, strict=True)]
     return service.encode(own), used
 
 
 def _own_threshold(used: UsedThreshold, tuning: Tuning, phrase: Phrase) -> UsedThreshold:
-    """What a saved phrase is counted with: what the request says, else its own threshold, else the collection's."""
+    """The threshold of a saved phrase: the request's, else its own, else the collection's."""
     own = replace(tuning, threshold=phrase.own.threshold).present_threshold
     if used.source == "request" or own is None:
         return used
@@ -196,8 +196,8 @@ class _Counted:
         return self.raw if scale == "raw" else self.score
 
     def reaching(self, value: float, on: ThresholdOn) -> "_Counted":
-        kept = self.on(on) >= value
-        return _Counted(self.raw[kept], self.score[kept])
+        rows = self.on(on) >= value
+        return _Counted(self.raw[rows], self.score[rows])
 
     def above(self, scores: Float[np.ndarray, " steps"]) -> Int[np.ndarray, " steps"]:
         return len(self.score) - np.searchsorted(np.sort(self.score), scores, side="left")
@@ -232,19 +232,19 @@ def _of_phrase(service: SearchService, encoded: Encoded, saved: str | None, requ
 def _spans(
     counts: Counts, floor: float | None, used: UsedThreshold, tuning: Tuning
 ) -> tuple[int | None, tuple[int | None, ...]]:
-    """How many spans reach the threshold, and every step; None for what lies under the floor."""
+    """The number of spans that reach the threshold, and every step; None below the floor."""
     if counts.spans is None or floor is None:
         return None, (None,) * len(STEPS)
     spans = _Counted.of(counts.spans.cosines, tuning).reaching(floor, used.on)
     lowest = floor if used.on == "score" else tuning.score(floor)
     above = zip(STEPS.tolist(), spans.above(STEPS).tolist(), strict=True)
-    known = used.value is not None and used.value >= floor
-    reaching = len(spans.reaching(used.value or 0.0, used.on).raw) if known else None
+    counted = used.value is not None and used.value >= floor
+    reaching = len(spans.reaching(used.value or 0.0, used.on).raw) if counted else None
     return reaching, tuple(count if step >= lowest else None for step, count in above)
 
 
 def _nearest(documents: _Counted, used: UsedThreshold, most: int) -> tuple[list[int], list[int]]:
-    """Rows of the documents just above the threshold, and of those just below, the nearest first."""
+    """The rows of the documents just above the threshold and of those just below it, the nearest first."""
     if used.value is None:
         return [], []
     values = documents.on(used.on)

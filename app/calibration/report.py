@@ -26,13 +26,13 @@ from indexer.types import Recipe
 from models.ops.calibrate import score_from_raw
 from models.types import JsonValue
 
-# Wider intervals get a warning.
+# The widest interval without a warning.
 _WIDE = 0.15
 # Possible unlabelled matches, as a share of the known ones, from which a warning is given.
 _UNSEEN = 0.1
-# With fewer labels over a threshold, or fewer matches, intervals are unreliable.
+# With fewer labels above a threshold, or fewer matches, intervals are unreliable.
 _FEW = 30
-_KEPT = ("matches", "weighted", "squared_errors", "error_before", "error_after", "suggested", "warnings")
+_STORED_FIGURES = ("matches", "weighted", "squared_errors", "error_before", "error_after", "suggested", "warnings")
 
 
 def fit_calibration(
@@ -43,14 +43,14 @@ def fit_calibration(
     note: str,
     targets: ThresholdTargets,
 ) -> tuple[CalibrationDraft, Report]:
-    """A calibration for a recipe from labels and their raws. Raises ``LabelsRefused`` if degree falls with raw."""
+    """A calibration for a recipe from labels and their raws. Raises ``LabelsRefused`` if degree decreases with raw."""
     degree = np.array([label.degree / MOST_DEGREE for label in labels])
-    found = fit(raw, degree, [label.phrase for label in labels])
-    report = _report(found, raw, degree, labels, targets)
-    knots = tuple((float(x), float(y)) for x, y in found.knots)
+    best = fit(raw, degree, [label.phrase for label in labels])
+    report = _report(best, raw, degree, labels, targets)
+    knots = tuple((float(x), float(y)) for x, y in best.knots)
     return (
         CalibrationDraft(
-            mode.name, mode.fingerprint(recipe), recipe.bounds, knots, found.method, len(labels), note, _figures(report)
+            mode.name, mode.fingerprint(recipe), recipe.bounds, knots, best.method, len(labels), note, _figures(report)
         ),
         report,
     )
@@ -59,11 +59,11 @@ def fit_calibration(
 def _figures(report: Report) -> dict[str, JsonValue]:
     """The part of the report that is stored with the calibration."""
     values = json_values(report)
-    return {name: values[name] for name in _KEPT}
+    return {name: values[name] for name in _STORED_FIGURES}
 
 
 def _report(
-    found: Fit,
+    best: Fit,
     raw: Float[np.ndarray, " labels"],
     degree: Float[np.ndarray, " labels"],
     labels: Sequence[Label],
@@ -71,19 +71,19 @@ def _report(
 ) -> Report:
     match = np.array([label.is_match for label in labels])
     sampled = _sampled(labels)
-    thresholds = at_thresholds(raw, match, lambda values: score_from_raw(values, found.knots), sampled)
+    thresholds = at_thresholds(raw, match, lambda values: score_from_raw(values, best.knots), sampled)
     suggested = (
         Suggested(f"precision {targets.precision:g}", for_precision(thresholds, targets.precision)),
         Suggested(f"recall {targets.recall:g}", for_recall(thresholds, targets.recall)),
         Suggested("best F1", for_best_f1(thresholds)),
     )
-    before, after = reliability(raw, degree), reliability(found.unseen, degree)
+    before, after = reliability(raw, degree), reliability(best.unseen, degree)
     return Report(
-        method=found.method,
+        method=best.method,
         labels=len(raw),
         matches=int(match.sum()),
         weighted=sampled is not None,
-        squared_errors={str(name): error for name, error in found.errors.items()},
+        squared_errors={str(name): error for name, error in best.errors.items()},
         error_before=calibration_error(before),
         error_after=calibration_error(after),
         reliability_before=before,
@@ -95,7 +95,7 @@ def _report(
 
 
 def _sampled(labels: Sequence[Label]) -> Sampled | None:
-    """How the labels were drawn, if known."""
+    """The sampling design of the labels; None without probabilities."""
     chances = [label.probability for label in labels if label.probability is not None]
     if not chances:
         return None
@@ -112,15 +112,15 @@ def _warnings(
         yield from _doubts(one)
     if sampled is not None:
         unseen = unseen_matches(sampled.weights, sampled.strata, match)
-        if unseen > _UNSEEN * (known := float(sampled.weights @ match)):
+        if unseen > _UNSEEN * (matches := float(sampled.weights @ match)):
             yield (
-                f"About {known:,.0f} matches are known; up to {unseen:,.0f} more may lie where no label is a match: "
+                f"About {matches:,.0f} matches are known; up to {unseen:,.0f} more may lie where no label is a match: "
                 "recall is uncertain until more pairs far below the threshold are labelled."
             )
 
 
 def _doubts(suggested: Suggested) -> list[str]:
-    """Warnings where there are too few labels for a target."""
+    """Warnings about a target that too few labels support."""
     at = suggested.threshold
     if at is None:
         return [f"No threshold has {suggested.wish} on these labels."]

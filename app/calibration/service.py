@@ -1,4 +1,4 @@
-"""What an administrator sets, and sees before setting it. Every change holds for the next search of this process."""
+"""Thresholds and calibrations of collections. A change applies from the next search of this process."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class CalibrationRequest:
-    """Labels to learn from, and what to do with what was learned."""
+    """The labels to fit a calibration to, and whether to activate it."""
 
     labels: Sequence[Label]
     mode: Mode = "best_span"
@@ -43,7 +43,7 @@ class CalibrationRequest:
 
 
 class ThresholdService:
-    """The thresholds of one store's collections. Raises ``CollectionNotFound`` and ``ModeUnavailable``."""
+    """Thresholds and calibrations of a store's collections. Raises ``CollectionNotFound`` and ``ModeUnavailable``."""
 
     def __init__(self, store: Store, search: SearchService, encoders: Encoders) -> None:
         self._store = store
@@ -51,20 +51,20 @@ class ThresholdService:
         self._encoders = encoders
 
     def thresholds(self, collection: str) -> tuple[ModeThreshold, ...]:
-        """The threshold of every mode that the collection can be searched in."""
+        """The threshold of every mode that is available for the collection."""
         target = self._store.catalog.collection(collection)
         modes = available_modes(self._search.modes, target.recipe)
         return tuple(ModeThreshold.of(mode, read_tuning(self._store.catalog, target.name, mode)) for mode in modes)
 
     def set(self, collection: str, mode: Mode, value: float | None, on: ThresholdOn, note: str) -> ModeThreshold:
-        """Set the collection's threshold for a mode; None takes it away."""
+        """Set the collection's threshold for a mode; None removes it."""
         self._check(collection, mode)
         return ModeThreshold.of(
             mode, self._change(lambda: set_threshold(self._store.catalog, collection, mode, value, on, note))
         )
 
     def undo(self, collection: str, mode: Mode, note: str) -> ModeThreshold:
-        """Take the last change back; raises ``NothingToUndo`` if there is none."""
+        """Undo the last change; raises ``NothingToUndo`` if there is none."""
         self._check(collection, mode)
         return ModeThreshold.of(mode, self._change(lambda: undo_threshold(self._store.catalog, collection, mode, note)))
 
@@ -74,41 +74,41 @@ class ThresholdService:
         return threshold_history(self._store.catalog, collection, mode)
 
     def preview(self, request: PreviewRequest) -> Preview:
-        """What a threshold would find. Raises ``PhraseNotFound`` for a saved phrase that is not there."""
+        """Preview a threshold. Raises ``PhraseNotFound`` for a saved phrase that does not exist."""
         recipe = self._store.catalog.collection(request.collection).recipe
         default = self._encoders.default_calibration(recipe.encoder)
-        known = default.no_match if default else None
-        return preview(self._search, request, self._saved(request), known=known)
+        unrelated = default.no_match if default else None
+        return preview(self._search, request, self._saved(request), unrelated)
 
     def candidates(self, request: LabelCandidatesRequest) -> LabelCandidates:
-        """What to label, drawn with known probabilities."""
+        """Draw pairs to label, with known probabilities."""
         return sample_label_candidates(self._search, request)
 
     def _saved(self, request: PreviewRequest) -> list[Phrase]:
         catalog = self._store.catalog
         if request.saved == "all":
-            # One more than can be previewed: so many are refused, none is left out in silence.
+            # One more than the limit, so that too many are refused rather than truncated.
             return list_phrases(catalog, request.collection, MAX_PHRASES + 1)
         return [get_phrase(catalog, request.collection, name) for name in request.saved]
 
-    def calibrate(self, collection: str, asked: CalibrationRequest) -> tuple[Calibration, Report]:
-        """Learn a calibration from labels and keep it; of labels that are refused (``LabelsRefused``) nothing is."""
-        mode = self._check(collection, asked.mode)
-        checked_note(asked.note)
-        check_targets(asked.targets)
-        labels = checked_labels(asked.labels)
+    def calibrate(self, collection: str, request: CalibrationRequest) -> tuple[Calibration, Report]:
+        """Fit a calibration to labels and store it. Raises ``LabelsRefused``, and then stores nothing."""
+        mode = self._check(collection, request.mode)
+        checked_note(request.note)
+        check_targets(request.targets)
+        labels = checked_labels(request.labels)
         snapshot = self._store.snapshot(collection)
         raw = label_scores(labels, snapshot, mode)
-        # Imported here because scikit-learn takes long, nothing else needs it, and labels may have been refused by now.
+        # Imported late: scikit-learn is slow to import, and nothing else needs it.
         from app.calibration.report import fit_calibration
 
-        draft, report = fit_calibration(labels, raw, mode, snapshot.recipe, asked.note, asked.targets)
-        return self._add(collection, mode, draft, activate=asked.activate), report
+        draft, report = fit_calibration(labels, raw, mode, snapshot.recipe, request.note, request.targets)
+        return self._add(collection, mode, draft, activate=request.activate), report
 
     def adopt(self, collection: str, draft: CalibrationDraft, *, activate: bool) -> Calibration:
-        """Keep a calibration that was made elsewhere.
+        """Store a calibration that was made elsewhere.
 
-        Raises ``CalibrationMismatch`` where it is one of another encoder or of other span bounds.
+        Raises ``CalibrationMismatch`` if it belongs to another encoder or to other span bounds.
         """
         return self._add(collection, self._check(collection, cast("Mode", draft.mode)), draft, activate=activate)
 
@@ -117,11 +117,11 @@ class ThresholdService:
         return list_calibrations(self._store.catalog, collection)
 
     def activate(self, collection: str, id: str) -> Calibration:
-        """Make a calibration the active one of its mode."""
+        """Activate a calibration for its mode."""
         return self._change(lambda: activate_calibration(self._store.catalog, collection, id))
 
     def deactivate(self, collection: str, id: str) -> Calibration:
-        """Let score be raw again, if this calibration is the active one."""
+        """Deactivate a calibration; score is then raw."""
         return self._change(lambda: deactivate_calibration(self._store.catalog, collection, id))
 
     def delete(self, collection: str, id: str) -> None:

@@ -37,13 +37,13 @@ class Stratum:
     number: Annotated[int, described("1 is the highest.")]
     low: float
     high: float
-    population: Annotated[int, described("How many pairs there are.")]
-    drawn: Annotated[int, described("How many of them were drawn.")]
+    population: Annotated[int, described("The number of pairs.")]
+    drawn: Annotated[int, described("The number of pairs drawn.")]
 
 
 @dataclass(frozen=True, slots=True)
 class StratumSample:
-    """The sample of one stratum. ``ranks`` are positions among a phrase's pairs in the stratum, by falling raw."""
+    """The sample of one stratum. ``ranks`` are positions among a phrase's pairs in the stratum, by descending raw."""
 
     stratum: Stratum
     ranks: Sequence[Int[np.ndarray, " _drawn"]]
@@ -52,7 +52,7 @@ class StratumSample:
 
 @dataclass(frozen=True, slots=True)
 class RankedPairs:
-    """The pairs of one phrase by falling raw, which turns ranks in a stratum into rows.
+    """The pairs of one phrase by descending raw, which turns ranks in a stratum into rows.
 
     >>> ranked = RankedPairs.of(np.array([0.2, 0.9, 0.5, 0.55]))
     >>> ranked.rows(Stratum(2, low=0.5, high=0.6, population=2, drawn=1)).tolist()
@@ -101,7 +101,7 @@ def bins_of(raw: Float[np.ndarray, " pairs"]) -> Int[np.ndarray, " pairs"]:
 
 
 def plan_strata(counts: Int[np.ndarray, " bins"], near: float, size: int) -> list[Stratum]:
-    """Strata around a raw, the highest first, and how many of ``size`` labels each gets. No stratum is empty.
+    """Strata around a raw, the highest first, with their shares of ``size`` labels. No stratum is empty.
 
     >>> counts = np.zeros(BINS, np.int64)
     >>> counts[[9000, 8000, 7000, 1000]] = 10, 10, 20, 960
