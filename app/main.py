@@ -5,7 +5,6 @@ import math
 import os
 import socket
 from contextlib import closing
-from ipaddress import ip_address
 from types import FrameType
 
 import uvicorn
@@ -13,6 +12,7 @@ import uvicorn
 from app.composition import open_store
 from app.http.app import create_app
 from app.http.connections import connection_options
+from app.http.hosts import is_loopback
 from app.search.encoders import Encoders
 from app.settings import Settings
 from indexer.catalog import schema
@@ -65,18 +65,11 @@ def set_passive_wait_policy() -> None:
 
 def require_keys(host: str, catalog: Catalog) -> None:
     """Raise ``KeysRequired`` where anybody in the network could search without a key."""
-    if not _is_loopback(host) and not any_keys(catalog):
+    if not is_loopback(host) and not any_keys(catalog):
         raise KeysRequired(
             f"There is no API key yet, so anybody who can reach {host} could search.",
             hint="Make one with `spanseek keys create --name NAME --scope search`, or serve on 127.0.0.1.",
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _check_threads() -> None:

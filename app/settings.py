@@ -53,6 +53,9 @@ class Settings(BaseSettings):
     )
     host: str = Field("127.0.0.1", description="Address to serve on; any but loopback needs an API key first.")
     port: int = Field(8000, ge=0, le=65535, description="Port to serve on.")
+    allowed_hosts: str = Field(
+        "", description="Names, separated by commas, under which a server without API keys answers beside localhost."
+    )
     queue_limit: int = Field(
         256, gt=0, description="Maximum number of waiting searches; further ones are answered 429."
     )

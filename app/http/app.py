@@ -9,10 +9,17 @@ from fastapi import FastAPI
 
 from app.composition import Services, make_engine, open_store
 from app.http import metrics
-from app.http.auth import AnonymousAccess
+from app.http.auth import AnonymousAccess, AuthenticationMiddleware, collection_not_found
 from app.http.backend import Backend, Limits, Startup
+from app.http.hosts import AllowedHosts
 from app.http.metrics import Metrics
-from app.http.middleware import BodyLimitMiddleware, MetricsMiddleware, ServerErrorMiddleware
+from app.http.middleware import (
+    BodyLimitMiddleware,
+    DeadlineMiddleware,
+    HeadMiddleware,
+    MetricsMiddleware,
+    ServerErrorMiddleware,
+)
 from app.http.openapi import DESCRIPTION, TAGS, describe_problems
 from app.http.problems import add_error_handlers
 from app.http.routes import (
@@ -31,6 +38,7 @@ from app.search.encoders import Encoders
 from app.settings import Settings
 from indexer.engine.base import Engine
 from indexer.engine.warm import warm_up
+from indexer.errors import CollectionNotFound
 
 # Seconds after which an idle server releases old generations.
 _REFRESH_S = 5.0
@@ -68,14 +76,19 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
     )
     app.state.backend, app.state.metrics = backend, figures
     app.state.anonymous_access = AnonymousAccess()
+    app.state.allowed_hosts = AllowedHosts(settings.allowed_hosts.replace(",", " ").split())
     for resource in _RESOURCES:
         app.include_router(resource.router)
     add_error_handlers(app)
+    app.add_exception_handler(CollectionNotFound, collection_not_found)  # type: ignore[arg-type]
     describe_problems(app)
     # The last one added sees requests first.
+    app.add_middleware(AuthenticationMiddleware)
     app.add_middleware(BodyLimitMiddleware, limit=settings.body_limit_bytes)
+    app.add_middleware(DeadlineMiddleware, deadline_s=settings.deadline_s, write_deadline_s=settings.write_deadline_s)
     app.add_middleware(ServerErrorMiddleware)
     app.add_middleware(MetricsMiddleware, metrics=figures)
+    app.add_middleware(HeadMiddleware)
     return app
 
 
@@ -86,7 +99,9 @@ def _backend(settings: Settings, encoders: Encoders, engine: Engine | None) -> B
         open_services=lambda: Services(settings, open_store(settings), encoders=encoders, engine=chosen),
         warm_up_engine=lambda: warm_up(chosen),
     )
-    limits = Limits(settings.queue_limit, settings.deadline_s, settings.write_deadline_s, settings.batch_limit)
+    # A batch that is larger than the queue would never be accepted.
+    batch_limit = min(settings.batch_limit, settings.queue_limit)
+    limits = Limits(settings.queue_limit, settings.deadline_s, settings.write_deadline_s, batch_limit)
     return Backend(startup, limits)
 
 

@@ -8,10 +8,18 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security.utils import get_authorization_scheme_param
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as ASGIScope
 
 from app.http.backend import Backend
-from app.http.problems import Forbidden, Unauthenticated
+from app.http.hosts import AllowedHosts
+from app.http.lanes import deadline
+from app.http.problems import Forbidden, Unauthenticated, problem_response
 from indexer.catalog.keys import Key, Scope, any_keys, authenticate
+from indexer.errors import CollectionNotFound
+from models.errors import SpanseekError
 
 _bearer = HTTPBearer(
     auto_error=False, description="An API key of `spanseek keys create`; needed as soon as there is one."
@@ -83,26 +91,71 @@ async def backend(request: Request) -> Backend:
 
 
 async def caller(
-    request: Request,
-    backend: Annotated[Backend, Depends(backend)],
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Caller:
-    """The caller. Raises ``Unauthenticated`` for no key, or a wrong one, where keys are in use."""
+    """The caller. Raises ``Unauthenticated`` for no key, or a wrong one, where keys are in use.
+
+    Raises ``HostNotAllowed`` or ``OriginNotAllowed`` for the page of another site where none are in use.
+    """
+    identified: Caller | None = getattr(request.state, "caller", None)
+    if identified is None:
+        identified = await _identify(request, credentials.credentials if credentials else None)
+    return identified
+
+
+class AuthenticationMiddleware:
+    """Refuses requests that may have a body before the body is read; FastAPI's dependencies come after it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        """Identify the caller of a request, except those of ``GET`` and ``OPTIONS``, which have no body."""
+        if scope["type"] == "http" and scope["method"] not in ("GET", "OPTIONS"):
+            request = Request(scope)
+            scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
+            try:
+                await _identify(request, token if token and scheme.lower() == "bearer" else None)
+            except SpanseekError as error:
+                await problem_response(error)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+
+async def _identify(request: Request, token: str | None) -> Caller:
+    """The holder of a token, who is remembered in the request."""
+    backend: Backend = request.app.state.backend
     anonymous_access: AnonymousAccess = request.app.state.anonymous_access
-    if credentials is None and anonymous_access.is_allowed():
-        return Caller(backend, None)
-    # In a thread: looking up a key queries the database.
-    return await asyncio.to_thread(_caller, backend, credentials, anonymous_access)
+    if token is None and anonymous_access.is_allowed():
+        found = Caller(backend, None)
+    else:
+        limit = backend.limits.deadline_s
+        message = f"The API key was not looked up within {limit:g} s."
+        async with deadline(limit, message, hint="Retry; check that the database answers."):
+            # In a thread: looking up a key queries the database.
+            found = await asyncio.to_thread(_caller, backend, token, anonymous_access)
+    if found.key is None:
+        allowed_hosts: AllowedHosts = request.app.state.allowed_hosts
+        allowed_hosts.check(request.headers)
+    request.state.caller = found
+    return found
 
 
-def _caller(
-    backend: Backend, credentials: HTTPAuthorizationCredentials | None, anonymous_access: AnonymousAccess
-) -> Caller:
+async def collection_not_found(request: Request, error: CollectionNotFound) -> Response:
+    """The answer to an unknown collection: its hint names only collections that the caller may use."""
+    key: Key | None = getattr(getattr(request.state, "caller", None), "key", None)
+    if key is not None and key.collections is not None:
+        hint = f"This API key is for: {', '.join(key.collections)}."
+        error = CollectionNotFound(str(error), hint=hint, field=error.field)
+    return problem_response(error)
+
+
+def _caller(backend: Backend, token: str | None, anonymous_access: AnonymousAccess) -> Caller:
     catalog = backend.store.catalog
-    key = authenticate(catalog, credentials.credentials) if credentials else None
+    key = authenticate(catalog, token) if token else None
     if key is None and any_keys(catalog):
         raise Unauthenticated(
-            "The API key is not valid." if credentials else "This server asks for an API key.",
+            "The API key is not valid." if token else "This server asks for an API key.",
             hint="Send the header `Authorization: Bearer <key>`; `spanseek keys create` makes one.",
         )
     if key is None:

@@ -14,6 +14,7 @@ from app.collections.service import CollectionService
 from app.composition import Services
 from app.http.lanes import JobLane
 from app.http.problems import internal_error
+from app.http.readiness import Checks, Readiness
 from app.http.search_lanes import SearchLanes
 from app.http.write_lane import WriteLane
 from app.phrases.service import PhraseService
@@ -61,6 +62,7 @@ class Backend:
         self._startup = startup
         self._opened: _Opened | None = None
         self._lock = Lock()
+        self.readiness = Readiness(self.checks, limits.deadline_s)
 
     @property
     def store(self) -> Store:
@@ -97,7 +99,7 @@ class Backend:
         """The saved phrases; what encodes or matches runs in the lane :attr:`writing`."""
         return self._open().services.phrases
 
-    def checks(self) -> Mapping[str, SpanseekError | None]:
+    def checks(self) -> Checks:
         """Everything that answers depend on, each with its error if it has one."""
         return {
             "database": _error_of(lambda: schema.check(self.store.catalog)),
@@ -136,6 +138,7 @@ class Backend:
 
     def close(self) -> None:
         """Finish the requests under way and close everything."""
+        self.readiness.close()
         with self._lock:
             if self._opened is not None:
                 self._opened.search.close()

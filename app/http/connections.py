@@ -191,9 +191,13 @@ class LimitedProtocol(HttpToolsProtocol):
 
 
 def connection_options(settings: Settings) -> dict[str, Any]:
-    """Uvicorn's options for connections that are limited as the settings say."""
+    """Uvicorn's options for connections that are limited as the settings say.
+
+    Uvicorn's own log of requests is off, as it shows paths and queries; ``MetricsMiddleware`` logs them.
+    """
     limits = ConnectionLimits(settings.header_limit_bytes, settings.read_timeout_s, settings.connection_limit)
-    return {"http": limited_protocol(limits), "ws": "none", "timeout_keep_alive": settings.keep_alive_s}
+    protocol, keep_alive = limited_protocol(limits), settings.keep_alive_s
+    return {"http": protocol, "ws": "none", "timeout_keep_alive": keep_alive, "access_log": False}
 
 
 def limited_protocol(limits: ConnectionLimits) -> type[LimitedProtocol]:

@@ -14,7 +14,7 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/metrics", response_class=PlainTextResponse, summary="Figures for Prometheus")
-def metrics(request: Request) -> Response:
+async def metrics(request: Request) -> Response:
     """Requests by route and status, how long they took, and how many wait."""
     figures: Metrics = request.app.state.metrics
     return Response(generate_latest(figures.registry), media_type=CONTENT_TYPE_LATEST)

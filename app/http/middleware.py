@@ -1,7 +1,9 @@
-"""ASGI middlewares: the limit on bodies, the answer to unforeseen errors, and the measuring of requests."""
+"""ASGI middlewares: limits on bodies and on time, the answer to unforeseen errors, and the measuring of requests."""
 
+import asyncio
 import logging
 import time
+from inspect import iscoroutinefunction
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -10,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.metrics import Metrics
 from app.http.problems import internal_error, problem_response
+from app.search.errors import DeadlineExceeded
 
 # Nobody receives it: it is counted in the metrics, under the status that nginx uses.
 _CLIENT_CLOSED = 499
@@ -54,12 +57,77 @@ class ServerErrorMiddleware:
         except Exception:
             if scope["type"] != "http" or begun:
                 raise
-            _log.exception("unforeseen error in %s %r", scope["method"], scope["path"])
+            _log.exception("unforeseen error in %s %s", *_labels(scope))
             await problem_response(internal_error())(scope, receive, send)
 
 
+class HeadMiddleware:
+    """Answers ``HEAD`` as ``GET`` without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; of ``HEAD`` as ``GET``, in a scope of its own."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_without_body(message: Message) -> None:
+            await send(message | {"body": b""} if message["type"] == "http.response.body" else message)
+
+        await self.app({**scope, "method": "GET"}, receive, send_without_body)
+
+
+class DeadlineMiddleware:
+    """Answers 504 where a route does not answer: its thread may wait for a catalog that is frozen.
+
+    Routes that run on the event loop have deadlines of their own, up to ``write_deadline_s``; for them this is the last
+    resort. The route goes on, and its late answer is dropped.
+    """
+
+    def __init__(self, app: ASGIApp, deadline_s: float, write_deadline_s: float) -> None:
+        self.app = app
+        self.deadline_s = deadline_s
+        self.write_deadline_s = max(deadline_s, write_deadline_s) + deadline_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with a deadline until its answer begins."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        is_late = False
+        late: asyncio.Task[None] | None = None
+
+        def expire() -> None:
+            nonlocal timer, is_late, late
+            left = started + self.write_deadline_s - loop.time()
+            if left > 0 and iscoroutinefunction(scope.get("endpoint")):
+                timer = loop.call_later(left, expire)
+                return
+            is_late = True
+            message = f"No answer within {loop.time() - started:.3g} s. What was begun may still be done."
+            error = DeadlineExceeded(message, hint="Retry; check /health/ready.")
+            late = loop.create_task(problem_response(error)(scope, receive, send))
+
+        async def send_in_time(message: Message) -> None:
+            if not is_late:
+                timer.cancel()
+                await send(message)
+
+        timer = loop.call_later(self.deadline_s, expire)
+        try:
+            await self.app(scope, receive, send_in_time)
+        finally:
+            timer.cancel()
+            if late is not None:
+                await late
+
+
 class MetricsMiddleware:
-    """Counts and times requests."""
+    """Counts, times and logs requests, by route: what callers wrote into paths and queries may be confidential."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
@@ -83,6 +151,8 @@ class MetricsMiddleware:
             method, route = _labels(scope)
             self.metrics.requests.labels(method, route, status).inc()
             self.metrics.seconds.labels(method, route).observe(time.perf_counter() - started)
+            client = scope["client"][0] if scope.get("client") else "-"
+            _log.info("%s %s %s %d", client, method, route, status)
 
 
 def _announced(scope: Scope) -> int:

@@ -68,7 +68,7 @@ SERVER = """
 from fastapi.testclient import TestClient
 from app.main import create_app
 from app.settings import Settings
-with TestClient(create_app(Settings())) as client:
+with TestClient(create_app(Settings()), base_url="http://localhost") as client:
     assert client.get("/health/ready").status_code == 200
     for mode in ("best_span", "maxsim"):
         answer = client.post("/search", json={"collection": "cats", "text": "the cat sat", "mode": mode})

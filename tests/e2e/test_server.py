@@ -1,6 +1,7 @@
 """The server as a process of its own, asked over HTTP."""
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -90,3 +91,55 @@ def test_without_tables_it_says_what_to_do_and_exits(tmp_path) -> None:
     assert "Traceback" not in said
     assert said.splitlines()[-1].startswith("catalog_not_initialised: ")
     assert "spanseek init-db" in said
+
+
+OWN = ["localhost", "127.0.0.1:8000", "[::1]:8000", "app.localhost", "search.internal"]
+OTHERS = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.0.2.1", "["]
+
+
+def test_without_keys_it_answers_only_its_own_pages(settings) -> None:
+    with running(settings, allowed_hosts="search.internal, other.internal") as (_, client):
+        for host in OWN + OTHERS:
+            for method, path in (
+                ("GET", "/collections"),
+                ("POST", "/search"),
+                ("DELETE", "/collections/x/documents/y"),
+            ):
+                answer = client.request(method, path, headers={"Host": host})
+                assert (answer.status_code == 403) == (host in OTHERS), (host, method, answer.text)
+                assert host in OWN or answer.json()["code"] == "host_not_allowed"
+        for origin in ("https://evil.example", "null", "http://localhost.evil.example"):
+            for method, path in (("GET", "/collections"), ("POST", "/search")):
+                answer = client.request(method, path, headers={"Origin": origin})
+                assert (answer.status_code, answer.json()["code"]) == (403, "origin_not_allowed")
+        for origin in ("http://localhost:3000", "https://other.internal"):
+            assert client.get("/collections", headers={"Origin": origin}).status_code == 200
+        with closing(Catalog(settings.catalog_url)) as catalog:
+            _, token = create_key(catalog, "test", ["search"])
+        headers = {"Authorization": f"Bearer {token}", "Host": "evil.example", "Origin": "https://evil.example"}
+        assert client.get("/collections", headers=headers).status_code == 200
+
+
+def test_head_is_get_without_the_body(settings) -> None:
+    with running(settings) as (_, client):
+        for path in ("/collections", "/health/live", "/metrics", "/collections/none"):
+            get, head = client.get(path), client.head(path)
+            assert (head.status_code, head.content) == (get.status_code, b"")
+            assert head.headers["content-type"] == get.headers["content-type"]
+        assert client.head("/search").status_code == 405
+
+
+def test_the_log_has_routes_and_no_names_or_queries(settings) -> None:
+    log: list[str] = []
+    with running(settings, log) as (process, client):
+        client.get("/collections/secret-1/phrases/secret%202?cursor=secret-3")
+        client.get("/secret-4")
+        client.post("/search", json={"collection": "secret-5", "text": "secret-6"})
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+    deadline = time.monotonic() + 10
+    while not any("POST /search 404" in line for line in log):
+        assert time.monotonic() < deadline
+    assert any("GET /collections/{collection}/phrases/{name} 404" in line for line in log)
+    assert any("GET none 404" in line for line in log)
+    assert "secret" not in "".join(log)

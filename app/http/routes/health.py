@@ -51,9 +51,9 @@ async def live() -> LiveBody:
     summary="Can it answer searches?",
     responses=problems(503),
 )
-def ready(backend: BackendDependency) -> Response:
+async def ready(backend: BackendDependency) -> Response:
     """200 once the database and the encoder are there; else 503, and ``checks`` says which fails and why."""
-    found = backend.checks()
+    found = await backend.readiness.checks()
     checks = {name: _check(error) for name, error in found.items()}
     if any(found.values()):
         return problem_response(_not_ready(found), checks=checks)

@@ -75,7 +75,7 @@ class Client:
     def __enter__(self) -> "Client":
         self._runner.run(self._stack.enter_async_context(self.app.router.lifespan_context(self.app)))
         transport = httpx.ASGITransport(self.app)
-        self.http = httpx.AsyncClient(transport=transport, base_url="http://test")
+        self.http = httpx.AsyncClient(transport=transport, base_url="http://localhost")
         return self
 
     def __exit__(self, *_: object) -> None:

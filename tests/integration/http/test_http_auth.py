@@ -98,3 +98,47 @@ def test_health_and_metrics_need_no_key(ask, make_key) -> None:
     ask(None)
     for path in ("/health/live", "/health/ready", "/metrics", "/openapi.json"):
         assert ask.client.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("scope", ["search", "index", "admin"])
+def test_hints_name_only_the_collections_of_the_key(ask, make_key, problem, scope) -> None:
+    """``other`` and ``sample`` exist; the key is for a collection that does not exist yet."""
+    client = ask.client
+    client.headers = {"Authorization": f"Bearer {make_key(scope, collections=['later'])}"}
+    answers = {
+        "search": [
+            client.post("/search", {"collection": "later", "text": "a"}),
+            client.post("/search/batch", {"queries": [{"collection": "later", "text": "a"}]}),
+            client.get("/collections/later"),
+        ],
+        "index": [client.post("/collections/later/documents", {"id": "a", "text": "b"})],
+        "admin": [client.get("/admin/collections/later/thresholds")],
+    }
+    for answer in answers[scope]:
+        found = problem(answer, 404, "collection_not_found")
+        assert found["hint"] == "This API key is for: later."
+        assert "sample" not in answer.text
+        assert "other" not in answer.text
+
+
+def test_hints_name_all_collections_to_those_who_may_see_all(ask, make_key, problem) -> None:
+    ask.client.headers = {"Authorization": f"Bearer {make_key('search')}"}
+    assert (
+        problem(ask.client.get("/collections/later"), 404, "collection_not_found")["hint"] == "There is: other, sample."
+    )
+
+
+def test_the_key_is_checked_before_the_body_is_read(ask, make_key, problem) -> None:
+    make_key("search")
+    ask(None)  # a server without keys a moment ago would still accept anybody
+    pieces = []
+
+    async def body():
+        pieces.append(1)
+        yield b"{"
+
+    ask.client.app.state.anonymous_access = AnonymousAccess()
+    for path in ("/search", "/collections/sample/documents", "/admin/collections/sample/calibrations"):
+        problem(ask.client.post_raw(path, body()), 401, "unauthenticated")
+        problem(ask.client.post_raw(path, b"no json"), 401, "unauthenticated")
+    assert not pieces

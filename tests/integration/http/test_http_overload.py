@@ -137,3 +137,37 @@ def test_many_at_once_get_what_each_gets_alone(client) -> None:
     for query, answer in zip(queries, answers, strict=True):
         assert answer.status_code == 200
         assert answer.json()["hits"] == client.search(**query)["hits"]
+
+
+def test_a_batch_that_is_larger_than_the_queue_is_refused_with_the_limit(settings, start, problem) -> None:
+    client = start(settings.model_copy(update={"queue_limit": 4}))
+    assert client.post("/search/batch", {"queries": [BODY] * 4}).status_code == 200
+    found = problem(client.post("/search/batch", {"queries": [BODY] * 5}), 422, "invalid_input")
+    assert "at most 4" in found["detail"]
+
+
+def test_a_route_that_does_not_answer_is_answered_504_and_its_late_answer_dropped(settings, start, problem) -> None:
+    client = start(settings.model_copy(update={"deadline_s": 0.1}))
+    go = Event()
+    routes = {"/threads": lambda: go.wait(30), "/loop": lambda: asyncio.sleep(0.3)}
+
+    async def on_the_loop() -> str:
+        await routes["/loop"]()
+        return "done"
+
+    def in_a_thread() -> str:
+        routes["/threads"]()
+        return "late"
+
+    client.app.get("/in-a-thread")(in_a_thread)
+    client.app.get("/on-the-loop")(on_the_loop)
+
+    async def ask():
+        asking = asyncio.create_task(client.http.get("/in-a-thread"))
+        await asyncio.sleep(0.5)
+        go.set()
+        return await asking, await client.http.get("/on-the-loop")
+
+    late, has_its_own = client.run(ask())
+    problem(late, 504, "deadline_exceeded")
+    assert has_its_own.json() == "done"
