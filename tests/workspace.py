@@ -24,7 +24,7 @@ from indexer.store import Store
 from indexer.types import Collection, Recipe
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
-from models.encoders.nugget_pass import NuggetPass
+from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.registry import load_nuggets
 from models.types import Document, Part, SpanBounds
 

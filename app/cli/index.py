@@ -10,7 +10,7 @@ import typer
 from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json, settings_with
 from app.cli.progress import indexing_progress, stop_on_interrupt
 from indexer.errors import SourceUnreadable
-from models.encoders.nugget import check_ratio
+from models.encoders.nuggets.base import check_ratio
 from models.types import Document
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from indexer.errors import CollectionNotFound
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.store import Store
 from indexer.types import Collection, Recipe
-from models.encoders.nugget import check_ratio
-from models.encoders.nugget_pass import NuggetPass
+from models.encoders.nuggets.base import check_ratio
+from models.encoders.nuggets.forward_pass import NuggetPass
 from models.errors import InvalidInput, UnknownEncoder
 from models.types import SpanBounds
 

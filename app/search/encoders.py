@@ -9,11 +9,11 @@ from indexer.nuggets.recipe import nugget_recipe
 from indexer.types import Recipe
 from models.calibrations import DefaultCalibration, read_default
 from models.encoders.base import Encoder, encode_queries
-from models.encoders.nugget import NuggetEncoder
-from models.encoders.nugget_pass import NuggetPass
+from models.encoders.nuggets.base import NuggetEncoder
+from models.encoders.nuggets.forward_pass import NuggetPass
+from models.encoders.nuggets.whitened import WhitenedNuggets, fit_whitening, load_whitened, remove_whitening
 from models.encoders.passes import ForwardPass, UnitPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets, weights_folder
-from models.encoders.whitened_nuggets import WhitenedNuggets, fit_whitening, load_whitened, remove_whitening
 
 
 class Encoders:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float32, Int
 
 from indexer.representations.base import EncodedWindow
-from models.encoders.nugget import Nuggets
+from models.encoders.nuggets.base import Nuggets
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
-from models.encoders.hashing_nuggets import HashingNuggetEncoder
-from models.encoders.nugget import NuggetEncoder
+from models.encoders.nuggets.base import NuggetEncoder
+from models.encoders.nuggets.hashing import HashingNuggetEncoder
 from models.errors import UnknownEncoder
 from models.packages import DEFAULT
 
@@ -77,8 +77,8 @@ def _slice(options: EncoderOptions, *, projected: bool = False) -> Encoder:
 
 def _slice_nuggets(base: Encoder, options: EncoderOptions) -> NuggetEncoder:
     from models.artifacts import load_artifact
+    from models.encoders.nuggets.slice import SliceNuggetEncoder
     from models.encoders.slice import SliceEncoder
-    from models.encoders.slice_nuggets import SliceNuggetEncoder
 
     if not isinstance(base, SliceEncoder):
         raise TypeError(f"{base.fingerprint} is not a SLICE encoder")

@@ -28,7 +28,7 @@ from indexer.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.types import Recipe
 from models.encoders.base import Encoder
-from models.encoders.nugget_pass import NuggetPass
+from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
 from models.types import Document, QueryVectors
 from research.evaluation.searching import scratch_store

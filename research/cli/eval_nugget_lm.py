@@ -42,7 +42,7 @@ def eval_auto_encoding(
 ) -> None:
     """How much of a sentence its nuggets hold: the share of tokens that a decoder says right, by ratio and selector."""
     from models.artifacts import load_artifact
-    from models.encoders.nugget import check_ratio
+    from models.encoders.nuggets.base import check_ratio
     from research.evaluation.auto_encoding import RATIOS, AutoEncodingReport, decode_all, selector_of
     from research.evaluation.nugget_lm import named
     from research.evaluation.plots import check_format, save_curves

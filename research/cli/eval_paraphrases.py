@@ -32,7 +32,7 @@ def eval_paraphrase_identification(
     as_json: JsonOption = False,
 ) -> None:
     """How well MaxSim of nuggets finds the document that says the same: table 2 of the Nugget paper."""
-    from models.encoders.nugget import check_ratio
+    from models.encoders.nuggets.base import check_ratio
     from research.evaluation.paraphrase_identification import read_tasks
 
     check_ratio(ratio)
@@ -42,7 +42,7 @@ def eval_paraphrase_identification(
 
 def evaluate_nuggets(tasks: "Tasks", ratio: float, encoder: str | None, *, as_trained: bool) -> "Report":
     """The nuggets of an encoder beside the baselines, made as indexing makes those of a new collection."""
-    from models.encoders.whitened_nuggets import WhitenedNuggets, fit_whitening
+    from models.encoders.nuggets.whitened import WhitenedNuggets, fit_whitening
     from research.evaluation.paraphrase_identification import evaluate_paraphrases
 
     settings = Settings()

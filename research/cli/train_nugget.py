@@ -66,8 +66,8 @@ def train_nugget(
 ) -> None:
     """Train nuggets on a SLICE encoder. The same command, given again, goes on from the last checkpoint."""
     # Imported here, because torch takes seconds that other commands should not wait for.
-    from models.encoders.nugget import check_ratio
-    from models.encoders.nugget_parts import gather_named
+    from models.encoders.nuggets.base import check_ratio
+    from models.encoders.nuggets.parts import gather_named
     from research.training import nugget as recipe
     from research.training.config import NuggetConfig, upper_named
     from research.training.loop import Schedule

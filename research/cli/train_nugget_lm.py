@@ -54,7 +54,7 @@ def train_nugget_lm(
     """Train a small language model that reads nuggets of what came before: section 6.2 of the Nugget paper."""
     # Imported here, because torch takes seconds that other commands should not wait for.
     from app.search.encoders import Encoders
-    from models.encoders.nugget import check_ratio
+    from models.encoders.nuggets.base import check_ratio
     from research.nugget_lm.histories import kind_named
     from research.nugget_lm.nugget_lm import LmShape
     from research.training import nugget_lm as recipe

@@ -34,8 +34,8 @@ def train_whitening(
     # Imported here, because torch takes seconds that other commands should not wait for.
     from models.artifacts import SHIPPED, load_artifact
     from models.backbones import load_backbone
+    from models.encoders.nuggets.slice import SliceNuggetEncoder
     from models.encoders.slice import SliceEncoder
-    from models.encoders.slice_nuggets import SliceNuggetEncoder
     from models.ops.whitening import Whitening
     from research.training.nugget_whitening import WhiteningTexts, whiten
 

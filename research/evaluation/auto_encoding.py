@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from models.artifacts import Artifact
-from models.encoders.nugget import NuggetEncoder
+from models.encoders.nuggets.base import NuggetEncoder
 from research.evaluation.nugget_lm import TokenLosses, kinds_of, loss_gain
 from research.nugget_lm.histories import Histories, gather, kept_histories
 from research.nugget_lm.nugget_lm import NuggetLanguageModel, backbone_of, load_language_model

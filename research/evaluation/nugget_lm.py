@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float32
 
 from models.artifacts import Artifact
-from models.encoders.nugget import NuggetEncoder
+from models.encoders.nuggets.base import NuggetEncoder
 from models.errors import InvalidInput
 from research.evaluation.significance import LEVEL, resample
 from research.evaluation.wikitext import UNKNOWN

@@ -20,7 +20,7 @@ from jaxtyping import Float, Float32, Int32
 
 from models.batching import length_batches
 from models.encoders.base import Encoder
-from models.encoders.nugget import NuggetEncoder, check_ratio, even_windows
+from models.encoders.nuggets.base import NuggetEncoder, check_ratio, even_windows
 from models.errors import InvalidInput
 from models.ops.nuggets import chunk_bounds, count
 from models.ops.similarity import normalize
@@ -109,7 +109,7 @@ def evaluate_paraphrases(nuggets: NuggetEncoder, untrained: Encoder, tasks: Task
     """Nuggets beside the three baselines, on the same windows.
 
     >>> from models.encoders.hashing import HashingEncoder
-    >>> from models.encoders.hashing_nuggets import HashingNuggetEncoder
+    >>> from models.encoders.nuggets.hashing import HashingNuggetEncoder
     >>> tasks = Tasks(["a b c", "a b d", "e f g"], [Task(0, (2, 1), 1)])
     >>> encoder = HashingEncoder()
     >>> evaluate_paraphrases(HashingNuggetEncoder(encoder), encoder, tasks, 0.5).as_json()["baselines"]

@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 from torch import Tensor
 
 from models.atomic import replacing
-from models.encoders.nugget import NuggetEncoder
+from models.encoders.nuggets.base import NuggetEncoder
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from research.nugget_lm.segments import Segments

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from models.artifacts import Artifact
 from models.backbones import Backbone
-from models.encoders.nugget import NuggetEncoder
+from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch, InvalidInput
 from research.nugget_lm.adaptive_softmax import AdaptiveSoftmax

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from models.encoders.nugget_parts import LAYER, Gather
+from models.encoders.nuggets.parts import LAYER, Gather
 from models.errors import InvalidInput
 from models.packages import DEFAULT
 from models.types import SpanBounds

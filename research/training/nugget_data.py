@@ -23,8 +23,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.backbones import Backbone
-from models.encoders.nugget_network import NuggetNetwork, Selected
-from models.encoders.selectors import PUNCTUATION, Selectors
+from models.encoders.nuggets.network import NuggetNetwork, Selected
+from models.encoders.nuggets.selectors import PUNCTUATION, Selectors
 from models.layers import inputs_of, layers_of
 from models.ops.segment_means import segment_means
 from research.training.nugget_initialization import boundaries

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.backbones import Backbone
-from models.encoders.nugget_network import NuggetNetwork
-from models.encoders.selectors import PUNCTUATION, Selectors
+from models.encoders.nuggets.network import NuggetNetwork
+from models.encoders.nuggets.selectors import PUNCTUATION, Selectors
 from models.layers import inputs_of, layers_of
 from models.ops.nuggets import count, segment_starts
 from models.ops.similarity import normalize

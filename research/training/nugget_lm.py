@@ -15,7 +15,7 @@ from jaxtyping import Int
 
 from models.artifacts import Artifact, save_artifact
 from models.backbones import Backbone
-from models.encoders.nugget import NuggetEncoder
+from models.encoders.nuggets.base import NuggetEncoder
 from models.errors import InvalidInput
 from models.types import JsonValue
 from research.nugget_lm.adaptive_softmax import AdaptiveSoftmax, by_frequency

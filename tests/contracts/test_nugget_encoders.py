@@ -11,12 +11,12 @@ import torch
 from models.artifacts import SHIPPED, Artifact, arrays_of, load_artifact, save_artifact
 from models.backbone_files import open_backbone
 from models.backbones import load_backbone
-from models.encoders.nugget import NuggetEncoder
-from models.encoders.nugget_parts import foundation
+from models.encoders.nuggets.base import NuggetEncoder
+from models.encoders.nuggets.parts import foundation
+from models.encoders.nuggets.slice import SliceNuggetEncoder
+from models.encoders.nuggets.whitened import WhitenedNuggets, fit_whitening
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
 from models.encoders.slice import SliceEncoder
-from models.encoders.slice_nuggets import SliceNuggetEncoder
-from models.encoders.whitened_nuggets import WhitenedNuggets, fit_whitening
 from models.errors import BackboneMismatch, BackboneMissing, InvalidInput
 from models.ops.maxsim import maxsim
 from models.ops.nuggets import count

@@ -20,7 +20,7 @@ from indexer.segments.reader import Segment
 from indexer.segments.writer import SegmentWriter
 from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
-from models.encoders.nugget_pass import NuggetPass
+from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.passes import ForwardPass
 from models.encoders.registry import load_nuggets
 from models.types import Document, Part, SpanBounds

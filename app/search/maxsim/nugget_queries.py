@@ -9,8 +9,8 @@ from jaxtyping import Float32
 from indexer.windows import plan
 from models.batching import length_batches
 from models.encoders.base import tokenize_units
-from models.encoders.nugget import Nuggets
-from models.encoders.nugget_pass import NuggetPass
+from models.encoders.nuggets.base import Nuggets
+from models.encoders.nuggets.forward_pass import NuggetPass
 from models.errors import InvalidInput
 from models.tokens import UnitTokens
 from models.types import CharSpan

@@ -11,7 +11,7 @@ from app.composition import open_store
 from indexer.catalog.schema import upgrade
 from indexer.pipeline import IndexJob
 from indexer.types import Recipe
-from models.encoders.nugget_pass import NuggetPass
+from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.registry import load_encoder, load_nuggets
 from tests.integration.http.conftest import DOCUMENTS, Client, settings_of
 

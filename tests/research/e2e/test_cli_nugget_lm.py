@@ -13,8 +13,8 @@ from app.cli import cli
 from indexer.errors import SourceUnreadable
 from models.artifacts import save_artifact
 from models.backbones import load_backbone
-from models.encoders.nugget_network import start_network
-from models.encoders.nugget_parts import foundation
+from models.encoders.nuggets.network import start_network
+from models.encoders.nuggets.parts import foundation
 from models.errors import InvalidInput
 from research.evaluation.wikipedia import Article, is_held_out
 from tests.tiny_bert import PROSE

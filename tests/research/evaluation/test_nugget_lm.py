@@ -10,8 +10,8 @@ import torch
 
 from models.artifacts import Artifact
 from models.backbones import load_backbone
+from models.encoders.nuggets.slice import SliceNuggetEncoder
 from models.encoders.slice import SliceEncoder
-from models.encoders.slice_nuggets import SliceNuggetEncoder
 from models.errors import InvalidInput
 from research.evaluation.auto_encoding import AutoEncodingReport, decode_all, selector_of
 from research.evaluation.nugget_lm import (

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from models.encoders.hashing import HashingEncoder
-from models.encoders.hashing_nuggets import HashingNuggetEncoder
+from models.encoders.nuggets.hashing import HashingNuggetEncoder
 from models.errors import InvalidInput
 from research.evaluation.paraphrase_identification import (
     Ranking,

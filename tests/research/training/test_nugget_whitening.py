@@ -9,9 +9,9 @@ import torch
 
 from models.artifacts import Artifact, load_artifact, save_artifact
 from models.backbones import load_backbone
-from models.encoders.nugget_parts import foundation
+from models.encoders.nuggets.parts import foundation
+from models.encoders.nuggets.slice import SliceNuggetEncoder
 from models.encoders.slice import SliceEncoder
-from models.encoders.slice_nuggets import SliceNuggetEncoder
 from models.errors import InvalidInput
 from models.ops.whitening import Whitening, second_moment
 from research.training.nugget_initialization import RATIOS

@@ -11,11 +11,11 @@ import torch
 
 from models.artifacts import load_artifact, save_artifact
 from models.backbones import load_backbone
-from models.encoders.nugget_network import start_network
-from models.encoders.nugget_parts import GATHERS, Gather
-from models.encoders.selectors import Selectors
+from models.encoders.nuggets.network import start_network
+from models.encoders.nuggets.parts import GATHERS, Gather
+from models.encoders.nuggets.selectors import Selectors
+from models.encoders.nuggets.slice import SliceNuggetEncoder
 from models.encoders.slice import SliceEncoder
-from models.encoders.slice_nuggets import SliceNuggetEncoder
 from models.errors import BackboneMismatch, InvalidInput
 from models.layers import layers_of
 from models.types import JsonValue

@@ -11,9 +11,9 @@ import torch
 from models.artifacts import load_artifact
 from models.backbones import load_backbone
 from models.encoders.hashing import HashingEncoder
-from models.encoders.hashing_nuggets import HashingNuggetEncoder
+from models.encoders.nuggets.hashing import HashingNuggetEncoder
+from models.encoders.nuggets.slice import SliceNuggetEncoder
 from models.encoders.slice import SliceEncoder
-from models.encoders.slice_nuggets import SliceNuggetEncoder
 from models.errors import BackboneMismatch, InvalidInput
 from research.nugget_lm import histories
 from research.nugget_lm.histories import Kind, gather, kept_histories, read_histories

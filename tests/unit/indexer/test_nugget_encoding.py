@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from indexer.encode import EncodedDocuments, encode, split
 from indexer.nuggets.rows import NuggetRows
 from models.encoders.hashing import HashingEncoder
-from models.encoders.nugget_pass import NuggetPass
+from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.registry import load_nuggets
 from models.types import CharSpan, Document, Part
 from tests import strategies

@@ -11,7 +11,7 @@ import pytest
 from models import checksums
 from models.artifacts import load_artifact, save_artifact
 from models.calibrations import read_default, write_default
-from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
+from models.encoders.registry import EncoderOptions, load_nuggets
 from models.errors import BackboneMismatch
 
 WEIGHTS = Path(checksums.__file__).parent / "weights"
@@ -35,7 +35,7 @@ def change_one_byte(path: Path) -> None:
 
 
 def load_everything() -> None:
-    load_nuggets(load_encoder("slice", EncoderOptions(device="cpu")), EncoderOptions(device="cpu"))
+    load_nuggets("slice", EncoderOptions(device="cpu"))
 
 
 @pytest.mark.parametrize("name", FILES)

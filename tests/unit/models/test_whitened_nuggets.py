@@ -8,9 +8,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from models.encoders.hashing import HashingEncoder
-from models.encoders.hashing_nuggets import HashingNuggetEncoder
-from models.encoders.nugget import NuggetEncoder, Nuggets, even_windows
-from models.encoders.whitened_nuggets import WINDOWS, WhitenedNuggets, fit_whitening, load_whitened
+from models.encoders.nuggets.base import NuggetEncoder, Nuggets, even_windows
+from models.encoders.nuggets.hashing import HashingNuggetEncoder
+from models.encoders.nuggets.whitened import WINDOWS, WhitenedNuggets, fit_whitening, load_whitened
 from models.errors import BackboneMissing
 
 TRAINED = HashingNuggetEncoder(HashingEncoder(dim=8, window=6))

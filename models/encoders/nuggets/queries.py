@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Float32, Int, Int32
 
 from models.artifacts import Artifact
-from models.encoders.nugget import Nuggets
-from models.encoders.nugget_parts import feedback_of, gather_of
-from models.encoders.selectors import Selector, Selectors
+from models.encoders.nuggets.base import Nuggets
+from models.encoders.nuggets.parts import feedback_of, gather_of
+from models.encoders.nuggets.selectors import Selector, Selectors
 from models.kernels.transformer import Layers, dense
 from models.ops.nuggets import segment_starts
 from models.ops.similarity import normalize

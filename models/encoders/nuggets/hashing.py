@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float32, Int32
 
 from models.encoders.base import Encoder
-from models.encoders.nugget import Nuggets, ReadWindow, check_ratio
+from models.encoders.nuggets.base import Nuggets, ReadWindow, check_ratio
 from models.ops.nuggets import count, segment_starts, top
 from models.ops.similarity import normalize
 

@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from models.atomic import replacing
-from models.encoders.nugget import NuggetEncoder, Nuggets, ReadWindow, even_windows
+from models.encoders.nuggets.base import NuggetEncoder, Nuggets, ReadWindow, even_windows
 from models.errors import BackboneMissing
 from models.ops.similarity import normalize
 from models.ops.whitening import Whitening, second_moment, whitening
@@ -36,7 +36,7 @@ class WhitenedNuggets:
     """The nuggets of ``trained``, multiplied by a symmetric matrix and brought back to length 1.
 
     >>> from models.encoders.hashing import HashingEncoder
-    >>> from models.encoders.hashing_nuggets import HashingNuggetEncoder
+    >>> from models.encoders.nuggets.hashing import HashingNuggetEncoder
     >>> trained = HashingNuggetEncoder(HashingEncoder(dim=4))
     >>> whitened = WhitenedNuggets(trained, fit_whitening(trained, ["one two three", "one four"], ratio=0.5))
     >>> (tokens,) = trained.base.tokenize(["one two"])

@@ -9,8 +9,8 @@ from jaxtyping import Int32
 
 from models.artifacts import Artifact
 from models.backbone_files import BackboneFiles
-from models.encoders.nugget import Nuggets, ReadWindow, check_ratio
-from models.encoders.nugget_parts import (
+from models.encoders.nuggets.base import Nuggets, ReadWindow, check_ratio
+from models.encoders.nuggets.parts import (
     LAYER,
     check_fits,
     check_foundation,
@@ -19,12 +19,12 @@ from models.encoders.nugget_parts import (
     foundation,
     gather_of,
 )
-from models.encoders.query_nuggets import QueryNuggets
-from models.encoders.selectors import Selectors
+from models.encoders.nuggets.queries import QueryNuggets
+from models.encoders.nuggets.selectors import Selectors
 from models.encoders.slice import SliceEncoder
 
 if TYPE_CHECKING:
-    from models.encoders.nugget_network import NuggetNetwork
+    from models.encoders.nuggets.network import NuggetNetwork
 
 
 class SliceNuggetEncoder:
@@ -58,7 +58,7 @@ class SliceNuggetEncoder:
     @cached_property
     def network(self) -> "NuggetNetwork":
         """The network that torch runs."""
-        from models.encoders.nugget_network import put_in_place, start_network
+        from models.encoders.nuggets.network import put_in_place, start_network
 
         backbone = self.base.backbone
         network = start_network(backbone, self.layer, feedback=feedback_of(self._artifact), gather=self._gather)
@@ -70,7 +70,7 @@ class SliceNuggetEncoder:
         self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]], ratio: float
     ) -> Iterator[list[ReadWindow]]:
         """Token vectors as ``base`` gives them, and the nuggets, in one pass of the layers they share."""
-        from models.encoders.nugget_network import read_batch
+        from models.encoders.nuggets.network import read_batch
 
         check_ratio(ratio)
         for batch in batches:

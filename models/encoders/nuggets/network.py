@@ -18,9 +18,9 @@ from torch import Tensor, nn
 
 from models.artifacts import Artifact
 from models.backbones import Backbone
-from models.encoders.nugget import Nuggets, ReadWindow
-from models.encoders.nugget_parts import Gather, check_layer
-from models.encoders.selectors import Selector
+from models.encoders.nuggets.base import Nuggets, ReadWindow
+from models.encoders.nuggets.parts import Gather, check_layer
+from models.encoders.nuggets.selectors import Selector
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
 from models.layers import LayerInput, inputs_of, layers_of
