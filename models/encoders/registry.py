@@ -13,6 +13,7 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
+from models.checksums import SHIPPED
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.base import NuggetEncoder
@@ -21,7 +22,6 @@ from models.errors import UnknownEncoder
 from models.packages import DEFAULT
 
 GROUP = "spanseek.encoders"
-_SHIPPED = Path(__file__).parents[1] / "weights"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def _slice(options: EncoderOptions, *, projected: bool = False) -> Encoder:
     from models.backbone_files import open_backbone
     from models.encoders.slice import SliceEncoder
 
-    artifact = load_artifact(options.weights or _SHIPPED / "slice")
+    artifact = load_artifact(options.weights or SHIPPED / "slice")
     return SliceEncoder(open_backbone(options.backbone, device=options.device), artifact, projected=projected)
 
 
@@ -82,14 +82,14 @@ def _slice_nuggets(base: Encoder, options: EncoderOptions) -> NuggetEncoder:
 
     if not isinstance(base, SliceEncoder):
         raise TypeError(f"{base.fingerprint} is not a SLICE encoder")
-    artifact = load_artifact(options.nugget_weights or _SHIPPED / "nugget")
+    artifact = load_artifact(options.nugget_weights or SHIPPED / "nugget")
     return SliceNuggetEncoder(base, artifact, selector=options.nugget_selector)
 
 
 ENCODERS: dict[str, EncoderFactory] = {
     "hashing": EncoderFactory(_hashing, load_nuggets=_hashing_nuggets),
-    "slice": EncoderFactory(_slice, _SHIPPED / "slice", _slice_nuggets),
-    "slice128": EncoderFactory(partial(_slice, projected=True), _SHIPPED / "slice", _slice_nuggets),
+    "slice": EncoderFactory(_slice, SHIPPED / "slice", _slice_nuggets),
+    "slice128": EncoderFactory(partial(_slice, projected=True), SHIPPED / "slice", _slice_nuggets),
     "untrained": EncoderFactory(_untrained, load_nuggets=_slice_nuggets),
 }
 

@@ -23,7 +23,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the shipped weights, in their place."""
     copy = tmp_path / "weights"
     shutil.copytree(WEIGHTS, copy)
-    for module in ("models.checksums", "models.artifacts"):
+    for module in ("models.checksums", "models.artifacts", "models.encoders.registry"):
         monkeypatch.setattr(f"{module}.SHIPPED", copy)
     return copy
 
