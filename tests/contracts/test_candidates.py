@@ -51,6 +51,7 @@ def figures(hits: list[ScoredSpan]) -> dict[tuple[str, int, int], float]:
     return {(hit.document_id, hit.span.start, hit.span.end): hit.cosine for hit in hits}
 
 
+@pytest.mark.slow
 def test_nearly_all_of_the_best_spans_are_found_with_the_scans_figures(snapshot: Snapshot) -> None:
     asked = queries(40)
     exact = ScanEngine().search(snapshot, asked, Selection())
@@ -63,6 +64,7 @@ def test_nearly_all_of_the_best_spans_are_found_with_the_scans_figures(snapshot:
         assert len(taken) == sum(hit.units.end - hit.units.start for hit in hits)
 
 
+@pytest.mark.slow
 def test_not_everything_is_read(snapshot: Snapshot) -> None:
     """Else the test above would say nothing."""
     asked = queries(40)

@@ -28,7 +28,9 @@ from tests.workspace import document
 
 ENCODER = HashingEncoder(dim=8, window=16)
 # The forward pass that each representation is made from.
-PASSES: dict[str, Callable[[], ForwardPass]] = {"nuggets": lambda: NuggetPass(load_nuggets("hashing", base=ENCODER), 0.4)}
+PASSES: dict[str, Callable[[], ForwardPass]] = {
+    "nuggets": lambda: NuggetPass(load_nuggets("hashing", base=ENCODER), 0.4),
+}
 
 DOCUMENTS = [
     document("first", "one two three four five", "six seven", kind="a"),

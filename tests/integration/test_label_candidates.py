@@ -89,6 +89,7 @@ def test_a_seed_decides_what_is_drawn(workspace: Workspace) -> None:
     assert other.candidates != once.candidates
 
 
+@pytest.mark.slow
 def test_every_pair_is_drawn_sooner_or_later_as_often_as_it_says(workspace: Workspace) -> None:
     times: Counter[tuple[str, str]] = Counter()
     chances: dict[tuple[str, str], float] = {}

@@ -203,6 +203,7 @@ def _peak(workspace: Workspace, name: str, documents: int) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_input(small_pools: Workspace) -> None:
     small_pools.index(CALLS, name="warm")
     small = _peak(small_pools, "small", 120)
@@ -224,6 +225,7 @@ def test_reading_goes_no_further_than_a_pool_ahead(small_pools: Workspace) -> No
     assert max(ahead) <= 16
 
 
+@pytest.mark.slow
 def test_documents_of_many_parts_are_tokenized_in_batches_of_few(tmp_path: Path, monkeypatch) -> None:
     """A batch's memory is that of its parts: a million of them would take 3 GB."""
     batches: list[int] = []

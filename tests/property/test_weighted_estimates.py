@@ -102,6 +102,7 @@ def test_totals_are_unbiased() -> None:
     assert off(pairs, len(MADE.raw)) < 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [0.76, 0.8, 0.84, 0.88])
 def test_precision_is_right_on_average(threshold: float) -> None:
     found = [reaching(figures, threshold).precision.value for figures in all_figures()]

@@ -127,6 +127,7 @@ def peak(folder: Path, words: int) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_units(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("indexer.segments.merge._UNITS_A_PIECE", 1_024)
     monkeypatch.setattr("indexer.segments.merge._CODE_POINTS_A_PIECE", layout.TEXT_BLOCK)
