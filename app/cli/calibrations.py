@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, err, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, one_line, out, print_json
 from app.cli.plots import plots_for
 from app.search.types import Mode
 from app.settings import Settings
@@ -73,7 +73,7 @@ def list_calibrations(collection: CollectionOption, as_json: JsonOption = False)
     for each in calibrations:
         state = ("active  ", "bold green") if each.active else "        "
         at = each.created_at.isoformat(timespec="seconds")
-        line = f"{each.id}  {each.mode}  {each.method} of {each.labels:,} labels, {at}  {one_line(each.note)}"
+        line = f"{each.id}  {each.mode}  {each.method} of {counted(each.labels, 'label')}, {at}  {one_line(each.note)}"
         out.print(Text.assemble(state, line.rstrip()), soft_wrap=True)
 
 
@@ -111,7 +111,7 @@ def _service() -> Iterator["ThresholdService"]:
 
 
 def _show_report(report: "Report") -> None:
-    out.print(f"{report.labels:,} labels, {report.matches:,} of them matches. The map is {report.method}.")
+    out.print(f"{counted(report.labels, 'label')}, {report.matches:,} of them matches. The map is {report.method}.")
     out.print(f"Mean calibration error: {report.error_before:.3f} before, {report.error_after:.3f} after.")
     table = Table("for", "score", "raw", "precision", "recall", "F1")
     for one in report.suggested:

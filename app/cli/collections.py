@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from app.answers import json_values
-from app.cli.console import JsonOption, checked_store, err, out, print_json
+from app.cli.console import JsonOption, checked_store, counted, err, out, print_json
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def delete_collection(
     with _service() as service:
         description = service.describe(name)
         if not yes:
-            typer.confirm(f"Delete {name} with its {description.documents:,} documents?", abort=True, err=True)
+            typer.confirm(f"Delete {name} with {counted(description.documents, 'document')}?", abort=True, err=True)
         deleted = service.delete(name)
     if as_json:
         print_json(json_values(deleted))

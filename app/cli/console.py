@@ -1,4 +1,4 @@
-"""Shared by all commands: the two consoles, one line of JSON, common options, settings and an open store."""
+"""Common parts of all commands: the two consoles, one line of JSON, common options, settings and an open store."""
 
 import json
 from collections.abc import Iterator
@@ -49,6 +49,15 @@ def print_json(value: object) -> None:
     """Print one line of JSON on standard output."""
     # In ASCII: some readers end a line at U+0085 and U+2028, and some terminals write nothing else.
     out.file.write(json.dumps(value) + "\n")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun in the singular or the plural.
+
+    >>> counted(1, "hit"), counted(2, "hit"), counted(1200, "label candidate")
+    ('1 hit', '2 hits', '1,200 label candidates')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def one_line(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.console import CollectionOption, JsonOption, checked_store, out, print_json
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, out, print_json
 from app.cli.maintenance import removed_text, wait_for_readers
 from app.settings import Settings
 from models.errors import InvalidInput
@@ -41,7 +41,7 @@ def delete(
         purged = None if removed is None else asdict(removed)
         print_json({"deleted": len(deleted), "not_found": missing, "generation": generation, "purged": purged})
         return
-    out.print(f"{len(deleted):,} documents deleted from {collection}; {len(missing):,} not found.")
+    out.print(f"{counted(len(deleted), 'document')} deleted from {collection}; {len(missing):,} not found.")
     if removed is not None:
         out.print(f"All deleted text is erased from the disk. {removed_text(removed)}", soft_wrap=True)
 

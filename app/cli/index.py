@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json, settings_with
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, out, print_json, settings_with
 from app.cli.progress import indexing_progress, stop_on_interrupt
 from indexer.errors import SourceUnreadable
 from models.encoders.nuggets.base import check_ratio
@@ -67,7 +67,7 @@ def index(
         print_json(report.to_json())
     else:
         out.print(
-            f"{report.documents:,} documents ({report.units:,} units) indexed into {collection}, "
+            f"{counted(report.documents, 'document')} ({counted(report.units, 'unit')}) indexed into {collection}, "
             f"{report.unchanged:,} unchanged, {report.skipped:,} skipped, in {report.seconds:.1f} s.",
             soft_wrap=True,
         )
@@ -99,7 +99,7 @@ def _check_any_document(records: "Source", path: Path) -> None:
             if not isinstance(record, Document):
                 _report_bad_record(record)
         raise SourceUnreadable(
-            f"None of the {bad:,} records of {path} is valid; nothing was indexed.",
+            f"{path} holds {counted(bad, 'record')}, none of them valid; nothing was indexed.",
             hint="Correct the records named above, or give another --source.",
             field="source",
         )

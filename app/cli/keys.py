@@ -40,14 +40,14 @@ def list_keys(as_json: JsonOption = False) -> None:
     from indexer.catalog import keys
 
     with checked_store(Settings()) as store:
-        found = keys.list_keys(store.catalog)
+        listed = keys.list_keys(store.catalog)
     if as_json:
-        print_json([_key_facts(key) for key in found])
+        print_json([_key_facts(key) for key in listed])
         return
     table = Table("id", "name", "scopes", "collections", "created", "revoked")
-    for key in found:
+    for key in listed:
         table.add_row(*(Text(value) for value in _key_facts(key).values()))
-    out.print(table if found else "There are no keys: the server answers without a key, on loopback only.")
+    out.print(table if listed else "There are no keys: the server answers without a key, on loopback only.")
 
 
 def _key_facts(key: "Key") -> dict[str, str]:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, err, marked, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, marked, one_line, out, print_json
 from app.cli.options import WhereOption, WherePartOption, filter_of
 from app.search.types import Mode
 from app.settings import Settings
@@ -70,8 +70,8 @@ def propose_labels(
         print_json({name: value for name, value in json_values(candidates).items() if name != "candidates"})
     else:
         _show_strata(candidates)
-        number = len(candidates.candidates)
-        out.print(f"{number:,} label candidates are in {file}. Label them with: spanseek label {file}", soft_wrap=True)
+        number = counted(len(candidates.candidates), "label candidate")
+        out.print(f"{number} written to {file}. Label them with: spanseek label {file}", soft_wrap=True)
 
 
 @wraps(propose_labels)

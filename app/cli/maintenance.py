@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from app.cli.console import CollectionOption, JsonOption, checked_store, err, out, print_json
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, out, print_json
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def verify(
     else:
         for sentence in damage:
             err.print(sentence, style="red", markup=False, soft_wrap=True)
-        out.print(f"{segments} segments checked, {len(damage)} damages found.")
+        out.print(f"{counted(segments, 'segment')} checked, {counted(len(damage), 'error')} found.")
     if damage:
         raise typer.Exit(1)
 
@@ -46,21 +46,20 @@ def backup(
     from indexer.backup import back_up
 
     with checked_store(Settings()) as store:
-        made = back_up(store, folder)
+        copy = back_up(store, folder)
     if as_json:
         print_json(
             {
-                "folder": str(made.folder),
-                "collections": made.collections,
-                "segments": made.segments,
-                "bytes": made.bytes,
+                "folder": str(copy.folder),
+                "collections": copy.collections,
+                "segments": copy.segments,
+                "bytes": copy.bytes,
             }
         )
     else:
-        out.print(
-            f"{made.segments:,} segments of {made.collections:,} collections are in {made.folder}.", soft_wrap=True
-        )
-        out.print(f"Check it with: SPANSEEK_DATA_DIR={made.folder} spanseek verify", soft_wrap=True)
+        segments, collections = counted(copy.segments, "segment"), counted(copy.collections, "collection")
+        out.print(f"{segments} of {collections} copied to {copy.folder}.", soft_wrap=True)
+        out.print(f"Check it with: SPANSEEK_DATA_DIR={copy.folder} spanseek verify", soft_wrap=True)
 
 
 def init_db() -> None:
@@ -83,7 +82,9 @@ def optimize(collection: CollectionOption, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(asdict(removed) | {"segments_left": after.segments, "bytes_left": after.bytes})
     else:
-        out.print(f"{removed_text(removed)} {collection} has {after.segments:,} segments now, {_mb(after.bytes)}.")
+        out.print(
+            f"{removed_text(removed)} {collection} has {counted(after.segments, 'segment')} now, {_mb(after.bytes)}."
+        )
 
 
 def stats(collection: CollectionOption, as_json: JsonOption = False) -> None:
@@ -106,7 +107,7 @@ def wait_for_readers(seconds: float) -> None:
 
 def removed_text(removed: "Removed") -> str:
     """A sentence about removed segments."""
-    return f"{removed.segments:,} old segments removed, {_mb(removed.bytes)}."
+    return f"{counted(removed.segments, 'old segment')} removed, {_mb(removed.bytes)}."
 
 
 def _mb(size: int) -> str:

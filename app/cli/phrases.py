@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from app.cli.console import CollectionOption, JsonOption, checked_store, err, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, one_line, out, print_json
 from app.cli.options import WhereOption, WherePartOption, filter_of
 from app.settings import Settings
 from indexer.tuning import ThresholdOn
@@ -44,12 +44,12 @@ def add_phrase(
     draft = PhraseDraft(name or text, text, threshold, threshold_on, filter_of(where, where_part), note)
     settings = Settings()
     with checked_store(settings) as store:
-        made = Services(settings, store).phrases.add(collection, draft, backfill=backfill)
+        phrase = Services(settings, store).phrases.add(collection, draft, backfill=backfill)
     if as_json:
-        print_json(phrase_as_json(made))
+        print_json(phrase_as_json(phrase))
         return
-    out.print(f"The phrase {one_line(made.name)} is saved.", markup=False, soft_wrap=True)
-    if made.threshold is None:
+    out.print(f"The phrase {one_line(phrase.name)} is saved.", markup=False, soft_wrap=True)
+    if phrase.threshold is None:
         err.print("Neither the phrase nor the collection has a threshold: it matches nothing yet.", style="yellow")
 
 
@@ -59,17 +59,17 @@ def list_phrases(collection: CollectionOption, as_json: JsonOption = False) -> N
     from indexer.catalog.phrases import list_phrases as listed
 
     with checked_store(Settings()) as store:
-        found: list[Phrase] = []
-        while page := listed(store.catalog, collection, 1000, found[-1].name if found else ""):
-            found += page
+        phrases: list[Phrase] = []
+        while page := listed(store.catalog, collection, 1000, phrases[-1].name if phrases else ""):
+            phrases += page
     if as_json:
-        print_json([phrase_as_json(phrase) for phrase in found])
+        print_json([phrase_as_json(phrase) for phrase in phrases])
         return
     table = Table("name", "text", "threshold", "filter", "note")
-    for phrase in found:
+    for phrase in phrases:
         cells = (phrase.name, phrase.text, _threshold(phrase), _filter(phrase), phrase.note)
         table.add_row(*(Text(one_line(cell)) for cell in cells))
-    out.print(table if found else f"{collection} has no saved phrases.")
+    out.print(table if phrases else f"{collection} has no saved phrases.")
 
 
 @phrases_cli.command("remove")
@@ -82,12 +82,12 @@ def remove_phrases(
     from indexer.catalog.phrases import delete_phrases
 
     with checked_store(Settings()) as store:
-        gone = delete_phrases(store.catalog, collection, names)
-    missing = sorted(set(names) - gone)
+        deleted = delete_phrases(store.catalog, collection, names)
+    missing = sorted(set(names) - deleted)
     if as_json:
-        print_json({"deleted": len(gone), "not_found": missing})
+        print_json({"deleted": len(deleted), "not_found": missing})
     else:
-        out.print(f"{len(gone):,} phrases deleted from {collection}; {len(missing):,} not found.")
+        out.print(f"{counted(len(deleted), 'phrase')} deleted from {collection}; {len(missing):,} not found.")
 
 
 @phrases_cli.command("import")
@@ -148,17 +148,19 @@ def _show_imported(results: list[dict[str, Any]], states: list[str]) -> None:
             err.print(f"{name}: {one_line(result['error']['detail'])}", markup=False, soft_wrap=True)
     failed = states.count("failed")
     counts = ", ".join(f"{states.count(state):,} {state}" for state in ("created", "changed", "unchanged"))
-    out.print(f"{len(states) - failed:,} phrases saved ({counts}); {failed:,} lines refused.")
+    out.print(f"{counted(len(states) - failed, 'phrase')} saved ({counts}); {counted(failed, 'line')} refused.")
 
 
 def _show(page: "EventPage") -> None:
     for event in page.events:
         place = f"  {one_line(event.document_id)}  [{event.span.start}, {event.span.end})"
-        told = one_line(event.text or "") if event.kind == "matched" else f"withdrawn: {event.reason}"
+        detail = one_line(event.text or "") if event.kind == "matched" else f"withdrawn: {event.reason}"
         score = (f"{event.score:.3f}", "bold green" if event.kind == "matched" else "dim")
-        out.print(Text.assemble(score, f"  {one_line(event.phrase)}", place, "  ", told), soft_wrap=True)
+        out.print(Text.assemble(score, f"  {one_line(event.phrase)}", place, "  ", detail), soft_wrap=True)
     more = " There are more." if page.more else ""
-    out.print(f"{len(page.events)} events.{more} Continue with --cursor {page.cursor}", style="dim", soft_wrap=True)
+    out.print(
+        f"{counted(len(page.events), 'event')}.{more} Continue with --cursor {page.cursor}", style="dim", soft_wrap=True
+    )
 
 
 def phrase_as_json(phrase: "Phrase") -> dict[str, object]:

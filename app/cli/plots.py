@@ -17,7 +17,7 @@ class Plots(Protocol):
     def check_format(self, path: Path) -> None:
         """Raise ``InvalidInput`` for a file ending that cannot be drawn."""
 
-    def save_preview(self, path: Path, found: "Preview") -> None:
+    def save_preview(self, path: Path, preview: "Preview") -> None:
         """Draw a preview."""
 
     def save_report(self, path: Path, report: "Report", knots: Sequence[tuple[float, float]]) -> None:

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, one_line, out, print_json
 from app.cli.options import WhereOption, WherePartOption, filter_of
 from app.cli.plots import plots_for
 from app.search.types import Mode
@@ -44,7 +44,7 @@ def preview(
     from app.composition import Services
 
     plots = plots_for(plot)
-    wanted = filter_of(where, where_part)
+    conditions = filter_of(where, where_part)
     request = PreviewRequest(
         collection,
         tuple(phrases or ()),
@@ -52,50 +52,57 @@ def preview(
         threshold,
         threshold_on,
         floor,
-        wanted,
+        conditions,
         examples=examples,
         saved="all" if all_saved else tuple(saved or ()),
     )
     settings = Settings()
     with checked_store(settings) as store:
-        found = Services(settings, store).thresholds.preview(request)
+        answer = Services(settings, store).thresholds.preview(request)
     if plot is not None and plots is not None:
-        plots.save_preview(plot, found)
+        plots.save_preview(plot, answer)
     if as_json:
-        print_json(json_values(found))
+        print_json(json_values(answer))
     else:
-        _show(found)
+        _show(answer)
 
 
-def _show(found: "Preview") -> None:
-    none = found.no_match
+def _show(answer: "Preview") -> None:
+    none = answer.no_match
     if none is not None:
         out.print(
-            f"In {none.units:,} units, the best score of a phrase without a match has a median of {none.median:.3f} "
-            f"and a 95th percentile of {none.high:.3f}.",
+            f"In {counted(none.units, 'unit')}, the best score of a phrase without a match has "
+            f"a median of {none.median:.3f} and a 95th percentile of {none.high:.3f}.",
             soft_wrap=True,
         )
-    for told in found.phrases:
-        used = told.threshold
-        out.print(Text(f"{one_line(told.phrase)}: {told.with_spans:,} documents", style="bold"), soft_wrap=True)
+    for counts in answer.phrases:
+        used = counts.threshold
+        out.print(
+            Text(f"{one_line(counts.phrase)}: {counted(counts.with_spans, 'document')}", style="bold"), soft_wrap=True
+        )
         if used.value is not None:
-            spans = "" if told.spans is None else f", in {told.spans:,} spans"
-            out.print(f"{told.documents:,} of them reach {used.value:.3f} on {used.on}{spans}.", soft_wrap=True)
-        out.print(_table(found, told))
-        _show_examples("just above", told.above)
-        _show_examples("just below", told.below)
+            spans = "" if counts.spans is None else f", in {counted(counts.spans, 'span')}"
+            out.print(f"{_reaching(counts.documents or 0)} {used.value:.3f} on {used.on}{spans}.", soft_wrap=True)
+        out.print(_table(answer, counts))
+        _show_examples("just above", counts.above)
+        _show_examples("just below", counts.below)
 
 
-def _table(found: "Preview", told: "PhrasePreview") -> Table:
+def _reaching(documents: int) -> str:
+    verb = "reaches" if documents == 1 else "reach"
+    return f"{documents:,} of them {verb}"
+
+
+def _table(answer: "Preview", counts: "PhrasePreview") -> Table:
     table = Table("score", "documents above", "spans above")
-    for number in range(0, len(found.scores), _STEP):
-        spans = told.spans_above[number]
-        cells = f"{told.documents_above[number]:,}", "" if spans is None else f"{spans:,}"
-        table.add_row(f"{found.scores[number]:.2f}", *cells)
+    for number in range(0, len(answer.scores), _STEP):
+        spans = counts.spans_above[number]
+        cells = f"{counts.documents_above[number]:,}", "" if spans is None else f"{spans:,}"
+        table.add_row(f"{answer.scores[number]:.2f}", *cells)
     return table
 
 
 def _show_examples(where: str, examples: tuple["Example", ...]) -> None:
     for example in examples:
-        told = f"  {where}  {one_line(example.text)}  {one_line(example.document_id)}"
-        out.print(Text.assemble((f"{example.score:.3f}", "bold green"), told), soft_wrap=True)
+        place = f"  {where}  {one_line(example.text)}  {one_line(example.document_id)}"
+        out.print(Text.assemble((f"{example.score:.3f}", "bold green"), place), soft_wrap=True)

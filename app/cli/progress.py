@@ -1,4 +1,4 @@
-"""Progress of an indexing job, and Ctrl-C as a request to stop in good order."""
+"""Progress of an indexing job, and a graceful stop on Ctrl-C."""
 
 import signal
 import time
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from app.cli.console import err
+from app.cli.console import counted, err
 
 if TYPE_CHECKING:
     from indexer.pipeline import IndexReport
 
-# Seconds between two lines where there is no terminal.
+# Seconds between two lines without a terminal.
 _EVERY_S = 60.0
 _STEPS = ("sample", "index")
 
@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 
 
 class Position(Protocol):
-    """A source that knows how much of it has been read."""
+    """A source that reports how much of it has been read."""
 
     total_bytes: int
 
@@ -33,7 +33,7 @@ class Position(Protocol):
 
 
 class IndexingProgress:
-    """Shows how far a source has been read: a bar on a terminal, elsewhere a line a minute."""
+    """Shows how far a source has been read: a bar on a terminal, else one line a minute."""
 
     def __init__(self, source: Position, show: Callable[[str, float, str], None]) -> None:
         self._source = source
@@ -42,13 +42,13 @@ class IndexingProgress:
     def sampling(self, records: Iterable[Item]) -> Iterator[Item]:
         """The records of a sample, each shown when it is read."""
         for number, record in enumerate(records, 1):
-            self._show("sample", self._share(), f"{number:,} documents read")
+            self._show("sample", self._share(), f"{counted(number, 'document')} read")
             yield record
 
     def indexing(self, report: "IndexReport") -> None:
         """Show a report of the job."""
         documents = report.documents + report.unchanged
-        self._show("index", self._share(), f"{documents:,} documents, {report.units_per_second:,.0f} units/s")
+        self._show("index", self._share(), f"{counted(documents, 'document')}, {report.units_per_second:,.0f} units/s")
 
     def _share(self) -> float:
         return self._source.read_bytes / max(self._source.total_bytes, 1)
@@ -58,7 +58,7 @@ class IndexingProgress:
 def indexing_progress(
     source: Position, console: Console, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[IndexingProgress]:
-    """The progress of a job: a bar if the console is a terminal, otherwise a line a minute."""
+    """The progress of a job: a bar if the console is a terminal, else one line a minute."""
     if not console.is_terminal:
         yield IndexingProgress(source, _lines(console, clock))
         return

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, marked, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, marked, one_line, out, print_json
 from app.cli.options import WhereOption, WherePartOption, filter_of
 from app.search.types import (
     Explanation,
@@ -95,7 +95,7 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
     if not answer.hits:
         out.print(f"No {unit} was found.")
     show_hits(answer.hits, out, unit)
-    summary = f"{len(answer.hits)} hits{_threshold_text(answer.threshold)} in {answer.took_ms:.0f} ms"
+    summary = f"{counted(len(answer.hits), 'hit')}{_threshold_text(answer.threshold)} in {answer.took_ms:.0f} ms"
     out.print(f"{summary}, generation {answer.generation}.", style="dim")
 
 

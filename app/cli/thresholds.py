@@ -61,8 +61,8 @@ def set_threshold(
     number = _value(value)
     with _services() as services:
         if phrase is None:
-            made = services.thresholds.set(collection, mode or "best_span", number, threshold_on, note)
-            _show_mode(collection, made, as_json=as_json)
+            changed_mode = services.thresholds.set(collection, mode or "best_span", number, threshold_on, note)
+            _show_mode(collection, changed_mode, as_json=as_json)
         else:
             _refuse_mode(mode)
             changed = services.phrases.set_threshold(collection, phrase, number, threshold_on, note)

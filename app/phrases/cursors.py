@@ -1,7 +1,7 @@
 """Cursors: positions in a list of one collection. Callers return them unchanged to read on.
 
-They carry no secret and are not signed: a cursor that a caller made up gives no more than a filter by position would.
-All of it is checked.
+They carry no secret and are not signed: a forged cursor gives no more access than a filter by position would. Every
+field is checked.
 """
 
 import base64
@@ -19,19 +19,19 @@ _MAX_INTEGER = 2**63 - 1
 
 
 def cursor_at(of: ListName, collection_id: str, *position: int | str) -> str:
-    """The cursor that stands behind a position.
+    """The cursor after a position.
 
     >>> position_of(cursor_at("events", "c1", 7, 2), "events", "c1", (0, 0))
     (7, 2)
     """
-    spelt = json.dumps([of, collection_id, *position], ensure_ascii=False, separators=(",", ":"))
-    return base64.urlsafe_b64encode(spelt.encode()).decode().rstrip("=")
+    encoded = json.dumps([of, collection_id, *position], ensure_ascii=False, separators=(",", ":"))
+    return base64.urlsafe_b64encode(encoded.encode()).decode().rstrip("=")
 
 
 def position_of(cursor: str | None, of: ListName, collection_id: str, beginning: Position) -> Position:
-    """The position that a cursor stands behind; ``beginning`` without one.
+    """The position of a cursor; ``beginning`` without one.
 
-    Raises ``InvalidInput`` for what is no cursor of this list.
+    Raises ``InvalidInput`` for a value that is not a cursor of this list.
     """
     if cursor is None:
         return beginning
@@ -39,14 +39,14 @@ def position_of(cursor: str | None, of: ListName, collection_id: str, beginning:
     if position is None or not _is_like(position, beginning):
         raise InvalidInput(
             "The cursor does not belong to this list.",
-            hint="Send the cursor of an answer unchanged, or none to begin at the beginning.",
+            hint="Send the cursor of an answer unchanged, or none to start at the beginning.",
             field="cursor",
         )
     return cast("Position", tuple(position))
 
 
 def _parsed(cursor: str, of: ListName, collection_id: str) -> list[object] | None:
-    """The position in a cursor, unchecked; None where it is not exactly what :func:`cursor_at` makes of a position."""
+    """The position in a cursor, unchecked; None if :func:`cursor_at` would encode it differently."""
     try:
         match json.loads(base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))):
             case [str(list_name), str(id), *position] if [list_name, id] == [of, collection_id]:
@@ -57,7 +57,7 @@ def _parsed(cursor: str, of: ListName, collection_id: str) -> list[object] | Non
 
 
 def _is_like(position: Sequence[object], beginning: tuple[int | str, ...]) -> bool:
-    """Whether a position has the types of another one, and can be sent to a database."""
+    """True if a position has the types of ``beginning`` and a database can store it."""
     return list(map(type, position)) == list(map(type, beginning)) and all(map(_is_storable, position))
 
 

@@ -28,7 +28,7 @@ Line: TypeAlias = PhraseDraft | RefusedLine
 
 
 def phrases_from_lines(data: bytes) -> Iterator[Line]:
-    """A phrase, or an error, for every line that is not blank.
+    """A phrase, or an error, for every non-blank line.
 
     >>> list(phrases_from_lines(b'{"text": "cancel my plan"}'))[0].name
     'cancel my plan'
@@ -76,12 +76,12 @@ def phrase_from_json(value: object) -> PhraseDraft:
 
 
 def _string(value: Mapping[str, object], name: str, default: str | None = None) -> str:
-    found = value.get(name)
-    if found is None and default is not None:
+    string = value.get(name)
+    if string is None and default is not None:
         return default
-    if not isinstance(found, str):
+    if not isinstance(string, str):
         raise InvalidInput(f"{name} must be a string.", field=name)
-    return found
+    return string
 
 
 def _threshold(value: object) -> float | None:

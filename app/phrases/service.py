@@ -1,4 +1,4 @@
-"""Saved phrases, as every interface changes and reads them, and what they matched."""
+"""Saved phrases and their matches, for every interface."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -35,13 +35,13 @@ from models.types import JsonValue, QueryVectors
 
 MAX_EVENTS = 1000
 MAX_LISTED = 1000
-# Texts that share a forward pass.
+# Texts per forward pass.
 _BATCH = 32
 
 
 @dataclass(frozen=True, slots=True)
 class PhrasePage:
-    """Some phrases, by name, and the cursor that leads to the next ones; None at the end."""
+    """A page of phrases by name, and the cursor of the next page; None at the end."""
 
     phrases: tuple[Phrase, ...]
     cursor: str | None
@@ -49,7 +49,7 @@ class PhrasePage:
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """Some events, in their order, and the cursor to ask with next; ``more`` are there already."""
+    """A page of events in their order, and the cursor of the next page; ``more`` if it is not empty."""
 
     events: tuple[MatchEvent, ...]
     cursor: str
@@ -58,7 +58,7 @@ class EventPage:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of every phrase, by its name, and of its matches in documents that were there before."""
+    """The result of every phrase, by name, and the changes to matches in documents indexed before."""
 
     results: Mapping[str, Saved | SpanseekError]
     rematched: Rematched | None
@@ -67,7 +67,7 @@ class Imported:
 class PhraseService:
     """The saved phrases of one store's collections. Raises ``CollectionNotFound`` and ``PhraseNotFound``.
 
-    With ``backfill`` the documents that are there already are matched, too; else only those that arrive.
+    With ``backfill`` existing documents are matched, too; else only new ones.
     """
 
     def __init__(self, store: Store, encoders: Encoders) -> None:
@@ -76,7 +76,7 @@ class PhraseService:
         self._encoders = encoders
 
     def add(self, collection: str, draft: PhraseDraft, *, backfill: bool = False) -> Phrase:
-        """Save a new phrase. Raises ``PhraseExists`` where there is one of this name."""
+        """Save a new phrase. Raises ``PhraseExists`` if the name is taken."""
         vectors = self._encode(self._catalog.collection(collection), [draft.text])
         with self._writing(collection, backfill) as held:
             save_phrases(self._catalog, collection, [draft], vectors, replace=False)
@@ -85,9 +85,9 @@ class PhraseService:
         return get_phrase(self._catalog, collection, draft.name)
 
     def put(self, collection: str, drafts: Sequence[PhraseDraft], *, backfill: bool = False) -> Imported:
-        """Save phrases, or make those that have their names what the drafts say; of a name given twice the last counts.
+        """Save phrases, replacing those of the same names; of drafts with the same name the last counts.
 
-        What cannot be encoded fails alone.
+        A text that cannot be encoded is reported; the others are saved.
         """
         target = self._catalog.collection(collection)
         last = {draft.name: draft for draft in drafts}
@@ -102,18 +102,18 @@ class PhraseService:
         return Imported(failed | results, rematched)
 
     def change(self, collection: str, name: str, changes: PhraseChanges) -> Phrase:
-        """Change some of a phrase. Where its text or its filter changes, its matches are withdrawn."""
+        """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn."""
         vectors = None
         if changes.text is not None:
             vectors = self._encode(self._catalog.collection(collection), [changes.text])
         return change_phrase(self._catalog, collection, name, changes, vectors)
 
     def delete(self, collection: str, names: Sequence[str]) -> frozenset[str]:
-        """Delete phrases, and return the names of those there were. Their matches are withdrawn."""
+        """Delete phrases and withdraw their matches; returns the names of those that existed."""
         return delete_phrases(self._catalog, collection, names)
 
     def delete_one(self, collection: str, name: str) -> None:
-        """Delete a phrase that is there."""
+        """Delete a phrase. Raises ``PhraseNotFound``."""
         if not self.delete(collection, [name]):
             get_phrase(self._catalog, collection, name)
 
@@ -122,20 +122,20 @@ class PhraseService:
         return get_phrase(self._catalog, collection, name)
 
     def list(self, collection: str, limit: int, cursor: str | None = None) -> PhrasePage:
-        """Phrases by name, at most ``limit``, from the cursor of the page before on."""
+        """At most ``limit`` phrases by name, after the cursor of the previous page."""
         _check_limit(limit, MAX_LISTED)
         id = self._catalog.collection(collection).id
-        found = list_phrases(self._catalog, collection, limit + 1, *position_of(cursor, "phrases", id, ("",)))
-        more = len(found) > limit
-        kept = tuple(found[:limit])
-        return PhrasePage(kept, cursor_at("phrases", id, kept[-1].name) if more else None)
+        phrases = list_phrases(self._catalog, collection, limit + 1, *position_of(cursor, "phrases", id, ("",)))
+        more = len(phrases) > limit
+        page = tuple(phrases[:limit])
+        return PhrasePage(page, cursor_at("phrases", id, page[-1].name) if more else None)
 
     def set_threshold(self, collection: str, name: str, value: float | None, on: ThresholdOn, note: str) -> Phrase:
-        """Set a phrase's own threshold; None takes it away, so that the collection's applies."""
+        """Set a phrase's own threshold; None removes it, so that the collection's applies."""
         return set_phrase_threshold(self._catalog, collection, name, value, on, note)
 
     def undo_threshold(self, collection: str, name: str, note: str) -> Phrase:
-        """Take the last change back; raises ``NothingToUndo`` if there is none."""
+        """Undo the last change; raises ``NothingToUndo`` if there is none."""
         return undo_phrase_threshold(self._catalog, collection, name, note)
 
     def threshold_history(self, collection: str, name: str) -> tuple[ThresholdChange, ...]:
@@ -143,14 +143,14 @@ class PhraseService:
         return phrase_threshold_history(self._catalog, collection, name)
 
     def backfill(self, collection: str, name: str) -> Rematched:
-        """Make a phrase's matches what a search would find now. Raises ``CollectionBusy`` where somebody is writing."""
+        """Match a phrase with all documents again. Raises ``CollectionBusy`` during another write."""
         with lease(self._catalog, collection) as held:
             return rematch(self._store, held, [name])
 
     def events(self, collection: str, limit: int, cursor: str | None = None, phrases: Sequence[str] = ()) -> EventPage:
-        """The events that follow a cursor, in their order: each is read once, and none is passed over.
+        """The events after a cursor, in their order: each is read once, and none is skipped.
 
-        Raises ``CursorExpired`` for a cursor so old that withdrawals which follow it have been forgotten.
+        Raises ``CursorExpired`` for a cursor after which withdrawals have been deleted.
         """
         _check_limit(limit, MAX_EVENTS)
         id = self._catalog.collection(collection).id
@@ -159,7 +159,7 @@ class PhraseService:
         return EventPage(read.events, cursor_at("events", id, read.cursor.number, read.cursor.forgotten), read.more)
 
     def _writing(self, collection: str, backfill: bool) -> AbstractContextManager[Lease | None]:
-        """The lease is needed by those alone who match what is there; one that is taken keeps them from saving, too."""
+        """The lease, which only a backfill needs. Without it nothing is saved either."""
         return lease(self._catalog, collection) if backfill else nullcontext()
 
     def _unreadable(self, target: Collection, drafts: Sequence[PhraseDraft]) -> dict[str, Saved | SpanseekError]:
@@ -173,12 +173,11 @@ class PhraseService:
         return failed
 
     def _vectors(self, target: Collection, drafts: Sequence[PhraseDraft]) -> QueryVectors:
-        """The vectors of phrases; a text that is saved already is not encoded again."""
-        known = saved_vectors(self._catalog, target.name, [draft.name for draft in drafts])
-        kept = dict(known.values())
-        new = [draft.text for draft in drafts if draft.text not in kept]
-        made = dict(zip(new, self._encode(target, new), strict=True))
-        rows = [(kept | made)[draft.text] for draft in drafts]
+        """The vectors of phrases; texts that are saved already are not encoded again."""
+        saved = dict(saved_vectors(self._catalog, target.name, [draft.name for draft in drafts]).values())
+        new = [draft.text for draft in drafts if draft.text not in saved]
+        vectors = saved | dict(zip(new, self._encode(target, new), strict=True))
+        rows = [vectors[draft.text] for draft in drafts]
         return np.stack(rows) if rows else np.zeros((0, target.recipe.dim), np.float32)
 
     def _encode(self, target: Collection, texts: Sequence[str]) -> QueryVectors:
@@ -186,7 +185,7 @@ class PhraseService:
 
 
 def imported_as_json(lines: Sequence[Line], imported: Imported) -> dict[str, Any]:
-    """What became of every line, as every interface shows it."""
+    """The result of every line, as every interface shows it."""
     rematched = None if imported.rematched is None else asdict(imported.rematched)
     return {"results": [_result_as_json(line, imported) for line in lines], "rematched": rematched}
 
@@ -222,7 +221,7 @@ def _event_as_json(event: MatchEvent) -> dict[str, JsonValue]:
 
 
 def encode_all(encoder: Encoder, texts: Sequence[str]) -> QueryVectors:
-    """The query vectors of any number of texts; those of like length share a forward pass."""
+    """The query vectors of any number of texts, in batches of similar length."""
     order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     vectors: Float32[np.ndarray, "queries dim"] = np.zeros((len(texts), encoder.dim), np.float32)
     for begin in range(0, len(order), _BATCH):

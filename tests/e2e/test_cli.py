@@ -71,7 +71,7 @@ def test_search_highlights_the_hit_in_its_context(calls: Outcome, run: Run, monk
     plain = run("search", "my parcel", "-c", "calls", "--top-k", "1")
     assert "1.000  a  [9, 18)\n" in plain.out
     assert "       Where is [[my parcel]]?  It was due on Monday.\n" in plain.out
-    assert "1 hits in" in plain.out
+    assert "1 hit in" in plain.out
     with monkeypatch.context() as patches:
         patches.setattr(out, "_color_system", Console(force_terminal=True)._color_system)
         patches.setattr(out, "_force_terminal", True)
@@ -171,7 +171,7 @@ def test_no_collections(run: Run) -> None:
 
 def test_verify_finds_a_flipped_bit(calls: Outcome, run: Run, data: Path) -> None:
     whole = run("verify")
-    assert (whole.code, whole.out) == (0, "1 segments checked, 0 damages found.\n")
+    assert (whole.code, whole.out) == (0, "1 segment checked, 0 errors found.\n")
     for path in sorted(data.glob("collections/*/*/*")):
         body = path.read_bytes()
         if not body:
@@ -193,7 +193,7 @@ def test_delete(calls: Outcome, run: Run, tmp_path: Path) -> None:
     deleted = run("delete", "-c", "calls", "--ids", "ids.txt", "--id", "nor this", "--json").json
     assert deleted == {"deleted": 1, "not_found": ["never there", "nor this"], "generation": 2, "purged": None}
     assert {hit["document_id"] for hit in run("search", "parcel", "-c", "calls", "--json").json["hits"]} == {"a"}
-    assert "1 documents deleted from calls; 0 not found." in run("delete", "-c", "calls", "--id", "a").out
+    assert "1 document deleted from calls; 0 not found." in run("delete", "-c", "calls", "--id", "a").out
     assert run("search", "parcel", "-c", "calls", "--json").json["hits"] == []
 
 
@@ -235,9 +235,9 @@ def test_search_tells_whose_threshold_it_keeps_to(calls: Outcome, run: Run, data
     with closing(Catalog(f"sqlite:///{data / 'catalog.sqlite3'}")) as catalog:
         set_threshold(catalog, "calls", "best_span", 0.9)
     search = ("search", "my parcel", "-c", "calls")
-    assert "1 hits above the collection's threshold of 0.900 on score in" in run(*search).out
+    assert "1 hit above the collection's threshold of 0.900 on score in" in run(*search).out
     assert (
-        "1 hits above the threshold of 0.950 on raw in"
+        "1 hit above the threshold of 0.950 on raw in"
         in run(*search, "--threshold", "0.95", "--threshold-on", "raw").out
     )
     assert "10 hits above the threshold of 0.000" in run(*search, "--threshold", "0").out
@@ -359,7 +359,7 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
     imported = run("phrases", "import", "phrases.ndjson", "-c", "calls", "--json").json
     assert [each["status"] for each in imported["results"]] == ["created", "failed"]
     shown = run("phrases", "import", "phrases.ndjson", "-c", "calls")
-    assert shown.out == "1 phrases saved (0 created, 0 changed, 1 unchanged); 1 lines refused.\n"
+    assert shown.out == "1 phrase saved (0 created, 0 changed, 1 unchanged); 1 line refused.\n"
     assert shown.code == 0
     (tmp_path / "bad.ndjson").write_text('{broken\n{"text": "a", "threshold": 2}\n')
     bad = run("phrases", "import", "bad.ndjson", "-c", "calls")
@@ -426,7 +426,7 @@ def test_a_source_without_a_valid_record_creates_nothing(run: Run, data: Path, t
     assert (outcome.code, outcome.out) == (1, "")
     assert "skipped bad.ndjson:1: not valid JSON" in outcome.err
     assert "skipped bad.ndjson:2: " in outcome.err
-    assert "None of the 2 records of bad.ndjson is valid; nothing was indexed." in outcome.err
+    assert "bad.ndjson holds 2 records, none of them valid; nothing was indexed." in outcome.err
     assert run("search", "parcel", "-c", "bad").code == 1
     run("index", "-c", "calls", "--source", "calls.ndjson")
     assert run("index", "-c", "calls", "--source", "bad.ndjson").code == 1

@@ -22,7 +22,7 @@ def test_preview(calls: Outcome, run: Run, tmp_path: Path) -> None:
     assert "best score of a document" in plot.read_text("utf-8")
     shown = run(*phrase, "--threshold", "0.9").out
     assert "cancel my subscription: 2 documents" in shown
-    assert "1 of them reach 0.900 on score, in 1 spans." in shown
+    assert "1 of them reaches 0.900 on score, in 1 span." in shown
     assert "1.000  just above  cancel my subscription  b [/red]" in shown
     assert "just below" in shown
     assert "\u2028" not in shown
@@ -96,7 +96,7 @@ def test_label_candidates(calls: Outcome, run: Run, tmp_path: Path) -> None:
     assert len(rows) == sum(stratum["drawn"] for stratum in told["strata"]) > 0
     assert all(row["match"] is None and 0 < row["probability"] <= 1 for row in rows)
     shown = run(*command)
-    assert f"{len(rows)} label candidates are in" in shown.out.replace("\n", " ")
+    assert f"{len(rows)} label candidates written to" in shown.out.replace("\n", " ")
     assert run("labels", "propose", "my parcel", "-c", "calls", "--out", "labels.txt").code == 1
     assert run("labels", "propose", "my parcel", "-c", "calls", "--out", str(path), "--count", "3").code == 1
 
