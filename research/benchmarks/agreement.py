@@ -42,12 +42,14 @@ def take(source: Path, parts: int, queries: int) -> tuple[list[Document], list[s
 
 def compare(snapshot: Snapshot, encoder: Encoder, texts: list[str]) -> dict[str, float]:
     """The largest difference of scores, and the share of parts whose best span is the same."""
-    wanted = Selection(top_k=10**9, group_by="part")
+    selection = Selection(top_k=10**9, group_by="part")
     scan, materialized = ScanEngine(), MaterializedEngine(limit_bytes=16 * 2**30)
     largest, same, total = 0.0, 0, 0
     for begin in range(0, len(texts), _BATCH):
         queries = encode_queries(encoder, texts[begin : begin + _BATCH])
-        pairs = zip(scan.search(snapshot, queries, wanted), materialized.search(snapshot, queries, wanted), strict=True)
+        pairs = zip(
+            scan.search(snapshot, queries, selection), materialized.search(snapshot, queries, selection), strict=True
+        )
         for ours, theirs in pairs:
             best, other = _by_part(ours), _by_part(theirs)
             assert best.keys() == other.keys()

@@ -48,7 +48,7 @@ class Options:
 
 def compare(options: Options) -> list[dict[str, object]]:
     """For every size an object with the speed of a plain read, and then one for every engine."""
-    wanted = entries(options.engines)
+    selected = entries(options.engines)
     plan = Plan(options.source, options.units, options.queries, options.seed, options.segment_units)
     results: list[dict[str, object]] = []
     with _working_folder(options.work) as work:
@@ -56,7 +56,7 @@ def compare(options: Options) -> list[dict[str, object]]:
             err.print(f"{case.info.units:,} units, {len(case.queries)} queries", markup=False)
             results.append(_read_speed(case, options))
             judge = Judge(case)
-            for entry in wanted:
+            for entry in selected:
                 row = measure(entry, case, judge, options)
                 err.print(f"  {entry.name}: {row.skipped or f'p50 {row.p50_ms} ms'}", markup=False)
                 results.append(row.as_json())

@@ -76,11 +76,13 @@ class _Best:
     def result(self) -> tuple[Int[np.ndarray, "queries k 2"], Float[np.ndarray, "queries k"]]:
         spans = np.full((len(self._found), self._k, 2), -1, np.int64)
         cosines = np.full((len(self._found), self._k), -np.inf)
-        for owner, found in enumerate(self._found):
-            cosine_of = {(start, end): -negative for negative, start, end in found}
-            kept = drop_overlaps(np.array([span[1:] for span in sorted(found)], np.int64).reshape(-1, 2), self._k)
-            spans[owner, : len(kept)] = kept
-            cosines[owner, : len(kept)] = [cosine_of[start, end] for start, end in kept.tolist()]
+        for owner, spans_of_owner in enumerate(self._found):
+            cosine_of = {(start, end): -negative for negative, start, end in spans_of_owner}
+            best = drop_overlaps(
+                np.array([span[1:] for span in sorted(spans_of_owner)], np.int64).reshape(-1, 2), self._k
+            )
+            spans[owner, : len(best)] = best
+            cosines[owner, : len(best)] = [cosine_of[start, end] for start, end in best.tolist()]
         return spans, cosines
 
 

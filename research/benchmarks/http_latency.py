@@ -155,8 +155,8 @@ def serving(data_dir: Path, program: Sequence[str] = SERVE, **settings: str) -> 
     wanted = settings | {"data_dir": str(data_dir), "database_url": "", "port": "0"}
     variables = os.environ | {f"SPANSEEK_{name.upper()}": value for name, value in wanted.items()}
     log = data_dir / "serve.log"
-    with log.open("wb") as said:
-        process = subprocess.Popen([sys.executable, *program], env=variables, stdout=said, stderr=said)
+    with log.open("wb") as output:
+        process = subprocess.Popen([sys.executable, *program], env=variables, stdout=output, stderr=output)
         try:
             yield _wait(process, log)
         finally:
@@ -170,8 +170,8 @@ def _wait(process: "subprocess.Popen[bytes]", log: Path) -> str:
 
     def is_ready() -> bool:
         nonlocal url
-        found = re.search(r"serves on (http://\S+)", log.read_text("utf-8", "replace"))
-        url = found[1] if found else ""
+        match = re.search(r"serves on (http://\S+)", log.read_text("utf-8", "replace"))
+        url = match[1] if match else ""
         return bool(url) and _is_ready(url)
 
     _until(is_ready, lambda: process.poll() is not None, log)

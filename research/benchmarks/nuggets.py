@@ -61,16 +61,16 @@ def measure(encoder: Encoder, nuggets: NuggetPass, documents: Sequence[Document]
         files = [view.segment.manifest.files for view in snapshot.views]
         size = sum(each[name].bytes for each in files for name in _NUGGET_FILES if name in each)
         vectors = sum(len(stored_nuggets(view.segment)) for view in snapshot.views)
-        asked = [query.vectors for query in encode_nugget_queries(nuggets, queries)]
-        exact, exact_ms = _timed(NuggetScan(), snapshot, asked)
-        found, candidates_ms = _timed(DocumentCandidates(), snapshot, asked)
-    shared = [len(set(one) & set(other)) / max(1, len(one)) for one, other in zip(exact, found, strict=True)]
+        query_vectors = [query.vectors for query in encode_nugget_queries(nuggets, queries)]
+        exact, exact_ms = _timed(NuggetScan(), snapshot, query_vectors)
+        candidates, candidates_ms = _timed(DocumentCandidates(), snapshot, query_vectors)
+    shared = [len(set(one) & set(other)) / max(1, len(one)) for one, other in zip(exact, candidates, strict=True)]
     return Figures(
         ratio=nuggets.ratio,
         documents=len(documents),
         vectors_per_document=round(vectors / len(documents), 1),
         bytes_per_document=round(size / len(documents), 1),
-        query_vectors=round(statistics.mean(map(len, asked)), 1),
+        query_vectors=round(statistics.mean(map(len, query_vectors)), 1),
         exact_ms=exact_ms,
         candidates_ms=candidates_ms,
         recall_at_10=round(statistics.mean(shared), 4),
@@ -78,17 +78,17 @@ def measure(encoder: Encoder, nuggets: NuggetPass, documents: Sequence[Document]
 
 
 def _timed(
-    engine: NuggetScan | DocumentCandidates, snapshot: Snapshot, asked: list[QueryVectors]
+    engine: NuggetScan | DocumentCandidates, snapshot: Snapshot, queries: list[QueryVectors]
 ) -> tuple[list[list[str]], float]:
     """The ids of the ten best documents of every query, asked one by one, and the median time."""
-    engine.search(snapshot, asked[:1], Selection())
-    found, times = [], []
-    for query in asked:
+    engine.search(snapshot, queries[:1], Selection())
+    answers, times = [], []
+    for query in queries:
         begun = time.perf_counter()
         (documents,) = engine.search(snapshot, [query], Selection())
         times.append(time.perf_counter() - begun)
-        found.append([document.document_id for document in documents])
-    return found, round(1000 * statistics.median(times), 2)
+        answers.append([document.document_id for document in documents])
+    return answers, round(1000 * statistics.median(times), 2)
 
 
 def sentences(documents: Sequence[Document], count: int) -> list[str]:

@@ -73,11 +73,11 @@ def _phrase(source: Source, unit: int, length: int) -> str | None:
 def _standing(phrases: Sequence[str], sources: Sequence[Source]) -> set[str]:
     """The phrases that stand in a document, whatever the case of their letters and wherever lines end."""
     folded = {phrase: phrase.casefold() for phrase in phrases}
-    found: set[str] = set()
+    spans: set[str] = set()
     for text in _texts(sources):
         haystack = one_line(text).casefold()
-        found |= {phrase for phrase, needle in folded.items() if phrase not in found and needle in haystack}
-    return found
+        spans |= {phrase for phrase, needle in folded.items() if phrase not in spans and needle in haystack}
+    return spans
 
 
 def _texts(sources: Sequence[Source]) -> Iterator[str]:

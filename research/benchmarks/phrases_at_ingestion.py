@@ -50,26 +50,26 @@ def texts(source: Path) -> Iterator[str]:
 
 def some_phrases(source: Iterator[str], count: int) -> list[str]:
     """So many different runs of words; takes from the source what it needs."""
-    found: dict[str, None] = {}
+    phrases: dict[str, None] = {}
     for text in source:
         words = _WORDS.findall(text)
         for begin in range(0, len(words) - _LONGEST_PHRASE, _LONGEST_PHRASE):
-            found[" ".join(words[begin : begin + 2 + len(found) % (_LONGEST_PHRASE - 1)])] = None
-        if len(found) >= count:
-            return list(islice(found, count))
+            phrases[" ".join(words[begin : begin + 2 + len(phrases) % (_LONGEST_PHRASE - 1)])] = None
+        if len(phrases) >= count:
+            return list(islice(phrases, count))
     raise SystemExit("the source has too few texts for so many phrases")
 
 
 def some_documents(source: Iterator[str], units: int, count: int) -> list[Document]:
     """Documents of exactly so many units."""
-    found: list[Document] = []
+    documents: list[Document] = []
     for text in source:
         spans = split_units(text)
         if len(spans) >= units:
             cut = text[int(spans[0][0]) : int(spans[units - 1][1])]
-            found.append(Document(f"d{len(found)}", (Part(cut),)))
-        if len(found) == count:
-            return found
+            documents.append(Document(f"d{len(documents)}", (Part(cut),)))
+        if len(documents) == count:
+            return documents
     raise SystemExit("the source has too few texts of so many units")
 
 

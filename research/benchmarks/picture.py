@@ -26,7 +26,7 @@ def main() -> None:
     """Search, and write the picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("docs/search.svg"))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     settings = Settings()
     store = open_store(settings)
     with closing(store.catalog):
@@ -38,7 +38,7 @@ def main() -> None:
     console.print(f'[bold]$[/bold] spanseek search "{PHRASE}" --collection sample --top-k 3 --context 60')
     show_hits(answer.hits, console)
     # A fixed id, so that the same hits make the same file.
-    asked.out.write_text(console.export_svg(title="spanseek", unique_id="search"), "utf-8")
+    options.out.write_text(console.export_svg(title="spanseek", unique_id="search"), "utf-8")
 
 
 if __name__ == "__main__":

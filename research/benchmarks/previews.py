@@ -34,10 +34,10 @@ def measure(case: Path, count: int, floor: float) -> dict[str, float]:
     """Medians over the first queries of a case; ``floor`` is a cosine, over which spans are counted too."""
     segments = open_segments(case)
     snapshot = Snapshot(1, segments[0].recipe, [SegmentView(one, np.zeros(0, np.int64)) for one in segments])
-    queries, engine, wanted = np.load(case / "query_vectors.npy")[: count + 1], ScanEngine(), Selection()
+    queries, engine, selection = np.load(case / "query_vectors.npy")[: count + 1], ScanEngine(), Selection()
     turns = [
         (
-            milliseconds(partial(engine.search, snapshot, query[None], wanted)),
+            milliseconds(partial(engine.search, snapshot, query[None], selection)),
             milliseconds(partial(count_spans, snapshot, query, None)),
             milliseconds(partial(count_spans, snapshot, query, floor)),
         )
@@ -61,9 +61,9 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=30)
     parser.add_argument("--floor", type=float, default=0.7)
     parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args()
-    found = measure(asked.case, asked.queries, asked.floor)
-    print(json.dumps(found) if asked.json else "\n".join(f"{name:24} {value}" for name, value in found.items()))
+    options = parser.parse_args()
+    figures = measure(options.case, options.queries, options.floor)
+    print(json.dumps(figures) if options.json else "\n".join(f"{name:24} {value}" for name, value in figures.items()))
 
 
 if __name__ == "__main__":

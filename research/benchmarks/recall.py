@@ -6,7 +6,9 @@ from collections.abc import Hashable, Sequence
 TIE = 0.001
 
 
-def recall(found: Sequence[tuple[Hashable, float]], exact: Sequence[tuple[Hashable, float]], tie: float = TIE) -> float:
+def recall(
+    answers: Sequence[tuple[Hashable, float]], exact: Sequence[tuple[Hashable, float]], tie: float = TIE
+) -> float:
     """The share of the exact answers that were found, or in place of which another one of the same score was.
 
     Scores are exact on both sides: what an engine says of its own answers is not believed.
@@ -18,9 +20,9 @@ def recall(found: Sequence[tuple[Hashable, float]], exact: Sequence[tuple[Hashab
     """
     if not exact:
         return 1.0
-    same = {answer for answer, _ in found} & {answer for answer, _ in exact}
+    same = {answer for answer, _ in answers} & {answer for answer, _ in exact}
     missing = sorted(score for answer, score in exact if answer not in same)
-    others = sorted(score for answer, score in dict(found).items() if answer not in same)
+    others = sorted(score for answer, score in dict(answers).items() if answer not in same)
     return (len(same) + _pairs(missing, others, tie)) / len(exact)
 
 
@@ -37,11 +39,11 @@ def _pairs(missing: Sequence[float], others: Sequence[float], tie: float) -> int
     return pairs
 
 
-def largest_difference(found: Sequence[float], exact: Sequence[float]) -> float:
+def largest_difference(scores: Sequence[float], exact: Sequence[float]) -> float:
     """The largest difference between the scores of the same rank; an answer too few counts as the whole score.
 
     >>> round(largest_difference([0.9, 0.7], [0.9, 0.8, 0.1]), 3)
     0.1
     """
-    padded = [*found, *[0.0] * (len(exact) - len(found))]
+    padded = [*scores, *[0.0] * (len(exact) - len(scores))]
     return max((abs(ours - theirs) for ours, theirs in zip(padded, exact, strict=False)), default=0.0)

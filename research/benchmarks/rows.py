@@ -88,17 +88,17 @@ class Judge:
         """What the answers to the first queries are worth. An engine that reads none has no exact answer."""
         if finds == "spans":
             return self._of_spans(answers)
-        agreement = fmean(self._agreement(number, found) for number, found in enumerate(answers))
-        shares = [self._of_passages(number, found) for number, found in enumerate(answers)] if reads_vectors else []
+        agreement = fmean(self._agreement(number, answer) for number, answer in enumerate(answers))
+        shares = [self._of_passages(number, answer) for number, answer in enumerate(answers)] if reads_vectors else []
         return Quality(round(fmean(shares), 4) if shares else None, round(agreement, 4), None)
 
     def _of_spans(self, answers: Sequence[Sequence[object]]) -> Quality:
-        pairs = [(self._scored_spans(number, found), self._exact(number)) for number, found in enumerate(answers)]
+        pairs = [(self._scored_spans(number, answer), self._exact(number)) for number, answer in enumerate(answers)]
         differences = [largest_difference([s for _, s in ours], [s for _, s in exact]) for ours, exact in pairs]
-        passages = [self._passages_of(found) for found in answers]
+        passages = [self._passages_of(answer) for answer in answers]
         return Quality(
             recall=round(fmean(recall(ours, exact) for ours, exact in pairs), 4),
-            agreement=round(fmean(self._agreement(number, found) for number, found in enumerate(passages)), 4),
+            agreement=round(fmean(self._agreement(number, answer) for number, answer in enumerate(passages)), 4),
             largest_raw_difference=round(max(differences), 7),
         )
 
@@ -110,21 +110,21 @@ class Judge:
             if span[0] >= 0
         ]
 
-    def _scored_spans(self, number: int, found: Sequence[object]) -> Scored:
+    def _scored_spans(self, number: int, answer: Sequence[object]) -> Scored:
         """An engine's spans with their exact scores, best first."""
         query = self._case.queries.vectors[number]
-        ranges = [(int(start), int(end)) for start, end in np.array(found, np.int64).reshape(-1, 2)]
+        ranges = [(int(start), int(end)) for start, end in np.array(answer, np.int64).reshape(-1, 2)]
         scored: Scored = [(span, float(raw_from_cosine(span_cosine(self._case, query, *span)))) for span in ranges]
         return sorted(scored, key=lambda pair: -pair[1])
 
-    def _of_passages(self, number: int, found: Sequence[object]) -> float:
+    def _of_passages(self, number: int, answer: Sequence[object]) -> float:
         """Recall against the exhaustive score of the same vectors."""
         if self._maxsim is None:
             self._maxsim = maxsim(self._case, list(self._case.queries.tokens))
         scores = self._maxsim[number]
         best = np.argsort(-scores, kind="stable")[:TOP_K]
         return recall(
-            [(int(passage), float(scores[int(passage)])) for passage in np.array(found, np.int64)],
+            [(int(passage), float(scores[int(passage)])) for passage in np.array(answer, np.int64)],
             [(int(passage), float(scores[passage])) for passage in best],
         )
 
@@ -132,7 +132,7 @@ class Judge:
         starts = np.array(spans, np.int64).reshape(-1, 2)[:, 0]
         return list(passage_of(self._case.passage_units, starts).tolist())
 
-    def _agreement(self, number: int, found: Sequence[object]) -> float:
+    def _agreement(self, number: int, passages: Sequence[object]) -> float:
         spans = self._case.exact_spans[number]
         exact = set(self._passages_of(spans[spans[:, 0] >= 0].tolist()))
-        return len(exact & set(found)) / len(exact) if exact else 1.0
+        return len(exact & set(passages)) / len(exact) if exact else 1.0

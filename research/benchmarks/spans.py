@@ -64,13 +64,13 @@ def drop_overlaps(spans: Int[np.ndarray, "spans 2"], most: int) -> Int[np.ndarra
     >>> drop_overlaps(np.array([[2, 5], [4, 6], [0, 2], [7, 8]]), most=2).tolist()
     [[2, 5], [0, 2]]
     """
-    kept: list[tuple[int, int]] = []
+    apart: list[tuple[int, int]] = []
     for start, end in spans.tolist():
-        if all(end <= other_start or other_end <= start for other_start, other_end in kept):
-            kept.append((start, end))
-            if len(kept) == most:
+        if all(end <= other_start or other_end <= start for other_start, other_end in apart):
+            apart.append((start, end))
+            if len(apart) == most:
                 break
-    return np.array(kept, np.int64).reshape(-1, 2)
+    return np.array(apart, np.int64).reshape(-1, 2)
 
 
 # Spans asked for at first. Most of the best ones overlap each other.
@@ -90,13 +90,13 @@ def best_spans(
     without overlaps, four times as many are asked for.
     """
     count = min(count, len(spans))
-    kept = [drop_overlaps(spans[row[row >= 0]], most) for row in nearest(queries, count)]
-    short = [number for number, of_query in enumerate(kept) if len(of_query) < most]
+    best = [drop_overlaps(spans[row[row >= 0]], most) for row in nearest(queries, count)]
+    short = [number for number, of_query in enumerate(best) if len(of_query) < most]
     if short and count < len(spans):
         again = best_spans(nearest, spans, queries[short], most, 4 * count)
         for number, of_query in zip(short, again, strict=True):
-            kept[number] = of_query
-    return kept
+            best[number] = of_query
+    return best
 
 
 def span_cosine(case: Case, query: Float32[np.ndarray, " dim"], start: int, end: int) -> float:

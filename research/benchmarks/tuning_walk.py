@@ -83,29 +83,29 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--near", type=float, help="Score around which most is labelled; without it, 0.8.")
     parser.add_argument("--out", type=Path, help="Folder for the labels, as files for the command line.")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     settings = Settings()
     schema.upgrade(settings.catalog_url)
-    turns = list(read_turns(asked.data))
+    turns = list(read_turns(options.data))
     store, encoders = open_store(settings), Encoders(settings.encoder_options)
     with closing(store.catalog):
         _index(store, encoders, settings.encoder, turns)
         services = Services(settings, store, encoders=encoders)
-        told = walk(services.thresholds, services.search, turns, asked)
-    print_json(told)
+        report = walk(services.thresholds, services.search, turns, options)
+    print_json(report)
 
 
 def walk(
-    service: ThresholdService, search: SearchService, turns: Sequence[Turn], asked: argparse.Namespace
+    service: ThresholdService, search: SearchService, turns: Sequence[Turn], options: argparse.Namespace
 ) -> dict[str, object]:
     """The whole walk; returns what it found."""
     phrases = tuple(PHRASES.values())
-    seen = service.preview(PreviewRequest(COLLECTION, phrases, threshold=asked.near or 0.8, examples=3))
-    request = LabelCandidatesRequest(COLLECTION, phrases, asked.labels, asked.seed, threshold=asked.near)
+    seen = service.preview(PreviewRequest(COLLECTION, phrases, threshold=options.near or 0.8, examples=3))
+    request = LabelCandidatesRequest(COLLECTION, phrases, options.labels, options.seed, threshold=options.near)
     proposed = service.candidates(request)
     labels = list(_labelled(proposed, {turn.id: turn for turn in turns}))
-    if asked.out:
-        _keep(asked.out, proposed, labels)
+    if options.out:
+        _keep(options.out, proposed, labels)
     targets = ThresholdTargets(precision=PRECISION)
     made, report = service.calibrate(COLLECTION, CalibrationRequest(labels, note="MultiDoGO", targets=targets))
     truth = _truth(search, turns)
@@ -116,15 +116,15 @@ def walk(
         "preview": {
             "threshold": asdict(seen.threshold),
             "no_match": asdict(seen.no_match) if seen.no_match else None,
-            "documents": {told.phrase: told.documents for told in seen.phrases},
+            "documents": {phrase.phrase: phrase.documents for phrase in seen.phrases},
         },
         "near": proposed.near,
         "strata": [asdict(stratum) for stratum in proposed.strata],
         "calibration": {"method": made.method, **{name: json_values(report)[name] for name in _SHOWN}},
         "kept": None if threshold is None else _told(_judge(truth, threshold, _places(proposed, truth))),
         "by_phrase": {} if threshold is None else _by_phrase(truth, threshold.raw),
-        "proposed": _repeated(truth, proposed.near, asked.labels),
-        "at_random": _repeated(truth, None, asked.labels),
+        "proposed": _repeated(truth, proposed.near, options.labels),
+        "at_random": _repeated(truth, None, options.labels),
     }
 
 
@@ -184,10 +184,10 @@ def _places(proposed: LabelCandidates, truth: Truth) -> Bool[np.ndarray, "phrase
 
 def _judge(truth: Truth, at: AtThreshold, labelled: Bool[np.ndarray, "phrases turns"]) -> Judged:
     """What became of a promise, in all pairs but those that were labelled."""
-    found, match = (truth.raw >= at.raw) & ~labelled, truth.match & ~labelled
-    hits = int((found & match).sum())
+    reached, match = (truth.raw >= at.raw) & ~labelled, truth.match & ~labelled
+    hits = int((reached & match).sum())
     interval = at.precision.low, at.precision.high
-    return Judged(at.raw, at.precision.value, *interval, hits / max(int(found.sum()), 1), hits / int(match.sum()))
+    return Judged(at.raw, at.precision.value, *interval, hits / max(int(reached.sum()), 1), hits / int(match.sum()))
 
 
 def _told(judged: Judged) -> dict[str, object]:
@@ -196,16 +196,16 @@ def _told(judged: Judged) -> dict[str, object]:
 
 def _by_phrase(truth: Truth, threshold: float) -> dict[str, object]:
     """Precision, recall and what is found, phrase by phrase."""
-    told: dict[str, object] = {}
+    report: dict[str, object] = {}
     for phrase, raw, match in zip(PHRASES.values(), truth.raw, truth.match, strict=True):
-        found = raw >= threshold
-        hits = int((found & match).sum())
-        told[phrase] = {
-            "found": int(found.sum()),
-            "precision": round(hits / max(int(found.sum()), 1), 3),
+        reached = raw >= threshold
+        hits = int((reached & match).sum())
+        report[phrase] = {
+            "found": int(reached.sum()),
+            "precision": round(hits / max(int(reached.sum()), 1), 3),
             "recall": round(hits / int(match.sum()), 3),
         }
-    return told
+    return report
 
 
 def _repeated(truth: Truth, near: float | None, labels: int) -> dict[str, object]:
@@ -263,13 +263,13 @@ class _Proposing:
         self._counts = np.stack([np.bincount(ranked.bins, minlength=BINS) for ranked in self._ranked])
 
     def __call__(self, truth: Truth, labels: int, seed: int) -> tuple[Labelled, Sampled]:
-        found = []
+        proposals = []
         for one in draw_strata(self._counts, self._near, labels, np.random.default_rng(seed)):
             for phrase, ranks in enumerate(one.ranks):
                 if len(ranks):
                     rows = self._ranked[phrase].rows(one.stratum)[ranks]
-                    found += [(phrase, row, 1 / one.probabilities[phrase], one.stratum.number) for row in rows]
-        phrases, rows, weights, strata = (np.array(column) for column in zip(*found, strict=True))
+                    proposals += [(phrase, row, 1 / one.probabilities[phrase], one.stratum.number) for row in rows]
+        phrases, rows, weights, strata = (np.array(column) for column in zip(*proposals, strict=True))
         return (phrases, rows), Sampled(weights, strata)
 
 

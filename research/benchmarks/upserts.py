@@ -270,13 +270,15 @@ def main() -> None:
     given = parser.parse_args()
     wanted = Wanted(given.documents, given.document_units, given.rounds, given.searches)
     try:
-        found = [asdict(each) for each in measure(given.collection, given.source, given.units, wanted, Settings())]
+        figures_by_server = [
+            asdict(each) for each in measure(given.collection, given.source, given.units, wanted, Settings())
+        ]
     except SpanseekError as error:
         raise SystemExit(f"Error: {error}\n{error.hint}") from error
     if given.json:
-        print_json(found)
+        print_json(figures_by_server)
         return
-    for each in found:
+    for each in figures_by_server:
         for name, value in each.items():
             out.print(f"{name:18s} {value}", markup=False)
 

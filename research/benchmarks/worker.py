@@ -76,9 +76,9 @@ def _one_by_one(
         started = time.perf_counter()
         if started > deadline and number >= _LEAST:
             break
-        (found,) = engine.search(queries[number : number + 1])
+        (answer,) = engine.search(queries[number : number + 1])
         latencies.append((time.perf_counter() - started) * 1000)
-        answers.append(found.tolist())
+        answers.append(answer.tolist())
     return latencies, answers
 
 

@@ -39,18 +39,18 @@ def train_calibration(
     # Read first, so that a file that cannot be read is told of before minutes of work.
     before = {name: encoders.default_calibration(name) for name in names}
     texts = read_texts(data, read_excluded(exclude))
-    told = {}
+    report = {}
     for name, folder in folders.items():
         loaded = encoders.load(name)
         made = fit_default(loaded, texts, seed)
         # How high unrelated text scores was measured on raw, of the same weights: it holds for any map.
-        known = before[name]
-        kept = replace(made, no_match=known.no_match) if known else made
-        path = write_default(folder, loaded.fingerprint, kept)
+        previous = before[name]
+        calibration = replace(made, no_match=previous.no_match) if previous else made
+        path = write_default(folder, loaded.fingerprint, calibration)
         err.print(f"{name}: {made.method}, of {made.pairs:,} pairs, in {path}", soft_wrap=True, markup=False)
-        told[name] = {"method": made.method, "pairs": made.pairs, **made.figures}
+        report[name] = {"method": made.method, "pairs": made.pairs, **made.figures}
     if as_json:
-        print_json(told)
+        print_json(report)
 
 
 def train_no_match(
@@ -83,12 +83,12 @@ def train_no_match(
                 hint="Make it with spanseek train calibration.",
                 field="collection",
             )
-        asked = draw_captions(data, phrases, seed)
-        found = measure_no_match(snapshots, encoders.matching(recipe), asked)
-    path = write_default(folder, recipe.fingerprint, replace(made, no_match=found))
-    err.print(f"{recipe.encoder}: {len(found.units)} sizes, in {path}", soft_wrap=True, markup=False)
+        captions = draw_captions(data, phrases, seed)
+        no_match = measure_no_match(snapshots, encoders.matching(recipe), captions)
+    path = write_default(folder, recipe.fingerprint, replace(made, no_match=no_match))
+    err.print(f"{recipe.encoder}: {len(no_match.units)} sizes, in {path}", soft_wrap=True, markup=False)
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(no_match))
 
 
 def _folder(name: str, options: EncoderOptions) -> Path:

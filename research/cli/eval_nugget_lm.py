@@ -136,8 +136,8 @@ def eval_nugget_selection(
     if plot_gains:
         save_panels(plot_gains, _panels(gains))
     if as_json:
-        found: dict[str, Any] = {"segments": len(cut), "chosen": list(rows_of(chosen)), "gains": gains.as_json()}
-        print_json(found)
+        report: dict[str, Any] = {"segments": len(cut), "chosen": list(rows_of(chosen)), "gains": gains.as_json()}
+        print_json(report)
         return
     table = Table("token", "share of nuggets", "share of text")
     for one in chosen:

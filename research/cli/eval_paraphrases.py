@@ -55,14 +55,14 @@ def evaluate_nuggets(tasks: "Tasks", ratio: float, encoder: str | None, *, as_tr
 
 def print_report(report: "Report", *, gains: bool, as_json: bool) -> None:
     """The figures of nuggets beside those of the baselines, and what is gained over these if asked for."""
-    found = report.gains() if gains else {}
+    gains_by_baseline = report.gains() if gains else {}
     if as_json:
-        print_json(report.as_json() | ({"gains": found} if gains else {}))
+        print_json(report.as_json() | ({"gains": gains_by_baseline} if gains else {}))
         return
     tasks = len(report.nuggets.reciprocal)
     table = Table(f"{tasks:,} tasks", "MRR x 100", "vectors a document", *(["gain", "at least"] if gains else []))
     table.add_row(f"nuggets, ratio {report.ratio}", f"{report.nuggets.mrr:.2f}", f"{report.nuggets.vectors:.1f}")
     for name, ranking in report.baselines.items():
-        bounds = [f"{value:+.2f}" for value in found.get(name, {}).values()]
+        bounds = [f"{value:+.2f}" for value in gains_by_baseline.get(name, {}).values()]
         table.add_row(f"{name}, untrained", f"{ranking.mrr:.2f}", f"{ranking.vectors:.1f}", *bounds)
     out.print(table)

@@ -29,17 +29,17 @@ def eval_phrase_similarity(
     figures = evaluate_phrases(encoders.load(name), encoders.load("untrained"), data)
     average = averages(figures)
     if as_json:
-        print_json({"encoder": name, "sets": {of: asdict(found) for of, found in figures.items()}, "average": average})
+        print_json({"encoder": name, "sets": {of: asdict(row) for of, row in figures.items()}, "average": average})
         return
     table = Table("set", "rows", "metric", name, "untrained")
-    for of, found in figures.items():
-        table.add_row(of, f"{found.rows:,}", *_cells(found, found.metric))
-        for metric in found.encoder.keys() - {found.metric}:
-            table.add_row("", "", *_cells(found, metric), style="dim")
+    for of, row in figures.items():
+        table.add_row(of, f"{row.rows:,}", *_cells(row, row.metric))
+        for metric in row.encoder.keys() - {row.metric}:
+            table.add_row("", "", *_cells(row, metric), style="dim")
     table.add_section()
     table.add_row("average", "", "the usual ones", f"{average['encoder']:.4f}", f"{average['untrained']:.4f}")
     out.print(table)
 
 
-def _cells(found: "SetFigures", metric: str) -> tuple[str, str, str]:
-    return metric, f"{found.encoder[metric]:.4f}", f"{found.untrained[metric]:.4f}"
+def _cells(row: "SetFigures", metric: str) -> tuple[str, str, str]:
+    return metric, f"{row.encoder[metric]:.4f}", f"{row.untrained[metric]:.4f}"

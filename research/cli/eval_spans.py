@@ -44,22 +44,26 @@ def eval_span_retrieval(
     encoders = Encoders(settings.encoder_options)
     loaded = {each: encoders.load(each) for each in (name, *(baseline or ()))}
     corpus = read_corpus(data)
-    asked = read_queries(queries, corpus)
-    found = {"bm25": measure(corpus, asked, bm25_answers(corpus, corpus.sentences(), asked))}
+    span_queries = read_queries(queries, corpus)
+    found = {"bm25": measure(corpus, span_queries, bm25_answers(corpus, corpus.sentences(), span_queries))}
     for each, model in loaded.items():
-        with err.status(f"{each}: {len(corpus.documents)} documents, {len(asked)} queries"):
-            found[each] = measure(corpus, asked, search_answers(corpus, asked, model, bounds))
+        with err.status(f"{each}: {len(corpus.documents)} documents, {len(span_queries)} queries"):
+            found[each] = measure(corpus, span_queries, search_answers(corpus, span_queries, model, bounds))
     for each in sentences or ():
         with err.status(f"{each}: sentences of {len(corpus.documents)} documents"):
-            alone = sentence_answers(corpus, corpus.sentences(), asked, encoders.load(each))
-            found[f"{each}, sentences alone"] = measure(corpus, asked, alone)
-    within_reach = reachable(corpus, asked, bounds)
+            alone = sentence_answers(corpus, corpus.sentences(), span_queries, encoders.load(each))
+            found[f"{each}, sentences alone"] = measure(corpus, span_queries, alone)
+    within_reach = reachable(corpus, span_queries, bounds)
     if as_json:
         baselines = {each: asdict(figures) for each, figures in found.items() if each != name}
-        print_json({"queries": len(asked), "reachable": within_reach, **asdict(found[name]), "baselines": baselines})
+        print_json(
+            {"queries": len(span_queries), "reachable": within_reach, **asdict(found[name]), "baselines": baselines}
+        )
         return
     _show(found)
-    out.print(f"{len(asked)} queries; {within_reach:.3f} of them have a gold span that spans of these lengths can hit.")
+    out.print(
+        f"{len(span_queries)} queries; {within_reach:.3f} of them have a gold span that spans of these lengths can hit."
+    )
 
 
 def _show(found: Mapping[str, "RetrievalFigures"]) -> None:

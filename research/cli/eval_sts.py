@@ -60,8 +60,8 @@ def eval_sts_b_context(
         table1 = Table1(rows, encoders.load, bounds, scores, tell)
         swept = swept_entries(name, entries if setups else [], against) if sweep or plot else []
         default = encoders.default_calibration(name)
-        known = default.map if default else None
-        report = make_report(table1, entries, table=table, baseline=against, swept=swept, default=known)
+        knots = default.map if default else None
+        report = make_report(table1, entries, table=table, baseline=against, swept=swept, default=knots)
     if plot and report.sweep:
         _draw_sweep(plot, report.sweep)
     if as_json:
@@ -86,12 +86,12 @@ def eval_sts(
     name = encoder or settings.encoder
     figures = evaluate_sentences(encoders.load(name), encoders.load("untrained"), data, split)
     if as_json:
-        print_json({"split": split, "sets": {of: asdict(found) for of, found in figures.items()}})
+        print_json({"split": split, "sets": {of: asdict(row) for of, row in figures.items()}})
         return
     shown = Table(name, "pairs", "Pearson", "Spearman", "less untrained")
-    for found in figures.values():
-        gains = f"{found.difference.pearson:+.4f} {found.difference.spearman:+.4f}"
-        shown.add_row(found.file, str(found.pairs), f"{found.pearson:.4f}", f"{found.spearman:.4f}", gains)
+    for row in figures.values():
+        gains = f"{row.difference.pearson:+.4f} {row.difference.spearman:+.4f}"
+        shown.add_row(row.file, str(row.pairs), f"{row.pearson:.4f}", f"{row.spearman:.4f}", gains)
     out.print(shown)
 
 
@@ -113,9 +113,9 @@ def _progress() -> Iterator["Tell"]:
 def _show(report: "Report", encoder: str) -> None:
     """The report as tables: the figures, how they compare with a baseline, and the sweep."""
     figures = Table(f"{report.rows} rows", "Pearson", "Spearman")
-    entries = {f"{encoder}:{setup}": found for setup, found in report.setups.items()}
-    for name, found in {**(report.baselines or {}), **entries}.items():
-        figures.add_row(name, f"{found.pearson:.4f}", f"{found.spearman:.4f}")
+    entries = {f"{encoder}:{setup}": entry for setup, entry in report.setups.items()}
+    for name, entry in {**(report.baselines or {}), **entries}.items():
+        figures.add_row(name, f"{entry.pearson:.4f}", f"{entry.spearman:.4f}")
     out.print(figures)
     for setup, error in (report.degree_errors or {}).items():
         after = "" if error.score is None else f", {error.score:.3f} with the default calibration"
@@ -129,10 +129,14 @@ def _show(report: "Report", encoder: str) -> None:
 def _comparison_table(compared: "Compared") -> Table:
     title = f"Pearson's r against {compared.baseline} ({compared.pearson:.4f})"
     table = Table("set-up", "difference", "Williams' t", "p", "lower bound, 95 %", "resamples above", title=title)
-    for setup, found in compared.setups.items():
-        bootstrap = (f"{found.bootstrap_lower:+.4f}", f"{found.bootstrap_positive:.2%}")
+    for setup, comparison in compared.setups.items():
+        bootstrap = (f"{comparison.bootstrap_lower:+.4f}", f"{comparison.bootstrap_positive:.2%}")
         table.add_row(
-            setup, f"{found.difference:+.4f}", f"{found.williams_t:.2f}", f"{found.williams_p:.2g}", *bootstrap
+            setup,
+            f"{comparison.difference:+.4f}",
+            f"{comparison.williams_t:.2f}",
+            f"{comparison.williams_p:.2g}",
+            *bootstrap,
         )
     return table
 
@@ -140,7 +144,7 @@ def _comparison_table(compared: "Compared") -> Table:
 def _draw_sweep(path: Path, sweep: "dict[str, dict[int, Correlations]]") -> None:
     from research.evaluation.plots import save_curves
 
-    curves = {name: {longest: found.pearson for longest, found in points.items()} for name, points in sweep.items()}
+    curves = {name: {longest: point.pearson for longest, point in points.items()} for name, points in sweep.items()}
     save_curves(path, curves, "longest span, in units", "Pearson's r")
 
 

@@ -127,28 +127,28 @@ def _articles(extract: Path, skip: int) -> "list[Sections]":
     from research.training.nugget_data import Sections
 
     fits = Recipe(shortest=40, longest=260).fits
-    found = []
+    articles = []
     for article in islice(read_articles(extract), skip, None):
         lead, *others = (" ".join(section.paragraphs) for section in article.sections)
-        if fits(lead) and (kept := [text for text in others if fits(text)]):
-            found.append(Sections(lead, kept))
-    return found
+        if fits(lead) and (sections := [text for text in others if fits(text)]):
+            articles.append(Sections(lead, sections))
+    return articles
 
 
 def _weights(pairs: Iterable[str]) -> "NuggetWeights":
     """The recipe's weights of the losses, less what an option overrules."""
     from research.training.config import NuggetWeights
 
-    known = [field.name for field in fields(NuggetWeights)]
-    return NuggetWeights(**named_numbers(pairs, known, NUMBER, "weight of a loss", "weight", "contrastive=0.5"))
+    names = [field.name for field in fields(NuggetWeights)]
+    return NuggetWeights(**named_numbers(pairs, names, NUMBER, "weight of a loss", "weight", "contrastive=0.5"))
 
 
 def _shape(pairs: Iterable[str]) -> "NuggetShape":
     """What the recipe draws for a step, less what an option overrules."""
     from research.training.nugget_data import NuggetShape
 
-    known = [field.name for field in fields(NuggetShape) if field.type in (int, "int")]
-    found = named_numbers(pairs, known, COUNT, "number of what a step draws", "draw", "documents=16")
+    names = [field.name for field in fields(NuggetShape) if field.type in (int, "int")]
+    counts = named_numbers(pairs, names, COUNT, "number of what a step draws", "draw", "documents=16")
     # Counts alone are known, so that all are whole.
-    whole: dict[str, Any] = {name: int(value) for name, value in found.items()}
+    whole: dict[str, Any] = {name: int(value) for name, value in counts.items()}
     return replace(NuggetShape(), **whole)

@@ -131,10 +131,10 @@ def _weights(pairs: Iterable[str]) -> "tuple[Weights, DistillationWeights]":
     from research.training.losses import DistillationWeights
 
     losses, parts = ([field.name for field in fields(of)] for of in (Weights, DistillationWeights))
-    found = named_numbers(pairs, losses + parts, NUMBER, "weight of a loss", "weight", "graded=0.5")
+    numbers = named_numbers(pairs, losses + parts, NUMBER, "weight of a loss", "weight", "graded=0.5")
     return (
-        replace(Weights(), **{name: found[name] for name in losses if name in found}),
-        replace(DistillationWeights(), **{name: found[name] for name in parts if name in found}),
+        replace(Weights(), **{name: numbers[name] for name in losses if name in numbers}),
+        replace(DistillationWeights(), **{name: numbers[name] for name in parts if name in numbers}),
     )
 
 
@@ -142,9 +142,9 @@ def _shape(pairs: Iterable[str]) -> "Shape":
     """How many texts of which kind the recipe draws for a step, less what an option overrules."""
     from research.training.batches import Shape
 
-    known = [field.name for field in fields(Shape)]
-    found = named_numbers(pairs, known, COUNT, "number of texts", "draw", "short=16")
-    return replace(Shape(), **{name: int(value) for name, value in found.items()})
+    names = [field.name for field in fields(Shape)]
+    counts = named_numbers(pairs, names, COUNT, "number of texts", "draw", "short=16")
+    return replace(Shape(), **{name: int(value) for name, value in counts.items()})
 
 
 @train_cli.command("average-slice")

@@ -45,7 +45,7 @@ class AutoEncodingReport:
 
     def curves(self) -> dict[str, dict[float, float]]:
         """Accuracies by ratio, by selector."""
-        return {name: {ratio: found.accuracy for ratio, found in row.items()} for name, row in self.decoded.items()}
+        return {name: {ratio: decoded.accuracy for ratio, decoded in row.items()} for name, row in self.decoded.items()}
 
     def as_json(self) -> dict[str, Any]:
         """The figures alone; gains are those of ``learned`` over each of the others, with lower bounds."""
@@ -55,7 +55,7 @@ class AutoEncodingReport:
             "tokens": int(some.scored.sum()),
             "accuracy": self.curves(),
             "vectors_per_sentence": {
-                name: {ratio: round(found.vectors, 4) for ratio, found in row.items()}
+                name: {ratio: round(decoded.vectors, 4) for ratio, decoded in row.items()}
                 for name, row in self.decoded.items()
             },
             "gains_of_learned": self._gains(),
@@ -65,7 +65,7 @@ class AutoEncodingReport:
         ours = self.decoded.get("learned", {})
         others = {name: row for name, row in self.decoded.items() if name != "learned"}
         return {
-            name: {ratio: loss_gain(ours[ratio].wrong, found.wrong) for ratio, found in row.items()}
+            name: {ratio: loss_gain(ours[ratio].wrong, decoded.wrong) for ratio, decoded in row.items()}
             for name, row in others.items()
             if ours
         }
@@ -81,14 +81,14 @@ def decode_all(
 ) -> dict[float, Decoded]:
     """What a model says of every segment, given what stands for it at each ratio, and given nothing (ratio 0)."""
     model = load_language_model(artifact, encoder)
-    found: dict[float, Decoded] = {}
+    decoded: dict[float, Decoded] = {}
     for ratio in ratios:
         histories = kept_histories(encoder, segments, (ratio,), cache)[kinds_of(artifact)[0]]
-        if not found:
-            found[0.0] = Decoded(_wrong(model, encoder, segments, histories, shown=False), 0.0)
+        if not decoded:
+            decoded[0.0] = Decoded(_wrong(model, encoder, segments, histories, shown=False), 0.0)
         wrong = _wrong(model, encoder, segments, histories, shown=True)
-        found[ratio] = Decoded(wrong, len(histories.vectors) / len(segments))
-    return found
+        decoded[ratio] = Decoded(wrong, len(histories.vectors) / len(segments))
+    return decoded
 
 
 def _wrong(
@@ -104,8 +104,8 @@ def _wrong(
         read = gather(histories, [[number] if shown else [] for number in batch], batch).to(backbone.device)
         with torch.inference_mode():
             states = model.states(given, read)
-            said = model.predict.likeliest(states.flatten(0, 1)).view(following.shape)
+            predicted = model.predict.likeliest(states.flatten(0, 1)).view(following.shape)
         width = following.shape[1]
         scored[batch, :width] = (following >= 0).cpu().numpy()
-        wrong[batch, :width] = (said != following).float().cpu().numpy()
+        wrong[batch, :width] = (predicted != following).float().cpu().numpy()
     return TokenLosses(wrong, scored)

@@ -32,8 +32,8 @@ class Bm25:
 
     def scores(self, query: str) -> Float[np.ndarray, " texts"]:
         """The score of every text; zero for all where no text has a word of the query."""
-        known = self._index.get_tokens_ids(*_words([query]))
-        return self._index.get_scores_from_ids(known) if known else np.zeros(len(self._all))
+        words = self._index.get_tokens_ids(*_words([query]))
+        return self._index.get_scores_from_ids(words) if words else np.zeros(len(self._all))
 
 
 def bm25_scores(queries: Sequence[str], passages: Sequence[str]) -> Float[np.ndarray, " rows"]:
@@ -51,5 +51,5 @@ def bm25_scores(queries: Sequence[str], passages: Sequence[str]) -> Float[np.nda
 
 
 def _words(texts: Sequence[str]) -> list[list[str]]:
-    found: list[list[str]] = bm25s.tokenize(list(texts), stopwords="en", return_ids=False, show_progress=False)
-    return found
+    words: list[list[str]] = bm25s.tokenize(list(texts), stopwords="en", return_ids=False, show_progress=False)
+    return words

@@ -77,12 +77,12 @@ class LmReport:
 
     def curves(self) -> dict[str, dict[int, float]]:
         """Perplexity by length of history, by model."""
-        return {name: {h: found.perplexity for h, found in row.items()} for name, row in self.losses.items()}
+        return {name: {h: losses.perplexity for h, losses in row.items()} for name, row in self.losses.items()}
 
     def as_json(self) -> dict[str, Any]:
         """The figures alone: perplexities, those of second halves of segments, and gains with their bounds."""
         some = next(iter(next(iter(self.losses.values())).values()))
-        later = {name: {h: found.later().perplexity for h, found in row.items()} for name, row in self.losses.items()}
+        later = {name: {h: losses.later().perplexity for h, losses in row.items()} for name, row in self.losses.items()}
         return {
             "segments": len(some.scored),
             "tokens": int(some.scored.sum()),
@@ -93,7 +93,7 @@ class LmReport:
         }
 
     def _over_none(self, row: Mapping[int, TokenLosses]) -> dict[int, dict[str, float]]:
-        return {h: loss_gain(found, row[0]) for h, found in row.items() if h} if 0 in row else {}
+        return {h: loss_gain(losses, row[0]) for h, losses in row.items() if h} if 0 in row else {}
 
     def _over_mean(self) -> dict[str, dict[int, dict[str, float]]]:
         mean = self.losses.get("mean", {})
@@ -116,13 +116,13 @@ def evaluate_language_models(
     histories: Sequence[int] = HISTORIES,
 ) -> LmReport:
     """Perplexities, by name, of models that read one kind each. Raises ``InvalidInput`` for too long a history."""
-    found: dict[str, dict[int, TokenLosses]] = {}
+    losses: dict[str, dict[int, TokenLosses]] = {}
     for name, (artifact, kind) in models.items():
         model = load_language_model(artifact, encoder)
         _check(name, model, segments, histories)
         read = kept_histories(encoder, segments, ratios_of(artifact)[:1], cache)[kind]
-        found[name] = {h: token_losses(model, encoder, segments, read, h) for h in histories}
-    return LmReport(found)
+        losses[name] = {h: token_losses(model, encoder, segments, read, h) for h in histories}
+    return LmReport(losses)
 
 
 def named(kinds: Sequence[str], folders: Sequence[Path]) -> list[str]:
@@ -137,14 +137,14 @@ def named(kinds: Sequence[str], folders: Sequence[Path]) -> list[str]:
 
 def kinds_of(artifact: Artifact) -> list[Kind]:
     """What a model has learnt to read."""
-    found: Any = artifact.config["kinds"]
-    return list(found)
+    kinds: Any = artifact.config["kinds"]
+    return list(kinds)
 
 
 def ratios_of(artifact: Artifact) -> list[float]:
     """The ratios of nuggets that a model has learnt to read."""
-    found: Any = artifact.config["ratios"]
-    return [float(ratio) for ratio in found]
+    ratios: Any = artifact.config["ratios"]
+    return [float(ratio) for ratio in ratios]
 
 
 def token_losses(

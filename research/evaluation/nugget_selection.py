@@ -92,9 +92,9 @@ def _gains(
     alone = torch.cat([torch.zeros(1, many, dtype=torch.bool), torch.eye(many, dtype=torch.bool)])
     shown = replace(read, real=alone).to(backbone.device)
     likely = _probabilities(model, given.expand(many + 1, -1), following.expand(many + 1, -1), shown)
-    found = (likely[1:] - likely[:1]).cpu().numpy().astype(np.float64)
-    found[:, following[0].cpu().numpy() < 0] = np.nan
-    return found
+    gains = (likely[1:] - likely[:1]).cpu().numpy().astype(np.float64)
+    gains[:, following[0].cpu().numpy() < 0] = np.nan
+    return gains
 
 
 @torch.inference_mode()

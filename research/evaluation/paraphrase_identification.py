@@ -120,11 +120,11 @@ def evaluate_paraphrases(nuggets: NuggetEncoder, untrained: Encoder, tasks: Task
         "chunk_mean": lambda vectors: chunk_means(vectors, count(len(vectors), ratio)),
         "all_tokens": lambda vectors: vectors,
     }
-    found = rank(tasks, nugget_vectors(nuggets, tasks.texts, ratio))
+    ranking = rank(tasks, nugget_vectors(nuggets, tasks.texts, ratio))
     windows = list(_read_windows(untrained, tasks.texts))
     baselines = {name: rank(tasks, _gather(windows, len(tasks.texts), pool)) for name, pool in pools.items()}
     baselines["one_vector"] = rank(tasks, _one_vector(windows, len(tasks.texts)))
-    return Report(ratio, found, baselines)
+    return Report(ratio, ranking, baselines)
 
 
 def nugget_vectors(encoder: NuggetEncoder, texts: Sequence[str], ratio: float) -> DocumentVectors:
@@ -133,10 +133,10 @@ def nugget_vectors(encoder: NuggetEncoder, texts: Sequence[str], ratio: float) -
     lengths = [len(window) for window in windows]
     batches = list(length_batches(lengths, encoder.base.batch_tokens))
     outputs = encoder.forward(([windows[number] for number in batch] for batch in batches), ratio)
-    found: dict[int, Float32[np.ndarray, "_vectors dim"]] = {}
+    vectors: dict[int, Float32[np.ndarray, "_vectors dim"]] = {}
     for batch, read in zip(batches, outputs, strict=True):
-        found |= {number: nuggets.vectors for number, (_, nuggets) in zip(batch, read, strict=True)}
-    return _together([(owners[number], found[number]) for number in sorted(found)], len(texts), encoder.dim)
+        vectors |= {number: nuggets.vectors for number, (_, nuggets) in zip(batch, read, strict=True)}
+    return _together([(owners[number], vectors[number]) for number in sorted(vectors)], len(texts), encoder.dim)
 
 
 def maxsim(query: Float32[np.ndarray, "queries dim"], document: Float32[np.ndarray, "vectors dim"]) -> float:
@@ -189,8 +189,8 @@ def _windows(encoder: Encoder, texts: Sequence[str]) -> tuple[list[int], list[In
 def _read_windows(encoder: Encoder, texts: Sequence[str]) -> Iterator[tuple[int, Float32[np.ndarray, "_tokens dim"]]]:
     """The number of a text and the token vectors of a window of it, text by text."""
     owners, windows = _windows(encoder, texts)
-    found = dict(token_vectors(encoder, windows))
-    return ((owner, found[number]) for number, owner in enumerate(owners))
+    vectors = dict(token_vectors(encoder, windows))
+    return ((owner, vectors[number]) for number, owner in enumerate(owners))
 
 
 def _gather(
@@ -209,10 +209,10 @@ def _one_vector(windows: Sequence[tuple[int, Float32[np.ndarray, "_tokens dim"]]
 
 
 def _together(rows: Sequence[tuple[int, Float32[np.ndarray, "_vectors dim"]]], texts: int, dim: int) -> DocumentVectors:
-    found: list[list[Float32[np.ndarray, "_vectors dim"]]] = [[] for _ in range(texts)]
+    of_texts: list[list[Float32[np.ndarray, "_vectors dim"]]] = [[] for _ in range(texts)]
     for owner, vectors in rows:
-        found[owner].append(vectors)
-    return [np.concatenate([np.zeros((0, dim), np.float32), *of_text]) for of_text in found]
+        of_texts[owner].append(vectors)
+    return [np.concatenate([np.zeros((0, dim), np.float32), *of_text]) for of_text in of_texts]
 
 
 def _gain(ours: Float[np.ndarray, " tasks"], theirs: Float[np.ndarray, " tasks"]) -> dict[str, float]:

@@ -69,12 +69,12 @@ def make_passage_set(articles: Iterable[Article], recipe: Recipe) -> PassageSet:
 
     Raises ``InvalidInput`` where the articles are too few for so many tasks.
     """
-    known = [_passages(article, recipe) for article in articles]
-    leads = tuple(lead for lead, _ in known)
-    owners = [number for number, (_, sections) in enumerate(known) for _ in sections]
-    sections = tuple(section for _, of_article in known for section in of_article)
+    passages = [_passages(article, recipe) for article in articles]
+    leads = tuple(lead for lead, _ in passages)
+    owners = [number for number, (_, sections) in enumerate(passages) for _ in sections]
+    sections = tuple(section for _, of_article in passages for section in of_article)
     rng = random.Random(recipe.seed)  # noqa: S311
-    asking = [number for number, (lead, own) in enumerate(known) if own and recipe.fits(lead)]
+    asking = [number for number, (lead, own) in enumerate(passages) if own and recipe.fits(lead)]
     rng.shuffle(asking)
     tasks = tuple(_tasks(rng, asking, leads, sections, owners, recipe.tasks))
     if len(tasks) < recipe.tasks:
@@ -101,8 +101,8 @@ def read_passage_tasks(folder: Path, limit: int | None = None) -> Tasks:
     tasks = whole.tasks[:limit]
     used = sorted({number for task in tasks for number in (task.source, *task.candidates)})
     at = {number: place for place, number in enumerate(used)}
-    kept = [Task(at[task.source], tuple(at[each] for each in task.candidates), task.answer) for task in tasks]
-    return Tasks([whole.texts[number] for number in used], kept)
+    selected = [Task(at[task.source], tuple(at[each] for each in task.candidates), task.answer) for task in tasks]
+    return Tasks([whole.texts[number] for number in used], selected)
 
 
 def _passages(article: Article, recipe: Recipe) -> tuple[str, list[str]]:
@@ -117,19 +117,19 @@ def _tasks(
     leads: Sequence[str],
     sections: Sequence[str],
     owners: Sequence[int],
-    wanted: int,
+    count: int,
 ) -> Iterator[PassageTask]:
     own: dict[int, list[int]] = {}
     for section, owner in enumerate(owners):
         own.setdefault(owner, []).append(section)
-    index = Bm25(sections) if wanted and asking else None
+    index = Bm25(sections) if count and asking else None
     made = 0
     for article in asking:
-        if made == wanted or index is None:
+        if made == count or index is None:
             return
         # The article's own sections are passed over: of so many candidates enough are left.
-        found = index.best(leads[article], _MOST_FOUND)
-        wrong = [section for section in found if owners[section] != article][: CANDIDATES - 1]
+        nearest = index.best(leads[article], _MOST_FOUND)
+        wrong = [section for section in nearest if owners[section] != article][: CANDIDATES - 1]
         if len(wrong) == CANDIDATES - 1:
             right = rng.choice(own[article])
             candidates = [right, *wrong]

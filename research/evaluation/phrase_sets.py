@@ -116,14 +116,14 @@ def _place(text: str, phrase: str, other: str, other_phrase: str) -> tuple[int, 
     """
     starts = (start for start in range(len(text)) if text.startswith(phrase, start))
     same = (start for start in starts if other.startswith(text[:start] + other_phrase))
-    found = next(same, None)
-    return (found, found) if found is not None else (text.index(phrase), other.index(other_phrase))
+    first = next(same, None)
+    return (first, first) if first is not None else (text.index(phrase), other.index(other_phrase))
 
 
-def _rows(path: Path, found: Iterable[object], make: Callable[..., Row]) -> list[Row]:
+def _rows(path: Path, records: Iterable[object], make: Callable[..., Row]) -> list[Row]:
     """What is made of every record of a file; the first that has another form is an error."""
     rows: list[Row] = []
-    for record in found:
+    for record in records:
         try:
             rows.append(make(record))
         except (KeyError, TypeError, ValueError) as error:

@@ -63,14 +63,14 @@ class SetFigures:
 
 def evaluate_phrases(encoder: Encoder, untrained: Encoder, data: Path) -> dict[str, SetFigures]:
     """Figures of every set that a data folder holds, by its name."""
-    found = {name: form for name, form in SETS.items() if all((data / file).is_file() for file in form.files)}
-    if not found:
+    forms = {name: form for name, form in SETS.items() if all((data / file).is_file() for file in form.files)}
+    if not forms:
         raise InvalidInput(
             f"{data} holds none of the sets of phrase similarity.",
             hint=f"Give the folder that holds one of: {', '.join(form.files[0] for form in SETS.values())}.",
             field="data",
         )
-    return {name: _figures(form, encoder, untrained, data) for name, form in found.items()}
+    return {name: _figures(form, encoder, untrained, data) for name, form in forms.items()}
 
 
 def averages(figures: Mapping[str, SetFigures]) -> Figures:
@@ -80,8 +80,8 @@ def averages(figures: Mapping[str, SetFigures]) -> Figures:
     {'encoder': 0.75, 'untrained': 0.5}
     """
     return {
-        "encoder": round(fmean(found.encoder[found.metric] for found in figures.values()), 6),
-        "untrained": round(fmean(found.untrained[found.metric] for found in figures.values()), 6),
+        "encoder": round(fmean(row.encoder[row.metric] for row in figures.values()), 6),
+        "untrained": round(fmean(row.untrained[row.metric] for row in figures.values()), 6),
     }
 
 
@@ -100,10 +100,10 @@ def _graded(read: Callable[[Path], list[PhrasePair]], encoder: Encoder, path: Pa
 
 def _semeval(encoder: Encoder, test: Path, training: Path) -> tuple[int, Figures]:
     """Accuracy on the test part, with the best threshold of the training part."""
-    known, asked = read_semeval(training), read_semeval(test)
-    threshold = best_threshold(cosines(encoder, known), _same(known))
-    scores, same = cosines(encoder, asked), _same(asked)
-    return len(asked), {
+    training_rows, test_rows = read_semeval(training), read_semeval(test)
+    threshold = best_threshold(cosines(encoder, training_rows), _same(training_rows))
+    scores, same = cosines(encoder, test_rows), _same(test_rows)
+    return len(test_rows), {
         "accuracy": _share((scores > threshold) == same),
         "auc": round(auc(scores[same], scores[~same]), 6),
     }

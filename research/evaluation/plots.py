@@ -15,11 +15,11 @@ Curve: TypeAlias = Mapping[int, float] | Mapping[float, float]
 
 def check_format(path: Path) -> None:
     """Refuse, before anything is computed, a file that a plot cannot be written to."""
-    known = Figure().canvas.get_supported_filetypes()
-    if path.suffix.removeprefix(".") not in known:
+    formats = Figure().canvas.get_supported_filetypes()
+    if path.suffix.removeprefix(".") not in formats:
         raise InvalidInput(
             f"A plot cannot be written as {path.name}.",
-            hint=f"Give the file one of these endings: {', '.join(sorted(known))}.",
+            hint=f"Give the file one of these endings: {', '.join(sorted(formats))}.",
             field="plot",
         )
 

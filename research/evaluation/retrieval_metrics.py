@@ -47,8 +47,8 @@ class RetrievalFigures:
 def measure(corpus: Corpus, queries: Sequence[Query], answers: Sequence[Sequence[DocumentSpan]]) -> RetrievalFigures:
     """The figures of answers: for every query the spans that were found, best first."""
     pairs = [(query.gold, answer[:TOP]) for query, answer in zip(queries, answers, strict=True)]
-    right = [first_place(is_hit(corpus, found, gold, is_right) for found in answer) for gold, answer in pairs]
-    place = [first_place(is_hit(corpus, found, gold, at_same_place) for found in answer) for gold, answer in pairs]
+    right = [first_place(is_hit(corpus, hit, gold, is_right) for hit in answer) for gold, answer in pairs]
+    place = [first_place(is_hit(corpus, hit, gold, at_same_place) for hit in answer) for gold, answer in pairs]
     return RetrievalFigures(
         top1=share_within(right, 1),
         top5=share_within(right, 5),
@@ -57,7 +57,7 @@ def measure(corpus: Corpus, queries: Sequence[Query], answers: Sequence[Sequence
         f1=fmean(first_f1(corpus, answer, gold) for gold, answer in pairs),
         place_top1=share_within(place, 1),
         place_top10=share_within(place, 10),
-        part_top1=fmean(any(in_right_part(corpus, found, gold) for found in answer[:1]) for gold, answer in pairs),
+        part_top1=fmean(any(in_right_part(corpus, hit, gold) for hit in answer[:1]) for gold, answer in pairs),
     )
 
 
@@ -80,31 +80,31 @@ def share_within(places: Sequence[float], most: int) -> float:
 
 
 def is_hit(
-    corpus: Corpus, found: DocumentSpan, gold: Iterable[DocumentSpan], rule: Callable[[UnitSpan, UnitSpan], bool]
+    corpus: Corpus, hit: DocumentSpan, gold: Iterable[DocumentSpan], rule: Callable[[UnitSpan, UnitSpan], bool]
 ) -> bool:
     """Whether a span satisfies a rule with any of the gold spans of its document."""
-    span = corpus.units(found)
-    return any(rule(span, corpus.units(wanted)) for wanted in _same_document(found, gold))
+    span = corpus.units(hit)
+    return any(rule(span, corpus.units(gold_span)) for gold_span in _same_document(hit, gold))
 
 
-def in_right_part(corpus: Corpus, found: DocumentSpan, gold: Iterable[DocumentSpan]) -> bool:
+def in_right_part(corpus: Corpus, hit: DocumentSpan, gold: Iterable[DocumentSpan]) -> bool:
     """Whether a span stands in a part that holds a unit of any of the gold spans."""
-    part = corpus.units(corpus.part(found))
-    return any(shared_units(part, corpus.units(wanted)) for wanted in _same_document(found, gold))
+    part = corpus.units(corpus.part(hit))
+    return any(shared_units(part, corpus.units(gold_span)) for gold_span in _same_document(hit, gold))
 
 
 def first_f1(corpus: Corpus, answer: Sequence[DocumentSpan], gold: Sequence[DocumentSpan]) -> float:
     """The overlap F1 of the first span with the gold span it agrees with best; 0 where nothing was found."""
     agreements = (
-        overlap_f1(corpus.units(found), corpus.units(wanted))
-        for found in answer[:1]
-        for wanted in _same_document(found, gold)
+        overlap_f1(corpus.units(hit), corpus.units(gold_span))
+        for hit in answer[:1]
+        for gold_span in _same_document(hit, gold)
     )
     return max(agreements, default=0.0)
 
 
-def _same_document(found: DocumentSpan, gold: Iterable[DocumentSpan]) -> Iterator[DocumentSpan]:
-    return (wanted for wanted in gold if wanted.document_id == found.document_id)
+def _same_document(hit: DocumentSpan, gold: Iterable[DocumentSpan]) -> Iterator[DocumentSpan]:
+    return (gold_span for gold_span in gold if gold_span.document_id == hit.document_id)
 
 
 def reachable(corpus: Corpus, queries: Sequence[Query], bounds: SpanBounds) -> float:

@@ -49,16 +49,16 @@ def evaluate_sample(folder: Path, encoder: Encoder, min_span: int | None = None)
     requests = [SearchRequest(COLLECTION, text=text, top_k=_TOP) for text in texts]
     bounds = SpanBounds(min_span or shortest_span(texts))
     answers = index_and_search(corpus.documents.values(), encoder, bounds, requests)
-    wanted = [phrase for phrase in phrases if phrase.gold]
-    found = [[span_of(hit) for hit in hits] for phrase, hits in zip(phrases, answers, strict=True) if phrase.gold]
-    figures = measure(corpus, wanted, found)
+    with_gold = [phrase for phrase in phrases if phrase.gold]
+    spans = [[span_of(hit) for hit in hits] for phrase, hits in zip(phrases, answers, strict=True) if phrase.gold]
+    figures = measure(corpus, with_gold, spans)
     best = np.array([hits[0].score for hits in answers])
     has_match = np.array([bool(phrase.gold) for phrase in phrases])
     return SampleFigures(
         phrases=len(phrases),
         top1=figures.top1,
         top5=figures.top5,
-        bm25_top1=measure(corpus, wanted, bm25_answers(corpus, corpus.parts(), wanted)).part_top1,
+        bm25_top1=measure(corpus, with_gold, bm25_answers(corpus, corpus.parts(), with_gold)).part_top1,
         no_match_auc=auc(best[has_match], best[~has_match]),
     )
 

@@ -22,31 +22,31 @@ def shared_units(one: UnitSpan, other: UnitSpan) -> int:
     return max(0, min(one.end, other.end) - max(one.start, other.start))
 
 
-def is_right(found: UnitSpan, gold: UnitSpan) -> bool:
+def is_right(hit: UnitSpan, gold: UnitSpan) -> bool:
     """Whether a span covers at least half of a gold span's units and is at most twice as long.
 
     >>> is_right(UnitSpan(0, 4), UnitSpan(2, 6)), is_right(UnitSpan(0, 9), UnitSpan(2, 6))
     (True, False)
     """
-    return 2 * shared_units(found, gold) >= len(gold) and len(found) <= 2 * len(gold)
+    return 2 * shared_units(hit, gold) >= len(gold) and len(hit) <= 2 * len(gold)
 
 
-def at_same_place(found: UnitSpan, gold: UnitSpan) -> bool:
+def at_same_place(hit: UnitSpan, gold: UnitSpan) -> bool:
     """Whether two spans share at least half of the units of the shorter one. A span that is right is at the same place.
 
     >>> at_same_place(UnitSpan(3, 5), UnitSpan(0, 20)), at_same_place(UnitSpan(0, 20), UnitSpan(19, 22))
     (True, False)
     """
-    return 2 * shared_units(found, gold) >= min(len(found), len(gold))
+    return 2 * shared_units(hit, gold) >= min(len(hit), len(gold))
 
 
-def overlap_f1(found: UnitSpan, gold: UnitSpan) -> float:
+def overlap_f1(hit: UnitSpan, gold: UnitSpan) -> float:
     """Harmonic mean of the shares of either span that stand in the other: 2 |both| / (|found| + |gold|).
 
     >>> overlap_f1(UnitSpan(0, 4), UnitSpan(2, 8))
     0.4
     """
-    return 2 * shared_units(found, gold) / (len(found) + len(gold))
+    return 2 * shared_units(hit, gold) / (len(hit) + len(gold))
 
 
 # Rows that are computed, and kept, at a time: their n-grams fill many batches, and their vectors some 100 MB.
@@ -99,15 +99,15 @@ class Scoring:
         return np.nanmax(best, axis=1)
 
     def _by_length(self, encoder: Encoder, setup: str, longest: int) -> BestByLength:
-        kept = self._kept_scores(encoder, setup)
-        missing = [row for row, key in enumerate(self._keys) if not kept.has(key, longest)]
+        cached = self._kept_scores(encoder, setup)
+        missing = [row for row, key in enumerate(self._keys) if not cached.has(key, longest)]
         for begin in range(0, len(missing), GROUP):
             self._tell(setup, len(self._keys) - len(missing) + begin, len(self._keys))
             group = missing[begin : begin + GROUP]
             queries, passages = zip(*(self._texts[row] for row in group), strict=True)
-            kept.add([self._keys[row] for row in group], SETUPS[setup].best(encoder, queries, passages, longest))
+            cached.add([self._keys[row] for row in group], SETUPS[setup].best(encoder, queries, passages, longest))
         self._tell(setup, len(self._keys), len(self._keys))
-        return kept.matrix(self._keys, longest)
+        return cached.matrix(self._keys, longest)
 
     def _kept_scores(self, encoder: Encoder, setup: str) -> KeptScores:
         name = encoder.fingerprint, setup

@@ -73,10 +73,10 @@ def start_end(encoder: Encoder, queries: Sequence[str], passages: Sequence[str],
     1.0
     """
     joined = tokenize_units(encoder, passages)
-    asked = _in_order(encoder, encoder.tokenize(queries))
+    query_vectors = _in_order(encoder, encoder.tokenize(queries))
     read = _in_order(encoder, [of_passage.tokens for of_passage in joined])
     best = []
-    for query, of_passage, tokens in zip(asked, joined, read, strict=True):
+    for query, of_passage, tokens in zip(query_vectors, joined, read, strict=True):
         within = enumerate_spans(len(of_passage), SpanBounds(1, longest))
         first, last = of_passage.first[within[:, 0]], of_passage.last[within[:, 1] - 1] - 1
         ends = normalize(np.concatenate([tokens[first], tokens[last]], axis=1))
@@ -133,8 +133,8 @@ def unit_vectors(encoder: Encoder, passages: Sequence[str]) -> list[UnitVectors]
 
 def _in_order(encoder: Encoder, texts: Sequence[Tokens]) -> list[Float32[np.ndarray, "_tokens dim"]]:
     """The token vectors of every text."""
-    found = dict(token_vectors(encoder, [checked_window(encoder, tokens) for tokens in texts]))
-    return [found[number] for number in range(len(texts))]
+    vectors = dict(token_vectors(encoder, [checked_window(encoder, tokens) for tokens in texts]))
+    return [vectors[number] for number in range(len(texts))]
 
 
 def _spans(joined: UnitTokens, longest: int) -> tuple[Int[np.ndarray, "spans 2"], Int[np.ndarray, "spans 2"]]:

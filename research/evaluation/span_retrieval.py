@@ -51,7 +51,7 @@ def _refuse_unreadable(encoder: Encoder, query: Query) -> None:
 def _requests(query: Query) -> list[SearchRequest]:
     """One request, or one for each of the documents to search: a filter wants one value of a key."""
     filters = [Filter({_OWN_ID: id}) for id in query.within] or [Filter()]
-    return [SearchRequest(COLLECTION, text=query.text, top_k=TOP, filter=wanted) for wanted in filters]
+    return [SearchRequest(COLLECTION, text=query.text, top_k=TOP, filter=filter_) for filter_ in filters]
 
 
 def _best(answers: Iterable[Sequence[Hit]]) -> list[DocumentSpan]:
@@ -97,9 +97,11 @@ def sentence_answers(
     """
     places = [place for place in spans if _is_readable(encoder, corpus.text(place))]
     vectors = encode_texts(encoder, [corpus.text(place) for place in places])
-    asked = encode_texts(encoder, [query.text for query in queries])
+    query_vectors = encode_texts(encoder, [query.text for query in queries])
     rows = _rows(corpus, places)
-    best = [_nearest(vectors, vector, _among(query, rows)) for query, vector in zip(queries, asked, strict=True)]
+    best = [
+        _nearest(vectors, vector, _among(query, rows)) for query, vector in zip(queries, query_vectors, strict=True)
+    ]
     return [[places[row] for row in found] for found in best]
 
 

@@ -115,6 +115,6 @@ def cosines(encoder: Encoder, pairs: Sequence[SentencePair]) -> Float[np.ndarray
 
 def _figures(encoder: Encoder, untrained: Encoder, path: Path, pairs: Sequence[SentencePair]) -> SentenceFigures:
     grades = np.array([pair.grade for pair in pairs])
-    found, before = (correlations(cosines(each, pairs), grades) for each in (encoder, untrained))
-    difference = Correlations(round(found.pearson - before.pearson, 6), round(found.spearman - before.spearman, 6))
-    return SentenceFigures(path.name, len(pairs), found.pearson, found.spearman, difference)
+    figures, before = (correlations(cosines(each, pairs), grades) for each in (encoder, untrained))
+    difference = Correlations(round(figures.pearson - before.pearson, 6), round(figures.spearman - before.spearman, 6))
+    return SentenceFigures(path.name, len(pairs), figures.pearson, figures.spearman, difference)

@@ -116,12 +116,12 @@ class Table1:
     def sweep(self, entry: Entry) -> dict[int, Correlations]:
         """Correlations by the length of the longest span."""
         # The longest comes first, because the scores of all shorter spans are found on the way.
-        found = {
+        points = {
             longest: correlations(self._scores(entry, SpanBounds(self._bounds.shortest, longest)), self._gold)
             for longest in reversed(SWEEP)
             if longest >= self._bounds.shortest
         }
-        return dict(sorted(found.items()))
+        return dict(sorted(points.items()))
 
     def _scores(self, entry: Entry, bounds: SpanBounds) -> Float[np.ndarray, " rows"]:
         return self._contexts.scores(self._load(entry.encoder), entry.setup, bounds)
@@ -189,8 +189,8 @@ def swept_entries(encoder: str, named: Sequence[Entry], baseline: Entry | None) 
     >>> [str(entry) for entry in swept_entries("slice", named, Entry("untrained", "single_pass"))]
     ['slice:single_pass', 'slice:ngram_forward', 'untrained:single_pass']
     """
-    wanted = [Entry(encoder, "single_pass"), *named, *([baseline] if baseline else [])]
-    return [entry for entry in dict.fromkeys(wanted) if SETUPS[entry.setup].over_spans]
+    entries = [Entry(encoder, "single_pass"), *named, *([baseline] if baseline else [])]
+    return [entry for entry in dict.fromkeys(entries) if SETUPS[entry.setup].over_spans]
 
 
 def _baselines(table1: Table1, entries: Sequence[Entry]) -> dict[str, Correlations]:

@@ -12,34 +12,34 @@ from app.calibration.preview import PhrasePreview, Preview
 from research.evaluation.plots import check_format
 
 if TYPE_CHECKING:
-    from app.calibration.report import Report
+    from app.calibration.answers import Report
 
 __all__ = ["check_format", "save_preview", "save_report"]
 
 
-def save_preview(path: Path, found: Preview) -> None:
+def save_preview(path: Path, preview: Preview) -> None:
     """A row a phrase: how many documents have which best score, and how many reach which; the threshold as a line."""
-    figure = Figure(figsize=(9, 2.8 * len(found.phrases)), layout="constrained")
-    rows = figure.subplots(len(found.phrases), 2, squeeze=False)
-    for (left, right), told in zip(rows, found.phrases, strict=True):
-        _draw(left, right, found, told)
-        if told.threshold.value is not None and told.threshold.on == "score":
+    figure = Figure(figsize=(9, 2.8 * len(preview.phrases)), layout="constrained")
+    rows = figure.subplots(len(preview.phrases), 2, squeeze=False)
+    for (left, right), phrase in zip(rows, preview.phrases, strict=True):
+        _draw(left, right, preview, phrase)
+        if phrase.threshold.value is not None and phrase.threshold.on == "score":
             for axes in (left, right):
-                axes.axvline(told.threshold.value, color="tab:red", linestyle="--", label="threshold")
-        if found.no_match is not None:
+                axes.axvline(phrase.threshold.value, color="tab:red", linestyle="--", label="threshold")
+        if preview.no_match is not None:
             for axes in (left, right):
-                axes.axvspan(0, found.no_match.high, color="grey", alpha=0.15, label="no match looks like this")
+                axes.axvspan(0, preview.no_match.high, color="grey", alpha=0.15, label="no match looks like this")
         right.legend()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
 
 
-def _draw(left: Axes, right: Axes, found: Preview, told: PhrasePreview) -> None:
-    scores = np.array(found.scores)
-    left.stairs(told.histogram, scores, fill=True)
-    left.set(title=told.phrase, xlabel="best score of a document", ylabel="documents", yscale="symlog")
-    right.plot(scores, told.documents_above, label="documents")
-    spans = np.array([np.nan if count is None else count for count in told.spans_above])
+def _draw(left: Axes, right: Axes, preview: Preview, phrase: PhrasePreview) -> None:
+    scores = np.array(preview.scores)
+    left.stairs(phrase.histogram, scores, fill=True)
+    left.set(title=phrase.phrase, xlabel="best score of a document", ylabel="documents", yscale="symlog")
+    right.plot(scores, phrase.documents_above, label="documents")
+    spans = np.array([np.nan if count is None else count for count in phrase.spans_above])
     if np.isfinite(spans).any():
         right.plot(scores, spans, label="spans")
     right.set(xlabel="threshold on score", ylabel="reaching it", yscale="symlog")

@@ -78,13 +78,13 @@ def is_held_out(article: Article) -> bool:
     return zlib.crc32(article.title.encode()) % 10 == 0
 
 
-def single_sentences(found: Iterable[Article], fewest: int = 10, most: int = 40) -> Iterator[str]:
+def single_sentences(articles_read: Iterable[Article], fewest: int = 10, most: int = 40) -> Iterator[str]:
     """The sentences of so many words, article by article.
 
     >>> list(single_sentences([Article("Tea", (Section("", ["It is hot. It is cold by now, sadly."]),))], fewest=5))
     ['It is cold by now, sadly.']
     """
-    for article in found:
+    for article in articles_read:
         for paragraph in (text for section in article.sections for text in section.paragraphs):
             yield from (text for text in sentences(paragraph) if fewest <= len(text.split()) <= most)
 
@@ -95,14 +95,14 @@ def held_out_sentences(folder: Path) -> Iterator[str]:
         yield from islice(single_sentences([article]), 1)
 
 
-def long_texts(found: Iterable[Article], words: int = 600) -> Iterator[str]:
+def long_texts(articles_read: Iterable[Article], words: int = 600) -> Iterator[str]:
     """The whole texts, title and headings too, of articles with at least so many words.
 
     >>> articles = [Article("Tea", (Section("", ["A drink."]), Section("Age", ["Old."]))), Article("Rain", ())]
     >>> list(long_texts(articles, words=4))
     ['Tea\\nA drink.\\nAge\\nOld.']
     """
-    for article in found:
+    for article in articles_read:
         lines = [line for section in article.sections for line in (section.heading, *section.paragraphs) if line]
         text = "\n".join([article.title, *lines])
         if len(text.split()) >= words:
@@ -112,14 +112,14 @@ def long_texts(found: Iterable[Article], words: int = 600) -> Iterator[str]:
 def _sections(title: str, lines: list[str]) -> Iterator[Section]:
     """Sections that have text, the lead first; none where the article begins with a heading."""
     texts = [line for line in lines if line != title]
-    found = [Section("")]
+    sections = [Section("")]
     for number, line in enumerate(texts):
         # The first line is the lead's, however short, and no heading is the last one.
         if 0 < number < len(texts) - 1 and is_heading(line):
-            found.append(Section(line.removesuffix(".")))
+            sections.append(Section(line.removesuffix(".")))
         else:
-            found[-1].paragraphs.append(line)
-    return (section for section in found if section.paragraphs)
+            sections[-1].paragraphs.append(line)
+    return (section for section in sections if section.paragraphs)
 
 
 def is_heading(line: str) -> bool:

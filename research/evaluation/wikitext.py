@@ -22,12 +22,12 @@ def read_wikitext(path: Path) -> list[str]:
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8") as file:
-            found = wikitext_articles(file)
+            articles = wikitext_articles(file)
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path) from error
-    if not found:
+    if not articles:
         raise _unreadable(path)
-    return found
+    return articles
 
 
 def wikitext_articles(lines: Iterable[str]) -> list[str]:
@@ -37,14 +37,14 @@ def wikitext_articles(lines: Iterable[str]) -> list[str]:
     >>> wikitext_articles(lines)
     ['Tea\\nTea is a hot-served drink .', 'Rain\\nIt falls .']
     """
-    found: list[list[str]] = []
+    articles: list[list[str]] = []
     for line in lines:
         text = _JOINED.sub(r"\1", line).strip().strip("= ")
         if _TITLE.match(line.rstrip("\n")):
-            found.append([])
-        if text and found:
-            found[-1].append(text)
-    return ["\n".join(article) for article in found]
+            articles.append([])
+        if text and articles:
+            articles[-1].append(text)
+    return ["\n".join(article) for article in articles]
 
 
 def apart_from(texts: Iterable[str], tested: Iterable[str], run: int = _RUN) -> Iterator[str]:
@@ -53,8 +53,8 @@ def apart_from(texts: Iterable[str], tested: Iterable[str], run: int = _RUN) -> 
     >>> list(apart_from(["It is late. Go home now", "Go on"], ["so go home, now!"], run=3))
     ['Go on']
     """
-    known = {words for text in tested for words in _runs(text, run)}
-    return (text for text in texts if known.isdisjoint(_runs(text, run)))
+    tested_runs = {words for text in tested for words in _runs(text, run)}
+    return (text for text in texts if tested_runs.isdisjoint(_runs(text, run)))
 
 
 def _runs(text: str, run: int) -> Iterator[tuple[str, ...]]:

@@ -83,9 +83,9 @@ class AdaptiveSoftmax(nn.Module):
             rows = torch.nonzero(frequent[:, first + number] > best).squeeze(-1)
             if len(rows):
                 inside, at = self._tail(states[rows], begin, end).log_softmax(dim=-1).max(dim=-1)
-                found = inside + frequent[rows, first + number]
-                better = found > best[rows]
-                best[rows[better]], place[rows[better]] = found[better], at[better] + begin
+                likeliest = inside + frequent[rows, first + number]
+                better = likeliest > best[rows]
+                best[rows[better]], place[rows[better]] = likeliest[better], at[better] + begin
         return self.order[place]
 
     def _head(self, states: Float[Tensor, "tokens dim"]) -> Float[Tensor, "tokens choices"]:

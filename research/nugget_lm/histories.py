@@ -94,8 +94,8 @@ def kept_histories(
     """As :func:`read_histories`, from a file of the folder where the same was read before."""
     path = folder / f"segments-{_digest(encoder, segments, ratios)}.safetensors"
     if not path.is_file():
-        found = read_histories(encoder, segments, ratios)
-        arrays = {f"{kind}/{name}": getattr(found[kind], name) for kind in KINDS for name in Histories.__slots__}
+        histories = read_histories(encoder, segments, ratios)
+        arrays = {f"{kind}/{name}": getattr(histories[kind], name) for kind in KINDS for name in Histories.__slots__}
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(path) as partial:
             save_file({name: _half(array) for name, array in arrays.items()}, partial)
@@ -113,20 +113,20 @@ def gather(histories: Histories, segments: Sequence[Sequence[int]], now: Sequenc
     >>> read.places.tolist()
     [[1, 3, 0], [-1, -1, -1]]
     """
-    rows = [[histories.of(segment) for segment in wanted] for wanted in segments]
+    rows = [[histories.of(segment) for segment in of_row] for of_row in segments]
     counts = [[len(vectors) for vectors in row] for row in rows]
     real = np.arange(max(sum(row) for row in counts)) < np.array([sum(row) for row in counts])[:, None]
     vectors = np.zeros((*real.shape, histories.vectors.shape[1]), np.float32)
     ages, places = np.zeros(real.shape, np.int64), np.full(real.shape, -1)
-    vectors[real] = np.concatenate([histories.vectors[:0], *(found for row in rows for found in row)])
+    vectors[real] = np.concatenate([histories.vectors[:0], *(part for row in rows for part in row)])
     ages[real] = [
         at - segment
-        for at, wanted, row in zip(now, segments, counts, strict=True)
-        for segment, count in zip(wanted, row, strict=True)
+        for at, of_row, row in zip(now, segments, counts, strict=True)
+        for segment, count in zip(of_row, row, strict=True)
         for _ in range(count)
     ]
     places[real] = np.concatenate(
-        [histories.tokens[:0], *(histories.places(segment) for wanted in segments for segment in wanted)]
+        [histories.tokens[:0], *(histories.places(segment) for of_row in segments for segment in of_row)]
     )
     return Read(*(torch.from_numpy(array) for array in (vectors, ages, places, real)))
 
@@ -145,10 +145,10 @@ def _read(
             yield number, ((nuggets.vectors, nuggets.tokens), (mean, np.full(1, -1)))
 
 
-def _together(found: Sequence[Rows], dim: int) -> Histories:
-    bounds = np.cumsum([0, *(len(vectors) for vectors, _ in found)])
-    vectors = np.concatenate([np.zeros((0, dim), np.float32), *(vectors for vectors, _ in found)])
-    return Histories(vectors, bounds, np.concatenate([np.zeros(0, np.int64), *(tokens for _, tokens in found)]))
+def _together(parts: Sequence[Rows], dim: int) -> Histories:
+    bounds = np.cumsum([0, *(len(vectors) for vectors, _ in parts)])
+    vectors = np.concatenate([np.zeros((0, dim), np.float32), *(vectors for vectors, _ in parts)])
+    return Histories(vectors, bounds, np.concatenate([np.zeros(0, np.int64), *(tokens for _, tokens in parts)]))
 
 
 def _half(array: np.ndarray) -> np.ndarray:

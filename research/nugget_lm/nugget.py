@@ -73,11 +73,13 @@ class DecoderLayer(nn.Module):
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
         """Attention of all heads: causal without a bias."""
-        asked, keys, values = (
+        queries, keys, values = (
             part.view(*part.shape[:2], self.heads, -1).transpose(1, 2) for part in (query, key, value)
         )
-        found = functional.scaled_dot_product_attention(asked, keys, values, attn_mask=bias, is_causal=bias is None)
-        return found.transpose(1, 2).flatten(2)
+        attended = functional.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=bias, is_causal=bias is None
+        )
+        return attended.transpose(1, 2).flatten(2)
 
 
 def waves(positions: int, dim: int) -> Float[Tensor, "positions dim"]:

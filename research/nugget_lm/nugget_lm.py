@@ -72,8 +72,8 @@ class NuggetLanguageModel(nn.Module):
         """What predicts, at every place, the token after it."""
         vectors = self.read(read.vectors) + self.ages[read.ages]
         if self.shape.places:
-            told = (read.ages == 0) & (read.places >= 0)
-            vectors = vectors + self.decoder.positions[read.places] * told[..., None]
+            placed = (read.ages == 0) & (read.places >= 0)
+            vectors = vectors + self.decoder.positions[read.places] * placed[..., None]
         many = len(given)
         vectors = torch.cat([self.nothing.expand(many, 1, -1), vectors], dim=1)
         real = functional.pad(read.real, (1, 0), value=True)
@@ -85,8 +85,8 @@ class NuggetLanguageModel(nn.Module):
         self, given: Int[Tensor, "texts target"], following: Int[Tensor, "texts target"], read: Read
     ) -> Float[Tensor, " tokens"]:
         """Negative log likelihood of every token that follows, text by text; what is below 0 is left out."""
-        wanted = following >= 0
-        return self.predict.losses(self.states(given, read)[wanted], following[wanted])
+        real = following >= 0
+        return self.predict.losses(self.states(given, read)[real], following[real])
 
 
 def load_language_model(artifact: Artifact, encoder: NuggetEncoder) -> NuggetLanguageModel:

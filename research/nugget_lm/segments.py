@@ -59,9 +59,9 @@ def cut_segments(
     for tokens in texts:
         if most is not None and len(windows) >= most:
             break
-        found = [tokens.ids[start : start + length] for start in range(0, len(tokens.ids), length)][:of_text]
-        windows += found
-        counts.append(len(found))
+        pieces = [tokens.ids[start : start + length] for start in range(0, len(tokens.ids), length)][:of_text]
+        windows += pieces
+        counts.append(len(pieces))
     begins = [0, *accumulate(counts)][: len(counts)]
     return Segments(windows, np.repeat(np.array(begins, np.int64), counts), unknown)
 

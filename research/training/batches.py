@@ -114,10 +114,10 @@ def _whole(text: str) -> Sample:
 
 def _sentence_of(text: str, rng: random.Random) -> Sample:
     """One of the sentences of a text."""
-    found = sentences(text)
-    number = rng.randrange(len(found))
-    begin = len(" ".join([*found[:number], ""]))
-    return Sample(text, CharSpan(begin, begin + len(found[number])))
+    parts = sentences(text)
+    number = rng.randrange(len(parts))
+    begin = len(" ".join([*parts[:number], ""]))
+    return Sample(text, CharSpan(begin, begin + len(parts[number])))
 
 
 def _phrase(texts: Texts, rng: random.Random) -> str:
@@ -129,20 +129,20 @@ def _phrase(texts: Texts, rng: random.Random) -> str:
 
 def _terms(texts: Texts, count: int, rng: random.Random) -> list[str]:
     """Terms and names of prose, as people look them up; several of a context, so that some have to do with others."""
-    found: list[str] = []
+    terms: list[str] = []
     for _ in range(_TRIES * count):
-        if len(found) >= count:
+        if len(terms) >= count:
             break
         words = _context(texts, rng).split()
         runs = [_run_of(words, rng.randint(1, 4), rng).strip(punctuation) for _ in range(_RUNS)]
-        found += dict.fromkeys(run for run in runs if is_term(run))
-    if len(found) < count:
+        terms += dict.fromkeys(run for run in runs if is_term(run))
+    if len(terms) < count:
         raise InvalidInput(
             "There are hardly any terms in the texts to be trained on, only words such as 'and' and 'of'.",
             hint="Bring other texts, or ask for no short ones (--draw short=0).",
             field="draw",
         )
-    return found[:count]
+    return terms[:count]
 
 
 def is_term(text: str) -> bool:
@@ -169,8 +169,8 @@ def _context(texts: Texts, rng: random.Random) -> str:
     kinds = sorted(texts.prose)
     while True:
         kind = rng.choices(kinds, [len(texts.prose[name]) ** 0.5 for name in kinds])[0]
-        found = sentences(rng.choice(texts.prose[kind]))
-        if _READABLE.search(context := _some_of(found, rng.randrange(len(found)), rng)):
+        parts = sentences(rng.choice(texts.prose[kind]))
+        if _READABLE.search(context := _some_of(parts, rng.randrange(len(parts)), rng)):
             return context
 
 
@@ -190,16 +190,16 @@ def _sharing_a_word(phrase: str, texts: Texts, rng: random.Random) -> str:
     if not words:
         return _context(texts, rng)
     word = rng.choice(words)
-    found = sentences(rng.choice(texts.by_word[word]))
-    having = [number for number, sentence in enumerate(found) if word in sentence.lower()]
-    return _some_of(found, max(0, rng.choice(having or [0]) - rng.randint(0, 1)), rng)
+    parts = sentences(rng.choice(texts.by_word[word]))
+    having = [number for number, sentence in enumerate(parts) if word in sentence.lower()]
+    return _some_of(parts, max(0, rng.choice(having or [0]) - rng.randint(0, 1)), rng)
 
 
-def _some_of(found: Sequence[str], begin: int, rng: random.Random) -> str:
+def _some_of(parts: Sequence[str], begin: int, rng: random.Random) -> str:
     """Sentences from one on, until there are enough words, but never more than 45 of them."""
-    words, wanted = found[begin].split(), rng.randint(8, 30)
-    for sentence in found[begin + 1 :]:
-        if len(words) >= wanted:
+    words, enough = parts[begin].split(), rng.randint(8, 30)
+    for sentence in parts[begin + 1 :]:
+        if len(words) >= enough:
             break
         words += sentence.split()
     return " ".join(words[:45])

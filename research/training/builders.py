@@ -75,11 +75,11 @@ def _entailments(data: Path) -> Iterator[Triplet]:
 
 def _captions(data: Path) -> dict[str, dict[str, list[str]]]:
     """The sentences people wrote to every caption of SNLI, by their label."""
-    found: dict[str, dict[str, list[str]]] = {}
+    captions: dict[str, dict[str, list[str]]] = {}
     for line in lines(data / "snli/snli_1.0_dev.jsonl.gz"):
         row = json.loads(line)
-        found.setdefault(row["sentence1"], {}).setdefault(row["gold_label"], []).append(row["sentence2"])
-    return found
+        captions.setdefault(row["sentence1"], {}).setdefault(row["gold_label"], []).append(row["sentence2"])
+    return captions
 
 
 def _paraphrases(data: Path) -> Iterator[Triplet]:
@@ -104,8 +104,10 @@ def _qed(data: Path) -> Iterator[Triplet]:
     for row in (row for row in rows if row["annotation"]["explanation_type"] == "single_sentence"):
         text, begins = row["paragraph_text"], row["sentence_starts"]
         chosen = row["annotation"]["selected_sentence"]["start"]
-        found = {begin: untokenized(text[begin:end]).strip() for begin, end in pairwise([*begins, len(text)])}
-        yield from _question(row["question_text"], found.pop(chosen), found.values(), rng)
+        sentences_by_start = {
+            begin: untokenized(text[begin:end]).strip() for begin, end in pairwise([*begins, len(text)])
+        }
+        yield from _question(row["question_text"], sentences_by_start.pop(chosen), sentences_by_start.values(), rng)
 
 
 def _xquad(data: Path) -> Iterator[Triplet]:
@@ -114,13 +116,13 @@ def _xquad(data: Path) -> Iterator[Triplet]:
     with gzip.open(need(data / "xquad/xquad.en.json.gz"), "rt", encoding="utf-8") as file:
         articles = json.load(file)["data"]
     for paragraph in (paragraph for article in articles for paragraph in article["paragraphs"]):
-        for asked in paragraph["qas"]:
-            answer = asked["answers"][0]
+        for qa in paragraph["qas"]:
+            answer = qa["answers"][0]
             begun = answer["answer_start"] + 2  # far enough to see that a sentence begins with the answer
             number = len(sentences(paragraph["context"][:begun])) - 1
-            found = sentences(paragraph["context"])
-            positive = found.pop(number)
-            yield from _question(asked["question"], positive, (s for s in found if answer["text"] not in s), rng)
+            others = sentences(paragraph["context"])
+            positive = others.pop(number)
+            yield from _question(qa["question"], positive, (s for s in others if answer["text"] not in s), rng)
 
 
 def _question(question: str, answer: str, others: Iterable[str], rng: random.Random) -> Iterator[Triplet]:

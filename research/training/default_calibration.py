@@ -39,8 +39,8 @@ _WORDS = range(4, 13)
 
 def draw_captions(data: Path, count: int, seed: int) -> list[str]:
     """Phrases that hardly any collection has to do with: captions of photographs (SNLI)."""
-    known = sorted({text.strip() for text in PHRASES["snli"].read(data) if len(text.split()) in _WORDS})
-    return random.Random(f"{seed}/no-match").sample(known, min(count, len(known)))  # noqa: S311  sampling, not secrets
+    captions = sorted({text.strip() for text in PHRASES["snli"].read(data) if len(text.split()) in _WORDS})
+    return random.Random(f"{seed}/no-match").sample(captions, min(count, len(captions)))  # noqa: S311  sampling, not secrets
 
 
 def measure_no_match(
@@ -50,21 +50,23 @@ def measure_no_match(
 
     Sizes that no collection reaches are left out; raises ``InvalidInput`` where fewer than two are left.
     """
-    found: dict[int, list[np.ndarray]] = {size: [] for size in sizes}
+    parts_by_size: dict[int, list[np.ndarray]] = {size: [] for size in sizes}
     for query in encode_texts(encoder, phrases):
         for snapshot in snapshots.values():
             for size, cosines in best_of_ranges(snapshot, query, sizes).items():
-                found[size].append(raws(cosines))
-    known = {size: values for size, parts in found.items() if len(values := np.concatenate(parts))}
-    if len(known) < 2:
+                parts_by_size[size].append(raws(cosines))
+    raws_by_size = {size: values for size, parts in parts_by_size.items() if len(values := np.concatenate(parts))}
+    if len(raws_by_size) < 2:
         raise InvalidInput(
             "The collections are too small to measure growth.", hint=f"Index {sizes[1]:,} units.", field="collection"
         )
     (bounds,) = {snapshot.recipe.bounds for snapshot in snapshots.values()}
     median, high = (
-        tuple(round(float(np.quantile(values, share)), 4) for values in known.values()) for share in (0.5, _HIGH)
+        tuple(round(float(np.quantile(values, share)), 4) for values in raws_by_size.values()) for share in (0.5, _HIGH)
     )
-    return NoMatch(bounds, tuple(known), median, high, len(phrases), f"captions (SNLI) in {', '.join(snapshots)}")
+    return NoMatch(
+        bounds, tuple(raws_by_size), median, high, len(phrases), f"captions (SNLI) in {', '.join(snapshots)}"
+    )
 
 
 # Contexts whose vectors are in memory at a time.
@@ -84,11 +86,11 @@ class GradedSpan:
 def graded_spans(texts: Texts, bounds: SpanBounds, seed: int) -> list[GradedSpan]:
     """Every graded pair once, one of the two set into a context; phrases too long for a span are left out."""
     rng = random.Random(f"{seed}/calibration")  # noqa: S311  sampling, not secrets
-    found = []
+    spans = []
     for pair in texts.pairs:
         query, phrase = (pair.paraphrase, pair.query) if rng.random() < 0.5 else (pair.query, pair.paraphrase)
-        found.append(GradedSpan(query, in_context(phrase, texts, rng), pair.score))
-    return [span for span in found if len(units.split(span.sample.phrase.of(span.sample.text))) in bounds.lengths]
+        spans.append(GradedSpan(query, in_context(phrase, texts, rng), pair.score))
+    return [span for span in spans if len(units.split(span.sample.phrase.of(span.sample.text))) in bounds.lengths]
 
 
 def span_raws(encoder: Encoder, spans: Sequence[GradedSpan]) -> Float[np.ndarray, " spans"]:
@@ -102,18 +104,18 @@ def fit_default(encoder: Encoder, texts: Texts, seed: int) -> DefaultCalibration
     spans = graded_spans(texts, SpanBounds(), seed)
     raw = span_raws(encoder, spans)
     degree = np.array([span.degree for span in spans])
-    found = fit(raw, degree, [span.query for span in spans])
-    knots = tuple((round(float(x), 6), round(float(y), 6)) for x, y in found.knots)
-    return DefaultCalibration(knots, found.method, len(spans), seed, _DATA, _figures(found, raw, degree))
+    fitted = fit(raw, degree, [span.query for span in spans])
+    knots = tuple((round(float(x), 6), round(float(y), 6)) for x, y in fitted.knots)
+    return DefaultCalibration(knots, fitted.method, len(spans), seed, _DATA, _figures(fitted, raw, degree))
 
 
-def _figures(found: Fit, raw: Float[np.ndarray, " spans"], degree: Float[np.ndarray, " spans"]) -> dict[str, float]:
+def _figures(fitted: Fit, raw: Float[np.ndarray, " spans"], degree: Float[np.ndarray, " spans"]) -> dict[str, float]:
     """How far scores and degrees are apart; ``after`` is of pairs that the map had not seen."""
     return {
         "error_before": calibration_error(reliability(raw, degree)),
-        "error_after": calibration_error(reliability(found.unseen, degree)),
+        "error_after": calibration_error(reliability(fitted.unseen, degree)),
         "mean_absolute_error_before": round(float(np.abs(raw - degree).mean()), 6),
-        "mean_absolute_error_after": round(float(np.abs(found.unseen - degree).mean()), 6),
+        "mean_absolute_error_after": round(float(np.abs(fitted.unseen - degree).mean()), 6),
     }
 
 

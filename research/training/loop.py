@@ -123,7 +123,7 @@ def _groups(parameters: Mapping[str, torch.nn.Parameter], faster: Mapping[str, f
     for name, parameter in parameters.items():
         times = next((times for begin, times in faster.items() if name.startswith(begin)), 1.0)
         groups.setdefault(times, []).append(parameter)
-    return [{"params": found, "faster": times} for times, found in groups.items()]
+    return [{"params": members, "faster": times} for times, members in groups.items()]
 
 
 def _make_step(
@@ -194,8 +194,8 @@ def _check_same_run(checkpoints: Checkpoints, run: Mapping[str, JsonValue] | Non
     if run is None:
         return
     # As JSON, to which a list and a tuple are the same.
-    wanted = json.loads(json.dumps(checkpoints.run))
-    differing = sorted(name for name in run.keys() | wanted.keys() if run.get(name) != wanted.get(name))
+    expected = json.loads(json.dumps(checkpoints.run))
+    differing = sorted(name for name in run.keys() | expected.keys() if run.get(name) != expected.get(name))
     if differing:
         raise InvalidInput(
             f"The checkpoint in {checkpoints.folder} belongs to a run that differs in: {', '.join(differing)}.",

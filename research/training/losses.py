@@ -136,10 +136,10 @@ def distillation_loss(
     """
     similarities = similarity_loss(student, teacher)
     student, teacher = functional.normalize(student, dim=-1), functional.normalize(teacher, dim=-1)
-    wanted = teacher @ teacher.T
+    targets = teacher @ teacher.T
     across = student @ teacher.T
     cosine = 1 - across.diagonal().mean()
-    target = (wanted / temperature).softmax(dim=-1)
+    target = (targets / temperature).softmax(dim=-1)
     contrast = -(target * (across / temperature).log_softmax(dim=-1)).sum(dim=-1).mean()
     return weights.cosine * cosine + weights.similarities * similarities + weights.contrast * contrast
 

@@ -103,10 +103,10 @@ def _begin(network: NuggetNetwork, backbone: Backbone, texts: NuggetTexts, confi
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as partial:
             save_file({name: parameters[name].detach().cpu() for name in begun}, partial)
-    found = load_file(path)
+    begun_tensors = load_file(path)
     with torch.no_grad():
         for name in begun:
-            parameters[name].copy_(found[name])
+            parameters[name].copy_(begun_tensors[name])
 
 
 def _end(reader: Reader, texts: NuggetTexts, config: NuggetConfig) -> None:
@@ -199,8 +199,8 @@ def undrawn_windows(backbone: Backbone, texts: NuggetTexts, config: NuggetConfig
 
 def delete(window: Window, share: float, rng: np.random.Generator) -> Window:
     """A window less some of its tokens (section 3.4); one is always left."""
-    kept = window[rng.random(len(window)) >= share]
-    return kept if len(kept) else window[:1]
+    remaining = window[rng.random(len(window)) >= share]
+    return remaining if len(remaining) else window[:1]
 
 
 def _halved(module: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -211,13 +211,13 @@ def _facts(config: NuggetConfig, backbone: Backbone, step: int) -> dict[str, Jso
     """What a reader of the weights must know: on what they stand and how they were made."""
     sets = {name: source.licence for name, source in (PROSE | PHRASES).items()}
     licences = {name: licence for name, licence in sets.items() if name != "multidogo"}
-    known: Mapping[str, JsonValue] = licences | {"stsb-train": "CC BY-SA 4.0", "ppdb": "CC BY 3.0"}
+    all_licences: Mapping[str, JsonValue] = licences | {"stsb-train": "CC BY-SA 4.0", "ppdb": "CC BY 3.0"}
     facts: dict[str, JsonValue] = {
         "recipe": "nugget.v1",
         "backbone_sha256": backbone.weights_sha256,
         "foundation_sha256": foundation(backbone, config.layer),
         "steps": step,
-        "data": dict(known) if config.data else {},
+        "data": dict(all_licences) if config.data else {},
     }
     for name in (
         "seed",

@@ -75,15 +75,15 @@ class Reader:
         order = sorted(range(len(windows)), key=lambda number: len(windows[number]))
         step = max(1, BATCH_TOKENS // max(len(windows[order[-1]]), 1))
         parts = [order[begin : begin + step] for begin in range(0, len(order), step)]
-        found = [self._read([windows[number] for number in part], ratio, noise, rng) for part in parts]
-        back = torch.from_numpy(np.argsort(order)).to(found[0].real.device)
-        width = max(part.real.shape[1] for part in found)
+        read_parts = [self._read([windows[number] for number in part], ratio, noise, rng) for part in parts]
+        back = torch.from_numpy(np.argsort(order)).to(read_parts[0].real.device)
+        width = max(part.real.shape[1] for part in read_parts)
         return ReadNuggets(
-            torch.cat([_wide(part.vectors, width) for part in found])[back],
-            torch.cat([_wide(part.scores[..., None], width)[..., 0] for part in found])[back],
-            torch.cat([_wide(part.real[..., None], width)[..., 0] for part in found])[back],
-            torch.cat([_wide(part.segments, width) for part in found])[back],
-            torch.stack([part.boundary_loss * len(part.real) for part in found]).sum() / len(windows),
+            torch.cat([_wide(part.vectors, width) for part in read_parts])[back],
+            torch.cat([_wide(part.scores[..., None], width)[..., 0] for part in read_parts])[back],
+            torch.cat([_wide(part.real[..., None], width)[..., 0] for part in read_parts])[back],
+            torch.cat([_wide(part.segments, width) for part in read_parts])[back],
+            torch.stack([part.boundary_loss * len(part.real) for part in read_parts]).sum() / len(windows),
         )
 
     def _read(self, windows: Sequence[Window], ratio: float, noise: float, rng: np.random.Generator) -> ReadNuggets:
@@ -97,20 +97,20 @@ class Reader:
             return choose(row, scores + noise * rng.gumbel(size=len(scores)).astype(np.float32))
 
         with self.backbone.precision():
-            found: Selected = self.network(seen[0], self.backbone.begin, [len(window) for window in windows], select)
-        means = segment_means(taught, found.positions, found.real, self.backbone.begin)
-        loss = self._boundary_loss(found, states, windows, ratio)
-        return ReadNuggets(found.vectors.float(), found.scores.float(), found.real, means, loss)
+            selected: Selected = self.network(seen[0], self.backbone.begin, [len(window) for window in windows], select)
+        means = segment_means(taught, selected.positions, selected.real, self.backbone.begin)
+        loss = self._boundary_loss(selected, states, windows, ratio)
+        return ReadNuggets(selected.vectors.float(), selected.scores.float(), selected.real, means, loss)
 
     def _boundary_loss(
-        self, found: Selected, states: Float[Tensor, "windows padded dim"], windows: Sequence[Window], ratio: float
+        self, selected: Selected, states: Float[Tensor, "windows padded dim"], windows: Sequence[Window], ratio: float
     ) -> Float[Tensor, ""]:
         """How badly scores tell where the best segments of this ratio end (logistic)."""
         wanted, scores = [], []
         for row, window in enumerate(windows):
             places = slice(self.backbone.begin, self.backbone.begin + len(window))
             wanted.append(boundaries(states[row, places].cpu().numpy(), (ratio,), np.isin(window, self._marks))[0])
-            scores.append(found.all_scores[row, places].float())
+            scores.append(selected.all_scores[row, places].float())
         labels = torch.from_numpy(np.concatenate(wanted)).to(states.device)
         return functional.binary_cross_entropy_with_logits(torch.cat(scores), labels)
 
@@ -202,7 +202,7 @@ def draw_likenesses(texts: NuggetTexts, shape: NuggetShape, seed: int, step: int
     places = min(max(1, shape.places), of_prose)
     for place in range(places):
         many = of_prose * (place + 1) // places - of_prose * place // places
-        sides += [_of_prose(found, texts, shape, rng) for found in _neighbours(texts, words, many, rng)]
+        sides += [_of_prose(paragraphs, texts, shape, rng) for paragraphs in _neighbours(texts, words, many, rng)]
     return [_likeness(side, shape, rng) for side in sides] + _of_articles(texts, shape, seed, step)
 
 
@@ -219,9 +219,9 @@ def _of_pairs(texts: NuggetTexts, words: int, rng: random.Random) -> Sides:
     return sides
 
 
-def _of_prose(found: Sequence[str], texts: NuggetTexts, shape: NuggetShape, rng: random.Random) -> Sides:
+def _of_prose(paragraphs: Sequence[str], texts: NuggetTexts, shape: NuggetShape, rng: random.Random) -> Sides:
     """Sentences, each beside itself in other words."""
-    return [(sentence, rewrite(sentence, texts.synonyms, rng, shape.rewrites)) for sentence in found]
+    return [(sentence, rewrite(sentence, texts.synonyms, rng, shape.rewrites)) for sentence in paragraphs]
 
 
 def _neighbours(texts: NuggetTexts, words: int, many: int, rng: random.Random) -> Iterator[list[str]]:
@@ -229,15 +229,15 @@ def _neighbours(texts: NuggetTexts, words: int, many: int, rng: random.Random) -
     kinds = sorted(texts.prose)
     paragraphs = texts.prose[rng.choices(kinds, [len(texts.prose[name]) ** 0.5 for name in kinds])[0]]
     at = rng.randrange(len(paragraphs))
-    found: list[str] = []
+    neighbours: list[str] = []
     held = 0
     while many:
         for sentence in sentences(paragraphs[at % len(paragraphs)]):
-            found.append(" ".join(sentence.split()[:LONGEST]))
+            neighbours.append(" ".join(sentence.split()[:LONGEST]))
             held += len(sentence.split())
             if held >= words and many:
-                yield found
-                found, held, many = [], 0, many - 1
+                yield neighbours
+                neighbours, held, many = [], 0, many - 1
         at += 1
 
 
@@ -264,8 +264,8 @@ def _likeness(sides: Sides, shape: NuggetShape, rng: random.Random) -> Likeness:
     return Likeness(style(" ".join(first)), style(" ".join(second)))
 
 
-def _some(found: Sequence[str], share: float, rng: random.Random) -> Sequence[str]:
-    return [sentence for sentence in found if rng.random() < share] or found
+def _some(items: Sequence[str], share: float, rng: random.Random) -> Sequence[str]:
+    return [sentence for sentence in items if rng.random() < share] or items
 
 
 def _entailments(folder: Path) -> Iterable[tuple[str, str]]:

@@ -39,9 +39,9 @@ def begin_well(network: NuggetNetwork, backbone: Backbone, layer: int, windows: 
             last = backbone.hidden(*backbone.pad(batch)).float().cpu().numpy()
         for row, window in enumerate(batch):
             places = slice(backbone.begin, backbone.begin + len(window))
-            found, of_segments = boundaries(last[row, places], RATIOS, np.isin(window, marks))
+            ends, of_segments = boundaries(last[row, places], RATIOS, np.isin(window, marks))
             states.append(seen[0].hidden[row, places].float().cpu().clone())
-            labels.append(torch.from_numpy(found))
+            labels.append(torch.from_numpy(ends))
             means.append(of_segments)
     fit_scorer(network, torch.cat(states), torch.cat(labels), seed)
     spread = whitening(second_moment(np.concatenate(means)), _EVENLY)
@@ -57,7 +57,7 @@ def end_well(
     windows: Sequence[Window],
 ) -> None:
     """Spread the nuggets that have been learnt evenly; every ratio counts alike."""
-    found: dict[float, list[Float32[np.ndarray, "_nuggets dim"]]] = {}
+    vectors_by_ratio: dict[float, list[Float32[np.ndarray, "_nuggets dim"]]] = {}
     for begin in range(0, len(windows), _BATCH):
         batch = windows[begin : begin + _BATCH]
         ratio = RATIOS[begin // _BATCH % len(RATIOS)]
@@ -65,8 +65,8 @@ def end_well(
             backbone.hidden(*backbone.pad(batch))
             lengths = [len(window) for window in batch]
             selected = network(seen[0], backbone.begin, lengths, selectors.of(batch, ratio))
-        found.setdefault(ratio, []).append(selected.vectors[selected.real].float().cpu().numpy())
-    moments = [second_moment(normalize(np.concatenate(nuggets))) for nuggets in found.values()]
+        vectors_by_ratio.setdefault(ratio, []).append(selected.vectors[selected.real].float().cpu().numpy())
+    moments = [second_moment(normalize(np.concatenate(nuggets))) for nuggets in vectors_by_ratio.values()]
     spread = torch.from_numpy(whitening(np.mean(moments, axis=0), _EVENLY))
     with torch.no_grad():
         network.value.weight.copy_(spread.to(network.value.weight.device) @ network.value.weight)

@@ -95,8 +95,8 @@ def read_lm_material(config: NuggetLmConfig, encoder: NuggetEncoder, texts: Iter
     segments = cut_segments(tokens, config.shape.segment, backbone.unknown, config.segments, config.of_text)
     if not len(segments):
         raise InvalidInput("There is nothing to train on.", hint="Give texts that hold words.", field="data")
-    kept = kept_histories(encoder, segments, config.ratios, config.cache)
-    histories = {kind: kept[kind] for kind in config.kinds}
+    cached = kept_histories(encoder, segments, config.ratios, config.cache)
+    histories = {kind: cached[kind] for kind in config.kinds}
     counts = np.bincount(np.concatenate(segments.windows), minlength=len(backbone.word_embeddings))
     return LmMaterial(segments, histories, counts)
 
@@ -127,14 +127,14 @@ def lm_losses(
     history = int(rng.integers(config.shape.history + 1))
     predicted = rng.integers(len(segments), size=config.predicted).tolist()
     encoded = rng.integers(len(segments), size=config.encoded).tolist()
-    wanted = [segments.before(segment, history) for segment in predicted]
-    read = gather(histories, [*wanted, *([segment] for segment in encoded)], predicted + encoded)
+    histories_before = [segments.before(segment, history) for segment in predicted]
+    read = gather(histories, [*histories_before, *([segment] for segment in encoded)], predicted + encoded)
     read = _some_alone(read, range(len(predicted), len(predicted) + len(encoded), _ALONE), rng)
     given, following = spoken(backbone, segments, predicted + encoded)
     losses = model.losses(given, following, read.to(backbone.device))
     first = int((following[: len(predicted)] >= 0).sum())
     parts = {"language": losses[:first], "auto_encoding": losses[first:]}
-    return {name: found.mean() for name, found in parts.items() if len(found)}
+    return {name: part.mean() for name, part in parts.items() if len(part)}
 
 
 def _some_alone(read: Read, rows: Iterable[int], rng: np.random.Generator) -> Read:

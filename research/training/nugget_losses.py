@@ -60,13 +60,13 @@ def nugget_losses(
     if weights.auto_encoding:
         # Without deletion the documents themselves are what is read.
         rows = range(2 * many, len(step.windows)) if step.noised else range(min(config.decoded, many))
-        wanted = step.sources[: len(rows)]
-        loss = decoding_loss(reader.backbone, decoder, read.rows(list(rows)), wanted, config.target_tokens)
+        targets = step.sources[: len(rows)]
+        loss = decoding_loss(reader.backbone, decoder, read.rows(list(rows)), targets, config.target_tokens)
         losses["auto_encoding"] = weights.auto_encoding * loss
     if weights.translation:
         rows = range(min(config.decoded, many))
-        wanted = [step.targets[row] for row in rows]
-        loss = decoding_loss(reader.backbone, decoder, read.rows(list(rows)), wanted, config.target_tokens)
+        targets = [step.targets[row] for row in rows]
+        loss = decoding_loss(reader.backbone, decoder, read.rows(list(rows)), targets, config.target_tokens)
         losses["translation"] = weights.translation * loss
     return losses
 
@@ -77,17 +77,17 @@ def contrast(read: ReadNuggets, many: int, temperature: float) -> Float[Tensor, 
     The document itself is no candidate; all the others are.
     """
     vectors, scores, real = own_scale(read.vectors[: 2 * many]), read.scores[: 2 * many], read.real[: 2 * many]
-    found = maxsim_scores(vectors, real, vectors, real, scores, scores)
-    itself = torch.eye(2 * many, dtype=torch.bool, device=found.device)
-    own = torch.arange(2 * many, device=found.device).roll(many)
-    return contrastive_loss(found.masked_fill(itself, -torch.inf), own, temperature)
+    similarities = maxsim_scores(vectors, real, vectors, real, scores, scores)
+    itself = torch.eye(2 * many, dtype=torch.bool, device=similarities.device)
+    own = torch.arange(2 * many, device=similarities.device).roll(many)
+    return contrastive_loss(similarities.masked_fill(itself, -torch.inf), own, temperature)
 
 
 def decoding_loss(
-    backbone: Backbone, decoder: NuggetDecoder, read: ReadNuggets, wanted: Sequence[Window], most: int
+    backbone: Backbone, decoder: NuggetDecoder, read: ReadNuggets, targets: Sequence[Window], most: int
 ) -> Float[Tensor, ""]:
     """Negative log likelihood of texts given nuggets, a token (section 3.4), of at most so many tokens a text."""
-    given, following = targets_of(backbone, [window[:most] for window in wanted])
+    given, following = targets_of(backbone, [window[:most] for window in targets])
     logits = decode(backbone, decoder, read, given)
     return functional.cross_entropy(logits.flatten(0, 1), following.flatten(), ignore_index=_IGNORED)
 

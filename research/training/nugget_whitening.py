@@ -40,19 +40,19 @@ class WhiteningTexts:
 
     def read(self) -> dict[str, list[str]]:
         """The texts by where they are from. Raises ``InvalidInput`` where nothing is named."""
-        found = {}
+        texts = {}
         if self.data:
-            known = read_nugget_texts(self.data, read_excluded(self.exclude))
-            found["known"] = draw_mixed_documents(known, self.documents, self.seed)
+            sets = read_nugget_texts(self.data, read_excluded(self.exclude))
+            texts["known"] = draw_mixed_documents(sets, self.documents, self.seed)
         if self.own:
-            found["own"] = read_own_texts(self.own, self.seed, self.documents)
-        if not any(found.values()):
+            texts["own"] = read_own_texts(self.own, self.seed, self.documents)
+        if not any(texts.values()):
             raise InvalidInput(
                 "There is nothing to fit the projection to.",
                 hint="Name your own texts (--texts), or the folder of the known sets (--data).",
                 field="texts",
             )
-        return found
+        return texts
 
 
 def whiten(
@@ -68,12 +68,12 @@ def whiten(
     What the projection was before does not count. Texts from everywhere count alike, whatever their number, and so does
     every ratio. ``after_batch`` is told how many batches have been read, and of how many.
     """
-    windows = {name: _windows(nuggets, found) for name, found in texts.read().items()}
-    of = sum(-(-len(found) // _BATCH) for found in windows.values())
+    windows = {name: _windows(nuggets, documents) for name, documents in texts.read().items()}
+    of = sum(-(-len(documents) // _BATCH) for documents in windows.values())
     done = count(1)
     with torch.no_grad():
         torch.nn.init.eye_(nuggets.network.value.weight)
-        moments = [_moment(nuggets, found, lambda: after_batch(next(done), of)) for found in windows.values()]
+        moments = [_moment(nuggets, documents, lambda: after_batch(next(done), of)) for documents in windows.values()]
         spread = torch.from_numpy(whitening(np.mean(moments, axis=0), how))
         nuggets.network.value.weight.copy_(spread)
     fitted = {**made.tensors, "value.weight": spread.to(torch.float16)}
@@ -92,13 +92,13 @@ def _moment(
     nuggets: SliceNuggetEncoder, windows: Sequence[Int32[np.ndarray, " _tokens"]], after_batch: Callable[[], None]
 ) -> Float64[np.ndarray, "dim dim"]:
     """The mean second moment over ratios, which take turns from batch to batch."""
-    found: dict[float, list[Float32[np.ndarray, "_nuggets dim"]]] = {}
+    vectors_by_ratio: dict[float, list[Float32[np.ndarray, "_nuggets dim"]]] = {}
     for number, begin in enumerate(range(0, len(windows), _BATCH)):
         ratio = RATIOS[number % len(RATIOS)]
         (read,) = nuggets.forward([windows[begin : begin + _BATCH]], ratio)
-        found.setdefault(ratio, []).extend(nugget.vectors for _, nugget in read)
+        vectors_by_ratio.setdefault(ratio, []).extend(nugget.vectors for _, nugget in read)
         after_batch()
-    return np.mean([second_moment(np.concatenate(vectors)) for vectors in found.values()], axis=0)
+    return np.mean([second_moment(np.concatenate(vectors)) for vectors in vectors_by_ratio.values()], axis=0)
 
 
 _PAIRS = "pairs"  # the kind of what is there as pairs of sentences
@@ -117,15 +117,15 @@ def draw_mixed_documents(texts: NuggetTexts, documents: int, seed: int) -> list[
 
 
 def _kinds(texts: NuggetTexts) -> list[str]:
-    return sorted(name for name, found in {**texts.prose, _PAIRS: texts.pairs}.items() if found)
+    return sorted(name for name, items in {**texts.prose, _PAIRS: texts.pairs}.items() if items)
 
 
 def _document(texts: NuggetTexts, kinds: Sequence[str], number: int, seed: int) -> str:
     rng = random.Random(f"varied/{seed}/{number}")  # noqa: S311  sampling, not secrets
-    found = _run(texts, kinds[number // 4 % len(kinds)], rng) if number % 2 else _unrelated(texts, kinds, rng)
+    source = _run(texts, kinds[number // 4 % len(kinds)], rng) if number % 2 else _unrelated(texts, kinds, rng)
     words, held = rng.randint(_FEWEST, _MOST), list[str]()
     while len(held) < words:
-        held += next(found).split()[:LONGEST]
+        held += next(source).split()[:LONGEST]
     style = set_apart if number // 2 % 2 else str
     return style(" ".join(held))
 

@@ -135,22 +135,24 @@ def draw_losses(
     Autograd adds gradients up in the order of the graph. So what is computed here and in :func:`search` keeps its order
     (all cosines, then the losses) and its slices: in another, weights would differ in their last bits.
     """
-    found = search(read, projection, config) if scores else None
+    searched = search(read, projection, config) if scores else None
     narrow = similarity_loss(read.spans @ projection, read.taught)
     gold = torch.tensor(scores, device=read.spans.device)
     weights = config.weights
     losses = {"distillation": distillation_loss(read.spans, read.taught, config.distillation)}
-    if found:
-        losses["graded"] = weights.graded * correlation_loss(found.best.diagonal(), gold)
-        losses["isolated"] = weights.isolated * correlation_loss(found.inside[:, 0], gold)
-        losses["paper"] = weights.paper * paper_loss_in_batch(found.negatives, weights=(gold >= POSITIVE).float())
-        losses["borders"] = weights.borders * border_loss(found.inside, found.inside_taught)
+    if searched:
+        losses["graded"] = weights.graded * correlation_loss(searched.best.diagonal(), gold)
+        losses["isolated"] = weights.isolated * correlation_loss(searched.inside[:, 0], gold)
+        losses["paper"] = weights.paper * paper_loss_in_batch(searched.negatives, weights=(gold >= POSITIVE).float())
+        losses["borders"] = weights.borders * border_loss(searched.inside, searched.inside_taught)
         if weights.twins:
             alone_too = functional.cosine_similarity(read.spans[: read.queries], read.spans[read.of_twins])
-            losses["twins"] = weights.twins * twin_loss(found.best.diagonal(), alone_too)
+            losses["twins"] = weights.twins * twin_loss(searched.best.diagonal(), alone_too)
     losses["narrow"] = weights.narrow * config.distillation.similarities * narrow
-    if found:
-        losses["narrow_graded"] = weights.narrow * weights.graded * correlation_loss(found.narrow_best.diagonal(), gold)
+    if searched:
+        losses["narrow_graded"] = (
+            weights.narrow * weights.graded * correlation_loss(searched.narrow_best.diagonal(), gold)
+        )
     return losses
 
 

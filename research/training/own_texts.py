@@ -112,10 +112,10 @@ def read_own_texts(path: Path, seed: int, most: int = MOST) -> list[str]:
     Memory is that of so many paragraphs of ``LONGEST`` characters, whatever the size of the files.
     """
     paragraphs = (text for file in _files(path) for text in _paragraphs_of(file) if WORD.search(text))
-    found = sample(paragraphs, most, random.Random(f"texts/{seed}"))  # noqa: S311  sampling, not secrets
-    if not found:
+    drawn = sample(paragraphs, most, random.Random(f"texts/{seed}"))  # noqa: S311  sampling, not secrets
+    if not drawn:
         raise TEXTS.refused(str(path), "there are no texts in it")
-    return found
+    return drawn
 
 
 def read_graded_pair_file(path: Path) -> list[GradedPair]:

@@ -22,8 +22,8 @@ STUDENT_BATCH = 14
 
 def first_windows(backbone: Backbone, texts: Sequence[str]) -> list[UnitTokens]:
     """The units of every text that one forward pass reads: all of them, unless the text is longer than a window."""
-    found = zip(texts, backbone.tokenize(texts), strict=True)
-    return [_first_window(text, join(units.split(text), tokens), backbone.window) for text, tokens in found]
+    tokenized = zip(texts, backbone.tokenize(texts), strict=True)
+    return [_first_window(text, join(units.split(text), tokens), backbone.window) for text, tokens in tokenized]
 
 
 def _first_window(text: str, joined: UnitTokens, window: int) -> UnitTokens:
@@ -74,8 +74,8 @@ def alone(teacher: Backbone, texts: Sequence[str]) -> Float[Tensor, "texts dim"]
     batches = [order[begin : begin + TEACHER_BATCH] for begin in range(0, len(order), TEACHER_BATCH)]
     outputs = teacher.forward([tokens[number].ids[: teacher.window] for number in batch] for batch in batches)
     vectors = np.zeros((len(texts), teacher.dim), np.float32)
-    for batch, found in zip(batches, outputs, strict=True):
-        vectors[batch] = np.stack([of_text.mean(axis=0) for of_text in found])
+    for batch, outputs_of_batch in zip(batches, outputs, strict=True):
+        vectors[batch] = np.stack([of_text.mean(axis=0) for of_text in outputs_of_batch])
     return functional.normalize(torch.from_numpy(vectors), dim=-1)
 
 
@@ -93,10 +93,10 @@ class Topics:
         self._contexts = list(contexts)
         embeddings: Float32[np.ndarray, "vocabulary dim"] = backbone.word_embeddings.detach().float().cpu().numpy()
         ids = [tokens.ids for tokens in backbone.tokenize(self._contexts)]
-        found = np.zeros(len(embeddings))
+        frequencies = np.zeros(len(embeddings))
         for of_text in ids:
-            found[np.unique(of_text)] += 1
-        self._rareness = np.log((1 + len(ids)) / (1 + found)).astype(np.float32)
+            frequencies[np.unique(of_text)] += 1
+        self._rareness = np.log((1 + len(ids)) / (1 + frequencies)).astype(np.float32)
         self._embeddings = embeddings - embeddings.mean(axis=0)
         self._vectors = self._topics_of(ids)
 

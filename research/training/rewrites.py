@@ -65,27 +65,30 @@ def read_synonyms(folder: Path) -> dict[str, list[str]]:
     with zipfile.ZipFile(path) as archive:
         name = next(name for name in archive.namelist() if name.endswith("pairs"))
         rows = [line.split("\t") for line in archive.read(name).decode("utf-8", "replace").splitlines()]
-    found: dict[str, list[str]] = {}
+    synonyms: dict[str, list[str]] = {}
     for first, second in (row for row in rows if len(row) == 2 and all(map(_WORD.fullmatch, row))):
-        found.setdefault(first, []).append(second)
-        found.setdefault(second, []).append(first)
-    return found
+        synonyms.setdefault(first, []).append(second)
+        synonyms.setdefault(second, []).append(first)
+    return synonyms
 
 
-def known_synonyms(found: Mapping[str, Sequence[str]], known: Mapping[str, int], least: int) -> dict[str, list[str]]:
+def known_synonyms(
+    synonyms: Mapping[str, Sequence[str]], frequencies: Mapping[str, int], least: int
+) -> dict[str, list[str]]:
     """The synonyms that texts use at least so often, of words that do; PPDB has many that are slips.
 
     >>> known_synonyms({"big": ["large", "bgi"], "bgi": ["big"]}, {"big": 9, "large": 5}, least=3)
     {'big': ['large']}
     """
-    kept = {
+    frequent = {
         word: sorted(
-            {other for other in others if known.get(other, 0) >= least}, key=lambda other: (-known[other], other)
+            {other for other in others if frequencies.get(other, 0) >= least},
+            key=lambda other: (-frequencies[other], other),
         )
-        for word, others in found.items()
-        if known.get(word, 0) >= least and word not in _SMALL
+        for word, others in synonyms.items()
+        if frequencies.get(word, 0) >= least and word not in _SMALL
     }
-    return {word: others[:_MOST_SYNONYMS] for word, others in kept.items() if others}
+    return {word: others[:_MOST_SYNONYMS] for word, others in frequent.items() if others}
 
 
 def rewrite(
@@ -104,11 +107,11 @@ def rewrite(
     if rng.random() < shape.spelling:
         sentence = _respelt(sentence, rng)
     words = [_replaced(word, synonyms, rng, shape.synonym) for word in sentence.split()]
-    kept = [word for word in words if rng.random() >= (shape.drop_small if word.lower() in _SMALL else shape.drop)]
-    kept = _swapped(kept or words, rng, shape.swap)
+    remaining = [word for word in words if rng.random() >= (shape.drop_small if word.lower() in _SMALL else shape.drop)]
+    remaining = _swapped(remaining or words, rng, shape.swap)
     if rng.random() < shape.filler:
-        kept.insert(0, rng.choice(_FILLERS))
-    return " ".join(kept)
+        remaining.insert(0, rng.choice(_FILLERS))
+    return " ".join(remaining)
 
 
 def set_apart(text: str) -> str:
@@ -118,7 +121,7 @@ def set_apart(text: str) -> str:
     'It \\'s " late " , I do n\\'t go .'
     """
     for _ in range(2):
-        text = _APART.sub(lambda found: " ".join(part for part in found.groups() if part), text)
+        text = _APART.sub(lambda match: " ".join(part for part in match.groups() if part), text)
     return re.sub(r"([\"'.,!?)])(?=[\"'.,!?)])", r"\1 ", text)
 
 
@@ -128,8 +131,8 @@ def _cropped(sentence: str, rng: random.Random) -> str:
     if len(clauses) < 2:
         return sentence
     left = clauses[1:] if rng.random() < 0.5 else clauses[:-1]
-    found = " ".join(left)
-    return found if 2 * len(found) > len(sentence) else sentence
+    cropped = " ".join(left)
+    return cropped if 2 * len(cropped) > len(sentence) else sentence
 
 
 def _turned_about(sentence: str) -> str:
@@ -149,15 +152,15 @@ def _respelt(sentence: str, rng: random.Random) -> str:
 
 
 def _replaced(word: str, synonyms: Mapping[str, Sequence[str]], rng: random.Random, share: float) -> str:
-    found = _WORD.search(word.lower())
-    if not found or found.group() not in synonyms or rng.random() >= share:
+    match = _WORD.search(word.lower())
+    if not match or match.group() not in synonyms or rng.random() >= share:
         return word
-    return word.lower().replace(found.group(), rng.choice(synonyms[found.group()]))
+    return word.lower().replace(match.group(), rng.choice(synonyms[match.group()]))
 
 
 def _swapped(words: list[str], rng: random.Random, share: float) -> list[str]:
-    found = list(words)
-    for place in range(len(found) - 1):
+    swapped = list(words)
+    for place in range(len(swapped) - 1):
         if rng.random() < share:
-            found[place], found[place + 1] = found[place + 1], found[place]
-    return found
+            swapped[place], swapped[place + 1] = swapped[place + 1], swapped[place]
+    return swapped

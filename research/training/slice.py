@@ -100,8 +100,8 @@ def train_slice(config: SliceConfig, material: Material | None = None, hooks: Lo
         return step_losses(student, teachers, projection, material, config, step)
 
     def save(step: int) -> Artifact:
-        kept = layers(student) | parameters
-        tensors = {name: parameter.detach().to("cpu", torch.float16) for name, parameter in kept.items()}
+        saved = layers(student) | parameters
+        tensors = {name: parameter.detach().to("cpu", torch.float16) for name, parameter in saved.items()}
         return save_artifact(config.out, tensors, _facts(config, student, step))
 
     checkpoints = Checkpoints(config.checkpoints, config.save_every, save, _run(config, student))
@@ -269,9 +269,9 @@ def fit_projection(
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 1e-6, total_iters=steps)
     for _ in range(steps):
         batch = vectors[torch.randint(len(vectors), (min(_BATCH, len(vectors)),), generator=generator)]
-        wanted = cosines_of(batch)
-        errors = cosines_of(batch @ projection) - wanted
-        loss = (errors.square() * (1 + _ALIKE * wanted.clamp_min(0))).mean()
+        targets = cosines_of(batch)
+        errors = cosines_of(batch @ projection) - targets
+        loss = (errors.square() * (1 + _ALIKE * targets.clamp_min(0))).mean()
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()

@@ -90,15 +90,17 @@ def read_excluded(path: Path | None) -> list[str]:
         return []
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            found = [text for row in csv.DictReader(file, delimiter="\t") for text in (row["line"], row["paraphrase"])]
+            sentences_read = [
+                text for row in csv.DictReader(file, delimiter="\t") for text in (row["line"], row["paraphrase"])
+            ]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _names_none(path, str(error)) from error
     except KeyError as error:
         raise _names_none(path, f"it lacks the column {error}") from error
     # A file that says less than it should would let its sentences into training, and nobody would know.
-    if not found or not all(found):
-        raise _names_none(path, "there is a row without a sentence" if found else "there are no rows in it")
-    return found
+    if not sentences_read or not all(sentences_read):
+        raise _names_none(path, "there is a row without a sentence" if sentences_read else "there are no rows in it")
+    return sentences_read
 
 
 def _names_none(path: Path, why: str) -> InvalidInput:

@@ -41,8 +41,8 @@ def read_texts(folder: Path, excluded: Sequence[str], *, questions: bool = False
     }
     pairs = read_graded_pairs(folder, excluded)
     phrases["stsb"] = [text for pair in pairs for text in (pair.query, pair.paraphrase)]
-    asked = [text for source in QUESTIONS.values() for text in source.read(folder)] if questions else []
-    return Texts(prose, phrases, pairs, index_by_word(prose), asked)
+    question_texts = [text for source in QUESTIONS.values() for text in source.read(folder)] if questions else []
+    return Texts(prose, phrases, pairs, index_by_word(prose), question_texts)
 
 
 def add_own(texts: Texts, own: Sequence[str], pairs: Sequence[GradedPair]) -> Texts:
@@ -67,13 +67,13 @@ def index_by_word(prose: dict[str, list[str]], most: int = 60) -> dict[str, list
     >>> index_by_word({"a": ["Cats purr.", "cats sleep"], "b": ["dogs bark"]})["cats"]
     ['Cats purr.', 'cats sleep']
     """
-    found: dict[str, list[str]] = {}
+    by_word: dict[str, list[str]] = {}
     for paragraphs in prose.values():
         for paragraph in paragraphs[::2] if len(paragraphs) > most else paragraphs:
             for word in words_of(paragraph):
-                found.setdefault(word, []).append(paragraph)
+                by_word.setdefault(word, []).append(paragraph)
     return {
-        word: paragraphs[:: 1 + len(paragraphs) // most] for word, paragraphs in found.items() if len(paragraphs) > 1
+        word: paragraphs[:: 1 + len(paragraphs) // most] for word, paragraphs in by_word.items() if len(paragraphs) > 1
     }
 
 

@@ -32,8 +32,8 @@ class Words:
     def search(self, queries: Queries) -> list[Answers]:
         """The best passages that have a word of the query."""
         words = bm25s.tokenize(list(queries.texts), stopwords="en", return_ids=False, show_progress=False)
-        found, scores = self._index.retrieve(words, k=self._count, show_progress=False)
-        return [numbers[of_query > 0].astype(np.int64) for numbers, of_query in zip(found, scores, strict=True)]
+        passages, scores = self._index.retrieve(words, k=self._count, show_progress=False)
+        return [numbers[of_query > 0].astype(np.int64) for numbers, of_query in zip(passages, scores, strict=True)]
 
     def size(self, folder: Path) -> int:
         """The index's files."""

@@ -111,9 +111,9 @@ class Hnsw(_FaissSpans):
         faiss.ParameterSpace().set_index_parameter(index, "efSearch", 256)
 
 
-def _sample(case: Case, spans: int, wanted: int) -> Float32[np.ndarray, "some dim"]:
+def _sample(case: Case, spans: int, count: int) -> Float32[np.ndarray, "some dim"]:
     """About so many span vectors, evenly from all of them."""
-    step = max(1, spans // wanted)
+    step = max(1, spans // count)
     pieces, left = [], 0
     for _, vectors in span_vectors(case):
         pieces.append(vectors[left::step])

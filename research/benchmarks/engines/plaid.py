@@ -28,8 +28,8 @@ class Plaid:
     def search(self, queries: Queries) -> list[Answers]:
         """The best passages."""
         tokens = [torch.from_numpy(np.ascontiguousarray(each)) for each in queries.tokens]
-        found = self._index.search(tokens, top_k=TOP_K, show_progress=False)
-        return [np.array([number for number, _ in best], np.int64) for best in found]
+        results = self._index.search(tokens, top_k=TOP_K, show_progress=False)
+        return [np.array([number for number, _ in best], np.int64) for best in results]
 
     def size(self, folder: Path) -> int:
         """The index's files."""

@@ -99,10 +99,10 @@ ENGINES = {entry.name: entry for entry in _ENTRIES}
 
 def entries(names: str) -> list[EngineEntry]:
     """Engines from their names, joined by commas; all of them for ``all``."""
-    wanted = list(ENGINES) if names == "all" else [name.strip() for name in names.split(",")]
-    for name in wanted:
+    requested = list(ENGINES) if names == "all" else [name.strip() for name in names.split(",")]
+    for name in requested:
         if name not in ENGINES:
             raise InvalidInput(
                 f"There is no engine {name!r}.", hint=f"There is: {', '.join(ENGINES)}.", field="engines"
             )
-    return [ENGINES[name] for name in wanted]
+    return [ENGINES[name] for name in requested]

@@ -48,8 +48,8 @@ class Scan:
 
     def search(self, queries: Queries) -> list[Answers]:
         """The best spans that do not overlap."""
-        found = self._engine.search(self._snapshot, queries.vectors, Selection(top_k=TOP_K))
-        return [self._units(spans) for spans in found]
+        results = self._engine.search(self._snapshot, queries.vectors, Selection(top_k=TOP_K))
+        return [self._units(spans) for spans in results]
 
     def size(self, folder: Path) -> int:
         """All files but the texts, which no other engine keeps."""

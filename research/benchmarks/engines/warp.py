@@ -30,8 +30,8 @@ class Warp:
     def search(self, queries: Queries) -> list[Answers]:
         """The best passages."""
         tokens = [torch.from_numpy(np.ascontiguousarray(each)) for each in queries.tokens]
-        found = self._index.search(queries_embeddings=tokens, top_k=TOP_K, num_threads=self._threads)
-        return [np.array([number for number, _ in best], np.int64) for best in found]
+        results = self._index.search(queries_embeddings=tokens, top_k=TOP_K, num_threads=self._threads)
+        return [np.array([number for number, _ in best], np.int64) for best in results]
 
     def size(self, folder: Path) -> int:
         """The index's files."""

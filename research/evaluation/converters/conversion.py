@@ -24,11 +24,11 @@ class Conversion:
     def limited(self, most: int) -> "Conversion":
         """The first documents alone, with the queries that still have gold."""
         documents = self.documents[:most]
-        kept = {document.id for document in documents}
+        ids = {document.id for document in documents}
         queries = (
-            replace(query, gold=tuple(gold for gold in query.gold if gold.document_id in kept))
+            replace(query, gold=tuple(gold for gold in query.gold if gold.document_id in ids))
             for query in self.queries
-            if kept.issuperset(query.within)
+            if ids.issuperset(query.within)
         )
         return replace(self, documents=documents, queries=tuple(query for query in queries if query.gold))
 

@@ -118,11 +118,12 @@ def contract(name: str, text: str, quotations: Mapping[str, Sequence[str]]) -> C
     (['1. Law.\\n', 'This is governed', 'by  law.'], {'Law': (CharSpan(start=17, end=33),)}, 1)
     """
     folded = FoldedText(text)
-    found = {category: [folded.find(quoted) for quoted in texts] for category, texts in quotations.items()}
+    quoted_spans = {category: [folded.find(quoted) for quoted in texts] for category, texts in quotations.items()}
     clauses = {
-        category: tuple(dict.fromkeys(span for span in spans if span is not None)) for category, spans in found.items()
+        category: tuple(dict.fromkeys(span for span in spans if span is not None))
+        for category, spans in quoted_spans.items()
     }
-    not_found = sum(span is None for spans in found.values() for span in spans)
+    not_found = sum(span is None for spans in quoted_spans.values() for span in spans)
     return Contract(Document(name, tuple(map(Part, _BREAK.split(text)))), clauses, not_found)
 
 

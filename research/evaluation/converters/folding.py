@@ -24,9 +24,9 @@ class FoldedText:
         # Where each word starts in the folded text.
         self._starts = list(accumulate((len(word[0]) + 1 for word in words[:-1]), initial=0))
 
-    def find(self, wanted: str) -> CharSpan | None:
+    def find(self, quotation: str) -> CharSpan | None:
         """Where the wanted text, folded too, stands first in the original text."""
-        folded = " ".join(wanted.split())
+        folded = " ".join(quotation.split())
         start = self._folded.find(folded) if folded else -1
         if start < 0:
             return None
