@@ -74,7 +74,7 @@ class HeadMiddleware:
             return
 
         async def send_without_body(message: Message) -> None:
-            await send(message | {"body": b""} if message["type"] == "http.response.body" else message)
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
 
         await self.app({**scope, "method": "GET"}, receive, send_without_body)
 
@@ -96,34 +96,44 @@ class DeadlineMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        loop = asyncio.get_running_loop()
-        started = loop.time()
-        is_late = False
-        late: asyncio.Task[None] | None = None
-
-        def expire() -> None:
-            nonlocal timer, is_late, late
-            left = started + self.write_deadline_s - loop.time()
-            if left > 0 and iscoroutinefunction(scope.get("endpoint")):
-                timer = loop.call_later(left, expire)
-                return
-            is_late = True
-            message = f"No answer within {loop.time() - started:.3g} s. What was begun may still be done."
-            error = DeadlineExceeded(message, hint="Retry; check /health/ready.")
-            late = loop.create_task(problem_response(error)(scope, receive, send))
-
-        async def send_in_time(message: Message) -> None:
-            if not is_late:
-                timer.cancel()
-                await send(message)
-
-        timer = loop.call_later(self.deadline_s, expire)
+        answer = _TimedAnswer(self, scope, receive, send)
         try:
-            await self.app(scope, receive, send_in_time)
+            await self.app(scope, receive, answer.send)
         finally:
-            timer.cancel()
-            if late is not None:
-                await late
+            await answer.close()
+
+
+class _TimedAnswer:
+    """The answer to one request: the route's, or 504 where that does not begin in time."""
+
+    def __init__(self, limits: DeadlineMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
+        self._limits, self._scope, self._receive, self._send = limits, scope, receive, send
+        self._loop = asyncio.get_running_loop()
+        self._started = self._loop.time()
+        self._timer = self._loop.call_later(limits.deadline_s, self._expire)
+        self._late: asyncio.Task[None] | None = None
+
+    async def send(self, message: Message) -> None:
+        """Pass a message of the route on, unless it is late."""
+        if self._late is None:
+            self._timer.cancel()
+            await self._send(message)
+
+    async def close(self) -> None:
+        """Stop the timer; finish sending the 504."""
+        self._timer.cancel()
+        if self._late is not None:
+            await self._late
+
+    def _expire(self) -> None:
+        seconds = self._loop.time() - self._started
+        left = self._limits.write_deadline_s - seconds
+        if left > 0 and iscoroutinefunction(self._scope.get("endpoint")):
+            self._timer = self._loop.call_later(left, self._expire)
+            return
+        message = f"No answer within {seconds:.3g} s. What was begun may still be done."
+        response = problem_response(DeadlineExceeded(message, hint="Retry; check /health/ready."))
+        self._late = self._loop.create_task(response(self._scope, self._receive, self._send))
 
 
 class MetricsMiddleware:
