@@ -54,8 +54,8 @@ CHECKED = [
     "indexer.types",
     "indexer.windows",
 ]
-# Their packages are in environments of their own.
-collect_ignore_glob = ["research/benchmarks/engines/*"]
+# Engines have packages in environments of their own; all conftests share one module name, so none is read for doctests.
+collect_ignore_glob = ["research/benchmarks/engines/*", "tests/*conftest.py"]
 install_import_hook(CHECKED, "tests.checking.checked")
 
 for name in [name for name in os.environ if name.startswith("SPANSEEK_")]:

@@ -20,7 +20,7 @@ from research.benchmarks.plots import save_plot
 from research.benchmarks.prepare import Plan, make_cases
 from research.benchmarks.processes import EngineSkipped, python_of, run_module
 from research.benchmarks.report import as_markdown, notes, read_results, rich_table
-from research.benchmarks.rows import Judge, Row, batch_ms_per_query, percentile
+from research.benchmarks.rows import Evaluator, Row, batch_ms_per_query, percentile
 from research.benchmarks.worker import Measured
 
 
@@ -55,15 +55,15 @@ def compare(options: Options) -> list[dict[str, object]]:
         for case in make_cases(plan, Settings(), work):
             err.print(f"{case.info.units:,} units, {len(case.queries)} queries", markup=False)
             results.append(_read_speed(case, options))
-            judge = Judge(case)
+            evaluator = Evaluator(case)
             for entry in selected:
-                row = measure(entry, case, judge, options)
+                row = measure(entry, case, evaluator, options)
                 err.print(f"  {entry.name}: {row.skipped or f'p50 {row.p50_ms} ms'}", markup=False)
                 results.append(row.as_json())
     return results
 
 
-def measure(entry: EngineEntry, case: Case, judge: Judge, options: Options) -> Row:
+def measure(entry: EngineEntry, case: Case, evaluator: Evaluator, options: Options) -> Row:
     """The row of one engine: built and searched with all threads, then opened and searched with one."""
     folder = case.folder / f"engine-{entry.name}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -75,11 +75,11 @@ def measure(entry: EngineEntry, case: Case, judge: Judge, options: Options) -> R
         return Row(entry.name, case.info.units, finds=entry.finds, what=entry.what, skipped=str(reason))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return _row(entry, case, judge, options.threads, many, one)
+    return _row(entry, case, evaluator, options.threads, many, one)
 
 
-def _row(entry: EngineEntry, case: Case, judge: Judge, threads: int, many: Measured, one: Measured) -> Row:
-    quality = judge.quality(entry.finds, many.answers, entry.reads_vectors)
+def _row(entry: EngineEntry, case: Case, evaluator: Evaluator, threads: int, many: Measured, one: Measured) -> Row:
+    quality = evaluator.quality(entry.finds, many.answers, entry.reads_vectors)
     return Row(
         engine=entry.name,
         units=case.info.units,

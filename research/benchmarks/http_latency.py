@@ -152,8 +152,8 @@ def serving(data_dir: Path, program: Sequence[str] = SERVE, **settings: str) -> 
 
     ``program`` is what Python runs, and ``settings`` have names without their prefix.
     """
-    wanted = settings | {"data_dir": str(data_dir), "database_url": "", "port": "0"}
-    variables = os.environ | {f"SPANSEEK_{name.upper()}": value for name, value in wanted.items()}
+    environment = settings | {"data_dir": str(data_dir), "database_url": "", "port": "0"}
+    variables = os.environ | {f"SPANSEEK_{name.upper()}": value for name, value in environment.items()}
     log = data_dir / "serve.log"
     with log.open("wb") as output:
         process = subprocess.Popen([sys.executable, *program], env=variables, stdout=output, stderr=output)

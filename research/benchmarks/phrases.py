@@ -111,7 +111,7 @@ def encode_phrases(encoder: Encoder, phrases: Sequence[str]) -> EncodedPhrases:
     for begin in range(0, len(phrases), _TOGETHER):
         batch = phrases[begin : begin + _TOGETHER]
         vectors.append(encode_queries(encoder, batch))
-        (found,) = encoder.forward([[each.ids for each in encoder.tokenize(batch)]])
-        tokens += [unit_length(each) for each in found]
+        (batch_vectors,) = encoder.forward([[each.ids for each in encoder.tokenize(batch)]])
+        tokens += [unit_length(each) for each in batch_vectors]
     bounds = np.cumsum([0, *(len(each) for each in tokens)])
     return EncodedPhrases(Queries(phrases, np.concatenate(vectors), tokens), bounds)

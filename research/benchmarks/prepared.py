@@ -91,9 +91,9 @@ class _Recorder(_Based):
     def forward(self, batches: Iterable[Sequence[Window]]) -> Iterator[list[Vectors]]:
         """The base's vectors."""
         for batch in batches:
-            (found,) = self._base.forward([batch])
-            self.known |= {ids.tobytes(): vectors for ids, vectors in zip(batch, found, strict=True)}
-            yield found
+            (token_vectors,) = self._base.forward([batch])
+            self.known |= {ids.tobytes(): vectors for ids, vectors in zip(batch, token_vectors, strict=True)}
+            yield token_vectors
 
 
 def prepare(encoder: Encoder, documents: Sequence[Document]) -> dict[bytes, Vectors]:

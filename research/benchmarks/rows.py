@@ -77,7 +77,7 @@ def batch_ms_per_query(case: Case, measured: Measured) -> float:
     return round(median(measured.batches_ms) / min(BATCH, len(case.queries)), 3)
 
 
-class Judge:
+class Evaluator:
     """Compares answers with the exact ones of one case."""
 
     def __init__(self, case: Case) -> None:

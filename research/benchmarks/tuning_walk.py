@@ -121,7 +121,7 @@ def walk(
         "near": proposed.near,
         "strata": [asdict(stratum) for stratum in proposed.strata],
         "calibration": {"method": made.method, **{name: json_values(report)[name] for name in _SHOWN}},
-        "kept": None if threshold is None else _told(_judge(truth, threshold, _places(proposed, truth))),
+        "kept": None if threshold is None else _told(_at_threshold(truth, threshold, _places(proposed, truth))),
         "by_phrase": {} if threshold is None else _by_phrase(truth, threshold.raw),
         "proposed": _repeated(truth, proposed.near, options.labels),
         "at_random": _repeated(truth, None, options.labels),
@@ -182,7 +182,7 @@ def _places(proposed: LabelCandidates, truth: Truth) -> Bool[np.ndarray, "phrase
     return labelled
 
 
-def _judge(truth: Truth, at: AtThreshold, labelled: Bool[np.ndarray, "phrases turns"]) -> Judged:
+def _at_threshold(truth: Truth, at: AtThreshold, labelled: Bool[np.ndarray, "phrases turns"]) -> Judged:
     """What became of a promise, in all pairs but those that were labelled."""
     reached, match = (truth.raw >= at.raw) & ~labelled, truth.match & ~labelled
     hits = int((reached & match).sum())
@@ -222,7 +222,7 @@ def _repeated(truth: Truth, near: float | None, labels: int) -> dict[str, object
         if at is not None:
             mask = np.zeros(truth.raw.shape, bool)
             mask[labelled] = True
-            judged.append(_judge(truth, at, mask))
+            judged.append(_at_threshold(truth, at, mask))
     return {"rounds": _ROUNDS, "matches_labelled": float(np.mean(matches)), "with_threshold": len(judged)} | _summary(
         judged
     )

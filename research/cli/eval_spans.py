@@ -45,30 +45,30 @@ def eval_span_retrieval(
     loaded = {each: encoders.load(each) for each in (name, *(baseline or ()))}
     corpus = read_corpus(data)
     span_queries = read_queries(queries, corpus)
-    found = {"bm25": measure(corpus, span_queries, bm25_answers(corpus, corpus.sentences(), span_queries))}
+    results = {"bm25": measure(corpus, span_queries, bm25_answers(corpus, corpus.sentences(), span_queries))}
     for each, model in loaded.items():
         with err.status(f"{each}: {len(corpus.documents)} documents, {len(span_queries)} queries"):
-            found[each] = measure(corpus, span_queries, search_answers(corpus, span_queries, model, bounds))
+            results[each] = measure(corpus, span_queries, search_answers(corpus, span_queries, model, bounds))
     for each in sentences or ():
         with err.status(f"{each}: sentences of {len(corpus.documents)} documents"):
             alone = sentence_answers(corpus, corpus.sentences(), span_queries, encoders.load(each))
-            found[f"{each}, sentences alone"] = measure(corpus, span_queries, alone)
+            results[f"{each}, sentences alone"] = measure(corpus, span_queries, alone)
     within_reach = reachable(corpus, span_queries, bounds)
     if as_json:
-        baselines = {each: asdict(figures) for each, figures in found.items() if each != name}
+        baselines = {each: asdict(figures) for each, figures in results.items() if each != name}
         print_json(
-            {"queries": len(span_queries), "reachable": within_reach, **asdict(found[name]), "baselines": baselines}
+            {"queries": len(span_queries), "reachable": within_reach, **asdict(results[name]), "baselines": baselines}
         )
         return
-    _show(found)
+    _show(results)
     out.print(
         f"{len(span_queries)} queries; {within_reach:.3f} of them have a gold span that spans of these lengths can hit."
     )
 
 
-def _show(found: Mapping[str, "RetrievalFigures"]) -> None:
-    columns = [asdict(figures) for figures in found.values()]
-    table = Table("", *found)
+def _show(results: Mapping[str, "RetrievalFigures"]) -> None:
+    columns = [asdict(figures) for figures in results.values()]
+    table = Table("", *results)
     for figure in columns[0]:
         table.add_row(figure, *(f"{column[figure]:.3f}" for column in columns))
     out.print(table)

@@ -159,11 +159,11 @@ def token_losses(
         given, following = spoken(backbone, segments, batch)
         read = gather(histories, [segments.before(number, history) for number in batch], batch).to(backbone.device)
         with torch.inference_mode():
-            found = model.losses(given, following, read).float().cpu().numpy()
+            batch_losses = model.losses(given, following, read).float().cpu().numpy()
         counted = np.zeros((len(batch), shape[1]), bool)
         counted[:, : following.shape[1]] = following.cpu().numpy() >= 0
         scored[batch] = counted
-        losses[batch[0] : batch[-1] + 1][counted] = found
+        losses[batch[0] : batch[-1] + 1][counted] = batch_losses
     return TokenLosses(losses, scored)
 
 

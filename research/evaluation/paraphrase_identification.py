@@ -233,12 +233,12 @@ def _find(path: Path) -> Path | None:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    found = _find(path)
-    if not found:
+    existing = _find(path)
+    if not existing:
         raise InvalidInput(f"There is no {path}, nor one in gzip.", hint=_FORM, field="data")
     # A text may hold what other systems end lines with.
-    open_text = gzip.open if found.suffix == ".gz" else open
-    with open_text(found, "rt", encoding="utf-8", newline="\n") as file:
+    open_text = gzip.open if existing.suffix == ".gz" else open
+    with open_text(existing, "rt", encoding="utf-8", newline="\n") as file:
         yield from (line.rstrip("\n") for line in file)
 
 

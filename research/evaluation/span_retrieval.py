@@ -102,7 +102,7 @@ def sentence_answers(
     best = [
         _nearest(vectors, vector, _among(query, rows)) for query, vector in zip(queries, query_vectors, strict=True)
     ]
-    return [[places[row] for row in found] for found in best]
+    return [[places[row] for row in best_rows] for best_rows in best]
 
 
 def _is_readable(encoder: Encoder, text: str) -> bool:

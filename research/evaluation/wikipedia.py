@@ -58,15 +58,15 @@ def articles(lines: Iterable[str]) -> Iterator[Article]:
     [('', ['A drink.']), ('History', ['It is old. Very.', 'Old?'])]
     """
     title = ""
-    kept: list[str] = []
+    body: list[str] = []
     for line in map(str.strip, lines):
         if begin := _BEGIN.match(line):
-            title, kept = html.unescape(begin["title"]), []
+            title, body = html.unescape(begin["title"]), []
         elif line == _END:
-            if sections := tuple(_sections(title, kept)):
+            if sections := tuple(_sections(title, body)):
                 yield Article(title, sections)
         elif line:
-            kept.append(html.unescape(line))
+            body.append(html.unescape(line))
 
 
 def is_held_out(article: Article) -> bool:

@@ -181,8 +181,8 @@ def draw_step(
 ) -> NuggetStep:
     """The windows of one step; what is longer than a window is left out of it."""
     drawn = draw_likenesses(texts, config.shape, config.seed, step)
-    found = backbone.tokenize([text for pair in drawn for text in (pair.source, pair.target)])
-    windows = [tokens.ids[: backbone.window] for tokens in found]
+    tokenized = backbone.tokenize([text for pair in drawn for text in (pair.source, pair.target)])
+    windows = [tokens.ids[: backbone.window] for tokens in tokenized]
     sources, targets = windows[0::2], windows[1::2]
     noisy = sources[: config.decoded] if config.delete and config.weights.auto_encoding else []
     noised = [delete(window, config.delete, rng) for window in noisy]
@@ -193,8 +193,8 @@ def draw_step(
 def undrawn_windows(backbone: Backbone, texts: NuggetTexts, config: NuggetConfig, draws: int) -> list[Window]:
     """Windows of so many draws that no step makes, one of every document."""
     drawn = [each for n in range(draws) for each in draw_likenesses(texts, config.shape, config.seed, -1 - n)]
-    found = backbone.tokenize([each.source for each in drawn])
-    return [tokens.ids[: backbone.window] for tokens in found if len(tokens.ids)]
+    tokenized = backbone.tokenize([each.source for each in drawn])
+    return [tokens.ids[: backbone.window] for tokens in tokenized if len(tokens.ids)]
 
 
 def delete(window: Window, share: float, rng: np.random.Generator) -> Window:

@@ -106,12 +106,12 @@ class Reader:
         self, selected: Selected, states: Float[Tensor, "windows padded dim"], windows: Sequence[Window], ratio: float
     ) -> Float[Tensor, ""]:
         """How badly scores tell where the best segments of this ratio end (logistic)."""
-        wanted, scores = [], []
+        targets, scores = [], []
         for row, window in enumerate(windows):
             places = slice(self.backbone.begin, self.backbone.begin + len(window))
-            wanted.append(boundaries(states[row, places].cpu().numpy(), (ratio,), np.isin(window, self._marks))[0])
+            targets.append(boundaries(states[row, places].cpu().numpy(), (ratio,), np.isin(window, self._marks))[0])
             scores.append(selected.all_scores[row, places].float())
-        labels = torch.from_numpy(np.concatenate(wanted)).to(states.device)
+        labels = torch.from_numpy(np.concatenate(targets)).to(states.device)
         return functional.binary_cross_entropy_with_logits(torch.cat(scores), labels)
 
 

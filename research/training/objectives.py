@@ -84,11 +84,11 @@ def read_draw(student: Backbone, teachers: Teachers, drawn: Draw, config: SliceC
         *((text, CharSpan(0, len(text))) for text in (*drawn.short, *twins)),
     ]
     whole = len(drawn.short) + len(twins)
-    wanted = [1] * count + [config.spans] * (len(drawn.contexts) + len(drawn.others)) + [1] * whole
+    spans_of_text = [1] * count + [config.spans] * (len(drawn.contexts) + len(drawn.others)) + [1] * whole
     joined = first_windows(student, [text for text, _ in samples])
     where, texts = [], []
     for number, ((text, phrase), of_text) in enumerate(zip(samples, joined, strict=True)):
-        for span in draw_spans(of_text, phrase, wanted[number], config.bounds, rng):
+        for span in draw_spans(of_text, phrase, spans_of_text[number], config.bounds, rng):
             where.append((number, span.start, span.end))
             texts.append(text[of_text.spans[span.start, 0] : of_text.spans[span.end - 1, 1]])
     vectors, counts = unit_vectors(student, joined)

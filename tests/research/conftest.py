@@ -9,9 +9,6 @@ import torch
 from research.training import curve
 from tests.tiny_bert import save_tiny_bert
 
-# Collected for doctests after the conftest of benchmarks, whose module has the same name.
-collect_ignore = ["conftest.py"]
-
 _draw = curve.draw
 
 

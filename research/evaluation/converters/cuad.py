@@ -159,11 +159,11 @@ def ask_clauses(contracts: Sequence[Contract], categories: Iterable[str]) -> Con
 
 
 def _by_category(contracts: Sequence[Contract]) -> dict[str, list[DocumentSpan]]:
-    found: dict[str, list[DocumentSpan]] = defaultdict(list)
+    by_category: dict[str, list[DocumentSpan]] = defaultdict(list)
     for contract in contracts:
         for category, spans in contract.clauses.items():
-            found[category] += [DocumentSpan(contract.document.id, span) for span in spans]
-    return found
+            by_category[category] += [DocumentSpan(contract.document.id, span) for span in spans]
+    return by_category
 
 
 def _short_clauses(contract: Contract, category: str) -> list[str]:

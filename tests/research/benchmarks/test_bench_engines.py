@@ -20,7 +20,7 @@ from research.benchmarks.compare import Options, compare, run
 from research.benchmarks.engines.base import Refused
 from research.benchmarks.engines.registry import ENGINES, entries
 from research.benchmarks.processes import EngineSkipped, python_of, run_module
-from research.benchmarks.rows import Judge
+from research.benchmarks.rows import Evaluator
 from research.benchmarks.spans import best_spans
 from research.benchmarks.worker import measure
 from research.cli.bench import bench
@@ -37,7 +37,7 @@ def measured(name: str, case: Case, folder: Path) -> Any:
 @pytest.mark.parametrize("name", ["scan", "candidates", "faiss_flat_spans"])
 def test_exact_engines_find_all(name, segmented, tmp_path) -> None:
     found = measured(name, segmented, tmp_path / "index")
-    quality = Judge(segmented).quality("spans", found.answers, reads_vectors=True)
+    quality = Evaluator(segmented).quality("spans", found.answers, reads_vectors=True)
     assert quality.recall == 1.0
     assert quality.largest_raw_difference == pytest.approx(0, abs=1e-6)
     assert len(found.latencies_ms) == len(segmented.queries)
@@ -48,7 +48,7 @@ def test_exact_engines_find_all(name, segmented, tmp_path) -> None:
 @pytest.mark.parametrize("name", ["faiss_ivf_spans", "faiss_hnsw_spans"])
 def test_approximate_engines_find_most(name, small, tmp_path) -> None:
     found = measured(name, small, tmp_path / "index")
-    quality = Judge(small).quality("spans", found.answers, reads_vectors=True)
+    quality = Evaluator(small).quality("spans", found.answers, reads_vectors=True)
     assert quality.recall is not None
     assert quality.recall > 0.5
 

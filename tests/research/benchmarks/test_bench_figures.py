@@ -9,7 +9,7 @@ from models.errors import InvalidInput
 from research.benchmarks.plots import save_plot, series
 from research.benchmarks.recall import largest_difference, recall
 from research.benchmarks.report import as_markdown, cells, headings, read_results, rich_table
-from research.benchmarks.rows import Judge, Row
+from research.benchmarks.rows import Evaluator, Row
 
 EXACT = [("a", 0.9), ("b", 0.8), ("c", 0.7), ("d", 0.7)]
 READ = {"engine": "parallel_read", "units": 10, "bytes": 3840, "ms": 2.0, "gb_per_s": 40.0, "ms_1_thread": 3.0}
@@ -52,13 +52,13 @@ def test_an_answer_too_few_is_the_largest_difference() -> None:
 
 
 def test_exact_answers_have_full_marks(small) -> None:
-    quality = Judge(small).quality("spans", small.exact_spans.tolist(), reads_vectors=True)
+    quality = Evaluator(small).quality("spans", small.exact_spans.tolist(), reads_vectors=True)
     assert (quality.recall, quality.agreement, quality.largest_raw_difference) == (1.0, 1.0, pytest.approx(0, abs=1e-6))
 
 
 def test_worse_spans_lose_marks(small) -> None:
     elsewhere = [[[start, start + 2] for start in range(0, 500, 50)]] * len(small.queries)
-    quality = Judge(small).quality("spans", elsewhere, reads_vectors=True)
+    quality = Evaluator(small).quality("spans", elsewhere, reads_vectors=True)
     assert quality.recall is not None
     assert quality.recall < 0.5
     assert quality.largest_raw_difference is not None
@@ -66,14 +66,14 @@ def test_worse_spans_lose_marks(small) -> None:
 
 
 def test_passages_are_judged_by_maxsim_and_agreement_apart(small) -> None:
-    judge = Judge(small)
+    evaluator = Evaluator(small)
     every = [list(range(len(small.passage_units) - 1))] * len(small.queries)
-    assert judge.quality("passages", every, reads_vectors=True).recall == 1.0
-    assert judge.quality("passages", every, reads_vectors=True).agreement == 1.0
+    assert evaluator.quality("passages", every, reads_vectors=True).recall == 1.0
+    assert evaluator.quality("passages", every, reads_vectors=True).agreement == 1.0
     none = [[] for _ in every]
-    assert judge.quality("passages", none, reads_vectors=True).recall == 0.0
-    assert judge.quality("passages", none, reads_vectors=False).recall is None
-    assert judge.quality("passages", none, reads_vectors=False).agreement == 0.0
+    assert evaluator.quality("passages", none, reads_vectors=True).recall == 0.0
+    assert evaluator.quality("passages", none, reads_vectors=False).recall is None
+    assert evaluator.quality("passages", none, reads_vectors=False).agreement == 0.0
 
 
 def test_a_row_has_the_promised_keys_and_is_json() -> None:
