@@ -1,1 +1,1 @@
-"""What the vectors mean: units, encoders and the mathematics on them. No index files, no HTTP, no SQL."""
+"""Units, encoders and the mathematics on their vectors. No index files, no HTTP, no SQL."""

@@ -1,4 +1,4 @@
-"""Trained parts as folders: ``weights.safetensors``, ``config.json`` and a model card beside them."""
+"""Trained weights as folders: ``weights.safetensors``, ``config.json`` and a model card."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ __all__ = ["SHIPPED", "Artifact", "arrays_of", "load_artifact", "save_artifact"]
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What training made: arrays by parameter name, the settings they were made with, and their checksum."""
+    """Trained weights: arrays by parameter name, the settings of their training, and their checksum."""
 
     arrays: Mapping[str, Shaped[np.ndarray, "..."]]
     config: dict[str, JsonValue]
@@ -28,21 +28,21 @@ class Artifact:
 
     @property
     def tensors(self) -> dict[str, Any]:
-        """The arrays as tensors, copied. Only this loads torch, which queries do without."""
+        """The arrays as tensors, copied. Loads torch, which queries do not need."""
         import torch
 
         return {name: torch.from_numpy(np.array(array)) for name, array in self.arrays.items()}
 
 
 def arrays_of(tensors: Mapping[str, Any]) -> dict[str, Shaped[np.ndarray, "..."]]:
-    """Tensors as arrays, which share their memory where they can."""
+    """Tensors as arrays, which share their memory if possible."""
     return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in tensors.items()}
 
 
 def load_artifact(folder: Path) -> Artifact:
-    """Read a trained part.
+    """Read trained weights.
 
-    Raises ``BackboneMissing`` where the folder holds none, and ``BackboneMismatch`` where a checksum is wrong.
+    Raises ``BackboneMissing`` if the folder holds none, and ``BackboneMismatch`` if a checksum is wrong.
     """
     weights, config = folder / "weights.safetensors", folder / "config.json"
     if not weights.is_file() or not config.is_file():
@@ -58,7 +58,7 @@ def load_artifact(folder: Path) -> Artifact:
 
 
 def save_artifact(folder: Path, tensors: Mapping[str, Any], config: dict[str, JsonValue]) -> Artifact:
-    """Write a trained part, and read it back. The weights are put in place by a rename: they are never half a file."""
+    """Write trained weights and read them back. The weights are written atomically."""
     from safetensors.torch import save
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole: readers see the old content or the new one, never a part."""
+"""Atomic file replacement: readers see the old content or the new one, never a part."""
 
 import os
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a path to write to; on leaving, what was written is synced and takes the place of ``path``.
+    """Yield a path to write to; on exit, the file is synced and renamed to ``path``.
 
-    After an error ``path`` is as it was, and nothing else is left.
+    After an error ``path`` is unchanged, and the partial file is removed.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

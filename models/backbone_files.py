@@ -1,6 +1,6 @@
-"""What can be known of a backbone without loading its network: its tokens, its fingerprint, its parameters as arrays.
+"""A backbone without its torch network: its tokenizer, its fingerprint, its parameters as arrays.
 
-Queries need no more (``models.query_network``). ``models.backbones`` adds the network that torch runs.
+Queries need only this (``models.query_network``). ``models.backbones`` adds the network that torch runs.
 """
 
 import hashlib
@@ -25,26 +25,26 @@ from models.tokens import Tokens
 if TYPE_CHECKING:
     from models.backbones import Backbone
 
-# What a config.json may say beside what decides the vectors.
+# Entries of a config.json that do not affect the vectors.
 _NOT_ARCHITECTURE = {"_name_or_path", "transformers_version", "torch_dtype", "dtype", "use_cache"}
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The length of a vector, and how many tokens are read at once, special ones included."""
+    """The length of a vector, and the tokens of one forward pass, special ones included."""
 
     dim: int
     window: int
 
 
 class BackboneFiles:
-    """A folder with a config, a tokenizer and weights, all of which were read and fit together.
+    """A folder with a config, a tokenizer and weights, all read and checked to fit together.
 
-    ``dim`` is the length of a vector, ``window`` how many tokens one forward pass takes beside the special ones,
-    ``weights_sha256`` identifies the weights and ``fingerprint`` everything that decides what a vector is.
+    ``dim`` is the length of a vector, ``window`` the number of tokens of one forward pass without the special ones;
+    ``weights_sha256`` identifies the weights, and ``fingerprint`` everything that affects the vectors.
     """
 
-    in_memory = False  # whether the parameters are those of a network, which may have changed, and not the files'
+    in_memory = False  # true if the parameters are those of a network in memory, which may differ from the files
 
     def __init__(self, folder: Path, weights_sha256: str, tokenizer: TextTokenizer, shape: Shape, device: str) -> None:
         self.folder, self.weights_sha256, self.tokenizer = folder, weights_sha256, tokenizer
@@ -59,8 +59,8 @@ class BackboneFiles:
         """Tokens of every text, without special tokens and without truncation."""
         return self.tokenizer.tokenize(texts)
 
-    def ids_of(self, tokens: Sequence[str]) -> Int32[np.ndarray, " found"]:
-        """The ids of those of these tokens that the vocabulary has."""
+    def ids_of(self, tokens: Sequence[str]) -> Int32[np.ndarray, " known"]:
+        """The ids of the tokens that are in the vocabulary."""
         return self.tokenizer.ids_of(tokens)
 
     def token(self, number: int) -> str:
@@ -69,17 +69,17 @@ class BackboneFiles:
 
     @property
     def unknown(self) -> int:
-        """The id of the token that stands for a word which the vocabulary does not have; -1 where there is none."""
+        """The id of the unknown token; -1 if there is none."""
         return -1 if self.tokenizer.unknown is None else self.tokenizer.unknown
 
     @cached_property
     def bert(self) -> BertConfig | None:
-        """The size of the network, None where it is no BERT that ``models.query_network`` reads."""
+        """The size of the network; None if it is not a BERT that ``models.query_network`` can run."""
         return read_bert_config(self.folder)
 
     @property
     def hidden_dim(self) -> int:
-        """The length of a hidden state, which is that of a vector."""
+        """The length of a hidden state, equal to that of a vector."""
         return self.dim
 
     @property
@@ -92,7 +92,7 @@ class BackboneFiles:
         return bert_tensors(self.folder)
 
     def layer_parameters(self, number: int) -> dict[str, Shaped[np.ndarray, "..."]]:
-        """Those of one layer, by their names in it."""
+        """The parameters of one layer, by their names within it."""
         return of_layer(self.parameters(), number)
 
     def loaded(self) -> "Backbone":
@@ -103,10 +103,10 @@ class BackboneFiles:
 
 
 def open_backbone(source: str = DEFAULT, *, device: str = "auto", window: int = 256) -> BackboneFiles:
-    """Open ``package:NAME``, ``hub:OWNER/NAME`` or a local folder; its network is loaded where only torch can read it.
+    """Open ``package:NAME``, ``hub:OWNER/NAME`` or a local folder; its network is loaded only if torch must run it.
 
-    A GPU is looked for when the network is loaded, but one that is asked for by its name must be there now. Raises
-    ``BackboneMissing`` where there is no backbone and ``BackboneMismatch`` where a checksum is wrong.
+    ``auto`` selects a device when the network is loaded; a GPU given by name must exist now. Raises ``BackboneMissing``
+    without a backbone and ``BackboneMismatch`` if a checksum is wrong.
     """
     folder, expected = locate(source)
     sha256 = verified_weights(folder, expected)
@@ -119,7 +119,7 @@ def open_backbone(source: str = DEFAULT, *, device: str = "auto", window: int = 
 
 
 def open_files(folder: Path, weights_sha256: str, *, device: str = "auto", window: int = 256) -> BackboneFiles | None:
-    """The files of a BERT that can be read without transformers, None for any other or where they are not whole."""
+    """The files of a BERT that can be read without transformers; None for other or incomplete ones."""
     try:
         config = read_bert_config(folder)
         if config is None or not fits(config, bert_tensors(folder)):
@@ -133,12 +133,12 @@ def open_files(folder: Path, weights_sha256: str, *, device: str = "auto", windo
 
 
 def bert_tensors(folder: Path) -> dict[str, Shaped[np.ndarray, "..."]]:
-    """The weights of a folder, by the names that they have in a BERT without a head."""
+    """The weights of a folder, by their names in a BERT without a head."""
     return {name.removeprefix("bert."): array for name, array in read_tensors(folder / "model.safetensors").items()}
 
 
 def of_layer(parameters: Mapping[str, Shaped[np.ndarray, "..."]], number: int) -> dict[str, Shaped[np.ndarray, "..."]]:
-    """The parameters of one layer, by their names in it.
+    """The parameters of one layer, by their names within it.
 
     >>> of_layer({"encoder.layer.1.output.dense.bias": np.zeros(2), "encoder.layer.10.x": np.zeros(1)}, 1)
     {'output.dense.bias': array([0., 0.])}
@@ -148,7 +148,7 @@ def of_layer(parameters: Mapping[str, Shaped[np.ndarray, "..."]], number: int) -
 
 
 def _architecture(folder: Path) -> dict[str, Any]:
-    """What the folder's config.json says, less what says nothing of the vectors."""
+    """The entries of the folder's config.json that affect the vectors."""
     return {key: value for key, value in read_config(folder).items() if key not in _NOT_ARCHITECTURE}
 
 

@@ -1,6 +1,6 @@
-"""The neural network under the encoders, run by torch: for documents in bulk, and for training.
+"""The neural network of the encoders, run by torch: for bulk indexing and for training.
 
-``models.backbone_files`` says what one is made of, ``models.model_folders`` how it is named.
+``models.backbone_files`` reads its files, ``models.model_folders`` locates them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,9 +23,9 @@ from models.packages import DEFAULT
 
 
 class Backbone(BackboneFiles):
-    """Token ids to contextual token vectors, batch by batch, by the network that transformers builds.
+    """Maps token ids to contextual token vectors, batch by batch, with the network that transformers builds.
 
-    ``sha256`` is that of the weights, where it is known already.
+    ``sha256`` is that of the weights, if known already.
     """
 
     in_memory = True
@@ -47,11 +47,11 @@ class Backbone(BackboneFiles):
         super().__init__(folder, sha256, network.tokenizer, shape, device)
 
     def parameters(self) -> dict[str, Shaped[np.ndarray, "..."]]:
-        """The network's parameters by name, as they are now."""
+        """The current parameters of the network, by name."""
         return arrays_of(self.model.state_dict())
 
     def layer_parameters(self, number: int) -> dict[str, Shaped[np.ndarray, "..."]]:
-        """Those of one layer, as they are now, by their names in it."""
+        """The current parameters of one layer, by their names within it."""
         return arrays_of(layers_of(self.model)[number].state_dict())
 
     @property
@@ -60,7 +60,7 @@ class Backbone(BackboneFiles):
         return len(layers_of(self.model))
 
     def replace(self, arrays: Mapping[str, Shaped[np.ndarray, "..."]]) -> None:
-        """Put other parameters in place."""
+        """Replace parameters."""
         parameters = dict(self.model.named_parameters())
         with torch.no_grad():
             for name, array in arrays.items():
@@ -72,19 +72,19 @@ class Backbone(BackboneFiles):
 
     @property
     def word_embeddings(self) -> Float[Tensor, "vocabulary dim"]:
-        """The vectors that token ids begin as."""
+        """The embedding matrix of the vocabulary."""
         weight: Tensor = self.model.get_input_embeddings().weight  # type: ignore[operator]
         return weight
 
     @property
     def begin(self) -> int:
-        """How many special tokens stand before a window in its row of a batch."""
+        """The number of special tokens before a window in its row of a batch."""
         return len(self.tokenizer.prefix)
 
     def pad(
         self, windows: Sequence[Int32[np.ndarray, " _tokens"]]
     ) -> tuple[Int[Tensor, "windows padded"], Bool[Tensor, "windows padded"]]:
-        """One batch with its special tokens and padding, and the mask of what is not padding."""
+        """One batch with special tokens and padding, and the mask of real tokens."""
         rows = [(self.tokenizer.prefix, window, self.tokenizer.suffix) for window in windows]
         lengths = np.array([sum(map(len, row)) for row in rows])
         mask = np.arange(lengths.max()) < lengths[:, None]
@@ -95,9 +95,9 @@ class Backbone(BackboneFiles):
     def pad_pairs(
         self, pairs: Sequence[tuple[Int32[np.ndarray, " _tokens"], Int32[np.ndarray, " _others"]]]
     ) -> tuple[Int[Tensor, "pairs padded"], Bool[Tensor, "pairs padded"], Int[Tensor, "pairs padded"] | None]:
-        """One batch of pairs of windows, each pair in one row with a special token between its two.
+        """One batch of pairs of windows, each pair in one row with a special token between them.
 
-        The third result says of every token to which window of its pair it belongs, if the network asks for that.
+        The third result holds the token types, which tell the windows of a pair apart, if the network takes them.
         """
         joined = [np.concatenate([window, self.tokenizer.suffix, other]) for window, other in pairs]
         ids, mask = self.pad(joined)
@@ -115,9 +115,9 @@ class Backbone(BackboneFiles):
         mask: Bool[Tensor, "windows padded"],
         kinds: Int[Tensor, "windows padded"] | None = None,
     ) -> Float[Tensor, "windows padded dim"]:
-        """Last hidden states on the backbone's device; keeps the graph where gradients are on.
+        """Last hidden states on the backbone's device; keeps the graph if gradients are enabled.
 
-        ``kinds`` are those of :meth:`pad_pairs`.
+        ``kinds`` are the token types of :meth:`pad_pairs`.
         """
         of_kinds = {} if kinds is None else {"token_type_ids": kinds.to(self.device)}
         with self.precision():
@@ -128,9 +128,9 @@ class Backbone(BackboneFiles):
     def forward(
         self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]]
     ) -> Iterator[list[Float32[np.ndarray, "_tokens dim"]]]:
-        """Token vectors of every window of every batch, special tokens and padding left out.
+        """Token vectors of every window of every batch, without special tokens and padding.
 
-        On a GPU one batch is in flight while the vectors of the one before are handed out, so that copies and the
+        On a GPU one batch is in flight while the vectors of the previous one are yielded, so that copies and the
         caller's work overlap with compute.
         """
         pending: tuple[list[int], Tensor] | None = None
@@ -163,18 +163,18 @@ class Backbone(BackboneFiles):
     def unpad(
         self, states: Float[Tensor, "windows padded dim"], lengths: Sequence[int]
     ) -> list[Float32[np.ndarray, "_tokens dim"]]:
-        """What stands in the rows of a batch for the windows' own tokens."""
+        """The rows of a batch without special tokens and padding."""
         vectors: Float32[np.ndarray, "windows padded dim"] = states.numpy()
         return [row[self.begin : self.begin + length] for row, length in zip(vectors, lengths, strict=True)]
 
     def precision(self) -> AbstractContextManager[object]:
-        """bf16 where the hardware multiplies it natively; float32 elsewhere, where emulating bf16 would be slower."""
+        """bf16 if the hardware multiplies it natively, else float32: emulated bf16 is slower."""
         if has_native_bf16(self.device):
             return torch.autocast(self.device.type, dtype=torch.bfloat16)
         return nullcontext()
 
     def batch_tokens(self) -> int:
-        """How many padded tokens a forward pass should hold: sized by memory on a GPU, by the cache on a CPU."""
+        """The padded tokens of a forward pass: limited by memory on a GPU, by the cache on a CPU."""
         if self.device.type == "cpu":
             return 4_096
         free, _ = torch.cuda.mem_get_info(self.device)
@@ -184,14 +184,14 @@ class Backbone(BackboneFiles):
 def load_backbone(source: str = DEFAULT, *, device: str = "auto", window: int = 256) -> Backbone:
     """Load ``package:NAME``, ``hub:OWNER/NAME`` or a local folder.
 
-    Raises ``BackboneMissing`` where there is none and ``BackboneMismatch`` where a checksum is wrong.
+    Raises ``BackboneMissing`` if there is none and ``BackboneMismatch`` if a checksum is wrong.
     """
     folder, expected = locate(source)
     return Backbone(folder, device=device, window=window, expected=expected)
 
 
 def resolve_device(device: str) -> torch.device:
-    """``auto`` takes a GPU where there is one; a device that is not there is refused.
+    """The torch device; ``auto`` is a GPU if there is one. Raises ``DeviceUnavailable``.
 
     >>> resolve_device("cpu")
     device(type='cpu')
@@ -208,7 +208,7 @@ def resolve_device(device: str) -> torch.device:
 
 
 def has_native_bf16(device: torch.device) -> bool:
-    """Whether bf16 products run in hardware on this device."""
+    """True if bf16 products run in hardware on this device."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     capabilities = torch.cpu.get_capabilities()

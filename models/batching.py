@@ -1,4 +1,4 @@
-"""Batches of texts of about equal length, so that little of a forward pass is padding."""
+"""Batches of texts of similar length, to minimise padding."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 def length_batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
     """Sort items by length and cut them into batches of at most ``batch_tokens`` tokens with padding.
 
-    Yields the numbers of the items of every batch. An item that is longer than a batch has one of its own.
+    Yields the numbers of the items of every batch. An item longer than a batch is a batch by itself.
 
     >>> list(length_batches([3, 4, 2], 6))
     [[2, 0], [1]]

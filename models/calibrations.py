@@ -1,7 +1,7 @@
-"""The default calibration of an encoder: what its raws mean out of the box, in ``calibration.json`` beside its weights.
+"""The default calibration of an encoder, stored in ``calibration.json`` beside its weights.
 
-The file has an entry for every encoder that the weights make, by its fingerprint. An entry whose fingerprint is not the
-encoder's was made of other weights, and is not used.
+The file has an entry for every encoder that uses the weights, by its fingerprint. An entry with another fingerprint
+was fitted to other weights, and is not used.
 """
 
 import json
@@ -25,10 +25,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class NoMatch:
-    """How high the best span of text scores that has nothing to do with a phrase, by how much of it is searched.
+    """The best score of a phrase in unrelated text, by the size of the text.
 
-    Of texts of ``units[n]`` units, half have a best span up to ``median[n]`` on raw, and nineteen of twenty up to
-    ``high[n]``. It was measured for spans within ``bounds``, of so many ``phrases``; ``data`` says which.
+    In texts of ``units[n]`` units, the best span has a raw with median ``median[n]`` and 95th percentile ``high[n]``.
+    Measured for spans within ``bounds`` and this number of ``phrases``; ``data`` describes them.
     """
 
     bounds: SpanBounds
@@ -39,29 +39,29 @@ class NoMatch:
     data: str
 
     def at(self, units: int) -> tuple[float, float]:
-        """``median`` and ``high`` for a collection of any size, between and beyond those measured: linear in log units.
+        """``median`` and ``high`` for a collection of any size: linear interpolation and extrapolation in log units.
 
-        >>> told = NoMatch(SpanBounds(), (100, 10_000), (0.5, 0.7), (0.6, 0.8), 10, "made up")
-        >>> [round(raw, 3) for raw in told.at(1000)], [round(raw, 3) for raw in told.at(1_000_000)]
+        >>> measured = NoMatch(SpanBounds(), (100, 10_000), (0.5, 0.7), (0.6, 0.8), 10, "made up")
+        >>> [round(raw, 3) for raw in measured.at(1000)], [round(raw, 3) for raw in measured.at(1_000_000)]
         ([0.6, 0.7], [0.9, 1.0])
         """
-        x, asked = np.log(self.units), np.log(max(units, 1))
-        # Beyond the ends the line of the last two points goes on.
-        n = int(np.clip(np.searchsorted(x, asked) - 1, 0, len(x) - 2))
-        share = (asked - x[n]) / (x[n + 1] - x[n])
+        x, size = np.log(self.units), np.log(max(units, 1))
+        # Beyond the ends, extrapolate the line through the last two points.
+        n = int(np.clip(np.searchsorted(x, size) - 1, 0, len(x) - 2))
+        share = (size - x[n]) / (x[n + 1] - x[n])
         median, high = (of[n] + share * (of[n + 1] - of[n]) for of in (self.median, self.high))
         return float(np.clip(median, 0, 1)), float(np.clip(high, 0, 1))
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "NoMatch":
-        """From what the file holds."""
+        """Parse an entry of the file."""
         columns = {name: tuple(value[name]) for name in ("units", "median", "high")}
         return cls(SpanBounds(**value["bounds"]), **columns, phrases=value["phrases"], data=value["data"])
 
 
 @dataclass(frozen=True, slots=True)
 class DefaultCalibration:
-    """A map from raw to score for one encoder, learned from ``pairs`` that people graded, and how it was found."""
+    """A map from raw to score for one encoder, fitted to ``pairs`` with human grades, and how it was fitted."""
 
     knots: tuple[tuple[float, float], ...]
     method: str
@@ -78,7 +78,7 @@ class DefaultCalibration:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "DefaultCalibration":
-        """From what the file holds. Raises ``ValueError``, ``KeyError`` or ``TypeError`` for what is no calibration."""
+        """Parse an entry of the file. Raises ``ValueError``, ``KeyError`` or ``TypeError`` if it is invalid."""
         given = dict(value)
         knots = tuple((float(raw), float(score)) for raw, score in given.pop("knots"))
         check_knots(np.array(knots, np.float64))
@@ -87,14 +87,14 @@ class DefaultCalibration:
 
 
 def read_default(folder: Path, fingerprint: str) -> DefaultCalibration | None:
-    """The default calibration of the encoder with this fingerprint; none where the folder has none.
+    """The default calibration of the encoder with this fingerprint; None if the folder has none.
 
-    A file that has some, but none for this encoder, is told of in the log. Raises ``BackboneMismatch`` for a file that
-    cannot be read.
+    Logs a warning if the file has entries, but none for this encoder. Raises ``BackboneMismatch`` for an unreadable
+    file.
     """
     entries = _entries(folder)
     if entries and fingerprint not in entries:
-        _log.warning("%s was made for other weights than %s: score starts as raw", folder / FILE, fingerprint)
+        _log.warning("%s was made for other weights than %s: score equals raw", folder / FILE, fingerprint)
     if fingerprint not in entries:
         return None
     try:
@@ -103,10 +103,10 @@ def read_default(folder: Path, fingerprint: str) -> DefaultCalibration | None:
         raise _unreadable(folder, error) from error
 
 
-def write_default(folder: Path, fingerprint: str, made: DefaultCalibration) -> Path:
-    """Keep a calibration beside the weights, instead of the one that the encoder had; other entries stay."""
+def write_default(folder: Path, fingerprint: str, calibration: DefaultCalibration) -> Path:
+    """Store a calibration beside the weights, replacing the encoder's; other entries stay."""
     path = folder / FILE
-    entries = _entries(folder) | {fingerprint: asdict(made)}
+    entries = _entries(folder) | {fingerprint: asdict(calibration)}
     lines = [f"{json.dumps(name)}: {json.dumps(entry, sort_keys=True)}" for name, entry in sorted(entries.items())]
     with replacing(path) as partial:
         partial.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
@@ -119,16 +119,16 @@ def _entries(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(read_checked(path))
+        entries = json.loads(read_checked(path))
     except ValueError as error:
         raise _unreadable(folder, error) from error
-    if not isinstance(found, dict):
-        raise _unreadable(folder, TypeError("it is no object"))
-    return found
+    if not isinstance(entries, dict):
+        raise _unreadable(folder, TypeError("it is not an object"))
+    return entries
 
 
 def _unreadable(folder: Path, error: Exception) -> BackboneMismatch:
     return BackboneMismatch(
-        f"{folder / FILE} is no calibration: {error}.",
-        hint="Remove it and make it again with spanseek train calibration; without it score starts as raw.",
+        f"{folder / FILE} is not a calibration: {error}.",
+        hint="Remove it, or make it again with spanseek train calibration; without it score equals raw.",
     )

@@ -1,4 +1,4 @@
-"""Checks of text that comes from outside."""
+"""Checks of untrusted text."""
 
 
 def unstorable(text: str, *, nul: bool = False) -> str | None:

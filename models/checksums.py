@@ -1,6 +1,6 @@
 """Checksums of trained weights: a file ``SHA256SUMS`` beside them, in the form of coreutils' ``sha256sum``.
 
-The weights that are shipped have one, and it is required. A folder of the operator may have one; if so, it is checked.
+Shipped weights must have one. In other folders it is optional, and checked if it exists.
 """
 
 import hashlib
@@ -13,11 +13,11 @@ SHIPPED = Path(__file__).parent / "weights"
 
 
 def check_sha256(path: Path, sha256: str) -> None:
-    """Raise ``BackboneMismatch``, which names the file, where its folder's checksum is another one."""
+    """Raise ``BackboneMismatch`` if the checksum of a file differs from the one in its folder."""
     expected = _read(path.parent).get(path.name)
     if expected != sha256 and (expected is not None or path.parent.parent == SHIPPED):
         raise BackboneMismatch(
-            f"{path} is damaged, or was changed: its SHA-256 is not the one in {FILE}.",
+            f"{path} is damaged or was changed: its SHA-256 is not the one in {FILE}.",
             hint=f"Reinstall Spanseek, or restore the file; write {FILE} anew if the change is intended.",
         )
 
@@ -30,7 +30,7 @@ def read_checked(path: Path) -> bytes:
 
 
 def record_checksums(folder: Path) -> None:
-    """Bring the checksums of a folder up to date after one of its files was written; without any, do nothing."""
+    """Update the checksums of a folder after one of its files was written; without any, do nothing."""
     names = _read(folder)
     if names:
         lines = (f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
@@ -38,7 +38,7 @@ def record_checksums(folder: Path) -> None:
 
 
 def _read(folder: Path) -> dict[str, str]:
-    """The checksums of a folder by file name; none where it has no such file."""
+    """The checksums of a folder by file name; empty without a checksum file."""
     if not (folder / FILE).is_file():
         return {}
     lines = (line.split(maxsplit=1) for line in (folder / FILE).read_text("utf-8").splitlines())

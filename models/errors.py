@@ -1,4 +1,4 @@
-"""Errors that help: every one has a stable code, a sentence that says what is wrong, and a hint what to do."""
+"""Errors: each has a stable code, a message that says what is wrong, and a hint what to do."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from typing import ClassVar
 class SpanseekError(Exception):
     """The root of all errors that Spanseek raises on purpose.
 
-    ``code`` is stable and public; ``hint`` says what to do next; ``field`` names the input at fault, if one is.
+    ``code`` is stable and public; ``hint`` says what to do next; ``field`` names the invalid input, if there is one.
 
     >>> error = InvalidInput("top_k is 0", hint="Ask for at least one hit.", field="top_k")
     >>> error.code, str(error), error.field
@@ -22,25 +22,25 @@ class SpanseekError(Exception):
 
 
 class InvalidInput(SpanseekError):
-    """What the caller sent cannot be used; nothing was changed."""
+    """The input is invalid; nothing was changed."""
 
     code = "invalid_input"
 
 
 class BackboneMissing(SpanseekError):
-    """No backbone was found where the settings point to."""
+    """There is no backbone where the settings point to."""
 
     code = "backbone_missing"
 
 
 class BackboneMismatch(SpanseekError):
-    """The weights found are not the weights that were asked for."""
+    """The weights are not the expected ones."""
 
     code = "backbone_mismatch"
 
 
 class DeviceUnavailable(SpanseekError):
-    """The device asked for is not on this machine."""
+    """The requested device is not available on this machine."""
 
     code = "device_unavailable"
 

@@ -1,4 +1,4 @@
-"""The layers of a network one by one: where they are, and what is given to one of them in a forward pass."""
+"""The layers of a network: locating them, and capturing the input of one of them in a forward pass."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from models.errors import BackboneMismatch
 
 @dataclass(frozen=True, slots=True)
 class LayerInput:
-    """What a layer was called with: hidden states, and whatever else its architecture passes on (masks above all)."""
+    """The arguments of a layer: hidden states, and other arguments of its architecture, such as masks."""
 
     hidden: Float[Tensor, "windows padded dim"]
     others: tuple[Any, ...]
@@ -24,30 +24,30 @@ class LayerInput:
     def through(
         self, layers: Sequence[torch.nn.Module], hidden: Float[Tensor, "windows padded dim"] | None = None
     ) -> Float[Tensor, "windows padded dim"]:
-        """What these layers, one after the other, make of the hidden states, or of others in their place."""
+        """Pass the hidden states, or the given ones, through layers in turn."""
         states = self.hidden if hidden is None else hidden
         for layer in layers:
-            found = layer(states, *self.others, **self.named)
-            # Some architectures' layers give their attention along.
-            states = found[0] if isinstance(found, tuple) else found
+            output = layer(states, *self.others, **self.named)
+            # The layers of some architectures also return their attention.
+            states = output[0] if isinstance(output, tuple) else output
         return states
 
 
 def layers_of(model: torch.nn.Module) -> torch.nn.ModuleList:
-    """The layers of a transformer encoder, bottom first. Raises ``BackboneMismatch`` where they are not to be found."""
-    wanted = getattr(getattr(model, "config", None), "num_hidden_layers", 0)
+    """The layers of a transformer encoder, bottom first. Raises ``BackboneMismatch`` if there is no such list."""
+    depth = getattr(getattr(model, "config", None), "num_hidden_layers", 0)
     for module in model.modules():
-        if isinstance(module, torch.nn.ModuleList) and len(module) == wanted:
+        if isinstance(module, torch.nn.ModuleList) and len(module) == depth:
             return module
     raise BackboneMismatch(
-        f"{type(model).__name__} has no list of {wanted} layers.",
+        f"{type(model).__name__} has no list of {depth} layers.",
         hint="Nuggets need a BERT-like encoder, or the encoder of a BART-like network.",
     )
 
 
 @contextmanager
 def inputs_of(layer: torch.nn.Module) -> Iterator[list[LayerInput]]:
-    """Everything that is given to a layer, by the thread that asks, while the context is open."""
+    """Records the inputs of a layer from the current thread while the context is open."""
     seen: list[LayerInput] = []
     asking = get_ident()
 

@@ -1,7 +1,7 @@
-"""Where a backbone lies, and that its weights are those that are expected.
+"""The folder of a backbone, and the check of its weights.
 
-A backbone is named by the operator's settings as ``package:NAME`` (an installed model package, its checksum known and
-verified), ``hub:OWNER/NAME``, or the path of a local folder. No code that comes with a model is ever run.
+The settings name a backbone as ``package:NAME`` (an installed model package with a known checksum),
+``hub:OWNER/NAME``, or the path of a local folder. Code that comes with a model is never run.
 """
 
 import hashlib
@@ -15,9 +15,9 @@ from models.packages import PACKAGES
 
 
 def locate(source: str) -> tuple[Path, str | None]:
-    """The folder of a backbone, and the SHA-256 that its weights must have, if that is known.
+    """The folder of a backbone, and the expected SHA-256 of its weights, if known.
 
-    Raises ``BackboneMissing`` where there is none.
+    Raises ``BackboneMissing`` if there is none.
     """
     kind, _, name = source.partition(":")
     if kind == "package":
@@ -31,14 +31,14 @@ def _package_folder(name: str) -> Path:
             f"{name} is not a model package known to Spanseek.",
             hint=f"Known packages: {', '.join(PACKAGES)}. Give a folder's path, or hub:OWNER/NAME.",
         )
-    found = importlib.util.find_spec(name.replace("-", "_"))
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec(name.replace("-", "_"))
+    if spec is None or not spec.submodule_search_locations:
         raise BackboneMissing(f"The model package {name} is not installed.", hint=f"Run: pip install {name}")
-    return Path(found.submodule_search_locations[0]) / "model"
+    return Path(spec.submodule_search_locations[0]) / "model"
 
 
 def _hub_folder(name: str) -> Path:
-    # Imported here because only this way of naming a model needs the network client.
+    # Imported late: only hub: needs the network client.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
@@ -52,7 +52,7 @@ def _hub_folder(name: str) -> Path:
 
 
 def verified_weights(folder: Path, expected: str | None) -> str:
-    """The SHA-256 of a folder's weights. Raises ``BackboneMismatch`` where another one is expected."""
+    """The SHA-256 of a folder's weights. Raises ``BackboneMismatch`` if another one is expected."""
     weights = folder / "model.safetensors"
     if not weights.is_file():
         raise BackboneMissing(
@@ -60,16 +60,16 @@ def verified_weights(folder: Path, expected: str | None) -> str:
             hint="Spanseek loads weights from safetensors only. Check SPANSEEK_BACKBONE.",
         )
     with weights.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if expected is not None and found != expected:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    if expected is not None and sha256 != expected:
         raise BackboneMismatch(
-            f"The weights in {weights} have the SHA-256 {found}, not {expected}.",
+            f"The weights in {weights} have the SHA-256 {sha256}, not {expected}.",
             hint="Reinstall the model package; do not use these weights.",
         )
-    return found
+    return sha256
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """What the folder's ``config.json`` says."""
+    """The content of the folder's ``config.json``."""
     config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
     return config

@@ -1,4 +1,4 @@
-"""What a backbone is made of, network and tokenizer, as transformers loads them: its only importer.
+"""The network and the tokenizer of a backbone, loaded by transformers; only this module imports it.
 
 A backbone is any BERT-like encoder whose weights lie in one safetensors file.
 """
@@ -23,15 +23,15 @@ _VOCABULARIES = (
     "spiece.model",
     "tokenizer.model",
 )
-_WHOLE = "The folder must hold config.json, tokenizer.json (or a vocabulary) and model.safetensors, all of them whole."
+_WHOLE = "The folder must hold config.json, tokenizer.json (or a vocabulary) and model.safetensors, all complete."
 
-# Loading takes a second: transformers' own bar would only litter the output of every command.
+# Loading takes a second; the progress bar of transformers would clutter the output of every command.
 disable_progress_bar()
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network and its tokenizer; ``positions`` is how many tokens it reads at once, if that is limited."""
+    """A network and its tokenizer; ``positions`` is the maximum number of tokens, if there is one."""
 
     model: torch.nn.Module
     tokenizer: TextTokenizer
@@ -40,9 +40,9 @@ class Network:
 
 
 def load_network(folder: Path) -> Network:
-    """The network and the tokenizer of a folder. Raises ``BackboneMissing`` where they are not whole."""
+    """The network and the tokenizer of a folder. Raises ``BackboneMissing`` if they are incomplete."""
     if not any((folder / name).is_file() for name in _VOCABULARIES):
-        # transformers would make an empty tokenizer, to which every word is unknown.
+        # transformers would create an empty tokenizer, to which every word is unknown.
         raise BackboneMissing(f"There is no tokenizer in {folder}.", hint=_WHOLE)
     try:
         return _load(folder)
@@ -56,7 +56,7 @@ def _load(folder: Path) -> Network:
     model = AutoModel.from_pretrained(folder, config=config, dtype=torch.float32, use_safetensors=True, **common)
     tokenizer = AutoTokenizer.from_pretrained(folder, **common)
     return Network(
-        # Of an encoder-decoder the encoder: vectors are what it makes of a text.
+        # Of an encoder-decoder, take the encoder.
         model=model.get_encoder() if config.is_encoder_decoder else model,
         tokenizer=TextTokenizer(tokenizer.backend_tokenizer, tokenizer.unk_token_id, tokenizer.pad_token_id or 0),
         dim=config.hidden_size,

@@ -1,4 +1,4 @@
-"""Arrays of a safetensors file, mapped into memory: what is not touched takes no room."""
+"""Arrays of a safetensors file, memory-mapped: pages are read on first use."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def read_tensors(path: Path) -> dict[str, Shaped[np.ndarray, "..."]]:
-    """The arrays of a file by name, read-only; bfloat16 becomes float32. Raises ``ValueError`` for half a file."""
+    """The arrays of a file by name, read-only; bfloat16 becomes float32. Raises ``ValueError`` for a truncated file."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         described = file.read(length)
@@ -40,13 +40,13 @@ def _array(
     mapped: Shaped[np.ndarray, " bytes"], *, dtype: str, shape: list[int], data_offsets: list[int]
 ) -> Shaped[np.ndarray, "..."]:
     if dtype not in _KINDS:
-        raise ValueError(f"tensors of {dtype} are not read")
+        raise ValueError(f"tensors of type {dtype} are not supported")
     array: Shaped[np.ndarray, "..."] = mapped[slice(*data_offsets)].view(np.ndarray).view(_KINDS[dtype]).reshape(shape)
     return _floats(array) if dtype == "BF16" else array
 
 
 def _floats(halves: Shaped[np.ndarray, "..."]) -> Shaped[np.ndarray, "..."]:
-    """The numbers whose upper halves these are.
+    """Float32 numbers from their upper halves (bfloat16).
 
     >>> _floats(np.array([0x3FC0], np.uint16)).tolist()
     [1.5]

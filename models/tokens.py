@@ -1,7 +1,7 @@
-"""Tokens joined to units: the one place where a backbone's tokenizer meets the splitter.
+"""Tokens joined to units: the only place where a backbone's tokenizer meets the splitter.
 
-Most texts are short, and numpy takes longer to be called for one than to work on it. So many texts are joined, and
-many windows pooled, at once: laid end to end.
+Most texts are short, and calling numpy for one takes longer than the computation. So many texts are joined, and many
+windows pooled, in one call: laid end to end.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
@@ -14,13 +14,13 @@ from jaxtyping import Bool, Float32, Int, Int32
 from models.types import CharSpans
 
 _NO_SPANS = np.zeros((0, 2), np.int64)
-# How far apart texts lie where many share one axis of characters: no text is as long.
+# The distance of texts that share one axis of characters; no text is as long.
 _FAR = 2**32
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What a tokenizer made of a text: ids, character spans, and which ids mean "unknown"."""
+    """The tokens of a text: ids, character spans, and a mask of unknown tokens."""
 
     ids: Int32[np.ndarray, " tokens"]
     spans: Int[np.ndarray, "tokens 2"]
@@ -36,10 +36,10 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class UnitTokens:
-    """The units of one text and the tokens each is made of.
+    """The units of one text and their tokens.
 
-    ``spans`` are the units' character spans; unit ``u`` is made of the tokens ``first[u]:last[u]``. ``covered`` says
-    how many characters of every token belong to units (not all: some tokenizers put white space into tokens).
+    ``spans`` are the units' character spans; unit ``u`` consists of the tokens ``first[u]:last[u]``. ``covered`` is the
+    number of characters of every token that belong to units (some tokenizers put white space into tokens).
     ``unknown`` marks units that contain an unknown token. Every unit has at least one token.
     """
 
@@ -54,7 +54,7 @@ class UnitTokens:
         return len(self.spans)
 
     def cut(self, units: slice, tokens: slice) -> "UnitTokens":
-        """A run of the units, and a run of the tokens that holds all of theirs."""
+        """A run of the units, with a run of tokens that contains theirs."""
         return UnitTokens(
             self.spans[units],
             self.first[units] - tokens.start,
@@ -78,7 +78,7 @@ def join(units: CharSpans, tokens: Tokens) -> UnitTokens:
 
 
 def join_all(units: Sequence[Int[np.ndarray, "_units 2"]], tokens: Sequence[Tokens]) -> list[UnitTokens]:
-    """As :func:`join`, for the units and the tokens of many texts."""
+    """Like :func:`join`, for the units and the tokens of many texts."""
     text, everything = _numbers(units), concatenate(tokens)
     unit_spans = np.concatenate([_NO_SPANS, *units]) + _FAR * text[:, None]
     token_spans = everything.spans + _FAR * _numbers(tokens)[:, None]
@@ -94,7 +94,7 @@ def join_all(units: Sequence[Int[np.ndarray, "_units 2"]], tokens: Sequence[Toke
 
 
 def concatenate(tokens: Sequence[Tokens]) -> Tokens:
-    """The tokens of several texts, one behind the other; the spans stay those in each text."""
+    """The tokens of several texts, concatenated; spans still refer to each text."""
     return Tokens(
         np.concatenate([np.zeros(0, np.int32), *(of_text.ids for of_text in tokens)]),
         np.concatenate([_NO_SPANS, *(of_text.spans for of_text in tokens)]),
@@ -103,7 +103,7 @@ def concatenate(tokens: Sequence[Tokens]) -> Tokens:
 
 
 def end_to_end(texts: Sequence[UnitTokens]) -> UnitTokens:
-    """The units and tokens of one or more texts as if of one; the spans stay those in each text."""
+    """The units and tokens of one or more texts as if of one; spans still refer to each text."""
     before = np.array([0, *accumulate(map(len, (of_text.tokens for of_text in texts)))])[_numbers(texts)]
     return UnitTokens(
         np.concatenate([of_text.spans for of_text in texts]),
@@ -116,7 +116,7 @@ def end_to_end(texts: Sequence[UnitTokens]) -> UnitTokens:
 
 
 def _numbers(texts: Sequence[Sized]) -> Int[np.ndarray, " all"]:
-    """The number of the text that every element of many texts is of.
+    """The number of its text for every element of many texts.
 
     >>> _numbers(["ab", "", "c"]).tolist()
     [0, 0, 2]
@@ -125,7 +125,7 @@ def _numbers(texts: Sequence[Sized]) -> Int[np.ndarray, " all"]:
 
 
 def _runs(lengths: Iterable[int]) -> Iterator[slice]:
-    """Runs of such lengths, one behind the other."""
+    """Adjacent runs of these lengths."""
     return (slice(start, end) for start, end in pairwise(accumulate(lengths, initial=0)))
 
 
@@ -138,7 +138,7 @@ def _overlapping(
 
 
 def _covered(units: CharSpans, tokens: Int[np.ndarray, "tokens 2"]) -> Int[np.ndarray, " tokens"]:
-    """How many characters of every token belong to units."""
+    """The number of characters of every token that belong to units."""
     ends = np.append(0, units[:, 1])
     inside = np.append(0, np.cumsum(units[:, 1] - units[:, 0]))
     begun = np.searchsorted(units[:, 0], tokens, side="right")
@@ -149,25 +149,25 @@ def _covered(units: CharSpans, tokens: Int[np.ndarray, "tokens 2"]) -> Int[np.nd
 def _absorb(
     units: CharSpans, text: Int[np.ndarray, " units"], keep: Bool[np.ndarray, " units"]
 ) -> tuple[Int[np.ndarray, "kept 2"], Int[np.ndarray, " kept"]]:
-    """Spans of the kept units, grown over those of their text that are not kept, and the numbers of their texts.
+    """Spans of the units to keep, extended over the others of their text, and the numbers of their texts.
 
-    A unit that is not kept goes to its neighbour on the left, if there is one.
+    A unit that is not kept is merged into its neighbour on the left, if there is one.
     """
-    kept = np.flatnonzero(keep)
-    text_begin, text_end = (np.searchsorted(text, text[kept], side) for side in ("left", "right"))
-    before, after = np.append(-1, kept)[:-1], np.append(kept, len(units))[1:]
-    first = np.where(before < text_begin, text_begin, kept)
+    rows = np.flatnonzero(keep)
+    text_begin, text_end = (np.searchsorted(text, text[rows], side) for side in ("left", "right"))
+    before, after = np.append(-1, rows)[:-1], np.append(rows, len(units))[1:]
+    first = np.where(before < text_begin, text_begin, rows)
     last = np.minimum(after, text_end) - 1
-    return np.stack([units[first, 0], units[last, 1]], axis=1), text[kept]
+    return np.stack([units[first, 0], units[last, 1]], axis=1), text[rows]
 
 
 def unit_shares(
     joined: UnitTokens, start: int, end: int
 ) -> tuple[Int[np.ndarray, " pairs"], Float32[np.ndarray, " pairs"], Int[np.ndarray, " units"]]:
-    """How the vectors of tokens add up to those of the units ``start:end``.
+    """The weights with which token vectors add up to the vectors of the units ``start:end``.
 
     Returns token numbers, the share of each token that falls into the unit (1 unless a token covers several
-    units, as one unknown token over a word of 100,000 letters does), and where each unit's run of pairs begins.
+    units, as one unknown token over a word of 100,000 letters does), and the start of each unit's run of pairs.
     """
     first, last = joined.first[start:end], joined.last[start:end]
     counts = last - first

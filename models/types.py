@@ -1,8 +1,8 @@
-"""The nouns every room shares, and the axis words of array shapes.
+"""Types shared by all packages, and the axis names of array shapes.
 
-Axis words: ``units``, ``tokens``, ``spans``, ``queries``, ``lengths`` (span lengths, shortest first),
-``blocks``, ``dim``. Arrays on disk and in memory use them in this order of nesting. A leading underscore, as in
-``_tokens``, says that the arrays of one list differ in this axis.
+Axis names: ``units``, ``tokens``, ``spans``, ``queries``, ``lengths`` (span lengths, shortest first),
+``blocks``, ``dim``. Arrays on disk and in memory nest them in this order. A leading underscore, as in ``_tokens``,
+means that the arrays of one list differ in this axis.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Float32, Int
 
-# Not recursive: annotations are checked while tests run, and what is nested is checked where JSON comes in.
+# Not recursive: annotations are checked at run time in tests, and nested values are checked on input.
 JsonValue: TypeAlias = bool | int | float | str | list[Any] | dict[str, Any] | None
 Metadata: TypeAlias = Mapping[str, JsonValue]
 
@@ -64,7 +64,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Document:
-    """The caller's text with the caller's id and metadata.
+    """A text with an id and metadata, all given by the caller.
 
     >>> Document("c1", (Part("Hello."), Part("How are you?"))).text
     'Hello.\\nHow are you?'
@@ -82,7 +82,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class SpanBounds:
-    """How many units a span may hold: ``shortest..longest``, both included.
+    """Bounds of the number of units of a span: ``shortest..longest``, both included.
 
     >>> list(SpanBounds(2, 4).lengths)
     [2, 3, 4]

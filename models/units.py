@@ -1,7 +1,7 @@
-"""The unit splitter ``units.v1``: what a span is counted in, independent of any backbone.
+"""The unit splitter ``units.v1``. Span lengths are counted in units, independent of any backbone.
 
-A unit is a word as Unicode's UAX #29 delimits it, or one grapheme: punctuation, symbols, and letters of the
-scripts that write no spaces (Chinese, Japanese, Thai) stand alone. White space belongs to no unit, unless marks make
+A unit is a word as Unicode's UAX #29 delimits it, or one grapheme: punctuation, symbols, and letters of scripts
+without spaces (Chinese, Japanese, Thai) are units by themselves. White space belongs to no unit, unless marks make
 it part of a visible grapheme (a space with an acute accent on it). No unit starts or ends inside a grapheme, and a
 word of more than ``MAX_LENGTH`` code points is cut into several.
 """
@@ -19,10 +19,10 @@ from models.types import CharSpans
 VERSION = "units.v1"
 MAX_LENGTH = 64
 
-# UAX #29, rules WB3 to WB13, as one expression. Everything that merely extends a character (WB4) is taken
-# along, by both the word and the grapheme definition, so that a word never ends inside a grapheme.
+# UAX #29, rules WB3 to WB13, as one expression. Everything that only extends a character (WB4) is
+# included, by both the word and the grapheme definition, so that a word never ends inside a grapheme.
 _EXTEND = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}\p{GCB=Extend}\p{GCB=SpacingMark}]*+"
-_LATIN = rf"\p{{WB=ALetter}}{_EXTEND}"  # and all other scripts with words, but for Hebrew
+_LATIN = rf"\p{{WB=ALetter}}{_EXTEND}"  # and all other scripts with words, except Hebrew
 _HEBREW = rf"\p{{WB=Hebrew_Letter}}{_EXTEND}"
 _LETTER = rf"(?:{_LATIN}|{_HEBREW})"
 _DIGIT = rf"\p{{WB=Numeric}}{_EXTEND}"
@@ -37,14 +37,14 @@ _LETTERS = (
     rf"|{_DIGIT}(?:{_INSIDE_DIGITS})?"
     rf"|{_HEBREW}(?:{_INSIDE_LETTERS}|{_DOUBLE_QUOTE}(?={_HEBREW}))?(?!{_SINGLE_QUOTE}))"
 )
-# A Hebrew word may end in a single quote, and then nothing joins on.
+# A Hebrew word may end in a single quote, after which nothing joins.
 _LAST_HEBREW = rf"{_HEBREW}{_SINGLE_QUOTE}"
-# Letters and Katakana break where they meet, but for joiners (underscores) between them.
+# Letters and Katakana break where they meet, unless joiners (underscores) lie between them.
 _RUN = rf"(?:{_LETTERS}++(?:{_LAST_HEBREW})?|{_LAST_HEBREW}|(?:{_KATAKANA})++)"
 _JOINERS = rf"(?:{_JOINER})++"
 _JOINED = rf"(?<!{_SINGLE_QUOTE}){_JOINERS}"
 _WORD = rf"(?:{_JOINERS})?{_RUN}(?:{_JOINED}{_RUN})*+(?:{_JOINED})?|{_JOINERS}"
-# Most words are plain letters before a space; saying so first makes splitting twice as fast.
+# Most words are plain letters before a space; trying these first makes splitting twice as fast.
 _UNIT = regex.compile(rf"[A-Za-z]++(?= )|{_WORD}|(?!\s)\X", regex.V1)
 _GRAPHEME = regex.compile(r"\X", regex.V1)
 _SPAN = methodcaller("span")
@@ -68,7 +68,7 @@ def split(text: str) -> CharSpans:
 
 
 def _snap_to_graphemes(text: str, spans: CharSpans) -> Int[np.ndarray, "kept 2"]:
-    """Grow spans, with the rare bound that UAX #29 sets inside a grapheme, to whole graphemes; the first keeps it."""
+    """Extend spans to whole graphemes: UAX #29 rarely ends a word inside one. The first span keeps the grapheme."""
     bounds = np.fromiter(chain([0], (match.end() for match in _GRAPHEME.finditer(text))), np.int64)
     starts = bounds[np.searchsorted(bounds, spans[:, 0], side="right") - 1]
     ends = bounds[np.searchsorted(bounds, spans[:, 1])]

@@ -1,4 +1,4 @@
-"""The scan: every span of every segment, at the speed of memory, exact (design, section 5).
+"""The scan: every span of every segment, at the speed of memory, exact.
 
 Three steps. The kernels give the best approximate cosine of every run of starts, with a bound on its error. These
 yield a floor that no selected span lies under. Only spans that may reach it are scored exactly.

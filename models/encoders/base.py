@@ -1,4 +1,4 @@
-"""What every encoder can do, and what can be said of text with any of them."""
+"""The encoder interface, and functions on it that encode units and queries."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
@@ -15,7 +15,7 @@ from models.types import QueryVectors
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Text to contextual token vectors, in two steps, so that windows can be planned between them."""
+    """Maps text to contextual token vectors in two steps, so that windows can be planned between them."""
 
     @property
     def dim(self) -> int:
@@ -23,15 +23,15 @@ class Encoder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Identifies everything that decides what a vector is: architecture, weights, splitter, window."""
+        """Identifies everything that affects the vectors: architecture, weights, splitter, window."""
 
     @property
     def window(self) -> int:
-        """How many tokens one forward pass takes."""
+        """The maximum number of tokens of one window."""
 
     @property
     def batch_tokens(self) -> int:
-        """How many tokens, padding included, one batch should hold on the encoder's device."""
+        """The number of tokens, padding included, of an efficient batch on the encoder's device."""
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
         """Tokens of every text; nothing is truncated."""
@@ -42,7 +42,7 @@ class Encoder(Protocol):
         """One vector for every token of every window of every batch, in order."""
 
     def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
-        """What ``forward`` gives for a few short windows, up to rounding, as fast as the encoder can."""
+        """The vectors of ``forward`` for a few short windows, up to rounding, at low latency."""
 
 
 def tokenize_units(encoder: Encoder, texts: Sequence[str]) -> list[UnitTokens]:
@@ -51,7 +51,7 @@ def tokenize_units(encoder: Encoder, texts: Sequence[str]) -> list[UnitTokens]:
 
 
 def encode_queries(encoder: Encoder, texts: Sequence[str]) -> QueryVectors:
-    """Unit-length means of the token vectors of every query, special tokens left out (design, section 5).
+    """Unit-length means of the token vectors of every query, without special tokens.
 
     Queries share one forward pass. Raises ``InvalidInput`` for a query without a token, or longer than a window.
     """
@@ -72,17 +72,17 @@ def query_tokens(encoder: Encoder, texts: Sequence[str]) -> list[Int32[np.ndarra
 
 
 def check_query(encoder: Encoder, text: str) -> None:
-    """Refuse a query that :func:`encode_queries` could not encode whole."""
+    """Raise ``InvalidInput`` for a query that :func:`encode_queries` refuses."""
     query_tokens(encoder, [text])
 
 
 def _checked_ids(encoder: Encoder, tokens: Tokens) -> Int32[np.ndarray, " tokens"]:
     if not len(tokens.ids):
-        raise InvalidInput("The query holds no words.", hint="Give at least one word or sign.", field="text")
+        raise InvalidInput("The query holds no words.", hint="Give at least one word or symbol.", field="text")
     if len(tokens.ids) > encoder.window:
         raise InvalidInput(
-            f"The query has {len(tokens.ids)} tokens; at most {encoder.window} can be read at once.",
-            hint="An origin phrase is a few words long: shorten it, or search for its sentences one by one.",
+            f"The query has {len(tokens.ids)} tokens; at most {encoder.window} are allowed.",
+            hint="Shorten the phrase, or search for its sentences one by one.",
             field="text",
         )
     return tokens.ids

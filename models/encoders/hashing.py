@@ -1,4 +1,4 @@
-"""A deterministic encoder without weights, for tests and for trying things out.
+"""A deterministic encoder without weights, for tests and experiments.
 
 Equal words get equal vectors and different words nearly orthogonal ones, so that a search finds literal matches.
 """
@@ -16,7 +16,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class HashingEncoder:
-    """One token a unit; its vector is noise seeded by the word in lower case.
+    """One token per unit; its vector is noise seeded by the word in lower case.
 
     >>> encoder = HashingEncoder(dim=8)
     >>> (tokens,) = encoder.tokenize(["same Same other"])
@@ -59,7 +59,7 @@ class HashingEncoder:
 
 
 def _splitmix(cells: UInt64[np.ndarray, "tokens dim"]) -> UInt64[np.ndarray, "tokens dim"]:
-    """Steele, Lea and Flood's SplitMix64: a bijection whose output passes for random."""
+    """Steele, Lea and Flood's SplitMix64: a bijection with pseudo-random output."""
     mixed = (cells + np.uint64(1)) * _GOLDEN
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""Forward passes: the token vectors of windows, and what else comes with them, by name of representation."""
+"""Forward passes: the token vectors of windows, with the outputs for other representations by name."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -19,18 +19,18 @@ class WindowOutputs(NamedTuple):
 
 @runtime_checkable
 class ForwardPass(Protocol):
-    """What an indexing job asks of the network."""
+    """The interface of the network for indexing jobs."""
 
     @property
     def details(self) -> Mapping[str, Mapping[str, JsonValue]]:
-        """How every representation besides units is made, as recipes keep it; with a ``fingerprint`` each."""
+        """The details of every representation besides units in a recipe, each with a ``fingerprint``."""
 
     def forward(self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]]) -> Iterator[list[WindowOutputs]]:
-        """Outputs of every window of every batch, in order."""
+        """The outputs of every window of every batch, in order."""
 
 
 class UnitPass:
-    """Token vectors alone."""
+    """A forward pass that returns token vectors only."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder

@@ -1,10 +1,10 @@
-"""Encoders by name. A built-in name enrols the encoder in the contract tests.
+"""Encoders by name. The contract tests run on every built-in encoder.
 
-Other distributions add encoders with an entry point of the group ``spanseek.encoders``: its name is the encoder's, and
-it loads an :class:`EncoderFactory`. It is loaded only when its name is used.
+Other distributions add encoders with an entry point of the group ``spanseek.encoders``. It has the name of the encoder
+and loads an :class:`EncoderFactory`, only when the name is used.
 
-What only some encoders need is imported when one of them is loaded: torch takes seconds, which a command that encodes
-nothing should not wait for.
+Dependencies of single encoders are imported when these are loaded: importing torch takes seconds, which commands that
+encode nothing must not spend.
 """
 
 from collections.abc import Callable
@@ -26,22 +26,22 @@ GROUP = "spanseek.encoders"
 
 @dataclass(frozen=True, slots=True)
 class EncoderOptions:
-    """What the operator decides about encoders."""
+    """The operator's settings of encoders."""
 
     backbone: str = DEFAULT
     weights: Path | None = None
     device: str = "auto"
     nugget_weights: Path | None = None
-    nugget_selector: str | None = None  # another than the weights were trained with, to compare them
+    nugget_selector: str | None = None  # overrides the one that the weights were trained with
     whitenings: Path = Path("data") / "whitenings"  # of the nuggets of collections
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderFactory:
-    """How an encoder is made.
+    """The functions that load an encoder.
 
-    ``load`` makes it. ``weights`` is the folder of its trained weights, unless the operator names another; None if it
-    has none. ``load_nuggets`` makes the nuggets that share its forward pass; None if it has none.
+    ``load`` returns it. ``weights`` is the default folder of its trained weights; None if it has none. ``load_nuggets``
+    returns the nugget encoder that shares its forward pass; None if it has none.
     """
 
     load: Callable[[EncoderOptions], Encoder]
@@ -100,9 +100,9 @@ def encoder_names() -> tuple[str, ...]:
 
 
 def encoder_factory(name: str) -> EncoderFactory:
-    """How the encoder of this name is made. A built-in name wins over an entry point.
+    """The factory of an encoder. Built-in names take precedence over entry points.
 
-    Raises ``UnknownEncoder`` where there is none, and where its entry point cannot be loaded.
+    Raises ``UnknownEncoder`` if there is none, and if its entry point cannot be loaded.
     """
     if name in ENCODERS:
         return ENCODERS[name]
@@ -151,9 +151,9 @@ def load_encoder(name: str, options: EncoderOptions | None = None) -> Encoder:
 
 
 def load_nuggets(name: str, options: EncoderOptions | None = None, *, base: Encoder | None = None) -> NuggetEncoder:
-    """The nuggets that go with the encoder of this name, in the same forward pass. ``base`` is the encoder, if loaded.
+    """Load the nugget encoder that shares the forward pass of an encoder. ``base`` is the encoder, if already loaded.
 
-    Raises ``BackboneMissing`` where there are no weights, and ``BackboneMismatch`` where they stand on other layers.
+    Raises ``BackboneMissing`` without weights, and ``BackboneMismatch`` if they were trained on other layers.
 
     >>> load_nuggets("hashing").dim
     64

@@ -1,4 +1,4 @@
-"""SLICE: token vectors whose mean over any span is that span's meaning (Orbach et al., 2023, section 3.1)."""
+"""SLICE: token vectors whose mean over any span represents that span (Orbach et al., 2023, section 3.1)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -16,18 +16,18 @@ from models.tokens import Tokens
 if TYPE_CHECKING:
     from models.backbones import Backbone
 
-PROJECTION = "projection"  # the artifact's array that is no parameter of the backbone: (dim, fewer dimensions)
+PROJECTION = "projection"  # the array of an artifact that is not a parameter of the backbone: (dim, fewer dimensions)
 
 
 class SliceEncoder:
-    """A backbone, with the layers that SLICE training changed put in place.
+    """A backbone with the layers of SLICE training.
 
     Without an artifact it is the untrained backbone, whose token means are the baseline of the paper's Table 1.
-    ``projected`` gives the fewer dimensions of the projection that was trained along. Sums commute with it: a span's
-    projected vector is the sum of its units' projected vectors.
+    ``projected`` applies the artifact's projection to fewer dimensions. Sums commute with it: a span's projected vector
+    is the sum of its units' projected vectors.
 
-    Queries are read by ``models.query_network`` from the files alone. Torch is loaded with :attr:`backbone`, for
-    documents in bulk, or by whoever gave a backbone that is loaded already.
+    ``models.query_network`` encodes queries from the files. Torch is loaded with :attr:`backbone`, for bulk indexing,
+    unless the given backbone is loaded already.
     """
 
     def __init__(self, backbone: BackboneFiles, artifact: Artifact | None = None, *, projected: bool = False) -> None:
@@ -43,7 +43,7 @@ class SliceEncoder:
             self.dim = self._projection.shape[1]
             self.fingerprint += f"-{self.dim}d"
         if backbone.in_memory:
-            self.backbone  # noqa: B018  others may change it later, and mean to change this encoder
+            self.backbone  # noqa: B018  later changes to it are meant to change this encoder
 
     @cached_property
     def backbone(self) -> "Backbone":
@@ -51,8 +51,8 @@ class SliceEncoder:
         loaded = self.files.loaded()
         if loaded.fingerprint != self.files.fingerprint:
             raise BackboneMismatch(
-                f"The tokenizer in {self.files.folder} is another to transformers than its files say.",
-                hint="Save tokenizer and config once more with the transformers version that is installed.",
+                f"transformers reads the tokenizer in {self.files.folder} differently from its files.",
+                hint="Save tokenizer and config again with the installed version of transformers.",
             )
         if self._artifact:
             put_in_place(loaded, self._artifact)
@@ -60,30 +60,30 @@ class SliceEncoder:
 
     @property
     def batch_tokens(self) -> int:
-        """How many tokens, padding included, one batch should hold on the backbone's device."""
+        """The number of tokens, padding included, of an efficient batch on the backbone's device."""
         return self.backbone.batch_tokens()
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
-        """The backbone's tokens, special ones left out."""
+        """The backbone's tokens, without special ones."""
         return self.files.tokenize(texts)
 
     def forward(
         self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]]
     ) -> Iterator[list[Float32[np.ndarray, "_tokens dim"]]]:
-        """The backbone's last hidden states, projected if so asked."""
-        for found in self.backbone.forward(batches):
-            yield self._projected(found)
+        """The backbone's last hidden states, projected if there is a projection."""
+        for vectors in self.backbone.forward(batches):
+            yield self._projected(vectors)
 
     def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
-        """The same up to rounding, without torch where the architecture allows."""
+        """The same up to rounding, without torch if the architecture allows it."""
         if self.query_network is None:
-            (found,) = self.forward([batch])
-            return found
+            (vectors,) = self.forward([batch])
+            return vectors
         return self._projected(self.query_network(batch))
 
     @cached_property
     def query_network(self) -> QueryNetwork | None:
-        """What reads queries; None for another network than a BERT, and beside one that was put on a GPU."""
+        """The network for queries; None unless the backbone is a BERT, and None on a GPU."""
         if self.files.bert is None or (self.files.in_memory and self.backbone.device.type != "cpu"):
             return None
         special = self.files.tokenizer.prefix, self.files.tokenizer.suffix
@@ -91,12 +91,12 @@ class SliceEncoder:
 
     @property
     def has_network(self) -> bool:
-        """Whether torch has the network already, in which case the parameters are those that it has now."""
+        """True if torch has loaded the network, which then holds the current parameters."""
         return "backbone" in self.__dict__
 
     @property
     def hidden_dim(self) -> int:
-        """The length of a hidden state: of a vector before it is projected."""
+        """The length of a hidden state: of a vector before projection."""
         return self.files.dim
 
     @property
@@ -110,23 +110,23 @@ class SliceEncoder:
         return self.files.weights_sha256
 
     def parameters(self) -> dict[str, Shaped[np.ndarray, "..."]]:
-        """The backbone's parameters by name, as this encoder has them now."""
+        """The current parameters of this encoder's backbone, by name."""
         if self.has_network:
             return self.backbone.parameters()
         return self.files.parameters() | (layers_of_artifact(self._artifact) if self._artifact else {})
 
     def layer_parameters(self, number: int) -> dict[str, Shaped[np.ndarray, "..."]]:
-        """Those of one layer, by their names in it."""
+        """The parameters of one layer, by their names within it."""
         if self.has_network:
             return self.backbone.layer_parameters(number)
         return of_layer(self.parameters(), number)
 
-    def _projected(self, found: list[Float32[np.ndarray, "_tokens whole"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
-        return found if self._projection is None else [vectors @ self._projection for vectors in found]
+    def _projected(self, batch: list[Float32[np.ndarray, "_tokens whole"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
+        return batch if self._projection is None else [vectors @ self._projection for vectors in batch]
 
 
 def projection_of(artifact: Artifact | None) -> Float32[np.ndarray, "dim fewer"]:
-    """The projection that was trained along. Raises ``BackboneMismatch`` where there is none."""
+    """The projection to fewer dimensions. Raises ``BackboneMismatch`` if there is none."""
     if artifact is None or PROJECTION not in artifact.arrays:
         raise BackboneMismatch(
             "These weights hold no projection to fewer dimensions.",
@@ -136,13 +136,13 @@ def projection_of(artifact: Artifact | None) -> Float32[np.ndarray, "dim fewer"]
 
 
 def put_in_place(backbone: "Backbone", artifact: Artifact) -> None:
-    """Give a backbone the layers that SLICE training changed. Raises ``BackboneMismatch`` for another backbone's."""
+    """Load the layers of SLICE training into a backbone. Raises ``BackboneMismatch``."""
     check_fits(backbone, artifact)
     backbone.replace(layers_of_artifact(artifact))
 
 
 def check_fits(backbone: BackboneFiles, artifact: Artifact) -> None:
-    """Raise ``BackboneMismatch`` where the trained layers are another backbone's."""
+    """Raise ``BackboneMismatch`` if the trained layers belong to another backbone."""
     trained_on = artifact.config.get("backbone_sha256")
     if trained_on != backbone.weights_sha256:
         raise BackboneMismatch(
@@ -159,5 +159,5 @@ def check_fits(backbone: BackboneFiles, artifact: Artifact) -> None:
 
 
 def layers_of_artifact(artifact: Artifact) -> dict[str, Shaped[np.ndarray, "..."]]:
-    """Those of the artifact's arrays that are parameters of the backbone."""
+    """The arrays of the artifact that are parameters of the backbone."""
     return {name: array for name, array in artifact.arrays.items() if name != PROJECTION}

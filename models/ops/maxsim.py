@@ -1,4 +1,4 @@
-"""MaxSim: how similar two texts of several vectors each are (Qin and Van Durme, 2023, eq. 10)."""
+"""MaxSim: the similarity of two texts of several vectors each (Qin and Van Durme, 2023, eq. 10)."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from models.ops.similarity import normalize
 
 @dataclass(frozen=True, slots=True)
 class MaxSim:
-    """The score, and of every query vector its best match: which of the document's vectors, and its cosine."""
+    """The score, and for every query vector the number of its best match in the document, and its cosine."""
 
     score: float
     matches: Int[np.ndarray, " queries"]
@@ -18,12 +18,12 @@ class MaxSim:
 
 
 def maxsim(queries: Float[np.ndarray, "queries dim"], vectors: Float[np.ndarray, "nuggets dim"]) -> MaxSim:
-    """The mean over the query's vectors of the largest cosine with any of the document's; of equals the first.
+    """The mean over the query's vectors of the largest cosine with any of the document's; of ties the first.
 
-    Vectors need not have length 1. Raises ``ValueError`` where either side has none: that is no similarity, not even 0.
+    Vectors need not have length 1. Raises ``ValueError`` if either side has none.
 
-    >>> found = maxsim(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 3.0], [2.0, 0.0], [4.0, 0.0]]))
-    >>> found.matches.tolist(), found.cosines.round(3).tolist(), round(found.score, 3)
+    >>> similarity = maxsim(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 3.0], [2.0, 0.0], [4.0, 0.0]]))
+    >>> similarity.matches.tolist(), similarity.cosines.round(3).tolist(), round(similarity.score, 3)
     ([1, 0], [1.0, 0.707], 0.854)
     """
     if not len(queries) or not len(vectors):
@@ -37,9 +37,9 @@ def maxsim(queries: Float[np.ndarray, "queries dim"], vectors: Float[np.ndarray,
 def group_maxima(
     similarities: Float[np.ndarray, "nuggets queries"], groups: Int[np.ndarray, " nuggets"], count: int
 ) -> Float[np.ndarray, "groups queries"]:
-    """The largest similarity of every query vector within each of ``count`` groups of rows; -inf in a group of none.
+    """The largest similarity of every query vector within each of ``count`` groups of rows; -inf in an empty group.
 
-    ``groups`` rise, as documents do along the nuggets of a segment.
+    ``groups`` ascend, as documents do along the nuggets of a segment.
 
     >>> group_maxima(np.array([[0.5], [0.7], [0.1]]), np.array([0, 0, 2]), 3).tolist()
     [[0.7], [-inf], [0.1]]

@@ -1,4 +1,4 @@
-"""Vectors of tokens summed to vectors of units."""
+"""Sums token vectors to unit vectors."""
 
 import numpy as np
 from jaxtyping import Float32, Int
@@ -21,7 +21,7 @@ def pool(
     counts = np.diff(begins, append=len(token))
     sums = tokens[token[begins]] * share[begins, None]
     for step in range(1, counts.max()):
-        # Most units are one token, hardly any more than three: a turn of the loop has little left to add.
+        # Most units have one token, hardly any more than three: later iterations have little to add.
         longer = np.flatnonzero(counts > step)
         pair = begins[longer] + step
         sums[longer] += tokens[token[pair]] * share[pair, None]

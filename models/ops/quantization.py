@@ -1,4 +1,4 @@
-"""int8 unit vectors: symmetric, one scale a unit, chosen so that the largest component becomes 127."""
+"""int8 vectors: symmetric quantization with one scale per vector, so that the largest component becomes 127."""
 
 import numpy as np
 from jaxtyping import Float, Float32, Int8
@@ -21,7 +21,7 @@ def quantize(
 def quantize_directions(
     vectors: Float[np.ndarray, "nuggets dim"],
 ) -> tuple[Int8[np.ndarray, "nuggets dim"], Float32[np.ndarray, " nuggets"]]:
-    """Codes as of :func:`quantize`, and scales that make ``codes * scales[:, None]`` vectors of length 1.
+    """The codes of :func:`quantize`, and scales that make ``codes * scales[:, None]`` vectors of length 1.
 
     >>> codes, scales = quantize_directions(np.array([[3.0, 4.0], [0.0, 0.0]]))
     >>> codes.tolist(), np.linalg.norm(codes * scales[:, None], axis=1).round(6).tolist()
@@ -35,7 +35,7 @@ def quantize_directions(
 def dequantize(
     codes: Int8[np.ndarray, "units dim"], scales: Float32[np.ndarray, " units"]
 ) -> Float32[np.ndarray, "units dim"]:
-    """The vectors that codes and scales stand for.
+    """The vectors that codes and scales represent.
 
     >>> dequantize(np.array([[127, -64]], np.int8), np.array([0.5], np.float32)).tolist()
     [[63.5, -32.0]]

@@ -1,4 +1,4 @@
-"""What nuggets' segments mean, as a differentiable function of padded tensors."""
+"""The means of nuggets' segments, as a differentiable function of padded tensors."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -12,9 +12,9 @@ def segment_means(
     real: Bool[Tensor, "windows nuggets"],
     begin: int,
 ) -> Float[Tensor, "windows nuggets dim"]:
-    """The mean state of every nugget's segment: from behind the nugget before it to the nugget itself.
+    """The mean state of every nugget's segment: from after the previous nugget to the nugget itself.
 
-    ``positions`` ascend in their rows; windows begin at ``begin`` of theirs.
+    ``positions`` ascend in their rows; windows begin at position ``begin``.
 
     >>> states = torch.tensor([[[0.0], [1.0], [3.0], [5.0]]])
     >>> segment_means(states, torch.tensor([[2, 3]]), torch.ones(1, 2, dtype=torch.bool), 1).tolist()

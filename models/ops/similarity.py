@@ -1,4 +1,4 @@
-"""Cosine, and the two scales made from it."""
+"""Cosine, and raw, which is derived from it."""
 
 from typing import TypeVar
 
@@ -37,7 +37,7 @@ def cosine_from_raw(raw: Scale) -> Scale:
 
 
 def raws(cosines: Float[np.ndarray, " spans"]) -> Float[np.ndarray, " spans"]:
-    """What is shown of cosines: raw, rounding errors beyond both ends of the scale cut off.
+    """The raws of cosines, clipped to [0, 1] against rounding errors.
 
     >>> raws(np.array([-1.0000001, 0.5])).tolist()
     [0.0, 0.75]

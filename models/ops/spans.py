@@ -1,7 +1,7 @@
-"""Spans of units: which there are, their vectors, and their cosines with a query by prefix sums.
+"""Spans of units: enumeration, vectors, and cosines with a query by prefix sums.
 
-The mathematics of section 3 of the SLICE paper (Orbach et al., 2023): a span's vector is the mean of its
-units' vectors. As a cosine does not see lengths, sums serve as well as means.
+Section 3 of the SLICE paper (Orbach et al., 2023): a span's vector is the mean of its units' vectors. A cosine does
+not depend on length, so sums serve as well as means.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from models.types import SpanBounds
 
 
 def enumerate_spans(units: int, bounds: SpanBounds) -> Int[np.ndarray, "spans 2"]:
-    """All spans of a text of so many units, shortest first, then from left to right.
+    """All spans of a text of ``units`` units, shortest first, then from left to right.
 
     >>> enumerate_spans(3, SpanBounds(2, 5)).tolist()
     [[0, 2], [1, 3], [0, 3]]
@@ -61,7 +61,7 @@ def has_direction(
     spans: Int[np.ndarray, "spans 2"],
     sums: Float[np.ndarray, "spans dim"],
 ) -> Bool[np.ndarray, " spans"]:
-    """Which spans have a sum that is more than rounding error: where vectors cancel out, no cosine means anything.
+    """A mask of the spans whose sum exceeds rounding errors: where vectors cancel out, a cosine is meaningless.
 
     >>> opposite, spans = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([[0, 1], [0, 2]])
     >>> has_direction(opposite, spans, span_sums(opposite, spans)).tolist()

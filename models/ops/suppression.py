@@ -1,14 +1,14 @@
-"""Overlap suppression: of spans that share a unit, only the best stays."""
+"""Overlap suppression: of spans that share a unit, only the best is kept."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 
 
 def non_overlapping(spans: Iterable[tuple[int, int]]) -> Iterator[int]:
-    """Positions of the spans that survive, one after the other, given spans in falling order of preference.
+    """Positions of the surviving spans, in order, given spans in descending order of preference.
 
-    A span survives if it shares no unit with a preferred survivor (greedy non-maximum suppression). The cost is
-    that of a binary search per span, because survivors never overlap.
+    A span survives if it shares no unit with a preferred survivor (greedy non-maximum suppression). It costs
+    one binary search per span, because survivors never overlap.
 
     >>> list(non_overlapping([(2, 5), (4, 6), (0, 2), (1, 3)]))
     [0, 2]

@@ -1,4 +1,4 @@
-"""Whitening: vectors extend as far in every direction, so that what all have in common counts least."""
+"""Whitening: equalises variance over all directions, so that common components count least."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from jaxtyping import Float, Float32, Float64
 
 @dataclass(frozen=True, slots=True)
 class Whitening:
-    """How evenly vectors are to extend.
+    """The strength of a whitening.
 
-    Of an ``exponent`` of 1 they extend as far in every direction, of 0 as they did. Directions in which they hardly
-    extend hold little but noise: a share ``floor`` of the mean variance is added to all.
+    With an ``exponent`` of 1 the variance is equal in all directions, with 0 it is unchanged. Directions of low
+    variance hold mostly noise: a share ``floor`` of the mean variance is added to all.
     """
 
     exponent: float = 1.0
@@ -19,7 +19,7 @@ class Whitening:
 
 
 def second_moment(vectors: Float[np.ndarray, "rows dim"]) -> Float64[np.ndarray, "dim dim"]:
-    """How far vectors extend in all directions, about the origin.
+    """The second moment matrix of vectors, about the origin.
 
     >>> second_moment(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()
     [[2.0, 0.0], [0.0, 8.0]]
@@ -29,7 +29,7 @@ def second_moment(vectors: Float[np.ndarray, "rows dim"]) -> Float64[np.ndarray,
 
 
 def whitening(moment: Float64[np.ndarray, "dim dim"], how: Whitening) -> Float32[np.ndarray, "dim dim"]:
-    """The symmetric matrix that whitens vectors of this second moment.
+    """The symmetric matrix that whitens vectors with this second moment.
 
     >>> [round(float(scale), 3) for scale in whitening(np.diag([16.0, 1.0]), Whitening(floor=0)).diagonal()]
     [0.729, 2.915]

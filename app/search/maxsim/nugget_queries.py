@@ -61,7 +61,7 @@ def query_windows(nuggets: NuggetPass, texts: Sequence[str]) -> list[list[UnitTo
     base = nuggets.encoder.base
     joined = tokenize_units(base, texts)
     if not all(map(len, joined)):
-        raise InvalidInput("The query holds no words.", hint="Give at least one word or sign.", field="text")
+        raise InvalidInput("The query holds no words.", hint="Give at least one word or symbol.", field="text")
     return [list(_cut(units, base.window)) for units in joined]
 
 

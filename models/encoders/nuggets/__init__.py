@@ -1,1 +1,1 @@
-"""Nuggets: vectors for stretches of a window, chosen by a trained scorer (Qin and Van Durme, 2023)."""
+"""Nuggets: vectors for segments of a window, selected by a trained scorer (Qin and Van Durme, 2023)."""

@@ -1,7 +1,7 @@
-"""Nuggets: the token vectors that stand for a text, chosen by a scorer (Qin and Van Durme, 2023, sections 3.1 to 3.3).
+"""Nuggets: token vectors that represent a text, selected by a scorer (Qin and Van Durme, 2023, sections 3.1 to 3.3).
 
-A nugget encoder reads a window once, as any encoder does, and gives its token vectors and its nuggets. A nugget's
-vector is made of the chosen token's own, or of those of the segment which ends there: the weights say of which.
+A nugget encoder reads a window once, as any encoder does, and returns its token vectors and its nuggets. A nugget's
+vector is computed from the selected token, or from the segment that ends there; the weights define which.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,8 +19,8 @@ from models.errors import InvalidInput
 class Nuggets:
     """The nuggets of one window.
 
-    ``vectors`` have length 1; ``tokens`` are positions among the window's tokens, ascending; ``scores`` say how much
-    the scorer preferred each.
+    ``vectors`` have length 1; ``tokens`` are positions among the window's tokens, ascending; ``scores`` are
+    those of the scorer.
     """
 
     vectors: Float32[np.ndarray, "nuggets dim"]
@@ -31,17 +31,17 @@ class Nuggets:
         return len(self.tokens)
 
 
-# What one window gives: its token vectors, as ``Encoder.forward`` gives them, and its nuggets.
+# The token vectors of one window, as ``Encoder.forward`` returns them, and its nuggets.
 ReadWindow: TypeAlias = tuple[Float32[np.ndarray, "_tokens dim"], Nuggets]
 
 
 @runtime_checkable
 class NuggetEncoder(Protocol):
-    """Batches of windows to token vectors and nuggets, in one forward pass."""
+    """Maps batches of windows to token vectors and nuggets, in one forward pass."""
 
     @property
     def base(self) -> Encoder:
-        """The encoder that tokenizes, and whose token vectors come with the nuggets."""
+        """The encoder that tokenizes and produces the token vectors."""
 
     @property
     def dim(self) -> int:
@@ -49,39 +49,39 @@ class NuggetEncoder(Protocol):
 
     @property
     def layer(self) -> int:
-        """How many layers at the bottom are shared with ``base``; the scorer reads what they give."""
+        """The number of bottom layers shared with ``base``; the scorer reads their output."""
 
     @property
     def fingerprint(self) -> str:
-        """Identifies everything that decides what a nugget is, but the ratio."""
+        """Identifies everything that affects the nuggets, except the ratio."""
 
     def forward(
         self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]], ratio: float
     ) -> Iterator[list[ReadWindow]]:
-        """For every window of every batch its token vectors, bit for bit those of ``base``, and its nuggets.
+        """The token vectors of every window of every batch, bit for bit those of ``base``, and its nuggets.
 
         A window of ``n`` tokens has ``ceil(n * ratio)`` nuggets. Raises ``InvalidInput`` for a ratio outside (0, 1].
         """
 
     def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]], ratio: float) -> list[Nuggets]:
-        """The nuggets of a few windows, none of them empty, as ``forward`` gives them up to rounding."""
+        """The nuggets of a few non-empty windows, equal to those of ``forward`` up to rounding."""
 
 
 def check_ratio(ratio: float) -> None:
-    """Refuse a ratio of nuggets to tokens that is not above 0 and at most 1.
+    """Raise ``InvalidInput`` for a ratio of nuggets to tokens outside (0, 1].
 
     >>> check_ratio(0.25)
     """
     if not 0 < ratio <= 1:
         raise InvalidInput(
             f"A nugget ratio of {ratio} is not above 0 and at most 1.",
-            hint="It is the share of tokens that are kept; 0.05 to 0.25 serve well.",
+            hint="It is the share of tokens that become nuggets; 0.05 to 0.25 work well.",
             field="nugget_ratio",
         )
 
 
 def even_windows(ids: Int32[np.ndarray, " tokens"], window: int) -> list[Int32[np.ndarray, " _tokens"]]:
-    """Cut tokens into as few windows as hold them, of equal length or one token less, without overlap.
+    """Cut tokens into as few windows as possible, of equal length or one token less, without overlap.
 
     >>> [part.tolist() for part in even_windows(np.arange(5, dtype=np.int32), 2)]
     [[0, 1], [2, 3], [4]]

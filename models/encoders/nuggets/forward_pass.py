@@ -1,4 +1,4 @@
-"""Which nuggets a forward pass gives beside the token vectors."""
+"""A forward pass that returns nuggets with the token vectors."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from models.types import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class NuggetPass:
-    """An encoder of nuggets, and the share of tokens that are kept."""
+    """A nugget encoder, and the share of tokens that become nuggets."""
 
     encoder: NuggetEncoder
     ratio: float
 
     @property
     def details(self) -> Mapping[str, Mapping[str, JsonValue]]:
-        """How the nuggets are made, as recipes keep it."""
+        """The details of the nuggets in a recipe."""
         return {"nuggets": {"fingerprint": self.encoder.fingerprint, "dim": self.encoder.dim, "ratio": self.ratio}}
 
     def forward(self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]]) -> Iterator[list[WindowOutputs]]:

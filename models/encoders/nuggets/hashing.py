@@ -1,4 +1,4 @@
-"""Deterministic nuggets without weights, for tests and for trying things out."""
+"""Deterministic nuggets without weights, for tests and experiments."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -32,11 +32,11 @@ class HashingNuggetEncoder:
     def forward(
         self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]], ratio: float
     ) -> Iterator[list[ReadWindow]]:
-        """Token vectors of ``base``, and nuggets that depend on them and on the ids alone."""
+        """Token vectors of ``base``, and nuggets that depend only on them and on the ids."""
         check_ratio(ratio)
         for batch in batches:
-            (found,) = self.base.forward([batch])
-            yield [(vectors, _nuggets(ids, vectors, ratio)) for ids, vectors in zip(batch, found, strict=True)]
+            (encoded,) = self.base.forward([batch])
+            yield [(vectors, _nuggets(ids, vectors, ratio)) for ids, vectors in zip(batch, encoded, strict=True)]
 
     def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]], ratio: float) -> list[Nuggets]:
         """The same nuggets."""

@@ -1,9 +1,9 @@
 """The network behind nuggets: a scorer on hidden states of layer l, feedback, upper layers of its own, a projection.
 
-A nugget is made of the vector of its own token (``token``, eq. 4), or of the mean over its segment (``segment``): from
-behind the nugget before it to the nugget itself.
+A nugget is computed from the vector of its own token (``token``, eq. 4), or from the mean over its segment
+(``segment``): from after the previous nugget to the nugget itself.
 
-What it reads was computed by the frozen layers below, which belong to the encoder that shares the forward pass.
+Its input comes from the frozen layers below, which belong to the encoder that shares the forward pass.
 """
 
 import copy
@@ -30,9 +30,9 @@ from models.ops.similarity import normalize
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The nuggets of a batch, padded: vectors (Z of eq. 4), scores, positions in the padded row, and what is real.
+    """The nuggets of a batch, padded: vectors (Z of eq. 4), scores, positions in the padded row, mask of real ones.
 
-    ``all_scores`` are those of every token, chosen or not.
+    ``all_scores`` are the scores of all tokens.
     """
 
     vectors: Float[Tensor, "windows nuggets dim"]
@@ -45,8 +45,8 @@ class Selected:
 class NuggetNetwork(nn.Module):
     """Scorer (eq. 7), type embeddings (eq. 8), upper layers and value projection (eq. 4).
 
-    It begins as the network it is made of: the type embeddings are zero, the projection changes nothing, and only
-    the scorer is random.
+    Before training it computes what its layers compute: the type embeddings are zero, the projection is the identity,
+    and only the scorer is random.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class NuggetNetwork(nn.Module):
                 linear.bias.zero_()
 
     def forward(self, given: LayerInput, begin: int, lengths: Sequence[int], select: Selector) -> Selected:
-        """The nuggets of a batch of windows, of so many tokens each, that begin at ``begin`` of their rows."""
+        """The nuggets of a batch of windows of these lengths, which begin at ``begin`` in their rows."""
         scores = self.scorer(given.hidden).squeeze(-1)
         positions, real = _padded(self._chosen(scores, begin, lengths, select), scores.device)
         hidden = given.hidden + self._types(positions, real, scores) if self.feedback else given.hidden
@@ -92,16 +92,17 @@ class NuggetNetwork(nn.Module):
         rows = scores.detach().float().cpu().numpy()
         chosen = [select(row, rows[row, begin : begin + length]) for row, length in enumerate(lengths)]
         if self.gather == "segment":
-            # The last one moves to the end, so that every token has a nugget which stands for it.
+            # The last nugget moves to the end, so that every token belongs to a segment.
             chosen = [
-                np.append(found[:-1], length - 1)[: len(found)] for found, length in zip(chosen, lengths, strict=True)
+                np.append(positions[:-1], length - 1)[: len(positions)]
+                for positions, length in zip(chosen, lengths, strict=True)
             ]
-        return [begin + found for found in chosen]
+        return [begin + positions for positions in chosen]
 
     def _types(
         self, positions: Int[Tensor, "windows nuggets"], real: Bool[Tensor, "windows nuggets"], like: Tensor
     ) -> Float[Tensor, "windows padded dim"]:
-        """Which of the two type embeddings every token gets: that of nuggets, or of others."""
+        """The type embedding of every token: that of nuggets, or of other tokens."""
         kinds = torch.zeros(like.shape, dtype=torch.long, device=like.device)
         kinds.scatter_reduce_(1, positions, real.long(), "amax")
         return self.types[kinds]
@@ -118,14 +119,14 @@ def _padded(
 
 
 def start_network(backbone: Backbone, layer: int, *, feedback: bool = True, gather: Gather = "token") -> NuggetNetwork:
-    """The parameters a training begins with: the backbone's own upper layers. Raises ``BackboneMismatch``."""
+    """The network before training, with the backbone's upper layers. Raises ``BackboneMismatch``."""
     check_layer(backbone, layer)
     layers = layers_of(backbone.model)
     return NuggetNetwork(list(layers[layer:]), backbone.dim, feedback=feedback, gather=gather)
 
 
 def put_in_place(network: nn.Module, artifact: Artifact) -> None:
-    """Load trained parameters. Raises ``BackboneMismatch`` where their names or shapes are others."""
+    """Load trained parameters. Raises ``BackboneMismatch`` if their names or shapes differ."""
     parameters = dict(network.named_parameters())
     tensors = artifact.tensors
     fits = parameters.keys() == tensors.keys() and all(
@@ -148,7 +149,7 @@ def read_batch(
     select: Selector,
     batch: Sequence[Int32[np.ndarray, " _tokens"]],
 ) -> list[ReadWindow]:
-    """One batch through the encoder's layers and, from the given one on, through the nuggets' own."""
+    """Run one batch through the encoder's layers and, from ``layer`` on, through those of the nuggets."""
     backbone = base.backbone
     with inputs_of(layers_of(backbone.model)[layer]) as seen:
         (vectors,) = base.forward([batch])
@@ -163,6 +164,6 @@ def unpadded(selected: Selected, begin: int) -> list[Nuggets]:
     vectors, scores = selected.vectors.float().cpu().numpy(), selected.scores.float().cpu().numpy()
     positions, real = selected.positions.cpu().numpy() - begin, selected.real.cpu().numpy()
     return [
-        Nuggets(normalize(vectors[row][kept]).astype(np.float32), positions[row][kept], scores[row][kept])
-        for row, kept in enumerate(real)
+        Nuggets(normalize(vectors[row][mask]).astype(np.float32), positions[row][mask], scores[row][mask])
+        for row, mask in enumerate(real)
     ]

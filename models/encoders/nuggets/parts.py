@@ -1,4 +1,4 @@
-"""What nugget weights are made of and what they stand on: names, checks and defaults that need no network."""
+"""Names, checks and defaults of nugget weights that need no network."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from models.errors import BackboneMismatch, InvalidInput
 
 LAYER = 3
 
-# What the network gathers in a nugget.
+# The vectors that the network gathers in a nugget.
 Gather: TypeAlias = Literal["token", "segment"]
 GATHERS: tuple[Gather, ...] = ("token", "segment")
 
 
 def gather_named(name: str) -> Gather:
-    """A way to gather nuggets by its name. Raises ``InvalidInput`` where there is none of this name.
+    """Check the name of a way to gather nuggets. Raises ``InvalidInput``.
 
     >>> gather_named("segment")
     'segment'
@@ -33,18 +33,18 @@ def gather_named(name: str) -> Gather:
 
 
 def gather_of(artifact: Artifact | None) -> Gather:
-    """How the weights were trained to gather; those that do not say gather tokens."""
+    """The way of gathering that the weights were trained with; ``token`` by default."""
     return gather_named(str(artifact.config.get("gather", "token"))) if artifact else "token"
 
 
 def feedback_of(artifact: Artifact | None) -> bool:
-    """Whether the upper layers are told which tokens are nuggets."""
+    """True if the upper layers receive type embeddings of nuggets."""
     return bool(artifact.config.get("feedback", True)) if artifact else True
 
 
 @runtime_checkable
 class Layered(Protocol):
-    """A backbone, or an encoder with one, as far as nuggets stand on it."""
+    """A backbone, or an encoder with one, as far as nuggets depend on it."""
 
     @property
     def depth(self) -> int:
@@ -59,21 +59,21 @@ class Layered(Protocol):
         """The checksum of the backbone's weights as they were published."""
 
     def layer_parameters(self, number: int) -> Mapping[str, Shaped[np.ndarray, "..."]]:
-        """The parameters of one layer as they are now, by their names in it."""
+        """The current parameters of one layer, by their names within it."""
 
 
 def check_layer(backbone: Layered, layer: int) -> None:
-    """Raise ``BackboneMismatch`` where a backbone has no layers above this one."""
+    """Raise ``BackboneMismatch`` if a backbone has no layers above this one."""
     if not 0 <= layer < backbone.depth:
         raise BackboneMismatch(
-            f"Nuggets on layer {layer} need more layers above than this backbone of {backbone.depth} has.",
+            f"Nuggets on layer {layer} need layers above it; this backbone has {backbone.depth}.",
             hint="Use the backbone the weights were trained on, or train some with a lower layer.",
             field="layer",
         )
 
 
 def foundation(backbone: Layered, layer: int) -> str:
-    """A checksum of what nuggets stand on: the backbone, and its bottom layers as they are now."""
+    """A checksum of the backbone and its current bottom layers, on which nuggets depend."""
     digest = hashlib.sha256(backbone.weights_sha256.encode())
     for number in range(layer):
         for name, array in sorted(backbone.layer_parameters(number).items()):
@@ -82,19 +82,19 @@ def foundation(backbone: Layered, layer: int) -> str:
     return digest.hexdigest()
 
 
-def check_foundation(artifact: Artifact, found: str) -> None:
-    """Raise ``BackboneMismatch`` where trained parameters stand on other layers than those found."""
-    if artifact.config.get("foundation_sha256") != found:
+def check_foundation(artifact: Artifact, checksum: str) -> None:
+    """Raise ``BackboneMismatch`` if weights were trained on other layers than those of ``checksum``."""
+    if artifact.config.get("foundation_sha256") != checksum:
         raise BackboneMismatch(
-            f"These nugget weights stand on other layers than those of this encoder "
-            f"({artifact.config.get('foundation_sha256')}, not {found}).",
-            hint="Use them with the backbone and the SLICE weights whose bottom layers they were trained on, "
+            f"These nugget weights were trained on other layers than those of this encoder "
+            f"({artifact.config.get('foundation_sha256')}, not {checksum}).",
+            hint="Use them with the backbone and the SLICE weights that they were trained on, "
             "or train nugget weights for these.",
         )
 
 
 def check_fits(backbone: Layered, artifact: Artifact, layer: int) -> None:
-    """Raise ``BackboneMismatch`` where trained parameters have other names or shapes than upper layers need."""
+    """Raise ``BackboneMismatch`` if trained parameters have other names or shapes than the upper layers."""
     if {name: array.shape for name, array in artifact.arrays.items()} != _shapes(backbone, artifact, layer):
         raise BackboneMismatch(
             "These nugget weights do not fit the upper layers of this backbone.",

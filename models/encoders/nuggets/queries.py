@@ -1,4 +1,4 @@
-"""The nuggets of queries without torch: ``nugget_network`` in the arrays of ``models.query_network``."""
+"""The nuggets of queries without torch: ``network`` on the arrays of ``models.query_network``."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,7 +17,7 @@ from models.query_network import Arrays, QueryNetwork, States, in_parts, packed,
 
 
 class QueryNuggets:
-    """Windows to nuggets: bottom layers of ``below``; scorer, upper layers and projection of an artifact."""
+    """Maps windows to nuggets: bottom layers of ``below``; scorer, upper layers and projection of an artifact."""
 
     def __init__(self, below: QueryNetwork, layer: int, artifact: Artifact, selectors: Selectors) -> None:
         self._below, self._selectors = below, selectors
@@ -39,7 +39,7 @@ class QueryNuggets:
         own, scores = self._below.own(states), self._scores(states)
         select = self._selectors.of(windows, ratio)
         chosen = [self._choose(select, number, scores[rows]) for number, rows in enumerate(own)]
-        self._tell(states, [rows.start + places for rows, places in zip(own, chosen, strict=True)])
+        self._mark(states, [rows.start + places for rows, places in zip(own, chosen, strict=True)])
         self._below.take_through(states, self._upper)
         return [
             self._nuggets(states.hidden[rows], scores[rows], places) for rows, places in zip(own, chosen, strict=True)
@@ -52,12 +52,12 @@ class QueryNuggets:
     def _choose(
         self, select: Selector, number: int, scores: Float32[np.ndarray, " tokens"]
     ) -> Int[np.ndarray, " nuggets"]:
-        """Where a window's nuggets are; the last one moves to the end where every token must have one behind it."""
+        """The positions of a window's nuggets; with segments the last one moves to the end, to cover every token."""
         chosen = select(number, scores)
         return np.append(chosen[:-1], len(scores) - 1)[: len(chosen)] if self._by_segment else chosen
 
-    def _tell(self, states: States, nuggets: Sequence[Int[np.ndarray, " _nuggets"]]) -> None:
-        """Tell the upper layers which tokens are nuggets."""
+    def _mark(self, states: States, nuggets: Sequence[Int[np.ndarray, " _nuggets"]]) -> None:
+        """Add type embeddings, which mark nuggets for the upper layers."""
         if self._types is not None:
             kinds = np.zeros(len(states.hidden), np.int64)
             kinds[np.concatenate(nuggets)] = 1
@@ -78,7 +78,7 @@ class QueryNuggets:
 
 
 class Dense:
-    """A matrix and its bias, as kernels read them.
+    """A matrix and its bias, packed for the kernels.
 
     >>> one = {"a.weight": np.array([[1.0, 2.0]], np.float32), "a.bias": np.array([0.5], np.float32)}
     >>> Dense(one, "a")(np.array([[3.0, 4.0]], np.float32)).tolist()
@@ -92,7 +92,7 @@ class Dense:
     def __call__(
         self, left: Float32[np.ndarray, "rows inputs"], *, activated: bool = False
     ) -> Float32[np.ndarray, "rows outputs"]:
-        """The product of every row, through GELU if so asked."""
+        """The product of every row, with GELU if ``activated``."""
         out = np.empty((len(left), len(self._bias)), np.float32)
         dense(left, self._tiles, self._bias, activated, out)
         return out

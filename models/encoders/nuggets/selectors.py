@@ -1,4 +1,4 @@
-"""Who chooses the nuggets of a window: the scorer, or one of the rules of section 7.1, which are its baselines."""
+"""Selectors of a window's nuggets: the scorer, or the rules of section 7.1, which are its baselines."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from models.ops.nuggets import chunk_ends, count, sentence_ends, top_apart
 PUNCTUATION = (",", ".", ";", ":", "!", "?")
 STOPS = (".", "!", "?")
 
-# From a window's scores to the positions of its nuggets, given which window of the batch it is.
+# Maps the number of a window in its batch and its scores to the positions of its nuggets.
 Selector = Callable[[int, Float[np.ndarray, " tokens"]], Int[np.ndarray, " nuggets"]]
 Window = Int32[np.ndarray, " tokens"]
 Choose = Callable[[Window, Float[np.ndarray, " tokens"], float], Int[np.ndarray, " nuggets"]]
@@ -27,9 +27,9 @@ class Selectors:
 
     @classmethod
     def named(cls, name: str, backbone: BackboneFiles, spacing: float = 0.0) -> "Selectors":
-        """``learned``, ``chunk`` or ``sentence_boundary``; the last one takes no notice of the ratio.
+        """``learned``, ``chunk`` or ``sentence_boundary``; the last one ignores the ratio.
 
-        Learned nuggets lie at least ``spacing`` of the mean distance of nuggets apart, which is one over the ratio.
+        Learned nuggets are at least ``spacing`` times their mean distance apart, which is one over the ratio.
         """
         if name not in SELECTORS:
             raise InvalidInput(
@@ -48,8 +48,8 @@ class Selectors:
 
 def _learned(_: BackboneFiles, spacing: float) -> Choose:
     def choose(window: Window, scores: Float[np.ndarray, " tokens"], ratio: float) -> Int[np.ndarray, " nuggets"]:
-        wanted = count(len(window), ratio)
-        return top_apart(scores, wanted, round(spacing * len(window) / max(1, wanted)))
+        number = count(len(window), ratio)
+        return top_apart(scores, number, round(spacing * len(window) / max(1, number)))
 
     return choose
 

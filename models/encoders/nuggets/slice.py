@@ -1,4 +1,4 @@
-"""Nuggets in the forward pass of a SLICE encoder: its bottom layers are shared, the upper ones are the nuggets' own."""
+"""Nuggets in the forward pass of a SLICE encoder: bottom layers are shared, upper layers are separate."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class SliceNuggetEncoder:
-    """A scorer and upper layers beside those of a SLICE encoder, which is left as it is.
+    """A scorer and upper layers beside those of a SLICE encoder, which is unchanged.
 
-    Without an artifact the parameters are those a training begins with. The weights stand on the backbone and on the
-    bottom ``layer`` layers alone, and are refused where these are others. ``selector`` lets another choose than the one
-    the weights were trained with, to compare them. As in the encoder below, queries do without torch.
+    Without an artifact the parameters are those before training. The weights depend on the backbone and on the bottom
+    ``layer`` layers only, and are refused if these differ. ``selector`` overrides the one that the weights were trained
+    with. As in the encoder below, queries do not need torch.
     """
 
     def __init__(
@@ -44,16 +44,16 @@ class SliceNuggetEncoder:
         self._artifact, self._gather = artifact, gather_of(artifact)
         self._selectors = _selectors(artifact, base.files, selector)
         check_layer(base, self.layer)
-        found = foundation(base, self.layer)
-        self.fingerprint = f"nugget.v1-{base.files.fingerprint}-{found[:24]}-{self.layer}"
+        checksum = foundation(base, self.layer)
+        self.fingerprint = f"nugget.v1-{base.files.fingerprint}-{checksum[:24]}-{self.layer}"
         if artifact:
-            check_foundation(artifact, found)
+            check_foundation(artifact, checksum)
             check_fits(base, artifact, self.layer)
             self.fingerprint += f"-{artifact.sha256[:24]}"
         if selector:
             self.fingerprint += f"-{selector}"
         if base.has_network:
-            self.network  # noqa: B018  others may change the encoder's layers later, but not these
+            self.network  # noqa: B018  later changes to the encoder's layers must not change these
 
     @cached_property
     def network(self) -> "NuggetNetwork":
@@ -69,7 +69,7 @@ class SliceNuggetEncoder:
     def forward(
         self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]], ratio: float
     ) -> Iterator[list[ReadWindow]]:
-        """Token vectors as ``base`` gives them, and the nuggets, in one pass of the layers they share."""
+        """The token vectors of ``base``, and the nuggets, in one pass through the shared layers."""
         from models.encoders.nuggets.network import read_batch
 
         check_ratio(ratio)
@@ -77,7 +77,7 @@ class SliceNuggetEncoder:
             yield read_batch(self.base, self.network, self.layer, self._selectors.of(batch, ratio), batch)
 
     def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]], ratio: float) -> list[Nuggets]:
-        """The nuggets of a few windows, without torch where there are weights and the architecture allows."""
+        """The nuggets of a few windows, without torch if there are weights and the architecture allows it."""
         check_ratio(ratio)
         if self._query_nuggets is not None:
             return self._query_nuggets(batch, ratio)

@@ -1,8 +1,8 @@
-"""Nuggets whitened by the collection they are of: what all its texts have in common counts least.
+"""Nuggets whitened for their collection, so that components common to all its texts count least.
 
-Trained weights cannot know what a collection is about. Where every document is a contract, every nugget points a little
-towards contracts, and what is left to tell them apart is small. A matrix fitted to a sample of the collection takes
-that away. It needs no labels, and changes neither which tokens are chosen nor the token vectors.
+Trained weights cannot know the subject of a collection. If every document is a contract, every nugget points a little
+towards contracts, and the differences between them are small. A matrix fitted to a sample of the collection removes
+the common component. It needs no labels, and changes neither the selection of nuggets nor the token vectors.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from models.ops.similarity import normalize
 from models.ops.whitening import Whitening, second_moment, whitening
 from models.sampling import sample
 
-# How many windows a whitening is fitted to. The trained directions count as much as these many windows would.
+# The number of windows that a whitening is fitted to. The identity counts as much as this many windows.
 WINDOWS = 512
 _BATCH = 16
 _SEED = "whitening/1"
@@ -33,7 +33,7 @@ _NAME = re.compile(r"(?P<trained>.+)-w(?P<name>[0-9a-f]{24})")
 
 
 class WhitenedNuggets:
-    """The nuggets of ``trained``, multiplied by a symmetric matrix and brought back to length 1.
+    """The nuggets of ``trained``, multiplied by a symmetric matrix and normalised to length 1.
 
     >>> from models.encoders.hashing import HashingEncoder
     >>> from models.encoders.nuggets.hashing import HashingNuggetEncoder
@@ -54,7 +54,7 @@ class WhitenedNuggets:
     def forward(
         self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]], ratio: float
     ) -> Iterator[list[ReadWindow]]:
-        """Token vectors and choice of nuggets as ``trained`` gives them; the nuggets' vectors whitened."""
+        """The token vectors and selected nuggets of ``trained``, with whitened nugget vectors."""
         for read in self._trained.forward(batches, ratio):
             yield [(vectors, self._whitened(nuggets)) for vectors, nuggets in read]
 
@@ -66,10 +66,7 @@ class WhitenedNuggets:
         return replace(nuggets, vectors=normalize(nuggets.vectors @ self._matrix).astype(np.float32))
 
     def save(self, folder: Path) -> None:
-        """Keep the matrix where :func:`load_whitened` finds it, on the disk before a catalog names it.
-
-        Done twice it is the same file.
-        """
+        """Store the matrix where :func:`load_whitened` finds it, synced before a catalog refers to it. Idempotent."""
         folder.mkdir(parents=True, exist_ok=True)
         path = _path(folder, _name(self._matrix))
         with replacing(path) as partial:
@@ -77,14 +74,14 @@ class WhitenedNuggets:
 
 
 def load_whitened(trained: NuggetEncoder, fingerprint: str, folder: Path) -> WhitenedNuggets | None:
-    """The nuggets of this fingerprint, None where it is not one of ``trained`` whitened.
+    """The nuggets of this fingerprint; None if it is not one of ``trained``, whitened.
 
-    Raises ``BackboneMissing`` where the matrix is not in the folder, or is not what it was.
+    Raises ``BackboneMissing`` if the matrix is missing from the folder or damaged.
     """
-    found = _NAME.fullmatch(fingerprint)
-    if found is None or found["trained"] != trained.fingerprint:
+    match = _NAME.fullmatch(fingerprint)
+    if match is None or match["trained"] != trained.fingerprint:
         return None
-    path = _path(folder, found["name"])
+    path = _path(folder, match["name"])
     try:
         whitened = WhitenedNuggets(trained, load_file(path)["matrix"])
     except (OSError, SafetensorError, KeyError) as error:
@@ -97,7 +94,7 @@ def load_whitened(trained: NuggetEncoder, fingerprint: str, folder: Path) -> Whi
 def remove_whitening(fingerprint: str, folder: Path, is_used: Callable[[], bool]) -> None:
     """Remove the matrix of a fingerprint that no collection uses.
 
-    ``is_used`` is asked again while the matrix is set aside: a new collection may have taken it in the meantime.
+    ``is_used`` is called again after the matrix was renamed: a new collection may use it by then.
     """
     name = _NAME.fullmatch(fingerprint)
     if name is None or is_used():
@@ -113,7 +110,7 @@ def remove_whitening(fingerprint: str, folder: Path, is_used: Callable[[], bool]
 
 
 def fit_whitening(trained: NuggetEncoder, texts: Iterable[str], ratio: float) -> Float32[np.ndarray, "dim dim"]:
-    """The matrix that whitens the nuggets of a sample of texts; of few, it stays close to what leaves all as it is.
+    """The matrix that whitens the nuggets of a sample of texts; for few texts it is close to the identity.
 
     The sample is drawn in one pass, with a fixed seed.
     """

@@ -170,7 +170,7 @@ def test_a_broken_file_says_what_to_do(
 ) -> None:
     path = folder / "weights/calibration.json"
     path.write_text("{")
-    with pytest.raises(BackboneMismatch, match="is no calibration"):
+    with pytest.raises(BackboneMismatch, match="is not a calibration"):
         run("index --collection prose --source prose.ndjson")
     monkeypatch.setattr(sys, "argv", f"spanseek {CALIBRATE} --encoder slice".split())
     with pytest.raises(SystemExit):

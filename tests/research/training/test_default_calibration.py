@@ -101,7 +101,7 @@ def test_weights_without_one_start_from_raw_and_other_weights_are_told_of(tmp_pa
 )
 def test_a_broken_file_is_an_error_and_not_another_scale(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)
-    with pytest.raises(BackboneMismatch, match="is no calibration"):
+    with pytest.raises(BackboneMismatch, match="is not a calibration"):
         read_default(tmp_path, "a")
 
 
