@@ -87,6 +87,12 @@ class CatalogNotInitialised(SpanseekError):
     code = "catalog_not_initialised"
 
 
+class StorageFull(SpanseekError):
+    """There is no room to write: a disk, a quota or a limit on file sizes is exhausted."""
+
+    code = "storage_full"
+
+
 class SegmentCorrupt(SpanseekError):
     """A file of a segment is missing, or is not what its manifest says."""
 

@@ -16,9 +16,10 @@ from indexer.catalog.leases import Lease
 from indexer.catalog.matches import forget_withdrawn
 from indexer.catalog.publish import forget_retired, publish, retire
 from indexer.engine.snapshot import SegmentView, open_segment
-from indexer.errors import PurgeIncomplete, SegmentCorrupt
+from indexer.errors import PurgeIncomplete, SegmentCorrupt, StorageFull
 from indexer.merge_policy import Choice, due, everything, with_dead
-from indexer.segments.folders import new_folder, settle
+from indexer.new_segment import new_segment
+from indexer.segments.folders import settle
 from indexer.segments.layout import WINDOWS
 from indexer.segments.manifest import damages
 from indexer.segments.merge import Source, merge
@@ -84,16 +85,24 @@ def add_windows(store: Store, held: Lease, stop: Callable[[], bool] = lambda: Fa
 
 
 def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
-    """What every writer does when its work is done: merge what is due, and sweep.
+    """Merge what is due, and sweep, as every writer does when its work is done.
 
-    A damaged segment stays as it is, and is told to the log: the writer's own work is done, and no worse for it.
+    A damaged segment stays as it is, and a full disk leaves the work to the next writer. Both are logged: the writer's
+    own work is done.
     """
+    try:
+        _merge_due(store, held, stop)
+        sweep(store, held)
+    except StorageFull as error:
+        _log.warning("the upkeep of %s is left to the next writer: %s", held.collection, error)
+
+
+def _merge_due(store: Store, held: Lease, stop: Callable[[], bool]) -> None:
     try:
         merge_segments(store, held, due, stop)
         add_windows(store, held, stop)
     except SegmentCorrupt as error:
         _log.warning("segments of %s were not merged: %s", held.collection, error)
-    sweep(store, held)
 
 
 def optimize(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Removed:
@@ -144,12 +153,12 @@ def _merge_group(store: Store, held: Lease, group: Sequence[LiveSegment]) -> Non
         return
     collection = store.catalog.collection(held.collection)
     folder = store.folder(collection)
-    temporary = new_folder(folder)
     sources = [_source(folder, segment) for segment in group]
     large = collection.units >= store.candidates_from and sum(live.live_units for live in group) >= WORTH_WINDOWS
-    info, rows = merge(temporary, collection.recipe, sources, _more(windows=large))
-    info = replace(info, name=settle(temporary).name)
-    publish(store.catalog, held, info, rows, retires=names)
+    with new_segment(store, held) as temporary:
+        info, rows = merge(temporary, collection.recipe, sources, _more(windows=large))
+        info = replace(info, name=settle(temporary).name)
+        publish(store.catalog, held, info, rows, retires=names)
 
 
 def _more(*, windows: bool) -> Sequence[Derive]:

@@ -18,8 +18,9 @@ from indexer.encode import EncodedDocuments, SplitDocument, encode, split
 from indexer.errors import RecipeMismatch
 from indexer.maintenance import sweep, tidy
 from indexer.matching import publish_matched
+from indexer.new_segment import new_segment
 from indexer.representations.registry import MODULES
-from indexer.segments.folders import new_folder, settle
+from indexer.segments.folders import settle
 from indexer.segments.writer import SegmentWriter
 from indexer.sources import BadRecord, Record
 from indexer.store import Store
@@ -174,7 +175,7 @@ class IndexJob:
         """Write segments, one after the other, until the pools are used up."""
         left = iter(pools)
         for first in left:
-            with self._begin() as writer:
+            with new_segment(self._store, held) as folder, SegmentWriter(folder, self._collection.recipe) as writer:
                 self._fill(writer, chain([first], left))
                 if writer.rows:
                     self._publish(writer, held)
@@ -199,9 +200,6 @@ class IndexJob:
         self.report.units += len(pool.vectors)
         for name, rows in pool.rows.items():
             self.report.rows[name] = self.report.rows.get(name, 0) + len(rows)
-
-    def _begin(self) -> SegmentWriter:
-        return SegmentWriter(new_folder(self._folder), self._collection.recipe)
 
     def _publish(self, writer: SegmentWriter, held: Lease) -> None:
         info = writer.finish()

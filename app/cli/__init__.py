@@ -25,6 +25,7 @@ from app.cli.research import CommandGroup
 from app.cli.search import search
 from app.cli.serve import serve
 from app.cli.thresholds import thresholds_cli
+from indexer.disk import full_disk_named
 from models.errors import InvalidInput, SpanseekError
 
 cli = typer.Typer(
@@ -84,7 +85,8 @@ cli.command("candidates", hidden=True)(candidates)
 def main() -> None:
     """Run a command. An expected error is a sentence and a hint, not a traceback."""
     try:
-        cli()
+        with full_disk_named():
+            cli()
     except SpanseekError as error:
         _fail(error)
     except ValidationError as error:

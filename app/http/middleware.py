@@ -13,6 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.http.metrics import Metrics
 from app.http.problems import internal_error, problem_response
 from app.search.errors import DeadlineExceeded
+from indexer.disk import full_disk_named
+from indexer.errors import StorageFull
 
 # Nobody receives it: it is counted in the metrics, under the status that nginx uses.
 _CLIENT_CLOSED = 499
@@ -36,7 +38,7 @@ class BodyLimitMiddleware:
 
 
 class ServerErrorMiddleware:
-    """Logs an unforeseen exception, and answers 500 without details."""
+    """Answers a full disk with 507; logs any other unforeseen exception, and answers 500 without details."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -51,9 +53,15 @@ class ServerErrorMiddleware:
             await send(message)
 
         try:
-            await self.app(scope, receive, send_and_note)
+            with full_disk_named():
+                await self.app(scope, receive, send_and_note)
         except ClientDisconnect:
             await Response(status_code=_CLIENT_CLOSED)(scope, receive, send)
+        except StorageFull as error:
+            if begun:
+                raise
+            _log.error("%s", error)
+            await problem_response(error)(scope, receive, send)
         except Exception:
             if scope["type"] != "http" or begun:
                 raise

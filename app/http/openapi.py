@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from app.http.problems import MEDIA_TYPE, BadJson, BodyTooLarge, Forbidden, Unauthenticated, problem
 from app.http.schemas import FieldError, Problem
 from app.search.errors import DeadlineExceeded, QueueFull
-from indexer.errors import CatalogUnavailable, CollectionNotFound, CursorExpired, RecipeMismatch
+from indexer.errors import CatalogUnavailable, CollectionNotFound, CursorExpired, RecipeMismatch, StorageFull
 from models.errors import InvalidInput, SpanseekError
 
 DESCRIPTION = """\
@@ -48,6 +48,7 @@ _EXAMPLES: dict[int, SpanseekError] = {
     429: QueueFull("256 requests are waiting already.", hint="Send fewer at once, or retry later."),
     503: CatalogUnavailable("The catalog does not answer.", hint="Check that the database is up."),
     504: DeadlineExceeded("No answer within 10 s.", hint="Retry, or ask for fewer queries at once."),
+    507: StorageFull("There is no room to write vectors.i8.", hint="Free some space."),
 }
 
 

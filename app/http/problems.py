@@ -118,6 +118,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     models.DeviceUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     models.UnknownEncoder: HTTPStatus.SERVICE_UNAVAILABLE,
     search.DeadlineExceeded: HTTPStatus.GATEWAY_TIMEOUT,
+    indexer.StorageFull: HTTPStatus.INSUFFICIENT_STORAGE,
     indexer.EngineMemoryLimit: HTTPStatus.INSUFFICIENT_STORAGE,
 }
 

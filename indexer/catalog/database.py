@@ -1,6 +1,6 @@
 """Connections to the catalog's database: reads, snapshots and writes, on SQLite and PostgreSQL.
 
-All differences between the two databases at run time are in this file.
+All differences between the two databases at run time are in this file, but for the errors in ``failures``.
 """
 
 import sqlite3
@@ -12,15 +12,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, InternalError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from indexer.catalog.failures import translated, unavailable
 from indexer.catalog.places import Place
-from indexer.errors import CatalogNotInitialised, CatalogUnavailable
-from models.errors import InvalidInput, SpanseekError
+from indexer.catalog.urls import parsed
+from indexer.errors import CatalogUnavailable
 
 Mode = Mapping[str, Any]
 
@@ -172,100 +171,3 @@ def _begin(connection: Connection) -> None:
     statement = connection.get_execution_options().get(_BEGIN)
     if statement is not None:
         connection.exec_driver_sql(statement)
-
-
-_DRIVERS = {
-    "sqlite": "sqlite+pysqlite",
-    "sqlite+pysqlite": "sqlite+pysqlite",
-    "postgres": "postgresql+psycopg",
-    "postgresql": "postgresql+psycopg",
-    "postgresql+psycopg": "postgresql+psycopg",
-}
-_HINT = "Use sqlite:////path/to/catalog.db or postgresql://user:password@host/database."
-
-
-def parsed(url: str) -> URL:
-    """The URL with the driver that Spanseek uses.
-
-    >>> parsed("postgresql://ann:secret@db/spanseek").drivername
-    'postgresql+psycopg'
-    """
-    result = _parsed(url)
-    if result.drivername not in _DRIVERS:
-        raise _refused(f"The catalog cannot be stored in {result.drivername!r}")
-    if result.drivername.startswith("sqlite") and result.database in (None, "", ":memory:"):
-        raise _refused("The catalog cannot be stored in memory: it must outlive the process")
-    return result.set(drivername=_DRIVERS[result.drivername])
-
-
-def printable(url: URL) -> str:
-    """The URL without its password, for messages.
-
-    >>> printable(parsed("postgresql://ann:secret@db/spanseek"))
-    'postgresql+psycopg://ann:***@db/spanseek'
-    """
-    if "password" in url.query:
-        url = url.update_query_dict({"password": "hidden"})
-    return url.render_as_string(hide_password=True)
-
-
-def _parsed(url: str) -> URL:
-    try:
-        return make_url(url)
-    except (ArgumentError, ValueError):
-        # Neither chained nor quoted: the URL may hold a password.
-        raise _refused("The catalog URL cannot be understood") from None
-
-
-def _refused(message: str) -> InvalidInput:
-    return InvalidInput(message, hint=_HINT, field="catalog_url")
-
-
-INIT_HINT = "Run `spanseek init-db`; it makes the tables, or brings them up to date."
-_UNDEFINED = {"42P01", "42703"}  # PostgreSQL: undefined table, undefined column
-
-
-@contextmanager
-def translated(url: URL) -> Iterator[None]:
-    """Turn errors of a database that does not answer, or lacks tables, into errors with a hint.
-
-    All others, such as violated constraints, are programming errors and pass unchanged.
-    """
-    try:
-        yield
-    except PoolTimeout as error:
-        raise unavailable(url, "all its connections are in use") from error
-    except DBAPIError as error:
-        meaning = _meaning(error, url)
-        if meaning is None:
-            raise
-        raise meaning from error
-
-
-def unavailable(url: URL, reason: object) -> CatalogUnavailable:
-    """The error for a database that does not answer."""
-    return CatalogUnavailable(
-        f"The catalog at {printable(url)} does not answer: {reason}",
-        hint="Check that the database is up and that the catalog URL names it.",
-    )
-
-
-def _meaning(error: DBAPIError, url: URL) -> SpanseekError | None:
-    if _is_undefined(error):
-        return CatalogNotInitialised(
-            f"The tables of the catalog at {printable(url)} are missing or outdated", hint=INIT_HINT
-        )
-    if _is_outage(error):
-        return unavailable(url, str(error.orig).partition("\n")[0])
-    return None
-
-
-def _is_undefined(error: DBAPIError) -> bool:
-    # SQLite has no codes for this: it is an OperationalError, like an unreadable disk.
-    in_sqlite = str(error.orig).startswith(("no such table", "no such column"))
-    return in_sqlite or getattr(error.orig, "sqlstate", None) in _UNDEFINED
-
-
-def _is_outage(error: DBAPIError) -> bool:
-    # SQLite raises the bare DatabaseError for a file that is damaged or no database.
-    return isinstance(error, OperationalError | InterfaceError | InternalError) or type(error) is DatabaseError

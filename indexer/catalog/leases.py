@@ -19,11 +19,14 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from indexer.catalog.collections import Catalog
 from indexer.catalog.tables import collections, leases
-from indexer.errors import CatalogUnavailable, CollectionBusy, LeaseLost
+from indexer.errors import CatalogUnavailable, CollectionBusy, LeaseLost, StorageFull
 
 logger = logging.getLogger(__name__)
 
 _BEATS_PER_TTL = 3  # two may fail before the lease runs out
+
+# The lease itself cannot be written.
+_FAILURES = (CatalogUnavailable, StorageFull)
 
 # Tokens that this process may have left in the catalog, where it did not answer, and that none of its writers uses.
 # Each is added, tested and removed in one operation, which the interpreter does not interrupt.
@@ -89,7 +92,7 @@ def _take(catalog: Catalog, name: str, holder: str, ttl: float) -> Lease:
             now = catalog.clock()
             _refuse_if_held(connection, held, now)
             _replace(connection, held, now)
-    except CatalogUnavailable:  # perhaps after the commit
+    except _FAILURES:  # perhaps after the commit
         _abandoned.add(held.token)
         raise
     return held
@@ -138,7 +141,7 @@ def _renewed(catalog: Catalog, held: Lease) -> bool:
             # Read the clock after waiting for a publish under way: an earlier time could shorten the lease.
             _lock(connection, held)
             renewed = _renew_unexpired(connection, held, catalog.clock())
-    except CatalogUnavailable as error:
+    except _FAILURES as error:
         logger.warning("could not renew the lease on %s, will try again: %s", held.collection, error)
         return True
     if not renewed:
@@ -152,7 +155,7 @@ def _release(catalog: Catalog, held: Lease) -> None:
     try:
         with catalog.database.write() as connection:
             connection.execute(delete(leases).where(_is(held)))
-    except CatalogUnavailable as error:
+    except _FAILURES as error:
         logger.warning("could not release the lease on %s: %s", held.collection, error)
     else:
         _abandoned.discard(held.token)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import inspect, text
 
 from indexer.catalog.collections import Catalog
-from indexer.catalog.database import INIT_HINT, Database, printable
+from indexer.catalog.database import Database
+from indexer.catalog.failures import INIT_HINT
+from indexer.catalog.urls import printable
 from indexer.errors import CatalogNotInitialised
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ one dot product. Nuggets are numbered in the order of their units, so those of a
 """
 
 from collections.abc import Collection, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -106,8 +107,9 @@ class NuggetWriter:
 
     def close(self) -> None:
         """Close the files."""
-        for file in self._files:
-            file.close()
+        with ExitStack() as stack:  # closes the others where one fails
+            for file in self._files:
+                stack.callback(file.close)
 
 
 def copy_live(writer: NuggetWriter, sources: Sequence[LiveRows]) -> None:

@@ -15,9 +15,14 @@ def new_folder(collection: Path) -> Path:
     return collection / f"{_TEMPORARY}{time.time_ns():016x}-{secrets.token_hex(4)}"
 
 
+def final_name(folder: Path) -> Path:
+    """The name that a segment's folder has once it is whole."""
+    return folder.with_name(folder.name.removeprefix(_TEMPORARY))
+
+
 def settle(folder: Path) -> Path:
     """Give a segment that is whole its final name, for good."""
-    final = folder.with_name(folder.name.removeprefix(_TEMPORARY))
+    final = final_name(folder)
     folder.rename(final)
     fsync(final.parent)
     return final

@@ -5,6 +5,7 @@ derived from the stored vectors, the inverse norms, is computed at the end from 
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -65,10 +66,9 @@ class SegmentWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for file in self._files.values():
-            file.close()
-        for rows in self._rows.values():
-            rows.close()
+        with ExitStack() as stack:  # closes the others where one fails, which frees their space
+            for file in (*self._files.values(), *self._rows.values()):
+                stack.callback(file.close)
 
     @property
     def is_whole(self) -> bool:

@@ -19,8 +19,8 @@ OLD = [document(f"d{number}", f"old needle{number}") for number in range(40)]
 NEW = [document(f"d{number}", f"new needle{number} " + "hay " * 60) for number in range(20, 120)]
 
 
-class Crash(Exception):
-    """What no code under test expects."""
+class Crash(BaseException):
+    """The end of the process, as far as code under test can tell: nothing that handles errors handles it."""
 
 
 class CrashingEncoder(HashingEncoder):
@@ -119,6 +119,24 @@ def test_a_crash_loses_one_segment_at_most(stage: str, workspace: Workspace, mon
     report = workspace.index(NEW, segment_units=1)
     assert report.unchanged == len(published)
     _assert_complete(workspace)
+
+
+@pytest.mark.parametrize("error", [ValueError, OSError, KeyboardInterrupt])
+def test_an_error_leaves_no_files(error: type[BaseException], workspace: Workspace, monkeypatch: Any) -> None:
+    """Unlike a process that ends, one that goes on removes what it wrote."""
+    with monkeypatch.context() as patches:
+        patches.setattr(indexer.segments.writer, "write_norms", _raising(error))
+        with pytest.raises(error):
+            workspace.index(NEW)
+    _assert_as_before(workspace)
+    assert workspace.folders() == workspace.live()
+
+
+def _raising(error: type[BaseException]) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail
 
 
 @pytest.mark.parametrize("batches", [0, 1, 20])

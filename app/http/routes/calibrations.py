@@ -142,7 +142,7 @@ def list_calibrations(collection: Collection, caller: CallerDependency) -> Respo
     "",
     response_model=FittedCalibration,
     summary="Learn a calibration from labels",
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504),
+    responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507),
 )
 async def calibrate(collection: Collection, body: CalibrateBody, caller: CallerDependency) -> Response:
     """Learn a rising map from raw to score and keep it; of labels that are refused nothing is kept."""
@@ -158,7 +158,7 @@ async def calibrate(collection: Collection, body: CalibrateBody, caller: CallerD
     "/import",
     response_model=CalibrationDescription,
     summary="Take a calibration over from another collection",
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 503),
+    responses=problems(400, 401, 403, 404, 409, 413, 422, 503, 507),
 )
 def import_calibration(collection: Collection, body: ImportBody, caller: CallerDependency) -> Response:
     """Keep a calibration that was made for the same encoder, mode and span bounds; any other is refused."""

@@ -71,7 +71,7 @@ def get_collection(collection: Name, caller: CallerDependency) -> Response:
     "/{collection}",
     response_model=CollectionDescription,
     summary="Create a collection",
-    responses=_CREATED | problems(400, 401, 403, 409, 413, 422, 429, 503, 504),
+    responses=_CREATED | problems(400, 401, 403, 409, 413, 422, 429, 503, 504, 507),
 )
 async def create_collection(
     collection: Name, caller: CallerDependency, body: CreateCollectionBody | None = None

@@ -21,7 +21,7 @@ from models.types import Document
 router = APIRouter(
     prefix="/collections/{collection}/documents",
     tags=["documents"],
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504),
+    responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507),
 )
 Collection = Annotated[CollectionName, Path(description="The collection's name.")]
 

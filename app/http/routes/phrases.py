@@ -195,7 +195,7 @@ _SENT: dict[str, Any] = {
         },
     }
 }
-_WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504)
+_WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507)
 _READ = problems(401, 403, 404, 422, 503)
 
 
@@ -288,7 +288,7 @@ def get_phrase_threshold(collection: Collection, name: Name, caller: CallerDepen
 
 
 @router.put(
-    "/{name}/threshold", summary="Set a phrase's threshold", responses=problems(400, 401, 403, 404, 413, 422, 503)
+    "/{name}/threshold", summary="Set a phrase's threshold", responses=problems(400, 401, 403, 404, 413, 422, 503, 507)
 )
 def put_phrase_threshold(
     collection: Collection, name: Name, body: PutPhraseThresholdBody, caller: CallerDependency
@@ -313,7 +313,7 @@ def get_phrase_threshold_history(collection: Collection, name: Name, caller: Cal
 @router.post(
     "/{name}/threshold/undo",
     summary="Take a change of a phrase's threshold back",
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 503),
+    responses=problems(400, 401, 403, 404, 409, 413, 422, 503, 507),
 )
 def undo_phrase_threshold(
     collection: Collection, name: Name, caller: CallerDependency, body: UndoPhraseBody | None = None

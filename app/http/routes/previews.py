@@ -56,7 +56,7 @@ class PreviewBody(Body):
     "",
     response_model=Preview,
     summary="See what a threshold would find",
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504),
+    responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507),
 )
 async def preview_threshold(collection: Collection, body: PreviewBody, caller: CallerDependency) -> Response:
     """Count, exactly and over the whole collection, what reaches every threshold; nothing is changed."""

@@ -13,7 +13,7 @@ from app.search.types import SearchAnswer, SearchAnswers
 from models.errors import InvalidInput
 
 router = APIRouter(
-    prefix="/search", tags=["search"], responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504)
+    prefix="/search", tags=["search"], responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507)
 )
 
 

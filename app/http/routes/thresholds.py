@@ -49,7 +49,10 @@ def get_thresholds(collection: Collection, caller: CallerDependency) -> Response
 
 
 @router.put(
-    "", response_model=ModeThreshold, summary="Set a threshold", responses=problems(400, 401, 403, 404, 413, 422, 503)
+    "",
+    response_model=ModeThreshold,
+    summary="Set a threshold",
+    responses=problems(400, 401, 403, 404, 413, 422, 503, 507),
 )
 def put_threshold(collection: Collection, body: PutThresholdBody, caller: CallerDependency) -> Response:
     """Set the threshold of searches that give none; null takes it away."""
@@ -78,7 +81,7 @@ def get_threshold_history(
     "/undo",
     response_model=ModeThreshold,
     summary="Take a change back",
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 503),
+    responses=problems(400, 401, 403, 404, 409, 413, 422, 503, 507),
 )
 def undo_threshold(collection: Collection, caller: CallerDependency, body: UndoBody | None = None) -> Response:
     """Take the last change back that has not been taken back yet; once more takes back the one before."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from indexer.catalog.database import parsed, printable
+from indexer.catalog.urls import parsed, printable
 from models.errors import InvalidInput
 
 
