@@ -3,16 +3,16 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Lock
 
 from indexer.catalog.collections import Catalog
 from indexer.catalog.phrase_rows import read_phrase_set
 from indexer.catalog.thresholds import read_tuning
 from indexer.engine.snapshot import Snapshot, open_snapshot
 from indexer.errors import CollectionNotFound, SegmentCorrupt
+from indexer.freshness import FreshValues
 from indexer.phrases import PhraseSets
 from indexer.tuning import Tunings
 from indexer.types import Collection
@@ -23,8 +23,6 @@ GRACE_S = 10.0
 CANDIDATES_FROM = 8_000_000
 # How long withdrawn matches are kept for those who read events.
 WITHDRAWN_S = 30 * 86_400.0
-# How old a snapshot may be before the catalog is asked for a newer generation.
-FRESH_S = 0.25
 
 
 class Store:
@@ -53,44 +51,30 @@ class Store:
         self.withdrawn_s = withdrawn_s
         self.tunings = Tunings(partial(read_tuning, catalog), clock=clock)
         self.phrases = PhraseSets(partial(read_phrase_set, catalog))
-        self._clock = clock
-        self._snapshots: dict[str, _Opened] = {}
-        self._lock = Lock()
+        self._snapshots: FreshValues[str, _Opened] = FreshValues(self._present, clock=clock)
 
     def folder(self, collection: Collection) -> Path:
         """Where a collection's segments lie."""
         return self.data_dir / "collections" / collection.id
 
     def snapshot(self, name: str) -> Snapshot:
-        """The collection's present snapshot, at most ``FRESH_S`` behind what was last published."""
-        with self._lock:
-            opened = self._snapshots.get(name)
-            now = self._clock()
-            if opened and now - opened.checked_at < FRESH_S:
-                return opened.snapshot
-            fresh = self._present(name, opened)
-            self._snapshots[name] = replace(fresh, checked_at=now)
-            return fresh.snapshot
+        """The collection's present snapshot, at most a quarter of a second behind what was last published."""
+        return self._snapshots.get(name).snapshot
 
     def refresh(self) -> None:
         """Release snapshots of old generations and of deleted collections, which keep space on the disk."""
-        for name in tuple(self._snapshots):
+        for name in self._snapshots.cached():
             with suppress(CollectionNotFound):
                 self.snapshot(name)
 
     def forget(self, name: str) -> None:
         """Release what is kept in memory of a collection that was deleted."""
-        with self._lock:
-            self._snapshots.pop(name, None)
+        self._snapshots.forget(name)
         self.tunings.forget()
 
     def _present(self, name: str, opened: "_Opened | None") -> "_Opened":
         """The snapshot that is open if it is still the present one, else a new one."""
-        try:
-            version = self.catalog.version(name)
-        except CollectionNotFound:
-            self._snapshots.pop(name, None)
-            raise
+        version = self.catalog.version(name)
         if opened and version == (opened.collection_id, opened.snapshot.generation):
             return opened
         collection = self.catalog.collection(name)
@@ -107,8 +91,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A snapshot, the id of its collection, and when it was last the present one."""
+    """A snapshot and the id of its collection: a name may be given to another one."""
 
     snapshot: Snapshot
     collection_id: str
-    checked_at: float = 0.0

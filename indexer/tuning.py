@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from threading import Lock
 from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
 from pydantic import Field
 
+from indexer.freshness import FreshValues
 from models.errors import InvalidInput
 from models.ops.calibrate import IDENTITY, Knots, least_raw, raw_floors, score_from_raw
 from models.ops.similarity import cosine_from_raw
@@ -21,8 +21,6 @@ ThresholdOn = Literal["score", "raw"]
 
 # Above the rounding error of converting a cosine to raw and back.
 _ROUNDING = 1e-12
-# Seconds after which a tuning is read again.
-FRESH_S = 0.25
 
 
 def check_threshold(value: object, name: str = "threshold") -> None:
@@ -141,22 +139,12 @@ class Tunings:
     """
 
     def __init__(self, read: Callable[[str, str], Tuning], *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._read = read
-        self._clock = clock
-        self._tunings: dict[tuple[str, str], tuple[Tuning, float]] = {}
-        self._lock = Lock()
+        self._tunings: FreshValues[tuple[str, str], Tuning] = FreshValues(lambda key, _: read(*key), clock=clock)
 
     def present(self, collection: str, mode: str) -> Tuning:
         """The collection's present tuning, at most ``FRESH_S`` behind the last change."""
-        with self._lock:
-            tuning, read_at = self._tunings.get((collection, mode), (None, 0.0))
-            now = self._clock()
-            if tuning is None or now - read_at >= FRESH_S:
-                tuning = self._read(collection, mode)
-                self._tunings[collection, mode] = tuning, now
-            return tuning
+        return self._tunings.get((collection, mode))
 
     def forget(self) -> None:
         """Read again at the next call, so that the caller sees its own change."""
-        with self._lock:
-            self._tunings.clear()
+        self._tunings.forget()

@@ -19,15 +19,12 @@ from app.http.lanes import deadline
 from app.http.problems import Forbidden, Unauthenticated, problem_response
 from indexer.catalog.keys import Key, Scope, any_keys, authenticate
 from indexer.errors import CollectionNotFound
+from indexer.freshness import FRESH_S
 from models.errors import SpanseekError
 
 _bearer = HTTPBearer(
     auto_error=False, description="An API key of `spanseek keys create`; needed as soon as there is one."
 )
-
-
-# How long a server goes on to accept anonymous callers after the first key was created.
-FRESH_S = 0.25
 
 
 class AnonymousAccess:

@@ -4,9 +4,10 @@ from contextlib import closing
 
 import pytest
 
-from app.http.auth import FRESH_S, AnonymousAccess
+from app.http.auth import AnonymousAccess
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import list_keys, revoke_key
+from indexer.freshness import FRESH_S
 from indexer.types import Recipe
 
 BODY = {"collection": "sample", "text": "cancel", "top_k": 1}

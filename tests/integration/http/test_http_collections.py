@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from indexer.store import FRESH_S
+from indexer.freshness import FRESH_S
 
 ROOT = "/collections/calls"
 CALL = {"id": "call-1", "text": "I want to cancel my subscription."}

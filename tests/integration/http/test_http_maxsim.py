@@ -89,7 +89,7 @@ def test_collections_say_how_their_nuggets_were_made(client: Client) -> None:
 def test_what_is_added_by_http_is_found_and_what_is_deleted_is_not(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("indexer.store.FRESH_S", -1.0)
+    monkeypatch.setattr("indexer.freshness.FRESH_S", -1.0)
     unheard = "zebras juggle violet pianos under water"
     added = client.post("/collections/sample/documents", {"id": "new", "text": unheard}).json()
     assert added["results"][0]["status"] == "indexed"
