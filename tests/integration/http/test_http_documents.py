@@ -241,7 +241,8 @@ def test_an_idle_server_lets_go_of_what_was_replaced(settings, start) -> None:
     delete(client, PATH, json={"ids": [f"filler-{n}" for n in range(40)]})
     client.post(PATH, NEW)
     backend.refresh()
-    after = backend.store._snapshots["sample"].snapshot
+    ((opened, _),) = backend.store._snapshots._values.values()
+    after = opened.snapshot
     assert after.generation > before.generation
     assert {view.segment.folder for view in after.views}.isdisjoint({view.segment.folder for view in before.views})
     assert not any(view.segment.folder.exists() for view in before.views)
