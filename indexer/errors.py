@@ -75,6 +75,12 @@ class CatalogUnavailable(SpanseekError):
     code = "catalog_unavailable"
 
 
+class CatalogReadOnly(CatalogUnavailable):
+    """The catalog can be read, and not written."""
+
+    code = "catalog_read_only"
+
+
 class DataFolderLost(CatalogUnavailable):
     """The data folder, or the catalog in it, was removed or replaced under a running process."""
 

@@ -16,6 +16,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from indexer.catalog import read_only
 from indexer.catalog.failures import translated, unavailable
 from indexer.catalog.places import Place
 from indexer.catalog.urls import parsed
@@ -135,9 +136,15 @@ def _sqlite_engine(url: URL) -> Engine:
     # With isolation_level None Python's driver begins no transactions; the listener does. The driver would begin
     # none before a SELECT, so that two of them could read different states.
     engine = create_engine(url, hide_parameters=True, connect_args={"isolation_level": None, "timeout": _BUSY_SECONDS})
+    event.listen(engine, "do_connect", partial(_connect_read_only, Path(url.database or "")))
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _connect_read_only(path: Path, *_: object) -> sqlite3.Connection | None:
+    """A connection to a database whose folder cannot be written; None leaves connecting to the driver."""
+    return read_only.connect(path, _BUSY_SECONDS) if read_only.is_read_only(path) else None
 
 
 def _make_folder(url: URL) -> None:

@@ -10,12 +10,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from indexer.catalog.urls import printable
 from indexer.disk import storage_full
-from indexer.errors import CatalogNotInitialised, CatalogUnavailable
+from indexer.errors import CatalogNotInitialised, CatalogReadOnly, CatalogUnavailable
 from models.errors import SpanseekError
 
 INIT_HINT = "Run `spanseek init-db`; it makes the tables, or brings them up to date."
 _UNDEFINED = {"42P01", "42703"}  # PostgreSQL: undefined table, undefined column
-_DISK_FULL = "53100"  # PostgreSQL
+_DISK_FULL, _READ_ONLY = "53100", "25006"  # PostgreSQL
 # A write that a quota or a limit on file sizes refuses is an error of input and output to SQLite.
 _SQLITE_FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
 
@@ -53,6 +53,11 @@ def _meaning(error: DBAPIError, url: URL) -> SpanseekError | None:
     reason = str(error.orig).partition("\n")[0]
     if _is_full(error):
         return storage_full(f"the catalog at {printable(url)}", reason)
+    if _is_read_only(error):
+        return CatalogReadOnly(
+            f"The catalog at {printable(url)} can be read, and not written",
+            hint="Search it, or make it and its folder writable for this process.",
+        )
     return unavailable(url, reason) if _is_outage(error) else None
 
 
@@ -65,6 +70,12 @@ def _is_undefined(error: DBAPIError) -> bool:
 def _is_full(error: DBAPIError) -> bool:
     in_sqlite = getattr(error.orig, "sqlite_errorcode", None) in _SQLITE_FULL
     return in_sqlite or getattr(error.orig, "sqlstate", None) == _DISK_FULL
+
+
+def _is_read_only(error: DBAPIError) -> bool:
+    # The lower byte of SQLite's codes is the kind of error, the others say more.
+    in_sqlite = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY
+    return in_sqlite or getattr(error.orig, "sqlstate", None) == _READ_ONLY
 
 
 def _is_outage(error: DBAPIError) -> bool:

@@ -5,6 +5,7 @@ Open files outlive their names: without this check, writes would be acknowledged
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from indexer.errors import DataFolderLost
@@ -27,7 +28,8 @@ class Place:
         if self._first is None:
             self._first = _stat(self._path)
             if self._first is not None and stat.S_ISDIR(self._first.st_mode):
-                self._folder = os.open(self._path, os.O_RDONLY)
+                with suppress(OSError):
+                    self._folder = os.open(self._path, os.O_RDONLY)
 
     def check(self) -> None:
         """Raise ``DataFolderLost`` unless the path names what was noted. Costs two system calls at most."""
