@@ -70,12 +70,12 @@ def send(connection: socket.socket, data: bytes, times: int) -> int:
 
 
 ENDLESS = {
-    "a header": (b"GET /health/live HTTP/1.1\r\nHost: a\r\nX: ", b"x" * 8192),
-    "headers": (b"GET /health/live HTTP/1.1\r\nHost: a\r\n", b"X-A: aaaaaaaa\r\n" * 512),
+    "a header": (b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nX: ", b"x" * 8192),
+    "headers": (b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n", b"X-A: aaaaaaaa\r\n" * 512),
     "a URL": (b"GET /", b"x" * 8192),
     "empty lines": (b"", b"\r\n" * 4096),
     "a trailer": (
-        b"POST /search HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\nX: ",
+        b"POST /search HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\nX: ",
         b"x" * 8192,
     ),
 }
@@ -102,14 +102,14 @@ def test_large_headers_that_arrive_at_once_are_answered_431(server: Server) -> N
     fits = server.client.get("/health/live", headers={"X": "x" * 60_000})
     assert fits.status_code == 200
     with closing(server.connect()) as connection:
-        connection.sendall(b"GET /health/live HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 65_536 + b"\r\n\r\n")
+        connection.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 65_536 + b"\r\n\r\n")
         problem(answer(connection), 431, "headers_too_large")
 
 
 HALF_SENT = {
-    "headers": b"GET /health/live HTTP/1.1\r\nHost: a\r\n",
-    "a body": b"POST /search HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
-    "documents": b"POST /collections/c/documents HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{",
+    "headers": b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n",
+    "a body": b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    "documents": b"POST /collections/c/documents HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{",
 }
 
 
@@ -125,7 +125,7 @@ def test_half_a_request_is_answered_408(server: Server, name: str) -> None:
 
 def test_bytes_now_and_then_do_not_keep_a_request_open(server: Server) -> None:
     with closing(server.connect()) as connection:
-        connection.sendall(b"POST /search HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\n")
+        connection.sendall(b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n")
         started = time.monotonic()
         with suppress(ConnectionError):
             while time.monotonic() - started < 10:
@@ -134,7 +134,7 @@ def test_bytes_now_and_then_do_not_keep_a_request_open(server: Server) -> None:
         assert time.monotonic() - started < 5
 
 
-@pytest.mark.parametrize("begin", [b"", b"GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n"])
+@pytest.mark.parametrize("begin", [b"", b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"])
 @pytest.mark.parametrize("more", [b"", b"\r\n"])
 def test_idle_connections_are_closed(server: Server, begin: bytes, more: bytes) -> None:
     """Before the first request and between requests, even if the client sends empty lines."""
@@ -158,7 +158,7 @@ def test_connections_beyond_the_limit_are_refused_and_make_room_again(server: Se
         time.sleep(0.2)
         assert server.process.num_fds() < 40 + 64 + 200
         last = connections[60]
-        last.sendall(b"GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n")
+        last.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
         problem(answer(last), 503, "too_many_connections")
     deadline = time.monotonic() + 10
     while True:
@@ -169,7 +169,7 @@ def test_connections_beyond_the_limit_are_refused_and_make_room_again(server: Se
 
 
 def test_requests_one_after_the_other_and_pipelined_ones_are_answered(server: Server) -> None:
-    request = b"GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n"
+    request = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with closing(server.connect()) as connection:
         for _ in range(3):
             connection.sendall(request)
