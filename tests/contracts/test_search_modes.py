@@ -114,6 +114,7 @@ def test_reading_refuses_bad_input_with_its_field(workspace: Workspace, mode: An
 def test_every_text_is_tokenized_at_most_once(workspace: Workspace, mode: AnyMode) -> None:
     encoder = workspace.encoder
     assert isinstance(encoder, CountingEncoder)
+    mode.load(workspace.store.snapshot("c").recipe)  # reads a text once a process
     before = encoder.texts
     workspace.service.search(*(SearchRequest("c", text=text, mode=mode.name) for text in QUERIES))
     assert encoder.texts - before <= len(QUERIES)
