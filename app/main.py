@@ -121,13 +121,13 @@ class _Server(uvicorn.Server):
 
 
 def _set_up_logging(level: str) -> None:
-    known = logging.getLevelNamesMapping()
-    if level.upper() not in known:
+    levels = logging.getLevelNamesMapping()
+    if level.upper() not in levels:
         raise InvalidInput(
             f"There is no log level {level!r}.",
             hint="Set SPANSEEK_LOG_LEVEL to debug, info, warning or error.",
             field="log_level",
         )
-    logging.basicConfig(level=known[level.upper()], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(level=levels[level.upper()], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     # Every readiness check asks for the schema's version, and Alembic would log a line each time.
     logging.getLogger("alembic").setLevel(logging.WARNING)

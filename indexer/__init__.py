@@ -1,1 +1,1 @@
-"""How vectors become searchable files, and how these files are searched."""
+"""Vectors into searchable files, and search in these files."""

@@ -10,7 +10,7 @@ BLOCK = 256
 
 
 class SegmentArrays(NamedTuple):
-    """Unit vectors and inverse span norms, as they lie on disk; ``shortest`` is the length of the first norms.
+    """Unit vectors and inverse span norms, as on disk; ``shortest`` is the length of the first norms.
 
     A named tuple, because numba compiles functions of these: a further array is one more field.
     """

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 def delete_collection(store: Store, held: Lease) -> None:
     """Delete a collection with its documents, phrases, matches and tuning.
 
-    Searches under way finish on the snapshot that they have opened; later ones raise ``CollectionNotFound``.
+    Running searches finish on their snapshots; later ones raise ``CollectionNotFound``.
     """
     folder = store.folder(store.catalog.collection(held.collection))
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Documents from JSON, checked: what cannot be stored or given back unchanged is refused with the reason."""
+"""Validated documents from JSON: a value that cannot be stored and returned unchanged is refused with the reason."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ def document_from_json(value: object) -> Document:
 
 
 def checked_size(document: Document) -> Document:
-    """The document itself. Raises ``InvalidDocument`` where its texts have more than ``MAX_CHARACTERS`` characters."""
+    """The document itself. Raises ``InvalidDocument`` if its texts have more than ``MAX_CHARACTERS`` characters."""
     characters = sum(len(part.text) for part in document.parts)
     if characters > MAX_CHARACTERS:
         raise InvalidDocument(f"the text has {characters:,} characters; at most {MAX_CHARACTERS:,} are allowed")
@@ -55,8 +55,8 @@ def _metadata_of(value: dict[str, object]) -> Metadata:
     return {} if given is None else checked_metadata(given)
 
 
-def _refuse_unknown(value: dict[str, object], known: set[str]) -> None:
-    unknown = sorted(value.keys() - known)
+def _refuse_unknown(value: dict[str, object], allowed: set[str]) -> None:
+    unknown = sorted(value.keys() - allowed)
     if unknown:
         raise InvalidDocument(f"unknown field {unknown[0]!r}; fields of your own belong under metadata")
 

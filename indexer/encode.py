@@ -21,13 +21,13 @@ from models.ops.pooling import pool
 from models.tokens import UnitTokens, end_to_end, unit_shares
 from models.types import Document, UnitVectors
 
-# Batches a pool holds: enough for windows of one length to find each other, few enough to fit beside the model.
+# Batches per pool: enough to group windows of similar length, few enough to fit in memory beside the model.
 _BATCHES_A_POOL = 8
 
 
 @dataclass(frozen=True, slots=True)
 class SplitDocument:
-    """A document, what identifies its content, and the units and tokens of its parts."""
+    """A document, its content hash, and the units and tokens of its parts."""
 
     document: Document
     content_hash: str
@@ -35,12 +35,12 @@ class SplitDocument:
 
     @property
     def longest_unit(self) -> int:
-        """Tokens of the unit that has most of them."""
+        """The number of tokens of the longest unit."""
         return max((int((part.last - part.first).max(initial=0)) for part in self.parts), default=0)
 
     @property
     def part_units(self) -> list[PartUnits]:
-        """The units of every part, as the segment writer takes them."""
+        """The units of every part, for the segment writer."""
         return [PartUnits(part.spans, int(np.count_nonzero(part.unknown))) for part in self.parts]
 
 
@@ -69,7 +69,7 @@ class _Window:
 
 @dataclass(slots=True)
 class _Pool:
-    """Documents and windows that wait to be encoded together."""
+    """Documents and windows to be encoded together."""
 
     documents: list[SplitDocument] = field(default_factory=list)
     windows: list[_Window] = field(default_factory=list)
@@ -106,7 +106,7 @@ def _pools(encoder: Encoder, documents: Iterable[SplitDocument], budget: int) ->
             if waiting.tokens >= 2 * budget:
                 yield waiting
                 waiting = _Pool()
-        # A document without units weighs something too, or millions of them would wait together.
+        # Documents without units count, too, so that a pool cannot hold millions of them.
         waiting.tokens += 1
         if waiting.tokens >= budget:
             yield waiting
@@ -115,7 +115,7 @@ def _pools(encoder: Encoder, documents: Iterable[SplitDocument], budget: int) ->
 
 
 def _windows(document: SplitDocument, limit: int) -> Iterator[_Window]:
-    """For every window of a document the units that are stored from it, and the tokens that are read in it."""
+    """The windows of a document: units that are stored, and tokens that are read."""
     start = 0
     for part, units in zip(document.document.parts, document.parts, strict=True):
         for window in plan(units, limit):
@@ -144,7 +144,7 @@ def _encode_pool(encoder: Encoder, waiting: _Pool, batch_tokens: int, forward: F
 
 
 def _rows(window: _Window, first_unit: int, output: WindowOutputs, forward: ForwardPass) -> dict[str, Rows]:
-    """The rows that every representation has of a window; none where no unit is stored from it."""
+    """The rows of every representation for a window; none if no unit is stored from it."""
     if not len(window):
         return {}
     encoded = {

@@ -1,4 +1,4 @@
-"""What can go wrong between vectors and files."""
+"""Errors of storage and indexing."""
 
 from models.errors import InvalidInput, SpanseekError
 
@@ -64,7 +64,7 @@ class NothingToUndo(SpanseekError):
 
 
 class CursorExpired(SpanseekError):
-    """What follows the cursor is not all kept any more."""
+    """Events after the cursor have been deleted."""
 
     code = "cursor_expired"
 

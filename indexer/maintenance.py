@@ -1,4 +1,4 @@
-"""What keeps a collection small: merging segments, and removing what nothing names any more.
+"""Maintenance of collections: merging segments, and removing files that nothing refers to.
 
 All of it runs under the collection's lease, so that no other writer changes what is being copied. A crash at any
 moment leaves either the old generation or the new one, and files that the next sweep removes.
@@ -27,7 +27,7 @@ from indexer.segments.seal import Derive
 from indexer.store import Store
 from indexer.types import LiveSegment
 
-# Segments with fewer live units are scanned in no time.
+# Scanning segments with fewer live units takes little time.
 WORTH_WINDOWS = 100_000
 
 _log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Segments whose files are gone. ``waited_s`` is how long those who still read them were given."""
+    """Segments whose files are gone. ``waited_s`` is the grace period that readers had."""
 
     segments: int
     bytes: int
@@ -43,9 +43,9 @@ class Removed:
 
 
 def sweep(store: Store, held: Lease) -> None:
-    """Remove the files of segments that were retired a grace period ago, and whatever a killed job left.
+    """Remove the files of segments that were retired a grace period ago, and the remains of killed jobs.
 
-    Matches that were withdrawn long ago go from the catalog.
+    Also deletes old withdrawn matches from the catalog.
     """
     catalog = store.catalog
     forget_withdrawn(catalog, held, catalog.clock() - timedelta(seconds=store.withdrawn_s))
@@ -71,7 +71,7 @@ def merge_segments(store: Store, held: Lease, choose: Choice, stop: Callable[[],
 
 
 def add_windows(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
-    """Rewrite the large segments of a collection that has become too large to scan, with windows."""
+    """Rewrite the large segments of a collection too large to scan, with windows."""
     collection = store.catalog.collection(held.collection)
     if collection.units < store.candidates_from:
         return
@@ -106,16 +106,16 @@ def _merge_due(store: Store, held: Lease, stop: Callable[[], bool]) -> None:
 
 
 def optimize(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Removed:
-    """Merge all that can be merged, and remove the old segments when the grace period is over."""
+    """Merge all segments that can be merged, and remove the old ones after the grace period."""
     merge_segments(store, held, everything)
     add_windows(store, held)
     return _remove_retired(store, held, sleep)
 
 
 def purge(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Removed:
-    """Rewrite every segment that holds anything dead, and remove the old ones when the grace period is over.
+    """Rewrite every segment with deleted documents, and remove the old ones after the grace period.
 
-    Raises ``PurgeIncomplete`` where something is left on the disk that should be gone.
+    Raises ``PurgeIncomplete`` if deleted data is left on the disk.
     """
     merge_segments(store, held, with_dead)
     removed = _remove_retired(store, held, sleep)
@@ -134,10 +134,10 @@ def _remove_retired(store: Store, held: Lease, sleep: Callable[[float], None]) -
 
 
 def _prove(store: Store, held: Lease) -> None:
-    """Look at the disk: segments hold live documents alone, so there must be live segments alone, without the dead."""
+    """Check the disk: after a purge there must be only live segments, and only live documents in them."""
     live = store.catalog.live_generation(held.collection).segments
-    found = {folder.name for folder in store.folder(store.catalog.collection(held.collection)).glob("*/")}
-    left = sorted(found - {segment.info.name for segment in live})
+    folders = {folder.name for folder in store.folder(store.catalog.collection(held.collection)).glob("*/")}
+    left = sorted(folders - {segment.info.name for segment in live})
     dead = sum(len(segment.tombstones) for segment in live)
     if left or dead:
         raise PurgeIncomplete(
@@ -164,7 +164,7 @@ def _merge_group(store: Store, held: Lease, group: Sequence[LiveSegment]) -> Non
 def _more(*, windows: bool) -> Sequence[Derive]:
     if not windows:
         return ()
-    # Imported here because few collections need FAISS.
+    # Imported late: few collections need FAISS.
     from indexer.ann.windows import write_windows
 
     return (write_windows,)
@@ -172,7 +172,7 @@ def _more(*, windows: bool) -> Sequence[Derive]:
 
 def _source(folder: Path, live: LiveSegment) -> Source:
     path, sha256 = folder / live.info.name, live.info.manifest_sha256
-    # Copied unseen, a flipped bit would get a checksum of its own, and nobody could ever find it again.
+    # Copied without a check, a flipped bit would get a new checksum and be undetectable.
     for damage in damages(path, sha256):
         raise SegmentCorrupt(damage, hint="Restore the segment from a backup, or index its documents again.")
     view = SegmentView(open_segment(path, sha256), live.tombstones)

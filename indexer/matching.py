@@ -26,7 +26,7 @@ from models.ops.similarity import raws
 
 @dataclass(frozen=True, slots=True)
 class Rematched:
-    """How many matches were added and withdrawn when phrases were matched again."""
+    """The numbers of matches that a backfill added and withdrew."""
 
     added: int
     withdrawn: int
@@ -98,7 +98,7 @@ class _Matcher:
         self._hits: list[_Hit] = []
 
     def matches(self) -> Matches:
-        """The matches of the present phrases."""
+        """The matches of the current phrases."""
         phrases, previous = self._store.phrases.present(self._collection_id), self._phrases
         revisions = _revisions(previous) if previous and previous.tuning.same_as(phrases.tuning) else {}
         unchanged = {name for name, revision in _revisions(phrases).items() if revisions.get(name) == revision}

@@ -1,4 +1,4 @@
-"""Which segments to merge: three answers, all of them functions of what the catalog knows of the live segments.
+"""The choice of segments to merge: three policies, all functions of the catalog's rows of live segments.
 
 The background answer is size-tiered: a segment's tier is the number of times its live units can be divided by ``FAN``,
 and ``FAN`` segments of one tier make one of the next. So every unit is copied once a tier, and of N units there are
@@ -12,7 +12,7 @@ from typing import TypeAlias
 from indexer.types import LiveSegment
 
 FAN = 8
-# No merge makes a segment larger than this, in units: what is large already gains nothing from being larger.
+# The largest merged segment, in units: beyond this size a merge gains nothing.
 LARGEST = 2_000_000
 
 Group: TypeAlias = list[LiveSegment]
@@ -20,18 +20,18 @@ Choice: TypeAlias = Callable[[Sequence[LiveSegment]], list[Group]]
 
 
 def due(segments: Sequence[LiveSegment]) -> list[Group]:
-    """What a writer merges when its work is done: segments of which most is dead, each by itself, and full tiers."""
+    """The merges of a writer at the end of its work: mostly deleted segments, each by itself, and full tiers."""
     worn = [[segment] for segment in segments if _is_worn(segment)]
     return worn + _full_tiers(segment for segment in segments if not _is_worn(segment))
 
 
 def with_dead(segments: Sequence[LiveSegment]) -> list[Group]:
-    """What a purge merges: every segment that has a tombstone, by itself."""
+    """The merges of a purge: every segment with a tombstone, by itself."""
     return [[segment] for segment in segments if len(segment.tombstones)]
 
 
 def everything(segments: Sequence[LiveSegment]) -> list[Group]:
-    """What leaves no tombstone and few segments: the largest first, each to the first group that has room for it."""
+    """The merges that leave no tombstone and few segments: first-fit by descending size."""
     groups: list[Group] = []
     for segment in sorted(segments, key=_size, reverse=True):
         roomy = (group for group in groups if _units([*group, segment]) <= LARGEST)
@@ -44,7 +44,7 @@ def everything(segments: Sequence[LiveSegment]) -> list[Group]:
 
 
 def tier(units: int) -> int:
-    """How many times a number of units can be divided by ``FAN``.
+    """The tier of a number of units: its logarithm to the base ``FAN``, rounded down; 0 for 0.
 
     >>> tier(0), tier(7), tier(8), tier(63), tier(64)
     (0, 0, 1, 1, 2)

@@ -88,7 +88,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class EventCursor:
-    """The last event that a reader has read, and the last forgotten one at that time."""
+    """The last event that a reader has read, and the last deleted one at that time."""
 
     number: int
     forgotten: int
@@ -115,7 +115,7 @@ class MatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventRead:
-    """Events in order, and the cursor that continues after them; ``more``: further events are there already."""
+    """Events in order, and the cursor that continues after them; ``more`` if there are further events."""
 
     events: tuple[MatchEvent, ...]
     cursor: EventCursor
@@ -149,7 +149,7 @@ class PhraseSet:
     @cached_property
     def queries(self) -> "QueryBatch":
         """The vectors, as the kernels read them."""
-        from indexer.engine.multi_query import QueryBatch  # loads numba, which only matching needs
+        from indexer.engine.multi_query import QueryBatch  # imports numba, which only matching needs
 
         return QueryBatch(self.vectors)
 
@@ -160,18 +160,18 @@ class PhraseSet:
 
     @cached_property
     def on_raw(self) -> Bool[np.ndarray, " queries"]:
-        """Which thresholds are on raw; the others are on score."""
+        """A mask of the thresholds on raw; the others are on score."""
         return np.array([threshold is not None and threshold.on == "raw" for threshold in self.applied], bool)
 
     @cached_property
     def values(self) -> Float[np.ndarray, " queries"]:
-        """The present thresholds, each on its scale; infinite for phrases without one."""
+        """The current thresholds, each on its scale; infinite for phrases without one."""
         active = self.tuning.calibration_id
         none = Threshold(np.inf, "raw", np.inf, active)
         thresholds = [threshold or none for threshold in self.applied]
         values = np.array([threshold.value for threshold in thresholds], np.float64)
         raws = np.array([threshold.raw for threshold in thresholds], np.float64)
-        # As ``Tuning.present_threshold`` does, for all at once.
+        # Vectorized ``Tuning.present_threshold``.
         outdated = np.array([each.on == "score" and each.calibration != active for each in thresholds], bool)
         values[outdated] = self.tuning.scores(raws[outdated])
         return values
@@ -185,7 +185,7 @@ class PhraseSet:
         return floors
 
     def with_tuning(self, tuning: Tuning) -> "PhraseSet":
-        """The same phrases under another tuning. ``queries`` is kept: it depends on the vectors alone."""
+        """The same phrases under another tuning. ``queries`` is shared: it depends on the vectors only."""
         phrases = replace(self, tuning=tuning)
         if "queries" in vars(self):
             vars(phrases)["queries"] = self.queries
@@ -216,7 +216,7 @@ class PhraseSets:
         self._lock = Lock()
 
     def present(self, collection_id: str) -> PhraseSet:
-        """The collection's present phrases and tuning. Vectors are read again only after a change of the phrases."""
+        """The collection's current phrases and tuning. Vectors are read again only after a change of the phrases."""
         with self._lock:
             self._sets[collection_id] = phrases = self._read(collection_id, self._sets.get(collection_id))
             return phrases

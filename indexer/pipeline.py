@@ -1,7 +1,7 @@
 """The indexing job: read | split | encode | write | publish, as generators composed.
 
-A job can be killed at any moment and run again: what was published is skipped because its content hash is known, and
-what was not published leaves no trace.
+A job can be killed at any moment and run again: published documents are skipped by their content
+hashes, and unpublished ones leave no trace.
 """
 
 import resource
@@ -29,7 +29,7 @@ from models.encoders.base import Encoder
 from models.encoders.passes import ForwardPass, UnitPass
 from models.types import Document
 
-# A batch of documents is looked up, and tokenized, together.
+# Documents are looked up and tokenized in batches.
 _BATCH_DOCUMENTS = 256
 _BATCH_CHARACTERS = 1_000_000
 # The memory of a part beside its text, in characters.
@@ -38,7 +38,7 @@ _PART_CHARACTERS = 64
 
 @dataclass(slots=True)
 class IndexReport:
-    """What a job has done so far. Units, bytes and seconds are the job's own, not the collection's.
+    """The progress of a job. Units, bytes and seconds are those of the job, not of the collection.
 
     ``rows`` counts the rows of every representation besides units.
     """
@@ -65,7 +65,7 @@ class IndexReport:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one document: it was published, it was there already, or it could not be encoded."""
+    """The outcome of one document: published, unchanged, or failed."""
 
     document_id: str
     status: Literal["indexed", "unchanged", "failed"]
@@ -74,7 +74,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class JobHooks:
-    """How a job speaks to whoever started it."""
+    """Callbacks of a job."""
 
     progress: Callable[[IndexReport], None] = lambda report: None
     bad_record: Callable[[BadRecord], None] = lambda record: None
@@ -85,7 +85,7 @@ class JobHooks:
 class IndexJob:
     """Brings records into one collection: new documents are added, changed ones replaced, equal ones skipped.
 
-    A segment is published after ``segment_units`` units, together with what saved phrases find in it: an interruption
+    A segment is published after ``segment_units`` units, together with the matches of saved phrases: an interruption
     loses at most that much work. When all is published, segments that are due are merged, unless ``merge`` is false.
     """
 
@@ -108,13 +108,13 @@ class IndexJob:
         self._merge = merge
         self._hooks = hooks or JobHooks()
         self._folder = store.folder(collection)
-        # Content hashes of documents on their way into the next segments: the catalog does not know them yet.
+        # Content hashes of documents for the next segments, which are not in the catalog yet.
         self._under_way: dict[str, str] = {}
         self._started = time.perf_counter()
         self.report = IndexReport(generation=collection.generation)
 
     def run(self, records: Iterable[Record]) -> IndexReport:
-        """Index all records; when ``hooks.stop`` says so, publish what has been read and return early."""
+        """Index all records. When ``hooks.stop`` returns True, publish the records read so far and return."""
         self._started = time.perf_counter()
         with lease(self._store.catalog, self._collection.name) as held:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -146,15 +146,15 @@ class IndexJob:
         self._hooks.bad_record(record)
 
     def _changed(self, documents: Iterable[Document]) -> Iterator[list[tuple[Document, str]]]:
-        """Batches of the documents that the collection does not hold yet as they are, with their content hashes.
+        """Batches of new and changed documents, with their content hashes.
 
         Of an id that occurs twice the last document counts. Within a batch it is the only one.
         """
         for batch in _batches(documents):
             last = {document.id: document for document in batch}
-            known = self._store.catalog.content_hashes(self._collection.name, last) | self._under_way
+            stored = self._store.catalog.content_hashes(self._collection.name, last) | self._under_way
             hashed = {document.id: content_hash(document) for document in last.values()}
-            changed = [(last[id], value) for id, value in hashed.items() if known.get(id) != value]
+            changed = [(last[id], value) for id, value in hashed.items() if stored.get(id) != value]
             self._under_way |= {document.id: value for document, value in changed}
             self.report.unchanged += len(last) - len(changed)
             for id in last.keys() - {document.id for document, _ in changed}:
@@ -172,7 +172,7 @@ class IndexJob:
                 yield item
 
     def _write(self, pools: Iterable[EncodedDocuments], held: Lease) -> None:
-        """Write segments, one after the other, until the pools are used up."""
+        """Write segments until the pools are exhausted."""
         left = iter(pools)
         for first in left:
             with new_segment(self._store, held) as folder, SegmentWriter(folder, self._collection.recipe) as writer:
@@ -220,16 +220,16 @@ class IndexJob:
 
 
 def _checked_pass(recipe: Recipe, encoder: Encoder, forward: ForwardPass | None) -> ForwardPass:
-    """The forward pass of a job. Raises ``RecipeMismatch`` where it does not make what the recipe says."""
+    """The forward pass of a job. Raises ``RecipeMismatch`` if its outputs differ from the recipe."""
     if not recipe.details:
         return UnitPass(encoder)
     forward = forward or UnitPass(encoder)
     for name in sorted({*recipe.details, *forward.details}):
-        made = recipe.details.get(name, {"fingerprint": "none"})
-        if forward.details.get(name) != made:
+        details = recipe.details.get(name, {"fingerprint": "none"})
+        if forward.details.get(name) != details:
             has = forward.details.get(name, {}).get("fingerprint", f"no encoder of {name}")
             raise RecipeMismatch(
-                f"The collection's {name} are of {made['fingerprint']}; here is {has}.",
+                f"The collection's {name} are of {details['fingerprint']}; here is {has}.",
                 hint=f"Use the weights its {name} were indexed with, or index its documents into a new collection.",
                 field="collection",
             )

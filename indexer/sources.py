@@ -29,19 +29,19 @@ from models.types import Document, Part
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """A record that cannot be indexed, where it stands (``file:line``), and why."""
+    """An invalid record: its place (``file:line``) and the reason."""
 
     where: str
     reason: str
 
 
 Record = Document | BadRecord
-# Where a record begins, from 1, and what makes a document of it.
+# The line of a record, from 1, and the function that parses it.
 _Found: TypeAlias = tuple[int, Callable[[], Document]]
 _CHUNK = 2**18
 # The longest line, CSV field and text file, in bytes; CSV counts characters.
 MAX_RECORD = 64 * 2**20
-# What readers raise when a file breaks off, or never was what its name says.
+# Errors of readers for truncated files and for files of another format.
 _UNREADABLE = (SourceUnreadable, OSError, EOFError, zlib.error, csv.Error, pa.ArrowException)
 
 
@@ -72,7 +72,7 @@ class Source:
 
     @property
     def read_bytes(self) -> int:
-        """Bytes of the files, as they lie on disk, that have been read."""
+        """Bytes read so far, of the files on disk."""
         return self._finished_bytes + (self._raw.tell() if self._raw else 0)
 
     @property
@@ -84,7 +84,7 @@ class Source:
         return path.name if path == self._path else path.relative_to(self._path).as_posix()
 
     def _records(self, path: Path) -> Iterator[Record]:
-        """The records of one file, as far as it can be read. Files of a folder do not stop each other."""
+        """The records of one file, up to a read error, which does not stop the other files of a folder."""
         name = self._name(path)
         number = 0
         try:
@@ -118,7 +118,7 @@ class Source:
 
 
 def _ndjson(file: BinaryIO, name: str) -> Iterator[_Found]:
-    """One JSON document a line; empty lines are passed over."""
+    """One JSON document per line; empty lines are skipped."""
     for number, value in read_ndjson(bounded_lines(file, MAX_RECORD)):
         yield number, partial(_document_from_value, value)
 
@@ -244,7 +244,7 @@ def _present_part(part: object) -> object:
 
 
 def _present(fields: dict[str, Any]) -> dict[str, Any]:
-    """In Parquet all rows have the same fields: null is how a row says that it has not got one."""
+    """Drop null fields: all rows of Parquet have the same fields."""
     return {name: value for name, value in fields.items() if value is not None}
 
 

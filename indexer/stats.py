@@ -1,4 +1,4 @@
-"""How large a collection is, what of it is alive, and what a merge would give back."""
+"""Statistics of a collection: its size, its live share, and the space that merging would reclaim."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from indexer.types import LiveSegment
 
 @dataclass(frozen=True, slots=True)
 class SegmentStats:
-    """One segment. Documents, parts and units are those alive; ``bytes_live`` is their share of the files, by units."""
+    """One segment. Documents, parts and units are live ones; ``bytes_live`` is their share of the files, by units."""
 
     name: str
     documents: int
@@ -39,30 +39,30 @@ class CollectionStats:
 
 
 def collection_stats(store: Store, name: str) -> CollectionStats:
-    """Count what is live; only segments with tombstones are opened for it. Raises ``CollectionNotFound``."""
+    """The statistics of a collection; only segments with tombstones are opened. Raises ``CollectionNotFound``."""
     collection, generation = store.catalog.collection(name), store.catalog.live_generation(name)
     folder, retired = store.folder(collection), store.catalog.retired_segments(collection)
-    found = tuple(_segment_stats(folder, segment) for segment in generation.segments)
-    live, units = sum(one.bytes_live for one in found), sum(one.units for one in found)
+    segments = tuple(_segment_stats(folder, segment) for segment in generation.segments)
+    live, units = sum(one.bytes_live for one in segments), sum(one.units for one in segments)
     return CollectionStats(
         collection=name,
         generation=generation.number,
-        documents=sum(one.documents for one in found),
-        parts=sum(one.parts for one in found),
+        documents=sum(one.documents for one in segments),
+        parts=sum(one.parts for one in segments),
         units=units,
-        segments=len(found),
-        tombstones=sum(one.tombstones for one in found),
+        segments=len(segments),
+        tombstones=sum(one.tombstones for one in segments),
         bytes_live=live,
-        bytes_reclaimable=sum(one.bytes_reclaimable for one in found) + sum(info.bytes for info in retired),
+        bytes_reclaimable=sum(one.bytes_reclaimable for one in segments) + sum(info.bytes for info in retired),
         bytes_per_unit=round(live / max(units, 1), 1),
-        per_segment=found,
+        per_segment=segments,
     )
 
 
 def _segment_stats(folder: Path, live: LiveSegment) -> SegmentStats:
     info = live.info
     parts, units = _live_parts_and_units(folder, live) if len(live.tombstones) else (info.parts, info.units)
-    # Documents without units are worth their share of the documents.
+    # A segment without units counts by its documents.
     share = units / info.units if info.units else live.live_documents / max(info.documents, 1)
     of_the_living = round(info.bytes * share)
     return SegmentStats(

@@ -17,11 +17,11 @@ from indexer.phrases import PhraseSets
 from indexer.tuning import Tunings
 from indexer.types import Collection
 
-# Longer than it takes to open a snapshot after reading in the catalog what is live.
+# Longer than opening a snapshot takes after reading its generation from the catalog.
 GRACE_S = 10.0
-# Units from which on a collection is too large to scan.
+# The number of units above which a collection is not scanned.
 CANDIDATES_FROM = 8_000_000
-# How long withdrawn matches are kept for those who read events.
+# The time for which withdrawn matches are kept for readers of events.
 WITHDRAWN_S = 30 * 86_400.0
 
 
@@ -54,26 +54,26 @@ class Store:
         self._snapshots: FreshValues[str, _Opened] = FreshValues(self._present, clock=clock)
 
     def folder(self, collection: Collection) -> Path:
-        """Where a collection's segments lie."""
+        """The folder of a collection's segments."""
         return self.data_dir / "collections" / collection.id
 
     def snapshot(self, name: str) -> Snapshot:
-        """The collection's present snapshot, at most a quarter of a second behind what was last published."""
+        """The collection's current snapshot, at most a quarter of a second behind the last generation."""
         return self._snapshots.get(name).snapshot
 
     def refresh(self) -> None:
-        """Release snapshots of old generations and of deleted collections, which keep space on the disk."""
+        """Release snapshots of old generations and of deleted collections, which occupy disk space."""
         for name in self._snapshots.cached():
             with suppress(CollectionNotFound):
                 self.snapshot(name)
 
     def forget(self, name: str) -> None:
-        """Release what is kept in memory of a collection that was deleted."""
+        """Release all cached data of a deleted collection."""
         self._snapshots.forget(name)
         self.tunings.forget()
 
     def _present(self, name: str, opened: "_Opened | None") -> "_Opened":
-        """The snapshot that is open if it is still the present one, else a new one."""
+        """The open snapshot if it is current, else a new one."""
         version = self.catalog.version(name)
         if opened and version == (opened.collection_id, opened.snapshot.generation):
             return opened
@@ -91,7 +91,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A snapshot and the id of its collection: a name may be given to another one."""
+    """A snapshot and the id of its collection, since a name can be reused."""
 
     snapshot: Snapshot
     collection_id: str

@@ -60,7 +60,7 @@ class Calibration(CalibrationDraft):
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A threshold as it was set, and the raw value it stood for."""
+    """A threshold as it was set, and its raw at that time."""
 
     value: float
     on: ThresholdOn
@@ -118,7 +118,7 @@ class Tuning:
         return Threshold(self.score(threshold.raw), "score", threshold.raw, self.calibration_id)
 
     def same_as(self, other: "Tuning") -> bool:
-        """Whether both are equal. Calibrations are immutable, so that the id stands for the knots."""
+        """True if both are equal. Calibrations are immutable, so that equal ids mean equal knots."""
         return (self.threshold, self.calibration_id) == (other.threshold, other.calibration_id)
 
     def cosine_floors(
@@ -142,7 +142,7 @@ class Tunings:
         self._tunings: FreshValues[tuple[str, str], Tuning] = FreshValues(lambda key, _: read(*key), clock=clock)
 
     def present(self, collection: str, mode: str) -> Tuning:
-        """The collection's present tuning, at most ``FRESH_S`` behind the last change."""
+        """The collection's current tuning, at most ``FRESH_S`` behind the last change."""
         return self._tunings.get((collection, mode))
 
     def forget(self) -> None:

@@ -1,4 +1,4 @@
-"""The nouns of storage: recipe, collection, segment, snapshot rows."""
+"""Types of storage: recipe, collection, segment, rows of a generation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ from jaxtyping import Int
 
 from models.types import JsonValue, SpanBounds
 
-# What a recipe says of one representation; always with its ``fingerprint``.
+# The details of one representation in a recipe; always with its ``fingerprint``.
 Details: TypeAlias = Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How every vector of a collection was made; one collection, one recipe.
+    """Everything that affects the vectors of a collection, which has exactly one recipe.
 
     ``encoder`` is the name the registry knows, ``fingerprint`` what it resolved to (architecture, weights,
-    splitter), ``details`` how every representation besides units was made, by name.
+    splitter), ``details`` the details of every representation besides units, by name.
 
     >>> Recipe("slice", "f1", 384, details={"nuggets": {"fingerprint": "n1"}}).representations
     ('units', 'nuggets')
@@ -32,7 +32,7 @@ class Recipe:
 
     @property
     def representations(self) -> tuple[str, ...]:
-        """Names of what is stored of a document; units always are."""
+        """The names of the stored representations, which always include units."""
         return ("units", *sorted(self.details))
 
 
@@ -52,7 +52,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class SegmentInfo:
-    """What the catalog knows of a segment."""
+    """The catalog's row of a segment."""
 
     name: str
     manifest_sha256: str
@@ -64,7 +64,7 @@ class SegmentInfo:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """One live document: where it lies (``ordinal`` within its segment) and what it held."""
+    """One live document: its place (``ordinal`` within its segment) and its content hash."""
 
     document_id: str
     ordinal: int
@@ -80,12 +80,12 @@ class LiveSegment:
 
     @property
     def live_documents(self) -> int:
-        """How many documents have no tombstone."""
+        """The number of documents without a tombstone."""
         return self.info.documents - len(self.tombstones)
 
     @property
     def live_units(self) -> int:
-        """About how many units belong to them: SQL does not know the units of single documents."""
+        """An estimate of their units: the catalog has no counts of single documents."""
         return self.info.units * self.live_documents // max(self.info.documents, 1)
 
 

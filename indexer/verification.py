@@ -12,9 +12,9 @@ from indexer.types import Collection, LiveSegment
 
 
 def verify_collection(store: Store, collection: Collection) -> list[str]:
-    """Describe every damage of a collection's segments, one sentence each; empty where all is sound.
+    """Describe all damage of a collection's segments, one sentence each; empty without damage.
 
-    While others write, catalog and segments may be compared across two generations: then they are compared again.
+    During writes, catalog and segments may belong to two generations: then they are compared again.
     """
     generation = store.catalog.live_generation(collection.name)
     damage = [sentence for live in generation.segments for sentence in _verify(store, collection, live)]
@@ -29,7 +29,7 @@ def _verify(store: Store, collection: Collection, live: LiveSegment) -> list[str
 
 
 def _differences(store: Store, collection: Collection, live: LiveSegment) -> Iterator[str]:
-    """Compare the ids that the catalog has of a segment with those the segment holds and no tombstone hides."""
+    """Compare the ids of a segment in the catalog with those of its live documents."""
     segment = open_segment(store.folder(collection) / live.info.name, live.info.manifest_sha256)
     ids = np.array(segment.document_table.column("id").to_pylist(), object)
     held = set(np.delete(ids, live.tombstones))

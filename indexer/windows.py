@@ -1,4 +1,4 @@
-"""Parts to windows and back: what each forward pass sees, and which units are stored from it. Pure."""
+"""Windows of parts: the units that each forward pass reads, and those that are stored from it. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from indexer.errors import InvalidDocument
 from models.tokens import UnitTokens
 from models.types import UnitSpan
 
-# How many tokens neighbouring windows share: half of them are context on either side of the seam.
+# The number of tokens that neighbouring windows share: half of them are context on either side of the seam.
 OVERLAP = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The units of a part that one forward pass sees, and those of them that are stored from it."""
+    """The units of a part that one forward pass reads, and those that are stored from it."""
 
     seen: UnitSpan
     kept: UnitSpan
@@ -56,14 +56,14 @@ def _cover(
         yield UnitSpan(start, end)
         if end == len(first):
             return
-        # Not so far back that the next unit would not fit: every window brings something new.
+        # Not so far back that the next unit would not fit: every window adds at least one unit.
         back = max(last[end - 1] - overlap, last[end] - limit)
         start = min(int(np.searchsorted(first, back, side="left")), end)
 
 
 def _seam(joined: UnitTokens, left: UnitSpan, right: UnitSpan) -> int:
     """The unit at which the stored units of one window end and those of the next begin."""
-    # A whole number: for a fraction numpy would copy the whole part to floats, once a window.
+    # An integer: for a fraction numpy would convert the whole part to floats, once per window.
     middle = (joined.first[right.start] + joined.last[left.end - 1] + 1) // 2
     seam = int(np.searchsorted(joined.first, middle, side="left"))
     return min(max(seam, right.start), left.end)

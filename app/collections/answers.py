@@ -11,7 +11,7 @@ from models.types import SpanBounds
 
 @dataclass(frozen=True, slots=True)
 class SpanUnits:
-    """How many units a span may hold, both included."""
+    """The bounds of a span's length in units, both included."""
 
     shortest: int
     longest: int
@@ -24,17 +24,17 @@ class SpanUnits:
 
 @dataclass(frozen=True, slots=True)
 class Nuggets:
-    """How the nuggets of a collection were made."""
+    """The nuggets of a collection."""
 
-    ratio: Annotated[float, described("Of n tokens of a window, ceil(n * ratio) are kept.")]
+    ratio: Annotated[float, described("Of n tokens of a window, ceil(n * ratio) are nuggets.")]
     fingerprint: Annotated[str, described("Architecture and weights of the nuggets' encoder.")]
-    dim: Annotated[int, described("How many numbers a query vector of mode maxsim must have.")]
+    dim: Annotated[int, described("The dimension of query vectors in mode maxsim.")]
 
     @classmethod
     def of(cls, recipe: Recipe) -> "Nuggets | None":
         """The nuggets of a recipe as an answer."""
-        made = nugget_recipe(recipe)
-        return None if made is None else cls(made.ratio, made.fingerprint, made.dim)
+        nuggets = nugget_recipe(recipe)
+        return None if nuggets is None else cls(nuggets.ratio, nuggets.fingerprint, nuggets.dim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,13 @@ class CollectionDescription:
     name: str
     encoder: str
     fingerprint: Annotated[str, described("Architecture, weights and splitter of the encoder.")]
-    dim: Annotated[int, described("How many numbers a query vector must have.")]
+    dim: Annotated[int, described("The dimension of query vectors.")]
     span_units: SpanUnits
-    representations: Annotated[tuple[str, ...], described("What is stored of every document.")]
-    nuggets: Annotated[
-        Nuggets | None, described("Null where the collection keeps none, and mode maxsim is unavailable.")
-    ]
-    generation: Annotated[int, described("Grows with every change.")]
+    representations: Annotated[tuple[str, ...], described("The stored representations.")]
+    nuggets: Annotated[Nuggets | None, described("Null if the collection has none; mode maxsim is then unavailable.")]
+    generation: Annotated[int, described("Increases with every change.")]
     documents: int
-    units: Annotated[int, described("Units stored, those of deleted documents included.")]
+    units: Annotated[int, described("Stored units, including those of deleted documents.")]
     segments: int
     bytes: Annotated[int, described("Size on disk.")]
 

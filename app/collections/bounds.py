@@ -1,11 +1,11 @@
-"""Bounds of spans, as users give them."""
+"""Validation of span bounds."""
 
 from models.errors import InvalidInput
 from models.types import SpanBounds
 
 
 def span_bounds(shortest: int, longest: int) -> SpanBounds:
-    """Bounds of spans in units. Raises ``InvalidInput`` where there are no such spans.
+    """Bounds of spans in units. Raises ``InvalidInput`` for invalid bounds.
 
     >>> span_bounds(1, 20)
     SpanBounds(shortest=1, longest=20)

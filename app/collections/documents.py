@@ -1,4 +1,4 @@
-"""Documents into a collection and out of it, and the upkeep after it; each call holds the collection's lease."""
+"""Adding and deleting documents, and maintenance afterwards; each call holds the collection's lease."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from models.types import Document
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of every document that was sent, by its id, and the generation from which on it holds."""
+    """The outcome of every document by id, and the first generation that contains the changes."""
 
     generation: int
     outcomes: Mapping[str, Outcome]
@@ -22,14 +22,14 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """The ids of those documents that were there, and the generation from which on they are not."""
+    """The ids of the deleted documents, and the first generation without them."""
 
     generation: int
     ids: frozenset[str]
 
 
 class DocumentService:
-    """Writes to the collections of one store. Raises ``CollectionBusy`` where another process is writing."""
+    """Writes to the collections of one store. Raises ``CollectionBusy`` while another process writes."""
 
     def __init__(self, store: Store, encoders: Encoders, *, segment_units: int) -> None:
         self._store = store
@@ -37,11 +37,11 @@ class DocumentService:
         self._segment_units = segment_units
 
     def upsert(self, collection: str, documents: Iterable[Document]) -> Written:
-        """Add documents, or replace those that have their ids; of an id that occurs twice the last one counts."""
+        """Add documents or replace those with the same ids; if an id occurs twice, the last document counts."""
         target = self._store.catalog.collection(collection)
         encoder = self._encoders.matching(target.recipe)
-        found: dict[str, Outcome] = {}
-        hooks = JobHooks(settled=lambda outcome: found.update({outcome.document_id: outcome}))
+        outcomes: dict[str, Outcome] = {}
+        hooks = JobHooks(settled=lambda outcome: outcomes.update({outcome.document_id: outcome}))
         job = IndexJob(
             self._store,
             encoder,
@@ -52,16 +52,16 @@ class DocumentService:
             merge=False,
         )
         report = job.run({document.id: document for document in documents}.values())
-        return Written(report.generation, found)
+        return Written(report.generation, outcomes)
 
     def delete(self, collection: str, ids: Iterable[str]) -> Deleted:
-        """Delete documents; ids that are not there are passed over."""
+        """Delete documents; unknown ids are ignored."""
         with lease(self._store.catalog, collection) as held:
-            gone = remove(self._store.catalog, held, ids)
-        return Deleted(self._store.catalog.generation(collection), gone)
+            deleted = remove(self._store.catalog, held, ids)
+        return Deleted(self._store.catalog.generation(collection), deleted)
 
     def tidy(self, collection: str, stop: Callable[[], bool]) -> bool:
-        """Merge what is due and remove what may go; False if something has to stay for its grace period."""
+        """Merge segments that are due and remove retired ones; False if some are still in their grace period."""
         with lease(self._store.catalog, collection) as held:
             tidy(self._store, held, stop)
         return not self._store.catalog.retired_segments(self._store.catalog.collection(collection))

@@ -22,10 +22,10 @@ from models.types import SpanBounds
 
 @dataclass(frozen=True, slots=True)
 class CollectionOptions:
-    """How to make the vectors of a collection. None means as an existing collection has it, else the default.
+    """The recipe of a collection. None stands for the value of an existing collection, else for the default.
 
-    ``texts`` are a sample of its documents, to which the nuggets of a new collection are whitened; without one, and
-    with ``as_trained``, its nuggets stay as they were trained.
+    ``texts`` are a sample of its documents, by which the nuggets of a new collection are whitened; without one, and
+    with ``as_trained``, its nuggets are not whitened.
     """
 
     encoder: str | None = None
@@ -38,14 +38,14 @@ class CollectionOptions:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A collection, and whether it is new."""
+    """A collection; ``is_new`` is False if it existed before."""
 
     collection: Collection
     is_new: bool
 
 
 class CollectionService:
-    """The collections of one store. Raises ``CollectionNotFound`` for a name that no collection has."""
+    """The collections of one store. Raises ``CollectionNotFound``."""
 
     def __init__(self, store: Store, encoders: Encoders, *, default_encoder: str) -> None:
         self._store = store
@@ -55,7 +55,7 @@ class CollectionService:
     def create(self, name: str, options: CollectionOptions | None = None) -> Created:
         """Create a collection, with its encoder's default calibration; an existing one of the same recipe is returned.
 
-        Raises ``RecipeMismatch`` where a collection of this name has another recipe.
+        Raises ``RecipeMismatch`` if a collection of this name has another recipe.
         """
         options = options or CollectionOptions()
         checked_collection_name(name)
@@ -75,14 +75,14 @@ class CollectionService:
         return CollectionDescription.of(self._store.catalog.collection(name))
 
     def list(self, is_visible: Callable[[str], bool] = lambda name: True) -> CollectionList:
-        """All collections by name, as far as they are visible."""
+        """The visible collections, by name."""
         collections = self._store.catalog.collections()
         return CollectionList(tuple(CollectionDescription.of(each) for each in collections if is_visible(each.name)))
 
     def delete(self, name: str) -> DeletedCollection:
         """Delete a collection with its documents, phrases, matches, thresholds and calibrations.
 
-        Searches under way finish. Raises ``CollectionBusy`` where another process is writing to it.
+        Running searches finish. Raises ``CollectionBusy`` while another process writes to it.
         """
         sweep_deleted(self._store)
         with lease(self._store.catalog, name) as held:
@@ -116,15 +116,15 @@ class CollectionService:
         return Recipe(name, encoder.fingerprint, encoder.dim, bounds, nuggets.details if nuggets else {}), nuggets
 
     def _existing_nuggets(self, options: CollectionOptions, existing: Recipe) -> NuggetPass | None:
-        """The collection's own nuggets; others, if others are requested, which the catalog then refuses."""
-        ratio, made = options.nugget_ratio, nugget_recipe(existing)
-        if made is None:
+        """The collection's nuggets, or the requested ones if these differ, which the catalog then refuses."""
+        ratio, nuggets = options.nugget_ratio, nugget_recipe(existing)
+        if nuggets is None:
             return None if ratio is None else NuggetPass(self._encoders.load_nuggets(existing.encoder), ratio)
         if options.as_trained:
             encoder = self._encoders.load_nuggets(existing.encoder)
         else:
             encoder = self._encoders.nugget_pass(existing).encoder
-        return NuggetPass(encoder, made.ratio if ratio is None else ratio)
+        return NuggetPass(encoder, nuggets.ratio if ratio is None else ratio)
 
     def _new_nuggets(self, options: CollectionOptions, encoder: str) -> NuggetPass | None:
         ratio = options.nugget_ratio

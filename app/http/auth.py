@@ -22,15 +22,13 @@ from indexer.errors import CollectionNotFound
 from indexer.freshness import FRESH_S
 from models.errors import SpanseekError
 
-_bearer = HTTPBearer(
-    auto_error=False, description="An API key of `spanseek keys create`; needed as soon as there is one."
-)
+_bearer = HTTPBearer(auto_error=False, description="An API key of `spanseek keys create`; required once a key exists.")
 
 
 class AnonymousAccess:
-    """Remembers for ``FRESH_S`` that no key is in use; to look it up for every request would cost more than HTTP does.
+    """Caches for ``FRESH_S`` that no key is in use; a query for every request would cost more than HTTP does.
 
-    Nothing else is remembered. A key is looked up whenever it is presented, so a revoked one is refused at once.
+    Nothing else is cached. Every presented key is looked up, so that a revoked one is refused immediately.
 
     >>> access = AnonymousAccess(clock=iter([0.0, 0.1, 0.3]).__next__)
     >>> access.allow()
@@ -43,7 +41,7 @@ class AnonymousAccess:
         self._allowed_at = -FRESH_S
 
     def is_allowed(self) -> bool:
-        """Whether no key was in use a moment ago."""
+        """True if no key was in use within ``FRESH_S``."""
         return self._clock() - self._allowed_at < FRESH_S
 
     def allow(self) -> None:
@@ -53,17 +51,17 @@ class AnonymousAccess:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The holder of a key, or anybody where no keys are in use."""
+    """The holder of a key, or an anonymous caller if no keys are in use."""
 
     backend: Backend
     key: Key | None
 
     def may(self, scope: Scope, collection: str) -> bool:
-        """Whether the caller may do this to a collection."""
+        """True if the caller has this scope for a collection."""
         return self.key is None or self.key.allows(scope, collection)
 
     def require(self, scope: Scope, collection: str) -> None:
-        """Raise ``Forbidden`` unless the caller may do this to the collection, whether it exists or not."""
+        """Raise ``Forbidden`` unless the caller has this scope for the collection, which need not exist."""
         self.require_scope(scope)
         if not self.may(scope, collection):
             raise Forbidden(
@@ -73,7 +71,7 @@ class Caller:
             )
 
     def require_scope(self, scope: Scope) -> None:
-        """Raise ``Forbidden`` unless the caller may do this to some collection."""
+        """Raise ``Forbidden`` unless the caller has this scope for any collection."""
         if self.key is not None and not {scope, "admin"} & set(self.key.scopes):
             raise Forbidden(
                 f"This API key lacks the scope {scope}.",
@@ -90,9 +88,9 @@ async def backend(request: Request) -> Backend:
 async def caller(
     request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Caller:
-    """The caller. Raises ``Unauthenticated`` for no key, or a wrong one, where keys are in use.
+    """The caller. With keys in use, raises ``Unauthenticated`` for a missing or invalid one.
 
-    Raises ``HostNotAllowed`` or ``OriginNotAllowed`` for the page of another site where none are in use.
+    Without keys, raises ``HostNotAllowed`` or ``OriginNotAllowed`` for a page of another site.
     """
     identified: Caller | None = getattr(request.state, "caller", None)
     if identified is None:
@@ -124,18 +122,18 @@ async def _identify(request: Request, token: str | None) -> Caller:
     backend: Backend = request.app.state.backend
     anonymous_access: AnonymousAccess = request.app.state.anonymous_access
     if token is None and anonymous_access.is_allowed():
-        found = Caller(backend, None)
+        identified = Caller(backend, None)
     else:
         limit = backend.limits.deadline_s
         message = f"The API key was not looked up within {limit:g} s."
         async with deadline(limit, message, hint="Retry; check that the database answers."):
             # In a thread: looking up a key queries the database.
-            found = await asyncio.to_thread(_caller, backend, token, anonymous_access)
-    if found.key is None:
+            identified = await asyncio.to_thread(_caller, backend, token, anonymous_access)
+    if identified.key is None:
         allowed_hosts: AllowedHosts = request.app.state.allowed_hosts
         allowed_hosts.check(request.headers)
-    request.state.caller = found
-    return found
+    request.state.caller = identified
+    return identified
 
 
 async def collection_not_found(request: Request, error: CollectionNotFound) -> Response:

@@ -1,7 +1,7 @@
 """The state of a running server: its encoders, its collections and the services over them.
 
-It is opened when first needed, and again by the next request where that failed: a server whose database or model is
-missing starts, reports it, and recovers when they appear.
+It is opened at first use, and after a failure again by the next request: a server without its database or model starts,
+reports it, and recovers when they appear.
 """
 
 import logging
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """What a backend loads, opens and warms up, at start or when first needed."""
+    """Functions that load, open and warm up a backend, at start or at first use."""
 
     load_encoder: Callable[[], Encoder]
     open_services: Callable[[], Services]
@@ -38,7 +38,7 @@ class Startup:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request may ask for."""
+    """The limits of requests."""
 
     queue: int
     deadline_s: float
@@ -66,41 +66,41 @@ class Backend:
 
     @property
     def store(self) -> Store:
-        """The collections. Raises ``CatalogUnavailable`` where their database cannot be opened."""
+        """The collections. Raises ``CatalogUnavailable`` if their database cannot be opened."""
         return self._open().services.store
 
     @property
     def search(self) -> SearchLanes:
-        """The lanes of searches; do not block once the store is open."""
+        """The lanes of searches; never blocks once the store is open."""
         return self._open().search
 
     @property
     def collections(self) -> CollectionService:
-        """Creating, describing and deleting collections; what writes runs in the lane :attr:`writing`."""
+        """Creating, describing and deleting collections; writes run in the lane :attr:`writing`."""
         return self._open().services.collections
 
     @property
     def writing(self) -> WriteLane:
-        """The lane of writes; does not block once the store is open."""
+        """The lane of writes; never blocks once the store is open."""
         return self._open().writing
 
     @property
     def tuning(self) -> JobLane:
-        """The lane of previews, label candidates and calibrations; does not block once the store is open."""
+        """The lane of previews, label candidates and calibrations; never blocks once the store is open."""
         return self._open().tuning
 
     @property
     def thresholds(self) -> ThresholdService:
-        """Thresholds and calibrations; what reads all of a collection runs in the lane :attr:`tuning`."""
+        """Thresholds and calibrations; full passes over a collection run in the lane :attr:`tuning`."""
         return self._open().services.thresholds
 
     @property
     def phrases(self) -> PhraseService:
-        """The saved phrases; what encodes or matches runs in the lane :attr:`writing`."""
+        """The saved phrases; encoding and matching run in the lane :attr:`writing`."""
         return self._open().services.phrases
 
     def checks(self) -> Checks:
-        """Everything that answers depend on, each with its error if it has one."""
+        """The dependencies of answers, each with its error or None."""
         return {
             "database": _error_of(lambda: schema.check(self.store.catalog)),
             "encoder": _error_of(self._startup.load_encoder),
@@ -120,7 +120,7 @@ class Backend:
             _log.warning("the first search will be slow: %s", error)
 
     def waiting(self) -> Mapping[str, int]:
-        """The number of requests that wait, by lane."""
+        """The number of waiting requests, by lane."""
         opened = self._opened
         if opened is None:
             return {}
@@ -137,7 +137,7 @@ class Backend:
                 _log.warning("the snapshots were not refreshed: %s", error)
 
     def close(self) -> None:
-        """Finish the requests under way and close everything."""
+        """Finish running requests and close everything."""
         self.readiness.close()
         with self._lock:
             if self._opened is not None:
@@ -166,7 +166,7 @@ class Backend:
             JobLane(
                 "tune",
                 timeout="Not done within {seconds:g} s.",
-                hint="Ask for less at once, or use the command line.",
+                hint="Request less at once, or use the command line.",
                 limit=limit,
             ),
         )
@@ -178,6 +178,6 @@ def _error_of(check: Callable[[], object]) -> SpanseekError | None:
     except SpanseekError as error:
         return error
     except Exception:  # noqa: BLE001  the server must report a broken model
-        _log.exception("a check failed with an unforeseen error")
+        _log.exception("a check failed with an unexpected error")
         return internal_error()
     return None

@@ -1,4 +1,4 @@
-"""Which sites a server without keys answers: its own, so that no page that a browser shows can reach it.
+"""Allowed hosts of a server without keys, which must not answer web pages of other sites.
 
 A page can name any host in its URL and let that name resolve to 127.0.0.1 (DNS rebinding); the browser then sends the
 page's requests here, with that name as ``Host``. With keys this is harmless: the page has none.
@@ -39,9 +39,9 @@ class AllowedHosts:
         self._names = frozenset(name.lower() for name in names)
 
     def check(self, headers: Mapping[str, str]) -> None:
-        """Raise ``HostNotAllowed`` or ``OriginNotAllowed`` where a header names another host."""
+        """Raise ``HostNotAllowed`` or ``OriginNotAllowed`` if a header names another host."""
         host, origin = headers.get("host"), headers.get("origin")
-        # Every browser sends Host; what sends none is no page.
+        # Every browser sends Host; a request without it does not come from a page.
         if host and not self._allows(f"//{host}"):
             raise HostNotAllowed(f"Without API keys this server does not answer as {host[:200]!r}.", hint=_HINT)
         if origin is not None and not self._allows(origin):
@@ -54,7 +54,7 @@ class AllowedHosts:
 
 @lru_cache(maxsize=256)
 def is_loopback(name: str) -> bool:
-    """Whether a host name or an address stands for this machine alone.
+    """True for a host name or an address of the loopback interface.
 
     >>> is_loopback("localhost"), is_loopback("127.0.0.2"), is_loopback("::1"), is_loopback("localhost.example")
     (True, True, True, False)

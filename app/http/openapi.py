@@ -1,4 +1,4 @@
-"""What the OpenAPI document says beyond what FastAPI reads from the routes: problems, in their own media type."""
+"""Additions to FastAPI's OpenAPI document: problems, in their own media type."""
 
 from http import HTTPStatus
 from typing import Any

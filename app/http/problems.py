@@ -142,7 +142,7 @@ def status_of(kind: type[SpanseekError]) -> HTTPStatus:
 
 
 def title_of(kind: type[SpanseekError]) -> str:
-    """What all errors of a class have in common: the first sentence of its docstring."""
+    """The title of an error class: the first line of its docstring."""
     return (kind.__doc__ or kind.code).splitlines()[0].removesuffix(".")
 
 

@@ -1,4 +1,4 @@
-"""What requests may hold. Strict: a wrong type or an unknown field is refused, never guessed at."""
+"""Request bodies. Strict: wrong types and unknown fields are refused, never coerced."""
 
 from typing import Annotated
 
@@ -67,7 +67,7 @@ Wanted = dict[Annotated[str, AfterValidator(_storable)], Scalar]
 
 
 class Body(BaseModel):
-    """What all request bodies have in common."""
+    """The base class of request bodies."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -178,7 +178,7 @@ class BatchBody(Body):
 
 
 class DeleteBody(Body):
-    """Which documents to delete."""
+    """The ids of documents to delete."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["call-17", "call-18"]}]})
 

@@ -1,4 +1,4 @@
-"""Documents, and phrases, from a request's body: a JSON object, a list of them, or one a line (NDJSON).
+"""Documents, and phrases, from a request's body: a JSON object, a list of them, or one per line (NDJSON).
 
 Errors are reported per document; valid documents are still imported.
 """
@@ -21,7 +21,7 @@ MAX_PHRASES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A document that cannot be taken as it is, its id as far as it has one, and why."""
+    """An invalid document: its id, if it has one, and the error."""
 
     id: str | None
     error: SpanseekError
@@ -31,14 +31,14 @@ Upload: TypeAlias = Document | Refused
 
 
 def uploads(body: bytes, content_type: str) -> list[Upload]:
-    """What a body holds, in its order.
+    """The documents of a body, in order.
 
-    Raises ``BadJson`` for a JSON body that cannot be read, and ``InvalidInput`` for other types and for nothing at all.
+    Raises ``BadJson`` for invalid JSON, and ``InvalidInput`` for other media types and for an empty body.
 
     >>> uploads(b'[{"id": "a", "text": "x"}]', "application/json")
     [Document(id='a', parts=(Part(text='x', metadata={}),), metadata={})]
     """
-    found: list[Upload] = []
+    documents: list[Upload] = []
     parts = 0
     for upload in _READERS[_media_type(content_type)](body):
         parts += max(1, len(upload.parts)) if isinstance(upload, Document) else 1
@@ -48,14 +48,14 @@ def uploads(body: bytes, content_type: str) -> list[Upload]:
                 hint="Send them in several requests; a document without parts counts as one.",
                 field="body",
             )
-        found.append(upload)
-    if not found:
+        documents.append(upload)
+    if not documents:
         raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
-    return found
+    return documents
 
 
 def phrase_uploads(body: bytes, content_type: str) -> list[Line]:
-    """The phrases that a body holds, in its order. Raises as :func:`uploads` does.
+    """The phrases of a body, in order. Raises the errors of :func:`uploads`.
 
     >>> [line.name for line in phrase_uploads(b'{"text": "cancel"}', "application/x-ndjson")]
     ['cancel']
@@ -63,18 +63,18 @@ def phrase_uploads(body: bytes, content_type: str) -> list[Line]:
     media_type = _media_type(content_type)
     if media_type == "application/json":
         value = _parsed(body, "The body")
-        found = list(lines_from_json(value if isinstance(value, list) else [value]))
+        phrases = list(lines_from_json(value if isinstance(value, list) else [value]))
     else:
-        found = list(phrases_from_lines(body))
-    if len(found) > MAX_PHRASES:
+        phrases = list(phrases_from_lines(body))
+    if len(phrases) > MAX_PHRASES:
         raise InvalidInput(
-            f"The body holds {len(found):,} phrases; one request may have {MAX_PHRASES:,}.",
+            f"The body holds {len(phrases):,} phrases; one request may have {MAX_PHRASES:,}.",
             hint="Send them in several requests.",
             field="body",
         )
-    if not found:
+    if not phrases:
         raise InvalidInput("The body holds no phrase.", hint="Send at least one.", field="body")
-    return found
+    return phrases
 
 
 def _media_type(content_type: str) -> str:

@@ -54,7 +54,7 @@ class Encoders:
             return self._defaults[name]
 
     def matching(self, recipe: Recipe) -> Encoder:
-        """The encoder that made a collection; raises ``RecipeMismatch`` where its weights have changed since."""
+        """The encoder of a collection; raises ``RecipeMismatch`` if its weights have changed since."""
         encoder = self.load(recipe.encoder)
         if encoder.fingerprint != recipe.fingerprint:
             raise RecipeMismatch(
@@ -66,14 +66,14 @@ class Encoders:
         return encoder
 
     def warm_up(self, recipe: Recipe) -> None:
-        """Load all that reads queries for a collection: weights and kernels come with the first word."""
+        """Load the models for queries of a collection: weights and kernels load with the first word."""
         encoder = self.matching(recipe)
         if encoder.fingerprint not in self._warm:
             encode_queries(encoder, ["word"])
             self._warm.add(encoder.fingerprint)
 
     def warm_up_nuggets(self, recipe: Recipe) -> None:
-        """Load all that reads queries of mode maxsim for a collection."""
+        """Load the models for queries of mode maxsim."""
         nuggets = self.nugget_pass(recipe)
         if nuggets.encoder.fingerprint not in self._warm:
             (tokens,) = nuggets.encoder.base.tokenize(["word"])
@@ -81,7 +81,7 @@ class Encoders:
             self._warm.add(nuggets.encoder.fingerprint)
 
     def load_nuggets(self, name: str) -> NuggetEncoder:
-        """The nuggets that go with the encoder of this name, as they were trained."""
+        """The nugget encoder of an encoder, not whitened."""
         base = self.load(name)
         with self._lock:
             if name not in self._nuggets:
@@ -89,14 +89,14 @@ class Encoders:
             return self._nuggets[name]
 
     def whiten_nuggets(self, name: str, texts: Iterable[str], ratio: float) -> NuggetEncoder:
-        """The nuggets of a new collection, whitened by a sample of its texts. Saves the whitening for later readers."""
+        """The nugget encoder of a new collection, whitened by a sample of its texts. Saves the whitening."""
         trained = self.load_nuggets(name)
         whitened = WhitenedNuggets(trained, fit_whitening(trained, texts, ratio))
         whitened.save(self._options.whitenings)
         return whitened
 
     def keep_whitening(self, nuggets: NuggetEncoder) -> None:
-        """Store the whitening of a collection again: it may have been removed before the catalog named it."""
+        """Store the whitening of a collection again: it may have been removed before the catalog referred to it."""
         if isinstance(nuggets, WhitenedNuggets):
             nuggets.save(self._options.whitenings)
 
@@ -109,24 +109,26 @@ class Encoders:
     def forward_pass(self, recipe: Recipe) -> ForwardPass:
         """The forward pass that made a collection: its units, and its nuggets if it has any.
 
-        Raises ``RecipeMismatch`` where weights have changed since.
+        Raises ``RecipeMismatch`` if weights have changed since.
         """
         return self.nugget_pass(recipe) if recipe.details else UnitPass(self.matching(recipe))
 
     def nugget_pass(self, recipe: Recipe) -> NuggetPass:
         """The encoder of a collection's nuggets and their ratio, for collections with nuggets."""
-        made = nugget_recipe(recipe)
-        if made is None:
+        nuggets = nugget_recipe(recipe)
+        if nuggets is None:
             raise AssertionError("the collection has no nuggets")
         trained = self.load_nuggets(recipe.encoder)
-        encoder = trained if trained.fingerprint == made.fingerprint else self._load_whitened(trained, made.fingerprint)
+        encoder = (
+            trained if trained.fingerprint == nuggets.fingerprint else self._load_whitened(trained, nuggets.fingerprint)
+        )
         if encoder is None:
             raise RecipeMismatch(
-                f"The collection's nuggets are of {made.fingerprint}; this server has {trained.fingerprint}.",
+                f"The collection's nuggets are of {nuggets.fingerprint}; this server has {trained.fingerprint}.",
                 hint="Serve with the nugget weights it was indexed with, or index its documents into a new collection.",
                 field="collection",
             )
-        return NuggetPass(encoder, made.ratio)
+        return NuggetPass(encoder, nuggets.ratio)
 
     def _load_whitened(self, trained: NuggetEncoder, fingerprint: str) -> NuggetEncoder | None:
         with self._lock:

@@ -33,11 +33,11 @@ HitUnit = Literal["span", "document"]
 
 
 class TextPlace(Protocol):
-    """Where a result stands, for reading its text and what surrounds it."""
+    """The place of a result, for reading its text and its context."""
 
     @property
     def part_span(self) -> CharSpan:
-        """The characters around the result that belong to it: those of its part."""
+        """The characters of the result's part, which limit its context."""
 
     def text(self, span: CharSpan) -> str:
         """A slice of the document's text."""
@@ -60,7 +60,7 @@ class Scored(Protocol):
 
     @property
     def place(self) -> TextPlace:
-        """Where it stands."""
+        """Its place in the document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Counts:
 
 
 class SearchMode(Protocol[Read, Query, Result]):
-    """What one mode does in the steps of a search. Subclass it explicitly to inherit the defaults.
+    """The steps of a search in one mode. Subclass it explicitly to inherit the defaults.
 
     ``Read`` is a validated and tokenized request, ``Query`` an encoded one, ``Result`` what the search returns. The
     search service passes all three on without looking into them.
@@ -100,24 +100,24 @@ class SearchMode(Protocol[Read, Query, Result]):
 
     @property
     def unit(self) -> HitUnit:
-        """What a hit is."""
+        """The kind of hits."""
         return "span"
 
     @property
     def requirement(self) -> str:
-        """How to get a collection that holds what the mode searches; a hint for errors."""
+        """A hint for errors: how to create a collection for this mode."""
         return ""
 
     def available(self, recipe: Recipe) -> bool:
-        """Whether a collection of this recipe holds what the mode searches."""
+        """True if a collection with this recipe holds what the mode searches."""
         return True
 
     def fingerprint(self, recipe: Recipe) -> str:
-        """Identifies what decides the cosines of the mode, apart from the bounds of spans."""
+        """Identifies everything that affects the cosines of the mode, except span bounds."""
         return recipe.fingerprint
 
     def load(self, recipe: Recipe) -> None:
-        """Load the models that read texts for a collection, unless they are loaded. Not part of a search's time."""
+        """Load the models for queries of a collection, unless loaded. Not part of a search's time."""
         return None
 
     def read(self, request: SearchRequest, recipe: Recipe) -> Read:
@@ -127,7 +127,7 @@ class SearchMode(Protocol[Read, Query, Result]):
         """
 
     def selection(self, request: SearchRequest, floor: float | None) -> Selection:
-        """Which results a request needs. No result has a cosine below the floor."""
+        """The selection of results for a request. No result has a cosine below the floor."""
         return Selection(request.top_k, floor, request.group_by or self.unit, request.filter)
 
     def encode(self, queries: Sequence[Read], recipe: Recipe) -> list[Query]:
@@ -137,7 +137,7 @@ class SearchMode(Protocol[Read, Query, Result]):
         """The results of every query, best first."""
 
     def count(self, snapshot: Snapshot, query: Query, floor: float | None, filter: Filter) -> Counts:
-        """Exact and exhaustive: what a search would return if its ``top_k`` were large enough."""
+        """Exact and exhaustive counts: the results of a search with an unlimited ``top_k``."""
 
     def present(self, request: SearchRequest, query: Query, results: list[Result], tuning: Tuning) -> tuple[Hit, ...]:
         """Hits with texts and metadata, numbered from 1, offsets in the unit of the request."""
@@ -150,14 +150,14 @@ class SearchMode(Protocol[Read, Query, Result]):
         raise InvalidInput(f"Mode {self.name} does not compare spans.", field="mode")
 
 
-# A mode gets back only what it has returned itself, so that the service need not know the types.
+# The service passes values between the methods of one mode and does not need their types.
 AnyMode: TypeAlias = SearchMode[object, object, object]
 Modes: TypeAlias = Mapping[Mode, AnyMode]
 
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What modes are made of. Without ``documents`` the engine for documents is the default one."""
+    """The dependencies of modes. Without ``documents`` the default document engine is used."""
 
     encoders: Encoders
     engine: Engine
@@ -176,12 +176,12 @@ def _create(name: Mode, resources: Resources) -> AnyMode:
 
 
 def available_modes(modes: Modes, recipe: Recipe) -> tuple[Mode, ...]:
-    """The modes that a collection of this recipe can be searched in."""
+    """The modes that are available for a recipe."""
     return tuple(name for name, mode in modes.items() if mode.available(recipe))
 
 
 def available_mode(modes: Modes, name: Mode, collection: str, recipe: Recipe) -> AnyMode:
-    """The mode of this name. Raises ``ModeUnavailable`` where the collection does not hold what it searches."""
+    """The mode of this name. Raises ``ModeUnavailable`` if the collection does not hold what it searches."""
     mode = modes.get(name)
     if mode is not None and mode.available(recipe):
         return mode

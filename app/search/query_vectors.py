@@ -9,7 +9,7 @@ from models.ops.similarity import normalize
 
 
 def query_vector(request: SearchRequest, dim: int) -> Float32[np.ndarray, " dim"]:
-    """The vector of a request, at length 1. Raises ``InvalidInput`` for one that is no direction in so many dimensions.
+    """The vector of a request, at length 1. Raises ``InvalidInput`` for a wrong dimension, NaN, infinity and zero.
 
     >>> query_vector(SearchRequest("calls", vector=(3e200, 4e200)), 2).tolist()
     [0.6000000238418579, 0.800000011920929]

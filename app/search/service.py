@@ -1,8 +1,8 @@
 """A search from request to answer, in the order in which it happens.
 
-``prepare`` checks the request against the collection and tokenizes it, ``encode`` makes query vectors, ``scan``
-searches the snapshot, ``finish`` reads texts. ``encode`` and ``scan`` take many requests at once, because both cost
-little more for many than for one. What differs between modes is in :class:`app.search.modes.SearchMode`.
+``prepare`` checks the request against the collection and tokenizes it, ``encode`` computes query vectors, ``scan``
+searches the snapshot, ``finish`` reads texts. ``encode`` and ``scan`` take many requests at once, because many cost
+little more than one. The differences between modes are in :class:`app.search.modes.SearchMode`.
 """
 
 import json
@@ -30,7 +30,7 @@ Results: TypeAlias = list[object]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request that can be answered, and what answers it: one mode, one snapshot, one tuning.
+    """A checked request with its mode, snapshot and tuning.
 
     ``query`` is the request as its mode has read it.
     """
@@ -66,7 +66,7 @@ class SearchService:
         return [self.finish(item, results) for item, results in zip(encoded, self.scan(encoded), strict=True)]
 
     def prepare(self, request: SearchRequest) -> Prepared:
-        """Open the collection's present snapshot, and refuse a request that cannot be answered from it."""
+        """Open the collection's current snapshot and validate the request against it."""
         started = time.perf_counter()
         snapshot = self._store.snapshot(request.collection)
         mode = available_mode(self.modes, request.mode, request.collection, snapshot.recipe)
@@ -75,7 +75,7 @@ class SearchService:
         _refuse_unencodable(request)
         check_threshold(request.threshold)
         if request.text is not None:
-            started += _seconds(lambda: mode.load(snapshot.recipe))  # so that an answer's time leaves it out
+            started += _seconds(lambda: mode.load(snapshot.recipe))  # not part of the answer's time
         query = mode.read(request, snapshot.recipe)
         tuning = self._store.tunings.present(request.collection, request.mode)
         used = used_threshold(request, tuning)
@@ -83,13 +83,13 @@ class SearchService:
         return Prepared(request, mode, snapshot, tuning, used, mode.selection(request, floor), query, started)
 
     def encode(self, prepared: Sequence[Prepared]) -> list[Encoded]:
-        """Encode queries; all texts that one encoder reads share a forward pass."""
-        queries = _batched(prepared, _encoding_key, _encode_alike)
+        """Encode queries; texts for the same encoder share a forward pass."""
+        queries = _batched(prepared, _encoding_key, _encode_batch)
         return [Encoded(item, query) for item, query in zip(prepared, queries, strict=True)]
 
     def scan(self, encoded: Sequence[Encoded]) -> list[Results]:
         """Search; requests for the same selection from the same snapshot share a pass over memory."""
-        return _batched(encoded, _scanning_key, _scan_alike)
+        return _batched(encoded, _scanning_key, _scan_batch)
 
     def count(self, encoded: Encoded, floor: float | None) -> Counts:
         """Count exactly and exhaustively in the documents that the request's filter selects."""
@@ -97,7 +97,7 @@ class SearchService:
         return prepared.mode.count(prepared.snapshot, encoded.query, floor, prepared.selection.filter)
 
     def finish(self, encoded: Encoded, results: Results) -> SearchAnswer:
-        """Read texts and metadata, and drop what rounding has let pass below the threshold."""
+        """Read texts and metadata, and drop hits that are below the threshold after rounding."""
         prepared = encoded.prepared
         presented = prepared.mode.present(prepared.request, encoded.query, results, prepared.tuning)
         used = prepared.threshold
@@ -111,9 +111,9 @@ def _encoding_key(prepared: Prepared) -> Hashable:
     return prepared.mode.name, recipe.encoder, prepared.mode.fingerprint(recipe)
 
 
-def _encode_alike(alike: Sequence[Prepared]) -> list[object]:
-    first = alike[0]
-    return first.mode.encode([item.query for item in alike], first.snapshot.recipe)
+def _encode_batch(batch: Sequence[Prepared]) -> list[object]:
+    first = batch[0]
+    return first.mode.encode([item.query for item in batch], first.snapshot.recipe)
 
 
 def _scanning_key(encoded: Encoded) -> Hashable:
@@ -121,9 +121,9 @@ def _scanning_key(encoded: Encoded) -> Hashable:
     return prepared.mode.name, id(prepared.snapshot), prepared.selection.key
 
 
-def _scan_alike(alike: Sequence[Encoded]) -> list[Results]:
-    first = alike[0].prepared
-    return first.mode.search(first.snapshot, [item.query for item in alike], first.selection)
+def _scan_batch(batch: Sequence[Encoded]) -> list[Results]:
+    first = batch[0].prepared
+    return first.mode.search(first.snapshot, [item.query for item in batch], first.selection)
 
 
 def _batched(
@@ -131,15 +131,15 @@ def _batched(
 ) -> list[Result]:
     """Process items with equal keys together, and return the results in the order of the items.
 
-    >>> _batched(["b", "A", "a"], str.lower, lambda alike: [(item, len(alike)) for item in alike])
+    >>> _batched(["b", "A", "a"], str.lower, lambda group: [(item, len(group)) for item in group])
     [('b', 1), ('A', 2), ('a', 2)]
     """
     numbers: dict[Hashable, list[int]] = defaultdict(list)
     for number, item in enumerate(items):
         numbers[key(item)].append(number)
     results: dict[int, Result] = {}
-    for alike in numbers.values():
-        results |= dict(zip(alike, process([items[number] for number in alike]), strict=True))
+    for group in numbers.values():
+        results |= dict(zip(group, process([items[number] for number in group]), strict=True))
     return [results[number] for number in range(len(items))]
 
 

@@ -23,7 +23,7 @@ MAX_CONTEXT = 1000
 class SearchRequest:
     """One query, which is a text or a vector, and which hits to return.
 
-    Without a threshold the collection's applies, on its own scale; 0 returns everything. Without ``group_by``
+    Without a threshold the collection's applies, on its own scale; 0 returns all hits. Without ``group_by``
     every span, or every document in modes that return documents, is a hit.
     """
 
@@ -52,7 +52,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class UnitContribution:
-    """What one unit adds to the cosine of its span."""
+    """The contribution of one unit to the cosine of its span."""
 
     start: int
     end: int
@@ -70,7 +70,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """A span of a text: where it is and what it says."""
+    """A span of a text: its offsets and its text."""
 
     start: int
     end: int
@@ -81,11 +81,13 @@ class TextSpan:
 class NuggetPair:
     """A vector of the query, and the document's nugget that is most similar to it."""
 
-    query: Annotated[TextSpan | None, described("The part of the query that its vector stands for; null for none.")]
+    query: Annotated[
+        TextSpan | None, described("The part of the query that its vector represents; null for a given vector.")
+    ]
     nugget: Annotated[TextSpan, described("The nugget's token.")]
-    stretch: Annotated[TextSpan, described("What the nugget stands for: from the nugget before it to its own end.")]
+    stretch: Annotated[TextSpan, described("The nugget's segment: from the end of the previous nugget to its own end.")]
     cosine: float
-    contribution: Annotated[float, described("The cosine over the number of the query's vectors.")]
+    contribution: Annotated[float, described("The cosine divided by the number of the query's vectors.")]
 
 
 @dataclass(frozen=True, slots=True)

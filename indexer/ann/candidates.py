@@ -19,19 +19,19 @@ from models.types import QueryVectors
 if TYPE_CHECKING:
     from indexer.ann.windows import WindowIndex
 
-# Windows that are taken are so many times the fourth root of their number; the share of the lists that is visited is so
-# much divided by it (ADR 8).
+# The number of windows taken is this factor times the fourth root of their total; the share of the lists visited is the
+# other factor divided by it (ADR 8).
 _WINDOWS, _VISITED = 40, 8.0
 # Least number of windows for every span of ``top_k``.
 _WINDOWS_A_SPAN = 100
-# With at most so many allowed blocks, a scan is as fast.
+# With at most this many allowed blocks, a scan is as fast.
 _FEW_BLOCKS = 1_000
 
 
 class CandidateEngine:
     """Approximate search for spans with exact cosines, for collections that are too large to scan.
 
-    Segments without windows, and those of which a filter leaves little, are scanned: there the search is exact.
+    Segments without windows, and those with few units after filtering, are scanned: there the search is exact.
     """
 
     name = "candidates"
@@ -54,7 +54,7 @@ class CandidateEngine:
         ]
 
     def _near(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[Allowed]] | None:
-        """For every query, where in every segment to look for it; None where that is everywhere."""
+        """The blocks of every segment to scan for every query; None for all."""
         allowed = [view.allowed(selection.filter) for view in snapshot.views]
         indexes = {
             number: self._open(view.segment)
@@ -72,11 +72,11 @@ class CandidateEngine:
         return [_places(allowed, nearest, query, count) for query in range(len(queries))]
 
     def _count(self, windows: int, share: float, selection: Selection) -> int:
-        """How many windows to take: more for a larger ``top_k``, and where fewer blocks are allowed."""
+        """The number of windows to take: more for a larger ``top_k``, and if fewer blocks are allowed."""
         return int(max(self._windows * windows**0.25, _WINDOWS_A_SPAN * selection.top_k) / share)
 
     def _open(self, segment: Segment) -> "WindowIndex":
-        # Imported here because scanning needs no FAISS.
+        # Imported late: scanning does not need FAISS.
         from indexer.ann.windows import open_windows
 
         with self._lock:
@@ -90,7 +90,7 @@ Cosines = Float32[np.ndarray, "queries count"]
 
 
 def _share(snapshot: Snapshot, allowed: Sequence[Allowed], of: Collection[int]) -> float:
-    """The share of the blocks of some segments in which spans may start; 1 where there are none."""
+    """The share of blocks in which spans may start; 1 without any blocks."""
     chosen = sum(len(allowed[number].blocks) for number in of)
     return chosen / sum(len(snapshot.views[number].segment.norm_codes) for number in of) if chosen else 1.0
 
@@ -98,7 +98,7 @@ def _share(snapshot: Snapshot, allowed: Sequence[Allowed], of: Collection[int]) 
 def _places(
     allowed: Sequence[Allowed], nearest: Mapping[int, tuple[Starts, Cosines]], query: int, count: int
 ) -> list[Allowed]:
-    """Where to look for a query: in the blocks of so many windows, the nearest in all segments."""
+    """The blocks to scan for a query: those of the nearest windows of all segments."""
     cosines = np.concatenate([of[query] for _, of in nearest.values()])
     floor = np.partition(cosines, len(cosines) - count)[len(cosines) - count] if len(cosines) > count else -np.inf
     places = list(allowed)

@@ -1,4 +1,4 @@
-"""FAISS inverted lists with codes of four bits: many directions in little room, the nearest of them soon found."""
+"""FAISS inverted lists with codes of four bits: compact approximate search of directions."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from jaxtyping import UInt8
 from indexer.errors import SegmentCorrupt
 from indexer.segments.reader import Segment
 
-# An index is trained on this many vectors a list, and is not worth it with fewer lists than these.
+# The number of training vectors per list, and the least number of lists of an index.
 TRAINED_ON = 40
 FEWEST_LISTS = 4
 # Dimensions that share one code of four bits.
@@ -18,7 +18,7 @@ SEED = 13
 
 
 def empty_index(dim: int, lists: int, probes: int = 1) -> faiss.IndexIVFPQFastScan:
-    """An index of directions to be trained; of its lists so many are visited, unless a search asks for others."""
+    """An untrained index of directions, with the default number of lists that a search visits."""
     centres = faiss.IndexFlatIP(dim)
     index = faiss.IndexIVFPQFastScan(centres, dim, lists, dim // DIM_A_CODE, 4, faiss.METRIC_INNER_PRODUCT)
     index.cp.seed = index.pq.cp.seed = SEED
@@ -38,7 +38,7 @@ def lists_for(vectors: int) -> int:
 
 
 def open_index(segment: Segment, name: str, content: UInt8[np.ndarray, " bytes"]) -> faiss.Index:
-    """Read an index of a segment. A flipped bit could make FAISS answer anything, so that the file is checked first."""
+    """Read an index of a segment. The file is checked first: a flipped bit could corrupt all results."""
     content = np.array(content)
     if hashlib.sha256(content.data).hexdigest() != segment.manifest.files[name].sha256:
         raise SegmentCorrupt(

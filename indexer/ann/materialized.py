@@ -1,4 +1,4 @@
-"""The papers' literal form: every span vector in a FAISS flat index. An oracle, and an option for small collections."""
+"""The papers' literal form: every span vector in a FAISS flat index. An oracle, and an engine for small collections."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ class MaterializedEngine:
 
 
 def count_spans(view: SegmentView) -> int:
-    """How many spans a segment has."""
+    """The number of spans of a segment."""
     sizes, bounds = view.part_sizes, view.segment.recipe.bounds
     return int(sum(np.maximum(sizes - length + 1, 0).sum() for length in bounds.lengths))
 
@@ -97,7 +97,7 @@ def build_index(view: SegmentView) -> SpanIndex:
 def _search_segment(
     view: SegmentView, index: SpanIndex, query: Float32[np.ndarray, " dim"], selection: Selection
 ) -> ExactSpans:
-    """Ask FAISS for more and more spans until the selected ones are certain to be among them."""
+    """Query FAISS for more and more spans until they certainly include the selected ones."""
     selector, reachable = _selector(view, index, selection.filter)
     count = min(reachable, 64 * selection.top_k)
     while True:
@@ -105,7 +105,7 @@ def _search_segment(
         if count >= reachable or (selection.floor is not None and nearest.cosines[-1] < selection.floor):
             return nearest
         chosen = choose([nearest], selection)
-        # Spans that tie with the last one found may still be missing.
+        # Spans that tie with the last result may still be missing.
         if len(chosen) >= selection.top_k and chosen[selection.top_k - 1].cosine > nearest.cosines[-1]:
             return nearest
         count = min(reachable, 4 * count)

@@ -22,12 +22,12 @@ class RowIndex:
         self._index = index
 
     def nearest(self, vectors: QueryVectors, count: int) -> Int[np.ndarray, "queries count"]:
-        """Return the numbers of the rows nearest to every vector; -1 where there are fewer."""
+        """Return the numbers of the rows nearest to every vector; -1 if there are fewer."""
         return self._index.search(np.ascontiguousarray(vectors, np.float32), count)[1]
 
 
 def open_row_index(segment: Segment, name: str, content: UInt8[np.ndarray, " bytes"]) -> RowIndex:
-    """Read an index from the bytes of a segment's file; raises ``SegmentCorrupt`` where a bit has changed."""
+    """Read an index from the bytes of a segment's file; raises ``SegmentCorrupt`` for a wrong checksum."""
     return RowIndex(open_index(segment, name, content))
 
 

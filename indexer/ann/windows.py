@@ -1,4 +1,4 @@
-"""Windows: runs of units of a few lengths, in a FAISS index that says where in a large segment to look.
+"""Windows: runs of units of a few lengths, in a FAISS index that selects the blocks of a large segment to scan.
 
 A span that means what a query means covers, or is covered by, windows that come near it: so the neighbourhoods of the
 windows nearest to a query hold its best spans, nearly always. What is found there is scored exactly like everything
@@ -33,15 +33,15 @@ class WindowIndex:
 
     @property
     def windows(self) -> int:
-        """How many there are."""
+        """The number of windows."""
         return int(self._index.ntotal)
 
     def nearest(
         self, queries: QueryVectors, count: int, visited: float
     ) -> tuple[Int[np.ndarray, "queries count"], Float32[np.ndarray, "queries count"]]:
-        """The units at which the windows nearest to every query start, -1 where there are fewer, and about how near.
+        """The first units of the windows nearest to every query, -1 if there are fewer, and their approximate cosines.
 
-        They are looked for in a share ``visited`` of the lists, those with the nearest centres.
+        The search visits a share ``visited`` of the lists, those with the nearest centres.
         """
         probes = faiss.SearchParametersIVF()
         probes.nprobe = max(1, round(visited * self._index.nlist))
@@ -50,12 +50,12 @@ class WindowIndex:
 
 
 def open_windows(segment: Segment) -> WindowIndex:
-    """Read a segment's windows; raises ``SegmentCorrupt`` where a bit is not what was published."""
+    """Read a segment's windows; raises ``SegmentCorrupt`` for a wrong checksum."""
     return WindowIndex(cast("faiss.IndexIVF", open_index(segment, layout.WINDOWS, segment.windows)))
 
 
 def write_windows(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " parts_and_one"]) -> None:
-    """Write the windows of a segment whose vectors are complete; an empty file where these are too few."""
+    """Write the windows of a segment whose vectors are complete; an empty file if there are too few."""
     units = int(part_units[-1])
     vectors = mapped(folder / layout.VECTORS, np.int8, (units, recipe.dim))
     scales = mapped(folder / layout.SCALES, "<f4", (units,))
@@ -77,7 +77,7 @@ def write_windows(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " pa
 def window_spans(part_units: Int[np.ndarray, " parts_and_one"], bounds: SpanBounds) -> Int[np.ndarray, "windows 2"]:
     """The windows of all parts, in the order of their starts: every length's stride is a third of it.
 
-    No window leaves its part. A part that is shorter than a window is one by itself; the last one ends with its part.
+    No window leaves its part. A part shorter than a window is one window; the last window ends with its part.
 
     >>> window_spans(np.array([0, 2, 9]), SpanBounds(1, 20)).tolist()
     [[0, 2], [2, 5], [2, 9], [3, 6], [4, 7], [5, 8], [6, 9]]
@@ -123,7 +123,7 @@ def directions(
     scales: Float32[np.ndarray, " units"],
     spans: Int[np.ndarray, "windows 2"],
 ) -> Iterator[tuple[Int[np.ndarray, " some"], Float32[np.ndarray, "some dim"]]]:
-    """Where windows start, and their unit-length vectors; some at a time, less those whose vectors cancel out."""
+    """Batches of window starts and unit-length vectors, without windows whose vectors cancel out."""
     yield np.zeros(0, np.int64), np.zeros((0, vectors.shape[1]), np.float32)
     for begin in range(0, len(spans), _WINDOWS_AT_ONCE):
         starts, ends = spans[begin : begin + _WINDOWS_AT_ONCE].T

@@ -1,4 +1,4 @@
-"""``/admin/collections/{collection}/calibrations``: teach the scores of a collection what they mean."""
+"""``/admin/collections/{collection}/calibrations``: fit and manage the calibrations of a collection."""
 
 from typing import Annotated, Literal
 
@@ -24,7 +24,7 @@ from models.types import SpanBounds
 router = APIRouter(prefix="/admin/collections/{collection}/calibrations", tags=["admin"])
 MAX_KNOTS = 20_000
 CalibrationId = Annotated[
-    str, Path(description="The calibration's id, or a unique prefix of 4 characters and more.", max_length=200)
+    str, Path(description="The calibration's id, or a unique prefix of at least 4 characters.", max_length=200)
 ]
 
 _LABELS: list[JsonValue] = [
@@ -46,31 +46,33 @@ class StoredSpanBody(Body):
 
 
 class LabelBody(Body):
-    """What somebody says of a phrase and a text: `text` or `span`, `match` or `degree`."""
+    """A label of a phrase and a text: with `text` or `span`, and with `match` or `degree`."""
 
     phrase: QueryText = Field(description="The origin phrase.")
     text: QueryText | None = Field(None, description="A text to compare it with.")
     span: StoredSpanBody | None = Field(None, description="Or a span of the collection.")
-    match: bool | None = Field(None, description="Whether both mean the same.")
-    degree: FiniteFloat | None = Field(None, ge=0, le=5, description="Or how much, from 0 to 5; 4 or more is a match.")
-    probability: FiniteFloat | None = Field(None, gt=0, le=1, description="With which it was proposed, if it was.")
-    stratum: int = Field(0, ge=0, lt=2**31, description="From which it was proposed.")
+    match: bool | None = Field(None, description="True if both mean the same.")
+    degree: FiniteFloat | None = Field(
+        None, ge=0, le=5, description="Or the degree, from 0 to 5; 4 or more is a match."
+    )
+    probability: FiniteFloat | None = Field(None, gt=0, le=1, description="That of the label candidate, if it was one.")
+    stratum: int = Field(0, ge=0, lt=2**31, description="That of the label candidate.")
 
 
 class CalibrateBody(Body):
-    """Labels, and what to do with what is learned from them."""
+    """Labels to fit a calibration to."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"labels": _LABELS, "note": "March audit"}]})
 
     labels: list[LabelBody] = Field(description="At least 20 different ones.")
     mode: Mode = Field("best_span", description="The mode whose scores are calibrated.")
-    note: Note = Field("", description="What the labels are; kept with the calibration.")
-    activate: bool = Field(False, description="Whether to make it the active calibration in the same step.")
-    precision: FiniteFloat = Field(0.9, gt=0, le=1, description="The precision that a threshold is wanted for.")
-    recall: FiniteFloat = Field(0.9, gt=0, le=1, description="The recall that a threshold is wanted for.")
+    note: Note = Field("", description="A note, stored with the calibration.")
+    activate: bool = Field(False, description="Activate the calibration in the same transaction.")
+    precision: FiniteFloat = Field(0.9, gt=0, le=1, description="The target precision of a suggested threshold.")
+    recall: FiniteFloat = Field(0.9, gt=0, le=1, description="The target recall of a suggested threshold.")
 
     def request(self) -> CalibrationRequest:
-        """The body as the service understands it; raises ``LabelsRefused`` for what is no label."""
+        """The request for the service; raises ``LabelsRefused`` for an invalid label."""
         labels = [label_from_json(label.model_dump(), f"labels[{n}]") for n, label in enumerate(self.labels)]
         return CalibrationRequest(
             labels, self.mode, self.note, self.activate, ThresholdTargets(self.precision, self.recall)
@@ -78,7 +80,7 @@ class CalibrateBody(Body):
 
 
 class SpanUnitsBody(Body):
-    """How many units a span may hold, both included."""
+    """The bounds of a span's length in units, both included."""
 
     shortest: int = Field(ge=1)
     longest: int = Field(le=64)
@@ -101,23 +103,23 @@ class ImportBody(Body):
         }
     )
 
-    fingerprint: str = Field(max_length=MAX_NAME, description="The encoder it was made for.")
-    span_units: SpanUnitsBody = Field(description="The span bounds it was made for.")
-    mode: Mode = Field("best_span", description="The mode it was made for.")
+    fingerprint: str = Field(max_length=MAX_NAME, description="The fingerprint of its encoder.")
+    span_units: SpanUnitsBody = Field(description="Its span bounds.")
+    mode: Mode = Field("best_span", description="Its mode.")
     knots: list[Annotated[list[Similarity], Field(min_length=2, max_length=2)]] = Field(
-        min_length=2, max_length=MAX_KNOTS, description="Raw and score, both rising from 0 to 1."
+        min_length=2, max_length=MAX_KNOTS, description="Pairs of raw and score, both increasing from 0 to 1."
     )
-    method: Literal["isotonic", "logistic"] = Field(description="How it was learned.")
-    labels: int = Field(ge=0, le=2**53, description="Of how many labels.")
-    note: Note = Field("", description="Where it comes from; kept with the calibration.")
-    activate: bool = Field(False, description="Whether to make it the active calibration in the same step.")
-    figures: dict[str, JsonValue] = Field({}, description="As listed; kept with the calibration.")
-    id: str | None = Field(None, description="As listed; not used: the calibration gets an id of its own.")
-    active: bool = Field(False, description="As listed; not used.")
-    created_at: str | None = Field(None, description="As listed; not used.")
+    method: Literal["isotonic", "logistic"] = Field(description="The method of fitting.")
+    labels: int = Field(ge=0, le=2**53, description="The number of labels.")
+    note: Note = Field("", description="A note, stored with the calibration.")
+    activate: bool = Field(False, description="Activate the calibration in the same transaction.")
+    figures: dict[str, JsonValue] = Field({}, description="As listed; stored with the calibration.")
+    id: str | None = Field(None, description="As listed; ignored: the copy gets its own id.")
+    active: bool = Field(False, description="As listed; ignored.")
+    created_at: str | None = Field(None, description="As listed; ignored.")
 
     def draft(self) -> CalibrationDraft:
-        """The body as the catalog understands it; raises ``InvalidInput`` for bounds that no spans have."""
+        """The draft for the catalog; raises ``InvalidInput`` for invalid bounds."""
         try:
             bounds = SpanBounds(self.span_units.shortest, self.span_units.longest)
         except ValueError as error:
@@ -132,7 +134,7 @@ class ImportBody(Body):
     "", response_model=CalibrationList, summary="List the calibrations", responses=problems(401, 403, 404, 422, 503)
 )
 def list_calibrations(collection: Collection, caller: CallerDependency) -> Response:
-    """The collection's calibrations, the newest first."""
+    """List the collection's calibrations, the newest first."""
     caller.require("admin", collection)
     calibrations = caller.backend.thresholds.calibrations(collection)
     return answer_response(CalibrationList(tuple(map(CalibrationDescription.of, calibrations))))
@@ -145,7 +147,7 @@ def list_calibrations(collection: Collection, caller: CallerDependency) -> Respo
     responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507),
 )
 async def calibrate(collection: Collection, body: CalibrateBody, caller: CallerDependency) -> Response:
-    """Learn a rising map from raw to score and keep it; of labels that are refused nothing is kept."""
+    """Fit an increasing map from raw to score and store it. If labels are refused, nothing is stored."""
     caller.require("admin", collection)
     backend = caller.backend
     calibration, report = await backend.tuning.run(
@@ -161,7 +163,7 @@ async def calibrate(collection: Collection, body: CalibrateBody, caller: CallerD
     responses=problems(400, 401, 403, 404, 409, 413, 422, 503, 507),
 )
 def import_calibration(collection: Collection, body: ImportBody, caller: CallerDependency) -> Response:
-    """Keep a calibration that was made for the same encoder, mode and span bounds; any other is refused."""
+    """Import a calibration with the same encoder, mode and span bounds; others are refused."""
     caller.require("admin", collection)
     service = caller.backend.thresholds
     return answer_response(CalibrationDescription.of(service.adopt(collection, body.draft(), activate=body.activate)))
@@ -174,7 +176,7 @@ def import_calibration(collection: Collection, body: ImportBody, caller: CallerD
     responses=problems(401, 403, 404, 422, 503),
 )
 def activate_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> Response:
-    """Make it the active one of its mode, in one step; the collection's threshold keeps meaning the same hits."""
+    """Activate a calibration atomically; the collection's threshold still selects the same hits."""
     caller.require("admin", collection)
     return answer_response(CalibrationDescription.of(caller.backend.thresholds.activate(collection, id)))
 
@@ -186,7 +188,7 @@ def activate_calibration(collection: Collection, id: CalibrationId, caller: Call
     responses=problems(401, 403, 404, 422, 503),
 )
 def deactivate_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> Response:
-    """Let score be raw again, if it is the active one."""
+    """Deactivate a calibration; score then equals raw."""
     caller.require("admin", collection)
     return answer_response(CalibrationDescription.of(caller.backend.thresholds.deactivate(collection, id)))
 
@@ -198,7 +200,7 @@ def deactivate_calibration(collection: Collection, id: CalibrationId, caller: Ca
     responses=problems(401, 403, 404, 409, 422, 503),
 )
 def delete_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> Response:
-    """Delete a calibration that is not active. Thresholds that were set under it keep what they mean."""
+    """Delete an inactive calibration. Thresholds that were set under it still select the same hits."""
     caller.require("admin", collection)
     caller.backend.thresholds.delete(collection, id)
     return answer_response(DeletedCalibration(id))

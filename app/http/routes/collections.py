@@ -20,25 +20,25 @@ _CREATED: dict[int | str, dict[str, Any]] = {201: {"model": CollectionDescriptio
 
 
 class SpanUnitsOptions(Body):
-    """How many units a span may hold, both included."""
+    """The bounds of a span's length in units, both included."""
 
     shortest: int = Field(1, ge=1, description="Units of the shortest span.")
     longest: int = Field(20, le=64, description="Units of the longest span.")
 
 
 class CreateCollectionBody(Body):
-    """How to make the vectors of a new collection; what is absent is the default."""
+    """The recipe of a new collection; absent fields have their defaults."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"span_units": {"shortest": 1, "longest": 12}}]})
 
     encoder: str | None = Field(None, max_length=MAX_NAME, description="Its encoder; the server's default without one.")
     span_units: SpanUnitsOptions | None = Field(None, description="The span bounds; 1 to 20 without any.")
     nugget_ratio: FiniteFloat | None = Field(
-        None, description="Keep nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25. They are as trained."
+        None, description="Store nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25, not whitened."
     )
 
     def options(self) -> CollectionOptions:
-        """The body as the use case takes it."""
+        """The options for the service."""
         span_units = self.span_units
         return CollectionOptions(
             encoder=self.encoder,
@@ -50,7 +50,7 @@ class CreateCollectionBody(Body):
 
 @router.get("", response_model=CollectionList, summary="List the collections", responses=problems(401, 403, 503))
 def list_collections(caller: CallerDependency) -> Response:
-    """All collections that the caller may search."""
+    """List the collections that the caller may search."""
     caller.require_scope("search")
     return answer_response(caller.backend.collections.list(lambda name: caller.may("search", name)))
 
@@ -62,7 +62,7 @@ def list_collections(caller: CallerDependency) -> Response:
     responses=problems(401, 403, 404, 422, 503),
 )
 def get_collection(collection: Name, caller: CallerDependency) -> Response:
-    """One collection."""
+    """Describe a collection."""
     caller.require("search", collection)
     return answer_response(caller.backend.collections.describe(collection))
 
@@ -76,7 +76,7 @@ def get_collection(collection: Name, caller: CallerDependency) -> Response:
 async def create_collection(
     collection: Name, caller: CallerDependency, body: CreateCollectionBody | None = None
 ) -> Response:
-    """Create a collection: 201, or 200 where it exists already with the same recipe."""
+    """Create a collection: 201, or 200 if it exists with the same recipe."""
     caller.require("admin", collection)
     backend, options = caller.backend, (body or CreateCollectionBody.model_validate({})).options()
     created = await backend.writing.run(
@@ -92,7 +92,7 @@ async def create_collection(
     responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
 )
 async def delete_collection(collection: Name, caller: CallerDependency) -> Response:
-    """Delete a collection with all that belongs to it; searches under way still finish."""
+    """Delete a collection with all its data; running searches finish."""
     caller.require("admin", collection)
     backend = caller.backend
     deleted = await backend.writing.run(lambda: backend.collections.delete(collection), backend.limits.write_deadline_s)

@@ -27,39 +27,39 @@ Collection = Annotated[CollectionName, Path(description="The collection's name."
 
 
 class ItemError(BaseModel):
-    """Why a document was not taken."""
+    """The error of one item."""
 
-    code: str = Field(description="Stable; the codes are those of errors.")
+    code: str = Field(description="A stable error code.")
     detail: str
 
 
 class WrittenItem(BaseModel):
-    """What became of one document."""
+    """The result of one document."""
 
-    id: str | None = Field(description="The document's id; null where it has none that can be read.")
+    id: str | None = Field(description="The document's id; null without a valid one.")
     status: Literal["indexed", "unchanged", "failed"]
     error: ItemError | None = Field(None, description="Absent unless it failed.")
 
 
 class WrittenBody(BaseModel):
-    """What became of every document, in the order in which they were sent."""
+    """The result of every document, in request order."""
 
     results: list[WrittenItem]
-    generation: int = Field(description="Searches of this generation, and later ones, find them.")
+    generation: int = Field(description="The first generation that contains the documents.")
 
 
 class DeletedItem(BaseModel):
-    """What became of one id."""
+    """The result of one id."""
 
     id: str
     status: Literal["deleted", "not_found"]
 
 
 class DeletedBody(BaseModel):
-    """What became of every id, in the order in which they were sent."""
+    """The result of every id, in request order."""
 
     results: list[DeletedItem]
-    generation: int = Field(description="Searches of this generation, and later ones, do not find them.")
+    generation: int = Field(description="The first generation without the documents.")
 
 
 _SENT: dict[str, Any] = {
@@ -81,14 +81,14 @@ _SENT: dict[str, Any] = {
 
 @router.post("", response_model=WrittenBody, openapi_extra=_SENT, summary="Add or replace documents")
 async def put_documents(collection: Collection, request: Request, caller: CallerDependency) -> Response:
-    """Index documents; one whose id is there already replaces the old one, or is passed over if it is the same."""
+    """Index documents, replacing those with the same ids; unchanged ones are skipped."""
     caller.require("index", collection)
     body, content_type = await request.body(), request.headers.get("content-type", "")
-    found = await asyncio.to_thread(uploads, body, content_type)
-    documents = [each for each in found if isinstance(each, Document)]
+    items = await asyncio.to_thread(uploads, body, content_type)
+    documents = [each for each in items if isinstance(each, Document)]
     backend = caller.backend
     written = await backend.writing.upsert(collection, documents, backend.limits.write_deadline_s)
-    return json_response({"results": _written(found, written), "generation": written.generation})
+    return json_response({"results": _written(items, written), "generation": written.generation})
 
 
 @router.delete("", response_model=DeletedBody, summary="Delete documents")
@@ -98,7 +98,7 @@ async def delete_documents(
     body: DeleteBody | None = None,
     id: Annotated[list[DocumentId] | None, Query(description="Id of a document; repeat for several.")] = None,
 ) -> Response:
-    """Delete the documents that the body, or the query, names."""
+    """Delete the documents named in the body or the query."""
     ids = [*(body.ids if body else ()), *(id or ())]
     if not ids:
         raise InvalidInput("No document is named.", hint='Send {"ids": [...]}, or ?id=...', field="ids")
@@ -111,7 +111,7 @@ async def delete_document(
     document_id: Annotated[DocumentId, Path(description="The document's id, percent-encoded.")],
     caller: CallerDependency,
 ) -> Response:
-    """Delete one document; one that is not there is no error."""
+    """Delete one document; an unknown id is not an error."""
     return await _delete(caller, collection, [document_id])
 
 

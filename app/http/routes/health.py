@@ -1,4 +1,4 @@
-"""``/health``: for whoever starts, stops and watches servers. No key is needed, and no text is told."""
+"""``/health``: liveness and readiness checks. They need no key and reveal no texts."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -23,7 +23,7 @@ class LiveBody(BaseModel):
 
 
 class CheckBody(BaseModel):
-    """One thing that answering needs."""
+    """The result of one check."""
 
     ok: bool
     code: str | None = Field(None, description="The error's code; absent if all is well.")
@@ -32,7 +32,7 @@ class CheckBody(BaseModel):
 
 
 class ReadyBody(BaseModel):
-    """Searches will be answered."""
+    """The server can answer searches."""
 
     status: Literal["ready"]
     checks: dict[str, CheckBody]
@@ -52,11 +52,11 @@ async def live() -> LiveBody:
     responses=problems(503),
 )
 async def ready(backend: BackendDependency) -> Response:
-    """200 once the database and the encoder are there; else 503, and ``checks`` says which fails and why."""
-    found = await backend.readiness.checks()
-    checks = {name: _check(error) for name, error in found.items()}
-    if any(found.values()):
-        return problem_response(_not_ready(found), checks=checks)
+    """200 if the database and the encoder are available; else 503, and ``checks`` says which fails and why."""
+    errors = await backend.readiness.checks()
+    checks = {name: _check(error) for name, error in errors.items()}
+    if any(errors.values()):
+        return problem_response(_not_ready(errors), checks=checks)
     return json_response({"status": "ready", "checks": checks})
 
 
@@ -66,8 +66,8 @@ def _check(error: SpanseekError | None) -> dict[str, object]:
     return {"ok": False, "code": error.code, "detail": str(error), "hint": error.hint}
 
 
-def _not_ready(found: Mapping[str, SpanseekError | None]) -> NotReady:
-    failed = {name: error for name, error in found.items() if error is not None}
+def _not_ready(errors: Mapping[str, SpanseekError | None]) -> NotReady:
+    failed = {name: error for name, error in errors.items() if error is not None}
     return NotReady(
         " ".join(f"The {name} check fails: {error}" for name, error in failed.items()),
         hint=" ".join(error.hint for error in failed.values()),

@@ -1,4 +1,4 @@
-"""``/admin/collections/{collection}/label-candidates``: pairs of a phrase and a span, to be labelled."""
+"""``/admin/collections/{collection}/label-candidates``: pairs of a phrase and a span to label."""
 
 from typing import Annotated
 
@@ -29,27 +29,28 @@ _DEPRECATED_SINCE = "@1796083200"
 
 
 class LabelCandidatesQuery(BaseModel):
-    """Phrases to label for, and how many pairs."""
+    """Phrases to label, and the number of pairs."""
 
     model_config = ConfigDict(extra="forbid")
 
     phrase: list[QueryText] = Field(min_length=1, max_length=MAX_PHRASES, description="An origin phrase; repeatable.")
-    count: int = Field(200, ge=FEWEST, le=MAX_CANDIDATES, description="How many pairs to propose.")
-    seed: int = Field(SEED, ge=0, lt=2**63, description="Decides what is drawn; the answer repeats it.")
-    mode: Mode = Field("best_span", description="How to search.")
+    count: int = Field(200, ge=FEWEST, le=MAX_CANDIDATES, description="The number of pairs.")
+    seed: int = Field(SEED, ge=0, lt=2**63, description="The seed of the sample.")
+    mode: Mode = Field("best_span", description="The search mode.")
     threshold: Similarity | None = Field(
-        None, description="Where most are drawn; else the collection's threshold, or a score of 0.8."
+        None, description="Most pairs are drawn near it; else near the collection's, or near a score of 0.8."
     )
-    threshold_on: ThresholdOn = Field("score", description="Which scale the threshold and the floor are on.")
+    threshold_on: ThresholdOn = Field("score", description="The scale of the threshold and the floor.")
     floor: Similarity | None = Field(
         None, description="Draw from all spans that reach it, instead of from the best of each document."
     )
     filter: Json[FilterBody] = Field(
-        FilterBody(), description='As in a search, in JSON: `{"document": {"lang": "en"}}`. Draw from nothing else.'
+        FilterBody(),
+        description='As in a search, in JSON: `{"document": {"lang": "en"}}`. Draw from spans that pass it.',
     )
 
     def request(self, collection: str) -> LabelCandidatesRequest:
-        """The query as the service understands it."""
+        """The request for the service."""
         return LabelCandidatesRequest(
             collection=collection,
             phrases=tuple(self.phrase),
@@ -72,7 +73,7 @@ class LabelCandidatesQuery(BaseModel):
 async def propose_label_candidates(
     collection: Collection, query: Annotated[LabelCandidatesQuery, Query()], caller: CallerDependency
 ) -> Response:
-    """Draw spans with known probabilities from strata of the score, most of them near the threshold."""
+    """Draw pairs with known probabilities from strata of raw, most of them near the threshold."""
     caller.require("admin", collection)
     backend = caller.backend
     request = query.request(collection)
@@ -92,7 +93,7 @@ async def propose_label_candidates(
 async def propose_candidates(
     collection: Collection, query: Annotated[LabelCandidatesQuery, Query()], caller: CallerDependency
 ) -> Response:
-    """Answer as `/label-candidates` does; this path goes with the next version."""
+    """Deprecated: use `/label-candidates`. This path will be removed in the next version."""
     response = await propose_label_candidates(collection, query, caller)
     response.headers["Deprecation"] = _DEPRECATED_SINCE
     response.headers["Link"] = '<../label-candidates>; rel="successor-version"'

@@ -1,4 +1,4 @@
-"""``/collections/{collection}/matches``: what saved phrases matched, read by polling."""
+"""``/collections/{collection}/matches``: the matches of saved phrases, read by polling."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -19,20 +19,20 @@ router = APIRouter(prefix="/collections/{collection}/matches", tags=["phrases"])
 
 
 class EventBody(BaseModel):
-    """A match was found, or is withdrawn."""
+    """A match that was added or withdrawn."""
 
     event: Literal["matched", "withdrawn"]
     match: int = Field(description="The match's number in its collection: the same in both of its events.")
-    at: datetime = Field(description="When it was found, or withdrawn.")
+    at: datetime = Field(description="The time of the event.")
     phrase: str = Field(description="The phrase's name.")
     document_id: str
     start: int = Field(description="In code points.")
     end: int
-    text: str | None = Field(description="What stands there; null once the match is withdrawn.")
-    score: float = Field(description="As it was when the match was found.")
+    text: str | None = Field(description="The span's text; null for a withdrawn match.")
+    score: float = Field(description="The score at the time of the match.")
     raw: float
-    calibration: str | None = Field(description="The calibration that the score was made with; null: score is raw.")
-    generation: int = Field(description="The first generation in which searches find the document.")
+    calibration: str | None = Field(description="The calibration of the score; null: score equals raw.")
+    generation: int = Field(description="The first generation that contains the document.")
     reason: Reason | None = Field(description="Why it was withdrawn; null for `matched`.")
 
 
@@ -40,8 +40,8 @@ class EventsBody(BaseModel):
     """Events, in their order."""
 
     events: list[EventBody]
-    cursor: str = Field(description="Ask with it next time: each event is read once, and none is passed over.")
-    more: bool = Field(description="Whether there are more already.")
+    cursor: str = Field(description="Send it with the next request: each event is read once, and none is skipped.")
+    more: bool = Field(description="True if there are more events.")
 
 
 @router.get(
@@ -50,10 +50,12 @@ class EventsBody(BaseModel):
 def read_matches(
     collection: Collection,
     caller: CallerDependency,
-    cursor: Annotated[str | None, Query(description="The cursor of the answer before; without it, all events.")] = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_EVENTS, description="At most so many events.")] = 100,
+    cursor: Annotated[
+        str | None, Query(description="The cursor of the previous answer; without it, all events.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_EVENTS, description="Maximum number of events.")] = 100,
     phrase: Annotated[list[QueryText] | None, Query(description="Only this phrase; repeat for several.")] = None,
 ) -> Response:
-    """The events that follow a cursor. Ask again with the cursor that comes with them, whenever you like."""
+    """Read the events after a cursor. Send the returned cursor with the next request."""
     caller.require("search", collection)
     return json_response(events_as_json(caller.backend.phrases.events(collection, limit, cursor, phrase or ())))

@@ -1,4 +1,4 @@
-"""``/collections/{collection}/phrases``: save phrases that are matched against everything that arrives."""
+"""``/collections/{collection}/phrases``: save phrases, which are matched against new documents."""
 
 import asyncio
 from datetime import datetime
@@ -40,11 +40,11 @@ PhraseName = Annotated[str, Field(min_length=1, max_length=MAX_PHRASE_NAME), Aft
 
 
 class AppliedThreshold(BaseModel):
-    """The threshold that a phrase is matched with; null: none, and it matches nothing."""
+    """The threshold of a phrase's matches; with a null value it matches nothing."""
 
     value: float | None
     on: ThresholdOn
-    source: ThresholdSource = Field(description="Whether it is the phrase's own, or the collection's.")
+    source: ThresholdSource = Field(description="phrase, collection or none.")
 
 
 class PhraseBody(BaseModel):
@@ -52,8 +52,10 @@ class PhraseBody(BaseModel):
 
     name: str
     text: str
-    threshold: Threshold | None = Field(description="Its own threshold, as it is now; null: the collection's.")
-    as_set: Threshold | None = Field(description="What was set: it may have been under another calibration.")
+    threshold: Threshold | None = Field(
+        description="Its own threshold under the active calibration; null: the collection's applies."
+    )
+    as_set: Threshold | None = Field(description="Its own threshold as it was set, possibly under another calibration.")
     applies: AppliedThreshold
     filter: FilterBody
     note: str
@@ -62,7 +64,7 @@ class PhraseBody(BaseModel):
 
     @classmethod
     def of(cls, phrase: Phrase) -> "PhraseBody":
-        """A phrase as it is shown."""
+        """A phrase as an answer."""
         applied, own = phrase.threshold, phrase.own.threshold
         source: ThresholdSource = "none" if applied is None else "collection" if own is None else "phrase"
         return cls(
@@ -85,10 +87,10 @@ class PhraseBody(BaseModel):
 
 
 class PhrasesBody(BaseModel):
-    """Phrases, by name."""
+    """A page of phrases, by name."""
 
     phrases: list[PhraseBody]
-    cursor: str | None = Field(description="Ask with it for the next ones; null: there are none.")
+    cursor: str | None = Field(description="The cursor of the next page; null at the end.")
 
 
 class NewPhraseBody(Body):
@@ -99,17 +101,17 @@ class NewPhraseBody(Body):
     )
 
     text: QueryText = Field(description="The origin phrase; it must fit into one window of the encoder.")
-    name: PhraseName | None = Field(None, description="What it is called; without it, by its text.")
+    name: PhraseName | None = Field(None, description="The phrase's name; by default its text.")
     threshold: Similarity | None = Field(
-        None, description="No match lies under this; without it, under the collection's threshold."
+        None, description="Minimum similarity of a match; by default the collection's threshold."
     )
-    threshold_on: ThresholdOn = Field("score", description="Which scale the threshold is on.")
-    filter: FilterBody = Field(FilterBody(), description="Which documents and parts are matched.")
-    note: Note = Field("", description="Kept with the phrase.")
-    backfill: bool = Field(False, description="Match the documents that are there already, too.")
+    threshold_on: ThresholdOn = Field("score", description="The scale of the threshold.")
+    filter: FilterBody = Field(FilterBody(), description="The documents and parts to match.")
+    note: Note = Field("", description="Stored with the phrase.")
+    backfill: bool = Field(False, description="Also match existing documents.")
 
     def draft(self) -> PhraseDraft:
-        """The body as it is saved."""
+        """The draft for the service."""
         return PhraseDraft(
             name=checked_phrase_name(self.text) if self.name is None else self.name,
             text=self.text,
@@ -121,63 +123,65 @@ class NewPhraseBody(Body):
 
 
 class ChangePhraseBody(Body):
-    """What should become of a phrase; what is absent stays."""
+    """Changes of a phrase; absent fields are unchanged."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "end my subscription"}]})
 
-    text: QueryText | None = Field(None, description="Another origin phrase.")
-    filter: FilterBody | None = Field(None, description="Another filter.")
-    note: Note | None = Field(None, description="Another note.")
+    text: QueryText | None = Field(None, description="A new origin phrase.")
+    filter: FilterBody | None = Field(None, description="A new filter.")
+    note: Note | None = Field(None, description="A new note.")
 
     def changes(self) -> PhraseChanges:
-        """The body as it is applied."""
-        wanted = None if self.filter is None else Filter(self.filter.document, self.filter.part)
-        return PhraseChanges(self.text, wanted, self.note)
+        """The changes for the service."""
+        filter = None if self.filter is None else Filter(self.filter.document, self.filter.part)
+        return PhraseChanges(self.text, filter, self.note)
 
 
 class PutPhraseThresholdBody(Body):
-    """A threshold of a phrase's own."""
+    """The own threshold of a phrase."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"value": 0.8, "note": "too many of them"}]})
 
-    value: Similarity | None = Field(description="No match lies under it; null: the collection's applies.")
-    on: ThresholdOn = Field("score", description="Which scale it is on.")
-    note: Note = Field("", description="Why; kept in the history.")
+    value: Similarity | None = Field(
+        description="Minimum similarity of a match; null: the collection's threshold applies."
+    )
+    on: ThresholdOn = Field("score", description="The scale of the value.")
+    note: Note = Field("", description="The reason; stored in the history.")
 
 
 class UndoPhraseBody(Body):
-    """Why a change is taken back."""
+    """A note on the undo of a change."""
 
-    note: Note = Field("", description="Why; kept in the history.")
+    note: Note = Field("", description="The reason; stored in the history.")
 
 
 class DeletedPhraseBody(BaseModel):
-    """A phrase that is no more."""
+    """The phrase that was deleted."""
 
     name: str
     status: Literal["deleted"]
 
 
 class RematchedBody(BaseModel):
-    """What matching once more changed."""
+    """The changes of a backfill."""
 
-    added: int = Field(description="Matches that were not there before.")
-    withdrawn: int = Field(description="Matches that a search would not find any more.")
+    added: int = Field(description="Added matches.")
+    withdrawn: int = Field(description="Matches that no longer reach the threshold.")
 
 
 class ImportedItem(BaseModel):
-    """What became of one phrase."""
+    """The result of one phrase."""
 
-    name: str | None = Field(description="Null where it has none that can be read.")
+    name: str | None = Field(description="Null without a valid name.")
     status: Literal["created", "changed", "unchanged", "failed"]
     error: ItemError | None = Field(None, description="Absent unless it failed.")
 
 
 class ImportedBody(BaseModel):
-    """What became of every phrase, in the order in which they were sent."""
+    """The result of every phrase, in request order."""
 
     results: list[ImportedItem]
-    rematched: RematchedBody | None = Field(description="Null unless a backfill was asked for.")
+    rematched: RematchedBody | None = Field(description="Null without a backfill.")
 
 
 _SENT: dict[str, Any] = {
@@ -203,10 +207,10 @@ _READ = problems(401, 403, 404, 422, 503)
 def list_phrases(
     collection: Collection,
     caller: CallerDependency,
-    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="At most so many.")] = 100,
-    cursor: Annotated[str | None, Query(description="The cursor of the answer before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of phrases.")] = 100,
+    cursor: Annotated[str | None, Query(description="The cursor of the previous page.")] = None,
 ) -> PhrasesBody:
-    """The saved phrases of a collection, by name."""
+    """List the saved phrases of a collection, by name."""
     caller.require("search", collection)
     page = caller.backend.phrases.list(collection, limit, cursor)
     return PhrasesBody(phrases=list(map(PhraseBody.of, page.phrases)), cursor=page.cursor)
@@ -214,13 +218,13 @@ def list_phrases(
 
 @router.post("", summary="Save a phrase", responses=_WRITE)
 async def create_phrase(collection: Collection, body: NewPhraseBody, caller: CallerDependency) -> PhraseBody:
-    """Save a phrase under a new name; from then on it is matched against every document that arrives."""
+    """Save a phrase under a new name. It is matched against every new document."""
     caller.require("index", collection)
     backend, draft = caller.backend, body.draft()
-    made = await backend.writing.run(
+    phrase = await backend.writing.run(
         lambda: backend.phrases.add(collection, draft, backfill=body.backfill), backend.limits.write_deadline_s
     )
-    return PhraseBody.of(made)
+    return PhraseBody.of(phrase)
 
 
 @router.post("/import", response_model=ImportedBody, openapi_extra=_SENT, summary="Save many phrases", responses=_WRITE)
@@ -228,9 +232,9 @@ async def import_phrases(
     collection: Collection,
     request: Request,
     caller: CallerDependency,
-    backfill: Annotated[bool, Query(description="Match the documents that are there already, too.")] = False,
+    backfill: Annotated[bool, Query(description="Also match existing documents.")] = False,
 ) -> Response:
-    """Save phrases, or make those that have their names what the lines say; one that fails keeps no other out."""
+    """Save phrases, replacing those of the same names. Errors are reported per line; valid lines are imported."""
     caller.require("index", collection)
     body, content_type = await request.body(), request.headers.get("content-type", "")
     lines = await asyncio.to_thread(phrase_uploads, body, content_type)
@@ -244,7 +248,7 @@ async def import_phrases(
 
 @router.get("/{name}", summary="See a phrase", responses=_READ)
 def get_phrase(collection: Collection, name: Name, caller: CallerDependency) -> PhraseBody:
-    """A phrase, and the threshold that applies to it."""
+    """Read a phrase, and the threshold that applies to it."""
     caller.require("search", collection)
     return PhraseBody.of(caller.backend.phrases.get(collection, name))
 
@@ -253,7 +257,7 @@ def get_phrase(collection: Collection, name: Name, caller: CallerDependency) -> 
 async def change_phrase(
     collection: Collection, name: Name, body: ChangePhraseBody, caller: CallerDependency
 ) -> PhraseBody:
-    """Change some of a phrase. Where its text or its filter changes, what it had matched is withdrawn."""
+    """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn."""
     caller.require("index", collection)
     backend, changes = caller.backend, body.changes()
     changed = await backend.writing.run(
@@ -272,18 +276,18 @@ def delete_phrase(collection: Collection, name: Name, caller: CallerDependency) 
 
 @router.post("/{name}/backfill", summary="Match the documents that are there", responses=_WRITE)
 async def backfill_phrase(collection: Collection, name: Name, caller: CallerDependency) -> RematchedBody:
-    """Make the phrase's matches what a search with its threshold would find now."""
+    """Update the phrase's matches to the current hits of a search with its threshold."""
     caller.require("index", collection)
     backend = caller.backend
-    found = await backend.writing.run(
+    rematched = await backend.writing.run(
         lambda: backend.phrases.backfill(collection, name), backend.limits.write_deadline_s
     )
-    return RematchedBody(added=found.added, withdrawn=found.withdrawn)
+    return RematchedBody(added=rematched.added, withdrawn=rematched.withdrawn)
 
 
 @router.get("/{name}/threshold", summary="See a phrase's threshold", responses=_READ)
 def get_phrase_threshold(collection: Collection, name: Name, caller: CallerDependency) -> PhraseBody:
-    """The phrase with its own threshold, and the one that applies."""
+    """Read a phrase with its own threshold, and the one that applies."""
     return get_phrase(collection, name, caller)
 
 
@@ -293,7 +297,7 @@ def get_phrase_threshold(collection: Collection, name: Name, caller: CallerDepen
 def put_phrase_threshold(
     collection: Collection, name: Name, body: PutPhraseThresholdBody, caller: CallerDependency
 ) -> PhraseBody:
-    """Set a threshold of the phrase's own for what arrives from now on; matches that there are stay."""
+    """Set the phrase's own threshold for later documents; existing matches are unchanged."""
     caller.require("index", collection)
     return PhraseBody.of(caller.backend.phrases.set_threshold(collection, name, body.value, body.on, body.note))
 
@@ -305,7 +309,7 @@ def put_phrase_threshold(
     responses=_READ,
 )
 def get_phrase_threshold_history(collection: Collection, name: Name, caller: CallerDependency) -> Response:
-    """All changes, the newest first."""
+    """List all changes, the newest first."""
     caller.require("search", collection)
     return answer_response(ThresholdHistory(caller.backend.phrases.threshold_history(collection, name)))
 
@@ -318,7 +322,7 @@ def get_phrase_threshold_history(collection: Collection, name: Name, caller: Cal
 def undo_phrase_threshold(
     collection: Collection, name: Name, caller: CallerDependency, body: UndoPhraseBody | None = None
 ) -> PhraseBody:
-    """Take the last change back that has not been taken back yet; once more takes back the one before."""
+    """Undo the last change; a second call undoes the change before it."""
     caller.require("index", collection)
     note = "" if body is None else body.note
     return PhraseBody.of(caller.backend.phrases.undo_threshold(collection, name, note))

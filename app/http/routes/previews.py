@@ -1,4 +1,4 @@
-"""``/admin/collections/{collection}/thresholds/preview``: what a threshold would find."""
+"""``/admin/collections/{collection}/thresholds/preview``: counts for a threshold before it is set."""
 
 from typing import Literal
 
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/admin/collections/{collection}/thresholds/preview", 
 
 
 class PreviewBody(Body):
-    """Phrases to count for, and a threshold."""
+    """Phrases to preview, and a threshold."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"phrases": ["cancel my subscription"], "threshold": 0.8, "floor": 0.7}]}
@@ -28,17 +28,17 @@ class PreviewBody(Body):
 
     phrases: list[QueryText] = Field([], max_length=MAX_PHRASES, description="Origin phrases.")
     saved: list[QueryText] | Literal["all"] = Field([], description="Names of saved phrases, or all of them.")
-    mode: Mode = Field("best_span", description="How to search.")
-    threshold: Similarity | None = Field(None, description="The threshold to look at; without it, the collection's.")
-    threshold_on: ThresholdOn = Field("score", description="Which scale the threshold and the floor are on.")
+    mode: Mode = Field("best_span", description="The search mode.")
+    threshold: Similarity | None = Field(None, description="The threshold to preview; by default the collection's.")
+    threshold_on: ThresholdOn = Field("score", description="The scale of the threshold and the floor.")
     floor: Similarity | None = Field(
-        None, description="Spans are counted from here up; without it, from the threshold up."
+        None, description="The lowest similarity of counted spans; by default the threshold."
     )
-    filter: FilterBody = Field(FilterBody(), description="Where to search.")
-    examples: int = Field(5, ge=0, le=MAX_EXAMPLES, description="At most so many examples on either side.")
+    filter: FilterBody = Field(FilterBody(), description="The documents and parts to count.")
+    examples: int = Field(5, ge=0, le=MAX_EXAMPLES, description="Maximum number of examples on either side.")
 
     def request(self, collection: str) -> PreviewRequest:
-        """The body as the preview understands it."""
+        """The request for the service."""
         return PreviewRequest(
             collection=collection,
             phrases=tuple(self.phrases),
@@ -59,7 +59,7 @@ class PreviewBody(Body):
     responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507),
 )
 async def preview_threshold(collection: Collection, body: PreviewBody, caller: CallerDependency) -> Response:
-    """Count, exactly and over the whole collection, what reaches every threshold; nothing is changed."""
+    """Count, exactly and over the whole collection, the hits of every threshold. Changes nothing."""
     caller.require("admin", collection)
     backend = caller.backend
     request = body.request(collection)

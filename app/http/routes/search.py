@@ -1,4 +1,4 @@
-"""``/search``: an origin phrase in, spans out."""
+"""``/search``: spans that mean the same as an origin phrase."""
 
 import asyncio
 
@@ -27,7 +27,7 @@ async def search(body: SearchBody, caller: CallerDependency) -> Response:
 
 @router.post("/batch", response_model=SearchAnswers, summary="Ask several queries at once")
 async def search_batch(body: BatchBody, caller: CallerDependency) -> Response:
-    """Answer several queries together, which is faster than one by one. If one of them fails, all do."""
+    """Answer several queries together, which is faster than one by one. If one is invalid, all fail."""
     backend = caller.backend
     if len(body.queries) > backend.limits.batch:
         raise InvalidInput(

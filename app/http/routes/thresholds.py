@@ -1,4 +1,4 @@
-"""``/admin/collections/{collection}/thresholds``: see, set and take back what hits must reach."""
+"""``/admin/collections/{collection}/thresholds``: read, set and undo the thresholds of a collection."""
 
 from typing import Annotated, Any
 
@@ -26,24 +26,24 @@ class PutThresholdBody(Body):
 
     model_config = ConfigDict(json_schema_extra=_EXAMPLES)
 
-    mode: Mode = Field("best_span", description="The mode it is for.")
-    value: Similarity | None = Field(description="No hit of a search without a threshold lies under it.")
-    on: ThresholdOn = Field("score", description="Which scale it is on.")
-    note: Note = Field("", description="Why; kept in the history.")
+    mode: Mode = Field("best_span", description="The mode of the threshold.")
+    value: Similarity | None = Field(description="The default minimum similarity of hits; null removes it.")
+    on: ThresholdOn = Field("score", description="The scale of the value.")
+    note: Note = Field("", description="The reason; stored in the history.")
 
 
 class UndoBody(Body):
-    """Which threshold to take back."""
+    """The threshold whose last change to undo."""
 
-    mode: Mode = Field("best_span", description="The mode it is for.")
-    note: Note = Field("", description="Why; kept in the history.")
+    mode: Mode = Field("best_span", description="The mode of the threshold.")
+    note: Note = Field("", description="The reason; stored in the history.")
 
 
 @router.get(
     "", response_model=ModeThresholds, summary="See the thresholds", responses=problems(401, 403, 404, 422, 503)
 )
 def get_thresholds(collection: Collection, caller: CallerDependency) -> Response:
-    """The threshold of every mode, in the scores of the active calibration."""
+    """List the threshold of every mode, under the active calibration."""
     caller.require("admin", collection)
     return answer_response(ModeThresholds(caller.backend.thresholds.thresholds(collection)))
 
@@ -55,7 +55,7 @@ def get_thresholds(collection: Collection, caller: CallerDependency) -> Response
     responses=problems(400, 401, 403, 404, 413, 422, 503, 507),
 )
 def put_threshold(collection: Collection, body: PutThresholdBody, caller: CallerDependency) -> Response:
-    """Set the threshold of searches that give none; null takes it away."""
+    """Set the default threshold of searches; null removes it."""
     caller.require("admin", collection)
     service = caller.backend.thresholds
     return answer_response(service.set(collection, body.mode, body.value, body.on, body.note))
@@ -70,9 +70,9 @@ def put_threshold(collection: Collection, body: PutThresholdBody, caller: Caller
 def get_threshold_history(
     collection: Collection,
     caller: CallerDependency,
-    mode: Annotated[Mode, Query(description="The mode it is for.")] = "best_span",
+    mode: Annotated[Mode, Query(description="The mode of the threshold.")] = "best_span",
 ) -> Response:
-    """All changes, the newest first."""
+    """List all changes, the newest first."""
     caller.require("admin", collection)
     return answer_response(ThresholdHistory(caller.backend.thresholds.history(collection, mode)))
 
@@ -84,7 +84,7 @@ def get_threshold_history(
     responses=problems(400, 401, 403, 404, 409, 413, 422, 503, 507),
 )
 def undo_threshold(collection: Collection, caller: CallerDependency, body: UndoBody | None = None) -> Response:
-    """Take the last change back that has not been taken back yet; once more takes back the one before."""
+    """Undo the last change; a second call undoes the change before it."""
     caller.require("admin", collection)
     undo = body or UndoBody(mode="best_span", note="")
     return answer_response(caller.backend.thresholds.undo(collection, undo.mode, undo.note))

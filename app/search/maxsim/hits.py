@@ -44,7 +44,7 @@ def _hit(
 
 
 def _explanation(request: SearchRequest, query: NuggetQuery, document: ScoredDocument) -> PairedExplanation:
-    """Which nugget answers which part of the query: each adds its cosine over the number of the query's vectors."""
+    """The best nugget for every part of the query; each contributes its cosine / the number of query vectors."""
     matched = match(document.place, query.vectors)
     pairs = zip(matched.matches.tolist(), matched.cosines.tolist(), strict=True)
     return PairedExplanation(

@@ -43,7 +43,7 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDoc
         self._engine = engine
 
     def available(self, recipe: Recipe) -> bool:
-        """Whether the collection has nuggets."""
+        """True if the collection has nuggets."""
         return NAME in recipe.details
 
     def fingerprint(self, recipe: Recipe) -> str:

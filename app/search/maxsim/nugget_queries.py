@@ -20,7 +20,7 @@ _BATCH_TOKENS = 4_096
 
 @dataclass(frozen=True, slots=True)
 class QueryPart:
-    """Where a nugget's token stands in the query, and the stretch of text up to it from the nugget before."""
+    """The token of a nugget in the query, and its segment, which starts after the previous nugget."""
 
     token: CharSpan
     stretch: CharSpan
