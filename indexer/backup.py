@@ -43,25 +43,38 @@ def back_up(store: Store, folder: Path) -> Backup:
     """Copy a store to a new folder that works as a data folder. What is acknowledged before the call is in it.
 
     Raises ``InvalidInput`` for a folder that exists and is not empty, and ``BackupFailed`` where segments
-    keep disappearing. An unfinished backup has the ending ``.part``.
+    keep disappearing. A backup whose process was killed has the ending ``.part``.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidInput(f"{folder} is not an empty folder.", hint="Name a new folder.", field="folder")
     part = folder.with_name(folder.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    with _pins(store.data_dir) as pins:
-        segments = _pinned(store, part, pins)
-        for segment in segments:
-            shutil.copytree(pins / segment, part / COLLECTIONS / segment)
-    if (store.data_dir / WHITENINGS).is_dir():
-        shutil.copytree(store.data_dir / WHITENINGS, part / WHITENINGS)
+    try:
+        segments = _fill(store, part)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
     if folder.exists():
         folder.rmdir()
     part.rename(folder)
     collections = len({segment.parent for segment in segments})
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return Backup(folder, collections, len(segments), size)
+
+
+def _fill(store: Store, part: Path) -> list[Path]:
+    """Copy everything; returns the segments, relative to the folder of collections."""
+    # Where the store cannot be written, pins are copies.
+    writable = store.data_dir if os.access(store.data_dir, os.W_OK) else part
+    with _pins(writable) as pins:
+        segments = _pinned(store, part, pins)
+        for segment in segments:
+            shutil.copytree(pins / segment, part / COLLECTIONS / segment)
+    shutil.rmtree(part / _PINS, ignore_errors=True)
+    if (store.data_dir / WHITENINGS).is_dir():
+        shutil.copytree(store.data_dir / WHITENINGS, part / WHITENINGS)
+    return segments
 
 
 def _pinned(store: Store, part: Path, pins: Path) -> list[Path]:

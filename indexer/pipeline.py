@@ -15,7 +15,7 @@ from typing import Literal
 from indexer.catalog.leases import Lease, lease
 from indexer.documents import content_hash
 from indexer.encode import EncodedDocuments, SplitDocument, encode, split
-from indexer.errors import RecipeMismatch
+from indexer.errors import CollectionBusy, RecipeMismatch
 from indexer.maintenance import sweep, tidy
 from indexer.matching import publish_matched
 from indexer.new_segment import new_segment
@@ -80,6 +80,7 @@ class JobHooks:
     bad_record: Callable[[BadRecord], None] = lambda record: None
     settled: Callable[[Outcome], None] = lambda outcome: None
     stop: Callable[[], bool] = lambda: False
+    busy: Callable[[CollectionBusy], bool] = lambda error: False  # whether to try again
 
 
 class IndexJob:
@@ -116,7 +117,7 @@ class IndexJob:
     def run(self, records: Iterable[Record]) -> IndexReport:
         """Index all records. When ``hooks.stop`` returns True, publish the records read so far and return."""
         self._started = time.perf_counter()
-        with lease(self._store.catalog, self._collection.name) as held:
+        with lease(self._store.catalog, self._collection.name, again=self._hooks.busy) as held:
             self._folder.mkdir(parents=True, exist_ok=True)
             sweep(self._store, held)
             documents = self._split(self._changed(self._read(records)))

@@ -9,7 +9,7 @@ import typer
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, out, print_json, settings_with
 from app.cli.progress import indexing_progress, stop_on_interrupt
-from indexer.errors import SourceUnreadable
+from indexer.errors import CollectionBusy, SourceUnreadable
 from models.encoders.nuggets.base import check_ratio
 from models.types import Document
 
@@ -34,6 +34,9 @@ def index(
     as_trained: Annotated[
         bool, typer.Option("--as-trained", help="Do not whiten the nuggets of a new collection by its own texts.")
     ] = False,
+    wait: Annotated[
+        float, typer.Option(min=0, help="Seconds to wait while another process writes to the collection.")
+    ] = 30.0,
     as_json: JsonOption = False,
 ) -> None:
     """Index documents into a collection; a new collection is created.
@@ -42,6 +45,7 @@ def index(
     """
     from app.collections.service import CollectionOptions
     from app.composition import Services
+    from indexer.patience import Patience
     from indexer.pipeline import IndexJob, JobHooks
     from indexer.sources import Source
 
@@ -60,7 +64,12 @@ def index(
         options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, _texts(sample), as_trained)
         target = services.collections.create(collection, options).collection
         loaded, forward = services.encoders.load(target.recipe.encoder), services.encoders.forward_pass(target.recipe)
-        hooks = JobHooks(progress=progress.indexing, bad_record=_report_bad_record, stop=stop.is_set)
+        hooks = JobHooks(
+            progress=progress.indexing,
+            bad_record=_report_bad_record,
+            stop=stop.is_set,
+            busy=Patience(wait, stop=stop.is_set, begin=_report_busy),
+        )
         job = IndexJob(store, loaded, target, hooks, forward=forward, segment_units=settings.segment_units)
         report = job.run(records)
     if as_json:
@@ -107,3 +116,7 @@ def _check_any_document(records: "Source", path: Path) -> None:
 
 def _report_bad_record(record: "BadRecord") -> None:
     err.print(f"skipped {record.where}: {record.reason}", markup=False, soft_wrap=True)
+
+
+def _report_busy(error: CollectionBusy) -> None:
+    err.print(f"{error}. Waiting.", markup=False, soft_wrap=True)

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from app.collections.documents import Deleted, DocumentService, Written
 from app.http.lanes import JobLane
+from app.http.turns import Turns
 from app.search.errors import QueueFull, ShuttingDown
 from indexer.errors import CollectionBusy, CollectionNotFound
 from models.errors import SpanseekError
@@ -28,6 +29,7 @@ class WriteLane:
         self._service = service
         self._closing = threading.Event()
         self._untidy: set[str] = set()
+        self._turns = Turns(self._closing.wait)
         self._lane = JobLane(
             "write",
             timeout="Not written within {seconds:g} s; it may be yet.",
@@ -55,7 +57,11 @@ class WriteLane:
 
     async def run(self, job: Callable[[], Result], deadline_s: float) -> Result:
         """Run another job that encodes or writes. Raises ``DeadlineExceeded`` in the same way."""
-        return await self._lane.run(job, deadline_s)
+        return await self._lane.run(partial(self._in_turn, job), deadline_s)
+
+    def _in_turn(self, job: Callable[[], Result]) -> Result:
+        with self._turns.turn():
+            return job()
 
     def tidy(self) -> None:
         """Queue the upkeep of every collection that was written to and has something left to do."""
@@ -70,7 +76,7 @@ class WriteLane:
     def _queue_upkeep(self, collection: str) -> None:
         self._untidy.add(collection)
         try:
-            self._lane.submit(partial(self._tidy_one, collection))
+            self._lane.submit(partial(self._in_turn, partial(self._tidy_one, collection)))
         except (QueueFull, ShuttingDown):
             _log.debug("the upkeep of %s is postponed", collection)
 

@@ -49,16 +49,22 @@ class Lease:
 
 
 @contextmanager
-def lease(catalog: Catalog, collection_name: str, holder: str | None = None, ttl: float = 30.0) -> Iterator[Lease]:
+def lease(
+    catalog: Catalog,
+    collection_name: str,
+    holder: str | None = None,
+    ttl: float = 30.0,
+    again: Callable[[CollectionBusy], bool] = lambda error: False,
+) -> Iterator[Lease]:
     """Hold the collection's lease while the block runs, and renew it in the background.
 
-    Raises ``CollectionBusy`` while another writer holds it. Two leases are free at once: that of a process of this
-    host that has ended, and one that this process could not release because the catalog did not answer. Any other is
-    free when it expires.
+    Raises ``CollectionBusy`` while another writer holds it, unless ``again``, which may wait, returns true. Two leases
+    are free at once: that of a process of this host that has ended, and one that this process could not release because
+    the catalog did not answer. Any other is free when it expires.
     """
     if ttl <= 0:
         raise ValueError(f"a lease must last longer than {ttl} seconds")
-    held = _take(catalog, collection_name, holder or this_process(), ttl)
+    held = _take_patiently(catalog, collection_name, holder or this_process(), ttl, again)
     try:
         with beating(lambda: _renewed(catalog, held), every=ttl / _BEATS_PER_TTL):
             yield held
@@ -82,6 +88,17 @@ def holding(catalog: Catalog, held: Lease) -> Iterator[tuple[Connection, int]]:
         yield connection, generation
         # Renewed again, so that a long transaction does not use up the lease.
         _renew(connection, _is(held), held.end(catalog.clock()))
+
+
+def _take_patiently(
+    catalog: Catalog, name: str, holder: str, ttl: float, again: Callable[[CollectionBusy], bool]
+) -> Lease:
+    while True:
+        try:
+            return _take(catalog, name, holder, ttl)
+        except CollectionBusy as error:
+            if not again(error):
+                raise
 
 
 def _take(catalog: Catalog, name: str, holder: str, ttl: float) -> Lease:

@@ -28,7 +28,7 @@ def connect(path: Path, busy_s: float) -> sqlite3.Connection:
     if has_log and not index.exists():
         raise CatalogUnavailable(
             f"The catalog {path} was not closed by its last writer, and its folder cannot be written.",
-            hint="Run `spanseek stats` once where the folder can be written; it closes the catalog properly.",
+            hint="Run `spanseek verify` once where the folder can be written; it closes the catalog properly.",
         )
     uri = f"file:{quote(str(path.absolute()))}?{'mode=ro' if has_log else 'immutable=1'}"
     return sqlite3.connect(uri, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False)

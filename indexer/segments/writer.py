@@ -67,8 +67,10 @@ class SegmentWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with ExitStack() as stack:  # closes the others where one fails, which frees their space
-            for file in (*self._files.values(), *self._rows.values()):
+            for file in self._files.values():
                 stack.callback(file.close)
+            for rows in self._rows.values():
+                stack.callback(rows.close)
 
     @property
     def is_whole(self) -> bool:

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from app.composition import open_store
 from app.settings import Settings
+from indexer.backup import back_up
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
+from indexer.store import Store
 from tests.small_disk import small_disk
 
 Mounted = Callable[[Path], Settings]
@@ -39,6 +42,14 @@ def test_a_closed_catalog(settings: Settings, mounted: Mounted, start, problem) 
     assert client.search(text="cancel", top_k=1)["hits"]
 
 
+def test_a_backup(settings: Settings, mounted: Mounted, start, tmp_path: Path) -> None:
+    with closing(open_store(mounted(settings.data_dir)).catalog) as catalog:
+        assert back_up(Store(tmp_path / "disk" / "data", catalog), tmp_path / "backups" / "monday").segments == 1
+    assert [path.name for path in (tmp_path / "backups").iterdir()] == ["monday"]
+    copy = start(settings.model_copy(update={"data_dir": tmp_path / "backups" / "monday"}))
+    assert copy.search(text="cancel", top_k=1)["hits"]
+
+
 def test_a_catalog_that_was_not_closed(settings: Settings, mounted: Mounted, start) -> None:
     """What is in the write-ahead log alone is read."""
     with closing(Catalog(settings.catalog_url)) as catalog:
@@ -57,5 +68,5 @@ def test_a_log_without_its_index_is_refused(settings: Settings, mounted: Mounted
     (settings.data_dir.with_name("copy") / "catalog.sqlite3-shm").unlink()
     client = start(mounted(settings.data_dir.with_name("copy")))
     body = problem(client.get("/health/ready"), 503, "not_ready")
-    assert "spanseek stats" in body["checks"]["database"]["hint"]
+    assert "spanseek verify" in body["checks"]["database"]["hint"]
     assert problem(client.get("/collections"), 503, "catalog_unavailable")

@@ -4,7 +4,9 @@ import asyncio
 import os
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import pytest
 
@@ -20,10 +22,12 @@ class Service:
     def __init__(self, *upkeep: bool | Exception) -> None:
         self.calls: list[str] = []
         self.niceness: list[int] = []
+        self.times: list[tuple[float, float]] = []
         self._upkeep = iter(upkeep)
 
     def delete(self, collection, ids):
         self.calls.append(f"delete {collection}")
+        self.times.append((time.monotonic(), time.monotonic()))
         self.niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
         return Deleted(1, frozenset(ids))
 
@@ -93,6 +97,16 @@ def test_closing_leaves_the_upkeep_and_takes_no_more(made) -> None:
     with pytest.raises(ShuttingDown):
         delete(writing, "one")
     assert service.calls == []
+
+
+def test_writes_without_end_leave_pauses(made, monkeypatch) -> None:
+    """A writer of another process, which polls, finds the lease free."""
+    monkeypatch.setattr("app.http.turns._TURN_S", 0)
+    service, writing = made()
+    delete(writing, "one", "two", "three")
+    gaps = [begun - ended for (_, ended), (begun, _) in pairwise(service.times)]
+    assert len(gaps) >= 2
+    assert min(gaps) >= 0.09
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere priorities belong to processes")
