@@ -23,7 +23,14 @@ import psutil
 
 from app.cli.console import print_json
 
-_COMMAND = "from app.cli import main; main()"
+# The console script of either checkout: before version 0.2 it was another function.
+_COMMAND = """
+try:
+    from app.__main__ import run
+except ImportError:
+    from app.cli import main as run
+run()
+"""
 _PHRASES = ("the tenant must not sublet", "my husband passed away recently", "the printer is out of paper")
 _PATIENCE_S = 120.0
 

@@ -119,3 +119,20 @@ def test_the_command_searches_what_was_published(jobs: dict[str, Job]) -> None:
     answer = json.loads(found.stdout.splitlines()[-1])
     assert answer["generation"] >= 1
     assert answer["hits"][0]["text"] == "needle7"
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--version"], 0), (["search", "a", "-c", "none"], 1), (["--no"], 2)])
+def test_the_process_exits_with_the_commands_code_and_all_its_output(tmp_path, arguments, code) -> None:
+    environment = os.environ | {"SPANSEEK_DATA_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "app", *arguments], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert (done.stdout if code == 0 else done.stderr).endswith("\n")
+
+
+def test_a_reader_that_stops_early_is_no_error(tmp_path) -> None:
+    command = f"{sys.executable} -m app --help | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
