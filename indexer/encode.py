@@ -120,7 +120,7 @@ def _windows(document: SplitDocument, limit: int) -> Iterator[_Window]:
     for part, units in zip(document.document.parts, document.parts, strict=True):
         for window in plan(units, limit):
             read = slice(int(units.first[window.seen.start]), int(units.last[window.seen.end - 1]))
-            yield _Window(units.cut(slice(window.kept.start, window.kept.end), read), start)
+            yield _Window(units.cut(slice(window.stored.start, window.stored.end), read), start)
         start += len(part.text) + 1
 
 

@@ -20,11 +20,11 @@ class Window:
     """The units of a part that one forward pass reads, and those that are stored from it."""
 
     seen: UnitSpan
-    kept: UnitSpan
+    stored: UnitSpan
 
 
 def plan(joined: UnitTokens, limit: int, overlap: int = OVERLAP) -> Iterator[Window]:
-    """Cover a part with windows of at most ``limit`` tokens; every unit is kept exactly once.
+    """Cover a part with windows of at most ``limit`` tokens; every unit is stored exactly once.
 
     Neighbouring windows share up to ``overlap`` tokens, and the seam lies in the middle of what they share: so a unit
     is stored from the window in which it is most central. Raises ``InvalidDocument`` for a unit of more tokens than
@@ -51,7 +51,7 @@ def _cover(
         if end <= start:
             raise InvalidDocument(
                 f"One unit has {last[start] - first[start]} tokens; the encoder reads {limit} at once.",
-                hint="Use a backbone with longer windows, or take the unreadable characters out.",
+                hint="Use a backbone with longer windows, or remove the unreadable characters.",
             )
         yield UnitSpan(start, end)
         if end == len(first):

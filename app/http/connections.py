@@ -144,7 +144,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     @property
     def _must_wait(self) -> bool:
-        """Whether the server does not read the request, or could not answer it, because of one before it."""
+        """True if the server cannot read or answer the request yet because of an earlier one."""
         before = self._in_head and self.cycle is not None and not self.cycle.response_complete
         return self.flow.read_paused or bool(self.pipeline) or before
 

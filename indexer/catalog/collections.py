@@ -222,7 +222,8 @@ def _mismatch(collection: Collection, recipe: Recipe) -> RecipeMismatch:
 
 def _in_words(recipe: Recipe) -> str:
     bounds = f"spans of {recipe.bounds.shortest} to {recipe.bounds.longest} units"
-    stored = " and ".join(["units", *(f"{name} ({_values(made)})" for name, made in sorted(recipe.details.items()))])
+    others = (f"{name} ({_values(details)})" for name, details in sorted(recipe.details.items()))
+    stored = " and ".join(["units", *others])
     return f"{recipe.encoder} {recipe.fingerprint} ({recipe.dim} dimensions, {bounds}, stores {stored})"
 
 

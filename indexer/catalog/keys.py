@@ -35,7 +35,7 @@ class Key:
     revoked_at: datetime | None = None
 
     def allows(self, scope: Scope, collection: str | None = None) -> bool:
-        """Whether the key permits a scope on a collection, or without one on what belongs to no collection.
+        """True if the key permits a scope on a collection; None stands for routes outside collections.
 
         >>> from datetime import UTC, datetime
         >>> key = Key("0a1b2c3d", "web", ("search",), ("calls",), datetime.now(UTC))
@@ -103,7 +103,7 @@ def authenticate(catalog: Catalog, token: str) -> Key | None:
 
 
 def any_keys(catalog: Catalog) -> bool:
-    """Whether there are keys. Revoked ones count, so that revoking the last does not permit anonymous access."""
+    """True if there are keys. Revoked ones count, so that revoking the last does not permit anonymous access."""
     with catalog.database.read() as connection:
         return bool(connection.scalar(select(func.count()).select_from(keys)))
 

@@ -44,7 +44,7 @@ class Lease:
     ttl: float
 
     def end(self, now: datetime) -> datetime:
-        """When the lease expires if it is renewed now."""
+        """The time at which the lease expires if it is renewed now."""
         return now + timedelta(seconds=self.ttl)
 
 
@@ -196,7 +196,7 @@ def this_process() -> str:
 
 
 def is_dead(holder: str) -> bool:
-    """Whether the holder was a process of this host that has ended. Any other may be alive.
+    """True if the holder was a process of this host that has ended. Any other may be alive.
 
     >>> is_dead("a machine far away:1:0.00"), is_dead("the night job")
     (False, False)

@@ -15,7 +15,7 @@ MAX_PHRASE_TEXT = 10_000
 
 
 def is_collection_name(name: str) -> bool:
-    """Whether a collection may have this name.
+    """True for a valid name of a collection.
 
     >>> is_collection_name("calls-2024"), is_collection_name("../calls")
     (True, False)
@@ -42,7 +42,7 @@ def checked_collection_name(name: str) -> str:
 
 
 def is_document_id(document_id: str) -> bool:
-    """Whether a document may have this id: 1 to 512 characters that every database can store.
+    """True for a valid document id: 1 to 512 characters that every database can store.
 
     >>> is_document_id("call 17/b"), is_document_id(""), is_document_id("x" * 513)
     (True, False, False)
@@ -69,7 +69,7 @@ def checked_note(note: str) -> str:
 
 
 def is_phrase_name(name: str) -> bool:
-    """Whether a phrase may have this name: it can stand in a path as one step, and every database can store it.
+    """True for a valid name of a phrase: one segment of a path, which every database can store.
 
     >>> is_phrase_name("cancel my subscription"), is_phrase_name("a/b"), is_phrase_name("..")
     (True, False, False)

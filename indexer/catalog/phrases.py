@@ -189,7 +189,7 @@ class _Writer:
         return Threshold(draft.threshold, draft.threshold_on, raw, self._tuning.calibration_id)
 
     def _sets_threshold(self, draft: PhraseDraft, row: PhraseRow) -> bool:
-        """Whether a draft has another threshold than the phrase, under the active calibration."""
+        """True if a draft has another threshold than the phrase, under the active calibration."""
         present = own_tuning(row, self._tuning).present_threshold
         return (draft.threshold, draft.threshold_on) != (
             (None, draft.threshold_on) if present is None else (present.value, present.on)
@@ -238,7 +238,7 @@ def _bytes(vector: Float32[np.ndarray, " dim"]) -> bytes:
 
 
 def _differs(values: _Columns, row: PhraseRow, columns: Sequence[str]) -> bool:
-    """Whether values differ from those of a row in any of the columns, as JSON: true is not 1."""
+    """True if values differ from those of a row in any of the columns, as JSON: true is not 1."""
     return any(name in values and canonical(values[name]) != canonical(getattr(row, name)) for name in columns)
 
 

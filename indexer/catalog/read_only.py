@@ -17,7 +17,7 @@ from indexer.errors import CatalogUnavailable
 
 
 def is_read_only(path: Path) -> bool:
-    """Whether there is a database in a folder in which this process cannot create files."""
+    """True for a database in a folder in which this process cannot create files."""
     return path.exists() and not os.access(path.parent, os.W_OK)
 
 

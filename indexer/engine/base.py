@@ -1,4 +1,4 @@
-"""What engines take and give: a selection in, scored spans out."""
+"""The interface of engines: a selection in, scored spans out."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -30,7 +30,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What settings and benchmarks call it."""
+        """The name in settings and benchmarks."""
 
     def search(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[ScoredSpan]]:
         """For every unit-length query its selected spans, best first."""

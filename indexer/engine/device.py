@@ -75,7 +75,7 @@ class DeviceEngine:
 
 
 class _Copy:
-    """What a scan reads of a segment, on the device, padded to whole blocks and the spans that reach beyond."""
+    """The arrays of a segment on the device, padded to whole blocks and the spans that reach beyond."""
 
     vectors: Int8[Tensor, "padded dim"]
     scales: Float32[Tensor, " padded"]

@@ -140,7 +140,7 @@ def _exact(
 
 
 class _Masks:
-    """Where spans that pass a filter may start; each filter is evaluated once."""
+    """The starts of spans that pass a filter; each filter is evaluated once."""
 
     def __init__(self, view: SegmentView) -> None:
         self._view = view
@@ -149,7 +149,7 @@ class _Masks:
     def passing(
         self, filters: Sequence[Filter], owners: Int[np.ndarray, " spans"], starts: Int[np.ndarray, " spans"]
     ) -> Bool[np.ndarray, " spans"]:
-        """Which spans pass the filters of their owners, by where they start."""
+        """A mask of the spans that pass the filters of their phrases, by their starts."""
         passing = np.ones(len(starts), bool)
         for owner, filter in enumerate(filters):
             mask = self._mask(filter) if filter else None

@@ -1,4 +1,4 @@
-"""Which results a search returns."""
+"""The selection of search results."""
 
 import json
 from collections.abc import Mapping

@@ -56,12 +56,12 @@ class SegmentScan:
         peak: Int[np.ndarray, "queries chosen runs"],
         coded: CodedQueries,
     ) -> "SegmentScan":
-        """What was read for coded queries, with the error that the codes put into it."""
+        """The approximate cosines of coded queries, with the error of the codes."""
         return cls(view, allowed, best, peak, errors(view, allowed.blocks, coded.slack[:, None]))
 
     @property
     def lower(self) -> Float[np.ndarray, "queries all_runs"]:
-        """What the best span of every run scores at least; -inf where a run has no span."""
+        """A lower bound on the best cosine of every run; -inf for a run without a span."""
         lower = np.where(self.best > kernels.NO_SPAN, self.best - self.error[:, :, None], -np.inf)
         return lower.reshape(len(lower), lower.shape[1] * lower.shape[2])
 
@@ -133,7 +133,7 @@ def code_queries(queries: QueryVectors, most: int = _FINE) -> CodedQueries:
 def errors(
     view: SegmentView, blocks: Int[np.ndarray, " chosen"], slack: Float[np.ndarray, "*queries"]
 ) -> Float[np.ndarray, "*errors"]:
-    """How far an approximate cosine in a block may be off, for queries with such a slack."""
+    """The error bound of approximate cosines in a block, for queries with this slack."""
     of_norms = view.segment.norm_errors[blocks].astype(np.float64) + _ROUNDING
     return of_norms * (1 + slack) + slack
 

@@ -22,7 +22,7 @@ from models.types import CharSpan, JsonValue, UnitSpan
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Where spans may start: the blocks to read, and a mask over units unless every unit of them counts."""
+    """The allowed starts of spans: the blocks to read, and a mask over units unless all units are allowed."""
 
     blocks: Int[np.ndarray, " chosen"]
     mask: Bool[np.ndarray, " units"] | None
@@ -37,7 +37,7 @@ class SegmentView:
 
     @cached_property
     def part_sizes(self) -> Int[np.ndarray, " parts"]:
-        """How many units every part has."""
+        """The number of units of every part."""
         return np.diff(self.segment.part_units)
 
     @cached_property
@@ -45,7 +45,7 @@ class SegmentView:
         return self._allow(self.live_documents[self.segment.part_document])
 
     def allowed(self, filter: Filter) -> Allowed:
-        """Where spans may start: in live documents, and parts, that pass a filter."""
+        """The allowed starts of spans: in live documents, and parts, that pass a filter."""
         if not filter:
             return self._live
         documents = self.live_documents & rows_equal(self.segment.document_table, filter.document.items())
@@ -54,7 +54,7 @@ class SegmentView:
 
     @cached_property
     def live_documents(self) -> Bool[np.ndarray, " documents"]:
-        """Which documents have no tombstone."""
+        """A mask of the documents without a tombstone."""
         live = np.ones(self.segment.manifest.documents, bool)
         live[self._tombstones] = False
         return live
@@ -79,7 +79,7 @@ class Snapshot:
 
     @property
     def units(self) -> int:
-        """How many units its segments hold, those of deleted documents included."""
+        """The number of units of its segments, including those of deleted documents."""
         return sum(view.segment.manifest.units for view in self.views)
 
 
@@ -108,7 +108,7 @@ def open_segment(folder: Path, manifest_sha256: str) -> Segment:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a span lies, for reading what stands there. Its numbers are the engine's own."""
+    """The place of a span, for reading its text. Its numbers are internal to the engine."""
 
     _segment: Segment
     _part: int

@@ -1,4 +1,4 @@
-"""What all kernels share: the run, the absent span, how they are compiled, and that one runs at a time."""
+"""Common parts of the kernels: the run, the absent span, compilation, and a lock that runs one at a time."""
 
 import functools
 import threading

@@ -48,7 +48,7 @@ def rescore(
 def _growing(
     starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"], owners: Int[np.ndarray, " spans"]
 ) -> Int[np.ndarray, " groups_and_one"]:
-    """Where groups of spans begin in which each extends the one before it, for the same query; and their number.
+    """The starts of groups of spans in which each extends the one before, for the same query; and their number.
 
     The sum over the units of a span is a partial sum of a longer one that starts at the same unit, to the bit.
 

@@ -140,7 +140,7 @@ def score_run(typing_context, prefix, codes, affine, begin, shortest, top):  # t
             offset, step = (
                 _splat(builder, _load(builder, norms, builder.add(row, _whole(place)), _FLOAT)) for place in (0, 1)
             )
-            found = []
+            maxima = []
             for start, sum_before, top in zip(groups, before, best, strict=True):
                 end = builder.add(builder.add(start, least), length)
                 place = builder.gep(code, [builder.add(builder.mul(length, _whole(BLOCK)), start)])
@@ -150,8 +150,8 @@ def score_run(typing_context, prefix, codes, affine, begin, shortest, top):  # t
                 score = builder.fmul(builder.fsub(_load(builder, sums, end, _FLOATS), sum_before), norm)
                 there = builder.icmp_unsigned("!=", codes, _constant(_INTS, 0))
                 better = builder.and_(there, builder.fcmp_ordered(">", score, top))
-                found.append(builder.select(better, score, top))
-            return found
+                maxima.append(builder.select(better, score, top))
+            return maxima
 
         nothing = [_constant(_FLOATS, float(NO_SPAN))] * len(groups)
         for start, best in zip(groups, _loop(builder, lengths, nothing, of_length), strict=True):
@@ -174,7 +174,7 @@ def best_of_run(typing_context, prefix, inverse, begin, shortest, best, peak):  
         lengths = _length(context, builder, signature, arguments, 1)
         run, least = arguments[2], arguments[3]
 
-        def of_start(number: Any, found: Sequence[Any]) -> list[Any]:
+        def of_start(number: Any, state: Sequence[Any]) -> list[Any]:
             start = builder.add(run, number)
             before = _load(builder, sums, builder.mul(start, _whole(LANES)), _FLOATS)
 
@@ -186,15 +186,15 @@ def best_of_run(typing_context, prefix, inverse, begin, shortest, best, peak):  
                 score = builder.fmul(builder.fsub(after, before), norm)
                 return [builder.select(builder.fcmp_ordered(">", score, top[0]), score, top[0])]
 
-            best, peak = found
+            best, peak = state
             (top,) = _loop(builder, lengths, [_constant(_FLOATS, float(NO_SPAN))], of_length)
             better = builder.fcmp_ordered(">", top, best)
             here = _splat(builder, builder.trunc(start, _INT32))
             return [builder.select(better, top, best), builder.select(better, here, peak)]
 
         nothing = [_constant(_FLOATS, float(NO_SPAN)), _constant(_INTS, 0)]
-        found, where = _loop(builder, _whole(RUN), nothing, of_start)
-        _store(builder, found, out, _whole(0))
+        maximum, where = _loop(builder, _whole(RUN), nothing, of_start)
+        _store(builder, maximum, out, _whole(0))
         _store(builder, where, place, _whole(0))
         return context.get_dummy_value()
 
@@ -223,7 +223,7 @@ def _shuffle(builder: Any, one: Any, other: Any, lanes: Sequence[int]) -> Any:
 
 
 def has_byte_products() -> bool:
-    """Whether the processor has an instruction for four products of bytes and their sum."""
+    """True if the processor has an instruction for four products of bytes and their sum."""
     return bool(binding.get_host_cpu_features().get("avx512vnni"))
 
 

@@ -101,7 +101,7 @@ def _best_of(top: Float32[np.ndarray, " block"], begin: int) -> tuple[np.float32
 
 @njit(cache=True)
 def units_ahead(segment: SegmentArrays) -> int:
-    """How many units the spans that start in a block reach beyond it, at most."""
+    """The maximum number of units by which spans that start in a block reach beyond it."""
     return segment.norm_codes.shape[1] + segment.shortest - 2
 
 

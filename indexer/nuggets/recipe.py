@@ -1,4 +1,4 @@
-"""How the nuggets of a collection were made, as its recipe keeps it."""
+"""The details of nuggets in a collection's recipe."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any

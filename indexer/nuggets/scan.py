@@ -181,7 +181,7 @@ def score_document(allowed: AllowedNuggets, document: int, query: QueryVectors) 
 
 
 def match(place: DocumentPlace, query: QueryVectors) -> MaxSim:
-    """Which of a document's allowed nuggets, numbered from 0, answers every vector of a query, and how well."""
+    """The best of a document's allowed nuggets, numbered from 0, for every query vector, and its cosine."""
     return maxsim(query, place.nugget_vectors())
 
 

@@ -1,4 +1,4 @@
-"""What a representation is: rows that a segment stores beside its units.
+"""The interface of representations: rows that a segment stores beside its units.
 
 Rows belong to units, and so to documents. A representation writes its rows to files of its own as their units are
 written, copies those of live documents in a merge, and opens them with the segment. Its files are in the manifest, like

@@ -69,28 +69,28 @@ def read_table(path: Path) -> pa.Table:
 
 def row_metadata(table: pa.Table, row: int) -> dict[str, JsonValue]:
     """The metadata of one row, as it was given."""
-    found: dict[str, JsonValue] = {}
+    metadata: dict[str, JsonValue] = {}
     for name in table.column_names:
         if name.startswith(METADATA_PREFIX):
             value = table.column(name)[row].as_py()
             if value is not None:
-                found[name.removeprefix(METADATA_PREFIX)] = json.loads(value)
-    return found
+                metadata[name.removeprefix(METADATA_PREFIX)] = json.loads(value)
+    return metadata
 
 
 def _spellings(value: JsonValue) -> list[str]:
-    """How an equal value may have been written: JSON has one kind of number, Python spells whole ones in two ways."""
+    """The stored forms of an equal value: JSON has one kind of number, Python two forms of whole ones."""
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _EXACT and value == int(value):
         return [canonical(int(value)), canonical(float(value))]
     return [canonical(value)]
 
 
-def rows_equal(table: pa.Table, wanted: Iterable[tuple[str, JsonValue]]) -> Bool[np.ndarray, " rows"]:
-    """Which rows have all the wanted values; a key that no row has matches nothing."""
-    import pyarrow.compute as pc  # only a filter needs it, and it takes as long to load as a short search
+def rows_equal(table: pa.Table, conditions: Iterable[tuple[str, JsonValue]]) -> Bool[np.ndarray, " rows"]:
+    """A mask of the rows that meet all conditions; a key that no row has matches nothing."""
+    import pyarrow.compute as pc  # only filters need it, and importing it takes as long as a short search
 
     matches = np.ones(table.num_rows, bool)
-    for key, value in wanted:
+    for key, value in conditions:
         name = METADATA_PREFIX + key
         if name not in table.column_names:
             return np.zeros(table.num_rows, bool)

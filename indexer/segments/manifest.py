@@ -1,4 +1,4 @@
-"""What a segment says of itself: counts, recipe, and the size and checksum of every file."""
+"""The manifest of a segment: counts, recipe, and the size and checksum of every file."""
 
 import hashlib
 import json

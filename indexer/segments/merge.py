@@ -42,7 +42,7 @@ class Source:
 
     @property
     def live_parts(self) -> Bool[np.ndarray, " parts"]:
-        """Which parts belong to live documents."""
+        """A mask of the parts of live documents."""
         return self.live[self.segment.part_document]
 
 
@@ -135,7 +135,7 @@ def _parts_each(source: Source) -> Int[np.ndarray, " live"]:
 
 
 def _starts(sizes: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows_and_one"]:
-    """Where each of several things begins that lie one behind the other, and where the last ends."""
+    """The starts of adjacent runs of these lengths, and the end of the last one."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 

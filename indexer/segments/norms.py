@@ -43,7 +43,7 @@ def write_norms(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " part
 
 
 def _room(part_units: Int[np.ndarray, " parts_and_one"], begin: int, end: int) -> Int32[np.ndarray, " units"]:
-    """How many units are left in the part of every unit from ``begin`` to ``end``, itself included."""
+    """The units from each unit of ``begin`` to ``end`` to the end of its part, itself included."""
     units = np.arange(begin, end)
     part_ends = part_units[np.searchsorted(part_units, units, side="right")]
     return (part_ends - units).astype(np.int32)

@@ -56,7 +56,7 @@ class Segment:
 
     @property
     def arrays(self) -> SegmentArrays:
-        """What the kernels read."""
+        """The arrays for the kernels."""
         return SegmentArrays(self.vectors, self.scales, self.norm_codes, self.norm_affine, self.recipe.bounds.shortest)
 
     @cached_property
@@ -91,7 +91,7 @@ class Segment:
 
     @cached_property
     def text_starts(self) -> Int[np.ndarray, " documents_and_one"]:
-        """Where every document's text begins in the long text of all, and where the last one ends."""
+        """The start of every document's text in the concatenated text, and the end of the last one."""
         return np.append(_numbers(self._documents, "text_start"), self.manifest.code_points)
 
     def part_of(self, unit: int) -> int:

@@ -19,7 +19,7 @@ Derive: TypeAlias = Callable[[Path, Recipe, Int[np.ndarray, " parts_and_one"]], 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much a segment holds."""
+    """The counts of a segment."""
 
     documents: int
     parts: int

@@ -79,7 +79,7 @@ class TextReader:
         return text[start - offset : end - offset]
 
     def position(self, code_point: int, unit: OffsetUnit) -> int:
-        """How many code points, UTF-16 units or UTF-8 bytes stand before a code point."""
+        """The number of code points, UTF-16 units or UTF-8 bytes before a code point."""
         if unit == "codepoint":
             return code_point
         frame = min(code_point // TEXT_BLOCK, len(self._table) - 1)

@@ -51,7 +51,7 @@ class SegmentWriter:
         self._recipe = recipe
         self._files = {name: (folder / name).open("wb") for name in _STREAMED}
         self._text = TextWriter(self._files[layout.TEXT])
-        self._rows = {name: representation(name).write(folder, made) for name, made in recipe.details.items()}
+        self._rows = {name: representation(name).write(folder, details) for name, details in recipe.details.items()}
         self._document_metadata: list[Metadata] = []
         self._part_metadata: list[Metadata] = []
         self._first_part: list[int] = []
@@ -74,7 +74,7 @@ class SegmentWriter:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every unit announced by a document has its vector."""
+        """True if every unit of the documents has its vector."""
         return self._vectors == self.units
 
     def add_document(self, document: Document, content_hash: str, parts: Sequence[PartUnits]) -> None:

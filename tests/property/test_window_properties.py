@@ -39,9 +39,9 @@ def planned(draw):
 def test_windows_keep_every_unit_once_and_within_limits(drawn) -> None:
     joined, limit, overlap = drawn
     windows = list(plan(joined, limit, overlap))
-    assert reference.windows_cover([(w.kept.start, w.kept.end) for w in windows], len(joined))
+    assert reference.windows_cover([(w.stored.start, w.stored.end) for w in windows], len(joined))
     for window in windows:
-        assert window.seen.start <= window.kept.start <= window.kept.end <= window.seen.end
+        assert window.seen.start <= window.stored.start <= window.stored.end <= window.seen.end
         assert joined.last[window.seen.end - 1] - joined.first[window.seen.start] <= limit
     for left, right in pairwise(windows):
         assert left.seen.start < right.seen.start <= left.seen.end < right.seen.end, "a window that adds nothing"
@@ -60,14 +60,14 @@ def test_seams_are_central(drawn) -> None:
     for left, right in pairwise(windows):
         for unit in range(right.seen.start, left.seen.end):
             size = int(joined.last[unit] - joined.first[unit])
-            here, there = (left, right) if unit < left.kept.end else (right, left)
-            if here.kept.start <= unit < here.kept.end:
+            here, there = (left, right) if unit < left.stored.end else (right, left)
+            if here.stored.start <= unit < here.stored.end:
                 assert context(unit, here) + size >= context(unit, there)
 
 
 def test_one_window_where_all_fits() -> None:
     (window,) = plan(units_of([2, 3], [False, False]), 5)
-    assert (window.seen.start, window.seen.end, window.kept.start, window.kept.end) == (0, 2, 0, 2)
+    assert (window.seen.start, window.seen.end, window.stored.start, window.stored.end) == (0, 2, 0, 2)
 
 
 def test_no_window_without_units() -> None:
