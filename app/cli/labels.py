@@ -75,7 +75,7 @@ def propose_labels(
 
 
 @wraps(propose_labels)
-def candidates(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  they are those of the command it stands for
+def candidates(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  those of the new command
     """Deprecated: use spanseek labels propose."""
     err.print("spanseek candidates is deprecated; use spanseek labels propose.", style="yellow")
     propose_labels(*arguments, **options)

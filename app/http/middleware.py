@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class BodyLimitMiddleware:
-    """Raises HTTP 413 in whoever reads more than ``limit`` bytes of a body, announced or chunked."""
+    """Raises HTTP 413 when more than ``limit`` bytes of a body are read, announced or chunked."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self.app = app

@@ -33,7 +33,7 @@ class WriteLane:
         self._lane = JobLane(
             "write",
             timeout="Not written within {seconds:g} s; it may be yet.",
-            hint="Send the same again, or less at once: what has been written is passed over.",
+            hint="Retry, or send less at once: documents that have been written are skipped.",
             limit=queue_limit,
         )
 

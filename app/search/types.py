@@ -100,7 +100,7 @@ class PairedExplanation:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A span or, in mode maxsim, a whole document. `text` is what stands in it between `start` and `end`."""
+    """A span or, in mode maxsim, a whole document. `text` is its text from `start` to `end`."""
 
     document_id: str
     start: Annotated[int, described("Where the span starts in the document, in `offset_unit`s.")]

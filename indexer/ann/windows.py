@@ -64,11 +64,11 @@ def write_windows(folder: Path, recipe: Recipe, part_units: Int[np.ndarray, " pa
         spans = spans[:0]
     index = empty_index(recipe.dim - recipe.dim % DIM_A_CODE, lists_for(len(spans)))
     sample = np.random.default_rng(SEED).permutation(len(spans))[: TRAINED_ON * index.nlist]
-    learnt = np.concatenate([of_some for _, of_some in directions(vectors, scales, spans[sample])])
-    if len(learnt) < TRAINED_ON * FEWEST_LISTS:
+    training = np.concatenate([of_some for _, of_some in directions(vectors, scales, spans[sample])])
+    if len(training) < TRAINED_ON * FEWEST_LISTS:
         (folder / layout.WINDOWS).touch()
         return
-    index.train(learnt)
+    index.train(training)
     for starts, of_some in directions(vectors, scales, spans):
         index.add_with_ids(of_some, starts)
     (folder / layout.WINDOWS).write_bytes(faiss.serialize_index(index).data)

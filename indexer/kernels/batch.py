@@ -108,7 +108,7 @@ def scan_packed(
     blocks: Int[np.ndarray, " chosen"],
     mask: Bool[np.ndarray, " units"] | None,
 ) -> tuple[Float32[np.ndarray, "queries chosen runs"], Int[np.ndarray, "queries chosen runs"]]:
-    """As :func:`scan_batch`, for queries that were packed before: they may be asked many times."""
+    """Like :func:`scan_batch`, for packed queries, which can be reused."""
     best = np.empty((len(steps), len(blocks), RUNS), np.float32)
     peak = np.empty(best.shape, np.int64)
     everything = mask if mask is not None else np.empty(0, np.bool_)

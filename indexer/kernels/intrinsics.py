@@ -1,4 +1,4 @@
-"""Inner loops that LLVM must be told to vectorise: a lane of a register is a query, and sums stay in registers.
+"""Inner loops that LLVM does not vectorise by itself: a lane of a register is a query, and sums stay in registers.
 
 Everything here is LLVM's own, so that it compiles for every processor; only the dot product of bytes has an
 instruction of its own where there is one (AVX-512 VNNI).

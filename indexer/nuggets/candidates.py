@@ -38,7 +38,7 @@ _FEW_NUGGETS = 50_000
 class DocumentCandidates:
     """Approximate search for documents with exact scores.
 
-    Segments without an index, and those of which a filter leaves little, are scanned: there the search is exact.
+    Segments without an index, and those with few nuggets after filtering, are scanned: there the search is exact.
     """
 
     def __init__(self, *, nuggets: int = _NUGGETS, documents: int = _DOCUMENTS, few: int = _FEW_NUGGETS) -> None:

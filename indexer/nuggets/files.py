@@ -6,7 +6,7 @@ one dot product. Nuggets are numbered in the order of their units, so those of a
 
 ========================  ============================================================================================
 ``nuggets.i8``            int8 [nuggets, nugget dim]: nugget vectors, quantised
-``nugget_scales.f32``     float32 [nuggets]: what one step of a nugget's int8 vector stands for; it then has length 1
+``nugget_scales.f32``     float32 [nuggets]: the value of one step of a nugget's int8 vector, which then has length 1
 ``nugget_spans.u32``      uint32 [nuggets, 2]: character span of every nugget's token, in its document
 ``nugget_units.u32``      uint32 [nuggets]: the unit that the token is part of, or nearest to
 ``nuggets.faiss``         FAISS index of nuggets (``indexer.ann.row_index``); only in segments with many

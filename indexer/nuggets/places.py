@@ -14,7 +14,7 @@ from models.types import CharSpan, JsonValue
 
 @dataclass(frozen=True, slots=True)
 class NuggetPlace:
-    """The token of a nugget in its document, and the segment of text that the nugget stands for.
+    """The token of a nugget in its document, and the segment of text that the nugget represents.
 
     That segment, ``stretch``, goes from the end of the nugget before it, or the start of its part, to its own end.
     """

@@ -13,7 +13,7 @@ from indexer.types import Details
 
 
 class NuggetRepresentation:
-    """Token vectors that stand for windows, as files of int8 vectors and a FAISS index of many."""
+    """Token vectors that represent windows: files of int8 vectors, and a FAISS index if there are many."""
 
     name = NAME
 

@@ -43,12 +43,12 @@ def _column(key: str, rows: Sequence[Metadata]) -> pa.Array:
 
 
 def stacked(tables: Sequence[pa.Table], name: str) -> pa.Array:
-    """A column that several tables have, one behind the other."""
+    """A column of several tables, concatenated."""
     return pa.concat_tables([table.select([name]) for table in tables]).column(name).combine_chunks()
 
 
 def merged_metadata(tables: Sequence[pa.Table]) -> dict[str, pa.Array]:
-    """The metadata columns of several tables, one behind the other; keys and values that no row has are gone."""
+    """The metadata columns of several tables, concatenated, without unused keys and values."""
     names = sorted({name for table in tables for name in table.column_names if name.startswith(METADATA_PREFIX)})
     columns = ((name, stacked([_spelt_out(table, name) for table in tables], name)) for name in names)
     # Encoded anew: the old dictionaries hold the values of rows that were left out, too.

@@ -6,7 +6,7 @@ came; units of a part, and parts of a document, are contiguous. Character offset
 ========================  ============================================================================================
 ``manifest.json``         counts, recipe, format version, and size and SHA-256 of every other file
 ``vectors.i8``            int8 [units, dim]: unit vectors, quantised (``models.ops.quantization``)
-``scales.f32``            float32 [units]: what one step of a unit's int8 vector stands for
+``scales.f32``            float32 [units]: the value of one step of a unit's int8 vector
 ``norms.u8``              uint8 [blocks, lengths, BLOCK]: codes of inverse span norms; see below
 ``norms.f32``             float32 [blocks, lengths, 2]: offset and step that turn a code into an inverse norm
 ``norm_errors.f32``       float32 [blocks]: what the block's codes and float32 sums may put into a cosine

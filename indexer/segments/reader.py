@@ -50,7 +50,7 @@ class Segment:
         }
         self._parts = read_table(folder / layout.PARTS)
         self._documents = read_table(folder / layout.DOCUMENTS)
-        # Mapped now, as all the rest is: whoever has opened a segment can go on reading after its files are removed.
+        # Mapped now, like all other files: an open segment stays readable after its files are removed.
         frames = -(-manifest.code_points // layout.TEXT_BLOCK)
         self._text = TextReader(folder / layout.TEXT, mapped(folder / layout.TEXT_BLOCKS, "<u8", (frames + 1, 3)))
 
@@ -116,7 +116,7 @@ class Segment:
         return self._text.read(start + span.start, start + span.end)
 
     def long_text(self, start: int, end: int) -> str:
-        """A slice of the texts of all documents, which lie one behind the other."""
+        """A slice of the concatenated texts of all documents."""
         return self._text.read(start, end)
 
     def offset(self, document: int, code_point: int, unit: OffsetUnit) -> int:

@@ -68,7 +68,7 @@ def _pair(
 
 
 def _query_text(text: str | None, query: NuggetQuery, number: int, unit: OffsetUnit) -> TextSpan | None:
-    """The part of the query that one of its vectors stands for."""
+    """The part of the query that one of its vectors represents."""
     if text is None or query.parts is None:
         return None
     return _text_span(

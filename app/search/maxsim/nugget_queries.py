@@ -28,7 +28,7 @@ class QueryPart:
 
 @dataclass(frozen=True, slots=True)
 class NuggetQuery:
-    """The query's nuggets, of length 1, and the part of the text that each stands for; None for a given vector."""
+    """The query's nuggets, of length 1, and the part of the text that each represents; None for a given vector."""
 
     vectors: Float32[np.ndarray, "vectors dim"]
     parts: tuple[QueryPart, ...] | None = None
