@@ -35,7 +35,7 @@ def optional(description: str) -> FieldInfo:
 
 
 def to_json(answer: object) -> bytes:
-    """An answer in JSON, as HTTP sends it. NaN and infinities become null, because JSON has no words for them."""
+    """An answer in JSON, as HTTP sends it. NaN and infinities become null, since JSON has no such numbers."""
     return _adapter(cast("Hashable", type(answer))).dump_json(answer, by_alias=True)
 
 

@@ -1,4 +1,4 @@
-"""Settings made into the objects that the command line and the server share. A service is composed here, and only here.
+"""Composes the services of the command line and the server from settings. Services are composed only here.
 
 Modules are imported by the first command that needs them: numba and FAISS take seconds.
 """
@@ -34,7 +34,7 @@ def open_store(settings: Settings) -> Store:
 
 
 def make_engine(settings: Settings) -> Engine:
-    """The engine the settings name."""
+    """The configured engine."""
     if settings.engine == "materialized":
         from indexer.ann.materialized import MaterializedEngine
 
@@ -54,7 +54,7 @@ def make_engine(settings: Settings) -> Engine:
 
 
 def make_document_engine(settings: Settings) -> DocumentEngine:
-    """The engine for mode maxsim that goes with the one the settings name."""
+    """The engine for mode maxsim that corresponds to the configured engine."""
     from indexer.nuggets.candidates import DocumentCandidates
     from indexer.nuggets.scan import NuggetScan
 

@@ -64,7 +64,7 @@ def set_passive_wait_policy() -> None:
 
 
 def require_keys(host: str, catalog: Catalog) -> None:
-    """Raise ``KeysRequired`` where anybody in the network could search without a key."""
+    """Raise ``KeysRequired`` if the server would answer the network without a key."""
     if not is_loopback(host) and not any_keys(catalog):
         raise KeysRequired(
             f"There is no API key yet, so anybody who can reach {host} could search.",
@@ -81,7 +81,7 @@ def _check_threads() -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens; raises ``AddressUnavailable`` where it cannot."""
+    """A listening socket; raises ``AddressUnavailable``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family)

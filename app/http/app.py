@@ -1,4 +1,4 @@
-"""The web application: settings in, a FastAPI application out. Nothing happens at import."""
+"""The web application: creates a FastAPI application from settings, with no side effects at import."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -61,11 +61,11 @@ class Lane(Generic[Item, Result]):
 
     @property
     def waiting(self) -> int:
-        """The approximate number of items that wait."""
+        """The approximate number of waiting items."""
         return self._waiting.qsize()
 
     def submit(self, item: Item) -> "Future[Result]":
-        """Queue an item. Raises ``QueueFull`` where too many wait; a cancelled future's item is never worked on."""
+        """Queue an item. Raises ``QueueFull``; the item of a cancelled future is skipped."""
         future: Future[Result] = Future()
         with self._lock:
             if self._closed:
@@ -80,7 +80,7 @@ class Lane(Generic[Item, Result]):
         return future
 
     def close(self) -> None:
-        """Finish what is queued, then stop."""
+        """Finish queued items, then stop."""
         with self._lock:
             if self._closed:
                 return
@@ -103,7 +103,7 @@ class Lane(Generic[Item, Result]):
         return not last
 
     def _gather(self, first: tuple[Item, "Future[Result]"]) -> tuple[list[tuple[Item, "Future[Result]"]], bool]:
-        """The items that wait already, and whether the end was among them."""
+        """The waiting items, and True if the end was among them."""
         batch = [first]
         while len(batch) < self._batch:
             try:
@@ -146,21 +146,21 @@ class JobLane(Lane[Job[Any], Any]):
         super().__init__(name, _run_jobs, limit=limit, batch=1, begin=lower_priority)
 
     async def run(self, job: Job[Result], deadline_s: float) -> Result:
-        """Run a job. Raises ``DeadlineExceeded`` when the time is up; a job that has begun goes on."""
+        """Run a job. Raises ``DeadlineExceeded``; a job that has started continues."""
         message = self._timeout.format(seconds=deadline_s)
         result: Result = await run_in_lane(self, job, deadline_s, message, hint=self._hint)
         return result
 
 
 async def run_in_lane(lane: Lane[Item, Result], job: Item, deadline_s: float, message: str, *, hint: str) -> Result:
-    """The result of a job in a lane. Raises ``DeadlineExceeded`` when the time is up; a job not begun is dropped."""
+    """The result of a job in a lane. Raises ``DeadlineExceeded``; a job that has not started is dropped."""
     async with deadline(deadline_s, message, hint=hint):
         return await asyncio.wrap_future(lane.submit(job))
 
 
 @asynccontextmanager
 async def deadline(seconds: float, message: str, *, hint: str) -> AsyncIterator[None]:
-    """Raise ``DeadlineExceeded`` where the block takes longer."""
+    """Raise ``DeadlineExceeded`` if the block takes longer."""
     try:
         async with asyncio.timeout(seconds):
             yield

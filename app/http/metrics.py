@@ -15,7 +15,7 @@ router = APIRouter(tags=["health"])
 
 @router.get("/metrics", response_class=PlainTextResponse, summary="Figures for Prometheus")
 async def metrics(request: Request) -> Response:
-    """Requests by route and status, how long they took, and how many wait."""
+    """Requests by route and status, their durations, and the number of waiting ones."""
     figures: Metrics = request.app.state.metrics
     return Response(generate_latest(figures.registry), media_type=CONTENT_TYPE_LATEST)
 
@@ -39,13 +39,13 @@ class Metrics:
 
 
 class _Waiting(Collector):
-    """Counts waiting requests when it is collected, so that nothing has to keep the number up to date."""
+    """Counts waiting requests when it is collected."""
 
     def __init__(self, waiting: Callable[[], Mapping[str, int]]) -> None:
         self._waiting = waiting
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The number of requests that wait in every lane."""
+        """The number of waiting requests, by lane."""
         family = GaugeMetricFamily("spanseek_requests_waiting", "Requests that wait, by lane.", labels=["lane"])
         for lane, count in self._waiting().items():
             family.add_metric([lane], count)

@@ -1,4 +1,4 @@
-"""ASGI middlewares: limits on bodies and on time, the answer to unforeseen errors, and the measuring of requests."""
+"""ASGI middlewares: limits on bodies and on time, answers to unexpected errors, and request metrics."""
 
 import asyncio
 import logging
@@ -38,7 +38,7 @@ class BodyLimitMiddleware:
 
 
 class ServerErrorMiddleware:
-    """Answers a full disk with 507; logs any other unforeseen exception, and answers 500 without details."""
+    """Answers a full disk with 507; logs any other unexpected exception, and answers 500 without details."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -88,7 +88,7 @@ class HeadMiddleware:
 
 
 class DeadlineMiddleware:
-    """Answers 504 where a route does not answer: its thread may wait for a catalog that is frozen.
+    """Answers 504 if a route does not answer in time, for example because the catalog hangs.
 
     Routes that run on the event loop have deadlines of their own, up to ``write_deadline_s``; for them this is the last
     resort. The route goes on, and its late answer is dropped.
@@ -112,7 +112,7 @@ class DeadlineMiddleware:
 
 
 class _TimedAnswer:
-    """The answer to one request: the route's, or 504 where that does not begin in time."""
+    """The answer to one request: the route's, or 504 if that does not start in time."""
 
     def __init__(self, limits: DeadlineMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
         self._limits, self._scope, self._receive, self._send = limits, scope, receive, send

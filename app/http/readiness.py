@@ -1,4 +1,4 @@
-"""Readiness checks in a thread of their own: where the catalog is frozen, they hang, and nothing else does."""
+"""Readiness checks in a separate thread: if the catalog hangs, only they hang."""
 
 from collections.abc import Callable, Mapping, Sequence
 from threading import Thread
@@ -14,7 +14,7 @@ Checks: TypeAlias = Mapping[str, SpanseekError | None]
 
 
 class Readiness:
-    """Checks for many callers, who share a check where they ask at the same time."""
+    """Checks for many callers; concurrent calls share a check."""
 
     def __init__(self, checks: Callable[[], Checks], deadline_s: float) -> None:
         self._run = checks
@@ -22,11 +22,11 @@ class Readiness:
         self._lane: Lane[None, Checks] = Lane("ready", self._work)
 
     def close(self) -> None:
-        """Stop after the present check, without waiting for it."""
+        """Stop after the current check, without waiting for it."""
         Thread(target=self._lane.close, daemon=True).start()
 
     async def checks(self) -> Checks:
-        """Everything that answers depend on, each with its error if it has one; one error where they take too long."""
+        """The dependencies of answers, each with its error or None; one error if the checks take too long."""
         message = f"The checks were not done within {self._deadline_s:g} s."
         hint = "The database may not answer; check it."
         try:

@@ -16,5 +16,5 @@ def answer_response(answer: object, status: int = 200) -> Response:
 
 
 def json_response(body: object) -> Response:
-    """The response with JSON values. NaN and infinities become null, because JSON has no words for them."""
+    """The response with JSON values. NaN and infinities become null, which JSON cannot express otherwise."""
     return Response(json_of(body, inf_nan_mode="null"), media_type="application/json")

@@ -1,4 +1,4 @@
-"""Searches from many callers at once: prepare and finish in any thread, encode and scan in their lanes."""
+"""Searches of many callers: prepare and finish in any thread, encode and scan in their lanes."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from models.errors import SpanseekError
 
 
 class SearchLanes:
-    """The asynchronous face of a ``SearchService``; the event loop only ever waits."""
+    """The asynchronous interface of a ``SearchService``; the event loop never blocks."""
 
     def __init__(self, service: SearchService, *, queue_limit: int = 256) -> None:
         self._service = service
@@ -19,12 +19,12 @@ class SearchLanes:
         self._scan: Lane[Encoded, Results] = Lane("scan", service.scan, limit=queue_limit)
 
     def close(self) -> None:
-        """Finish what is queued, then stop."""
+        """Finish queued searches, then stop."""
         self._encode.close()
         self._scan.close()
 
     async def search(self, request: SearchRequest, deadline_s: float) -> SearchAnswer:
-        """Answer one request. Raises ``DeadlineExceeded`` when its time is up; work not begun is dropped."""
+        """Answer one request. Raises ``DeadlineExceeded``; work that has not started is dropped."""
         message = f"No answer within {deadline_s:g} s."
         async with deadline(deadline_s, message, hint="Retry, or ask for fewer queries at once."):
             return await self._answer(request)
@@ -46,7 +46,7 @@ class SearchLanes:
 
     @property
     def waiting(self) -> Mapping[str, int]:
-        """The number of requests that wait in every lane."""
+        """The number of waiting requests, by lane."""
         return {"encode": self._encode.waiting, "scan": self._scan.waiting}
 
     async def _search_one_of(self, number: int, request: SearchRequest, deadline_s: float) -> SearchAnswer:
@@ -67,6 +67,6 @@ class SearchLanes:
 
 
 def _first_foreseen(errors: ExceptionGroup[Exception]) -> Exception:
-    """The first error that Spanseek raised on purpose; the whole group where there is none."""
+    """The first ``SpanseekError`` of a group, else the group."""
     foreseen, others = errors.split(SpanseekError)
     return errors if foreseen is None or others is not None else foreseen.exceptions[0]

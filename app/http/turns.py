@@ -1,7 +1,7 @@
-"""Pauses in a stream of writes without end, in which writers of other processes get their turn.
+"""Pauses between continuous writes, in which writers of other processes can take the lease.
 
-A server takes the lease for each write. Between two of them it is free for microseconds, which nobody who polls would
-ever meet: an indexing job beside a busy server would starve.
+A server takes the lease for each write. Between two writes it is free for microseconds only, too short for a process
+that polls: an indexing job beside a busy server would starve.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Writes from many callers: one after the other in a lane of low priority, beside the lanes of the searches.
+"""Writes of many callers: one at a time in a lane of low priority, beside the lanes of searches.
 
 Merging runs in the same lane after the writes have been answered, one collection at a time.
 """
@@ -39,7 +39,7 @@ class WriteLane:
 
     @property
     def waiting(self) -> Mapping[str, int]:
-        """The number of writes and other jobs that wait in the lane."""
+        """The number of waiting writes and other jobs."""
         return {"write": self._lane.waiting}
 
     def close(self) -> None:
@@ -48,11 +48,11 @@ class WriteLane:
         self._lane.close()
 
     async def upsert(self, collection: str, documents: Sequence[Document], deadline_s: float) -> Written:
-        """Add or replace documents. Raises ``DeadlineExceeded`` when the time is up; a write that has begun goes on."""
+        """Add or replace documents. Raises ``DeadlineExceeded``; a write that has started continues."""
         return await self._write(collection, partial(self._service.upsert, collection, documents), deadline_s)
 
     async def delete(self, collection: str, ids: Sequence[str], deadline_s: float) -> Deleted:
-        """Delete documents. Raises ``DeadlineExceeded`` when the time is up; a write that has begun goes on."""
+        """Delete documents. Raises ``DeadlineExceeded``; a write that has started continues."""
         return await self._write(collection, partial(self._service.delete, collection, ids), deadline_s)
 
     async def run(self, job: Callable[[], Result], deadline_s: float) -> Result:
@@ -64,7 +64,7 @@ class WriteLane:
             return job()
 
     def tidy(self) -> None:
-        """Queue the upkeep of every collection that was written to and has something left to do."""
+        """Queue the maintenance of every collection with pending merges or retired segments."""
         for collection in tuple(self._untidy):
             self._queue_upkeep(collection)
 
@@ -81,7 +81,7 @@ class WriteLane:
             _log.debug("the upkeep of %s is postponed", collection)
 
     def _tidy_one(self, collection: str) -> None:
-        """Run the upkeep of a collection; where it fails, the next write tries again."""
+        """Run the maintenance of a collection; after a failure the next write tries again."""
         if collection not in self._untidy or self._closing.is_set():
             return
         try:
