@@ -5,11 +5,14 @@ validates it, because it was just computed.
 """
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from pydantic import Field, TypeAdapter
 from pydantic.fields import FieldInfo
+
+from models.errors import SpanseekError
 
 
 def described(description: str) -> FieldInfo:
@@ -32,6 +35,19 @@ def optional(description: str) -> FieldInfo:
     """The annotation of a field that is left out where it is None."""
     annotation: FieldInfo = Field(description=description, exclude_if=_is_none)
     return annotation
+
+
+@dataclass(frozen=True, slots=True)
+class ItemError:
+    """The error of one item."""
+
+    code: Annotated[str, described("A stable error code.")]
+    detail: str
+
+    @classmethod
+    def of(cls, error: SpanseekError) -> "ItemError":
+        """An error as a part of an answer."""
+        return cls(error.code, str(error))
 
 
 def to_json(answer: object) -> bytes:

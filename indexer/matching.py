@@ -8,8 +8,10 @@ from collections.abc import Collection as Some
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from indexer.catalog.leases import Lease
 from indexer.catalog.matches import StalePhrases, replace_matches
@@ -26,10 +28,10 @@ from models.ops.similarity import raws
 
 @dataclass(frozen=True, slots=True)
 class Rematched:
-    """The numbers of matches that a backfill added and withdrew."""
+    """The changes of a backfill."""
 
-    added: int
-    withdrawn: int
+    added: Annotated[int, Field(description="Added matches.")]
+    withdrawn: Annotated[int, Field(description="Matches that no longer reach the threshold.")]
 
 
 def match(view: SegmentView, phrases: PhraseSet) -> list[Match]:

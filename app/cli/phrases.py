@@ -1,13 +1,14 @@
 """``spanseek phrases``: save phrases, and read their matches in new documents."""
 
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
+from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, one_line, out, print_json
 from app.cli.options import WhereOption, WherePartOption, filter_of
 from app.settings import Settings
@@ -15,7 +16,7 @@ from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from app.phrases.service import EventPage
+    from app.phrases.answers import EventPage, ImportedPhrase
     from indexer.phrases import Phrase
 
 phrases_cli = typer.Typer(help="Saved phrases, matched against every new document.", no_args_is_help=True)
@@ -39,6 +40,7 @@ def add_phrase(
 ) -> None:
     """Save a phrase, to be matched against every new or changed document."""
     from app.composition import Services
+    from app.phrases.answers import PhraseDescription
     from indexer.phrases import PhraseDraft
 
     draft = PhraseDraft(name or text, text, threshold, threshold_on, filter_of(where, where_part), note)
@@ -46,7 +48,7 @@ def add_phrase(
     with checked_store(settings) as store:
         phrase = Services(settings, store).phrases.add(collection, draft, backfill=backfill)
     if as_json:
-        print_json(phrase_as_json(phrase))
+        print_json(json_values(PhraseDescription.of(phrase)))
         return
     out.print(f"The phrase {one_line(phrase.name)} is saved.", markup=False, soft_wrap=True)
     if phrase.threshold is None:
@@ -56,6 +58,7 @@ def add_phrase(
 @phrases_cli.command("list")
 def list_phrases(collection: CollectionOption, as_json: JsonOption = False) -> None:
     """List the saved phrases and their thresholds."""
+    from app.phrases.answers import PhraseDescription
     from indexer.catalog.phrases import list_phrases as listed
 
     with checked_store(Settings()) as store:
@@ -63,7 +66,7 @@ def list_phrases(collection: CollectionOption, as_json: JsonOption = False) -> N
         while page := listed(store.catalog, collection, 1000, phrases[-1].name if phrases else ""):
             phrases += page
     if as_json:
-        print_json([phrase_as_json(phrase) for phrase in phrases])
+        print_json([json_values(PhraseDescription.of(phrase)) for phrase in phrases])
         return
     table = Table("name", "text", "threshold", "filter", "note")
     for phrase in phrases:
@@ -99,23 +102,20 @@ def import_phrases(
 ) -> None:
     """Save or replace phrases from a file. Errors are reported per line; valid lines are still imported."""
     from app.composition import Services
-    from app.phrases.parsing import RefusedLine, phrases_from_lines
-    from app.phrases.service import imported_as_json
+    from app.phrases.parsing import phrases_from_lines
 
     try:
         lines = list(phrases_from_lines(file.read_bytes()))
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error}", hint="Give an NDJSON file.", field="file") from error
-    drafts = [line for line in lines if not isinstance(line, RefusedLine)]
     settings = Settings()
     with checked_store(settings) as store:
-        imported = Services(settings, store).phrases.put(collection, drafts, backfill=backfill)
-    answer = imported_as_json(lines, imported)
-    states = [result["status"] for result in answer["results"]]
+        imported = Services(settings, store).phrases.put(collection, lines, backfill=backfill)
+    states = [result.status for result in imported.results]
     if as_json:
-        print_json(answer)
+        print_json(json_values(imported))
     else:
-        _show_imported(answer["results"], states)
+        _show_imported(imported.results)
     if states and set(states) == {"failed"}:
         raise typer.Exit(1)
 
@@ -130,22 +130,22 @@ def read_matches(
 ) -> None:
     """Read new and withdrawn matches since a cursor."""
     from app.composition import Services
-    from app.phrases.service import events_as_json
 
     settings = Settings()
     with checked_store(settings) as store:
         page = Services(settings, store).phrases.events(collection, limit, cursor, phrase or ())
     if as_json:
-        print_json(events_as_json(page))
+        print_json(json_values(page))
     else:
         _show(page)
 
 
-def _show_imported(results: list[dict[str, Any]], states: list[str]) -> None:
+def _show_imported(results: Sequence["ImportedPhrase"]) -> None:
     for result in results:
-        if result["status"] == "failed":
-            name = one_line(result["name"] or "a line")
-            err.print(f"{name}: {one_line(result['error']['detail'])}", markup=False, soft_wrap=True)
+        if result.error is not None:
+            name = one_line(result.name or "a line")
+            err.print(f"{name}: {one_line(result.error.detail)}", markup=False, soft_wrap=True)
+    states = [result.status for result in results]
     failed = states.count("failed")
     counts = ", ".join(f"{states.count(state):,} {state}" for state in ("created", "changed", "unchanged"))
     out.print(f"{counted(len(states) - failed, 'phrase')} saved ({counts}); {counted(failed, 'line')} refused.")
@@ -153,27 +153,14 @@ def _show_imported(results: list[dict[str, Any]], states: list[str]) -> None:
 
 def _show(page: "EventPage") -> None:
     for event in page.events:
-        place = f"  {one_line(event.document_id)}  [{event.span.start}, {event.span.end})"
-        detail = one_line(event.text or "") if event.kind == "matched" else f"withdrawn: {event.reason}"
-        score = (f"{event.score:.3f}", "bold green" if event.kind == "matched" else "dim")
+        place = f"  {one_line(event.document_id)}  [{event.start}, {event.end})"
+        detail = one_line(event.text or "") if event.event == "matched" else f"withdrawn: {event.reason}"
+        score = (f"{event.score:.3f}", "bold green" if event.event == "matched" else "dim")
         out.print(Text.assemble(score, f"  {one_line(event.phrase)}", place, "  ", detail), soft_wrap=True)
     more = " There are more." if page.more else ""
     out.print(
         f"{counted(len(page.events), 'event')}.{more} Continue with --cursor {page.cursor}", style="dim", soft_wrap=True
     )
-
-
-def phrase_as_json(phrase: "Phrase") -> dict[str, object]:
-    """A phrase as JSON."""
-    own, applied = phrase.own.present_threshold, phrase.threshold
-    return {
-        "name": phrase.name,
-        "text": phrase.text,
-        "threshold": None if own is None else asdict(own),
-        "applies": None if applied is None else {"value": applied.value, "on": applied.on},
-        "filter": asdict(phrase.filter),
-        "note": phrase.note,
-    }
 
 
 def _threshold(phrase: "Phrase") -> str:

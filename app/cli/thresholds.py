@@ -10,7 +10,6 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
-from app.cli.phrases import phrase_as_json
 from app.search.types import Mode
 from app.settings import Settings
 from indexer.tuning import ThresholdOn
@@ -152,8 +151,10 @@ def _show_mode(collection: str, mode: "ModeThreshold", *, as_json: bool) -> None
 
 
 def _show_phrase(phrase: "Phrase", *, as_json: bool) -> None:
+    from app.phrases.answers import PhraseDescription
+
     if as_json:
-        print_json(phrase_as_json(phrase))
+        print_json(json_values(PhraseDescription.of(phrase)))
         return
     applied = phrase.threshold
     if applied is None:

@@ -1,14 +1,18 @@
 """Adding and deleting documents, and maintenance afterwards; each call holds the collection's lease."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
+from app.answers import ItemError, described, optional
 from app.search.encoders import Encoders
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
+from indexer.errors import InvalidDocument
 from indexer.maintenance import tidy
 from indexer.pipeline import IndexJob, JobHooks, Outcome
 from indexer.store import Store
+from models.errors import SpanseekError
 from models.types import Document
 
 
@@ -21,11 +25,48 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Deleted:
-    """The ids of the deleted documents, and the first generation without them."""
+class WrittenDocument:
+    """The result of one document."""
 
-    generation: int
-    ids: frozenset[str]
+    id: Annotated[str | None, described("The document's id; null without a valid one.")]
+    status: Literal["indexed", "unchanged", "failed"]
+    error: Annotated[ItemError | None, optional("Absent unless it failed.")] = None
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "WrittenDocument":
+        """The outcome of a document as an answer."""
+        if outcome.status == "failed":
+            return cls.refused(outcome.document_id, InvalidDocument(outcome.reason))
+        return cls(outcome.document_id, outcome.status)
+
+    @classmethod
+    def refused(cls, id: str | None, error: SpanseekError) -> "WrittenDocument":
+        """The answer to an invalid document."""
+        return cls(id, "failed", ItemError.of(error))
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDocuments:
+    """The result of every document, in request order."""
+
+    results: tuple[WrittenDocument, ...]
+    generation: Annotated[int, described("The first generation that contains the documents.")]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedDocument:
+    """The result of one id."""
+
+    id: str
+    status: Literal["deleted", "not_found"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedDocuments:
+    """The result of every id, in request order."""
+
+    results: tuple[DeletedDocument, ...]
+    generation: Annotated[int, described("The first generation without the documents.")]
 
 
 class DocumentService:
@@ -54,11 +95,12 @@ class DocumentService:
         report = job.run({document.id: document for document in documents}.values())
         return Written(report.generation, outcomes)
 
-    def delete(self, collection: str, ids: Iterable[str]) -> Deleted:
+    def delete(self, collection: str, ids: Sequence[str]) -> DeletedDocuments:
         """Delete documents; unknown ids are ignored."""
         with lease(self._store.catalog, collection) as held:
             deleted = remove(self._store.catalog, held, ids)
-        return Deleted(self._store.catalog.generation(collection), deleted)
+        results = [DeletedDocument(id, "deleted" if id in deleted else "not_found") for id in ids]
+        return DeletedDocuments(tuple(results), self._store.catalog.generation(collection))
 
     def tidy(self, collection: str, stop: Callable[[], bool]) -> bool:
         """Merge segments that are due and remove retired ones; False if some are still in their grace period."""

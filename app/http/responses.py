@@ -4,7 +4,6 @@ Routes name the answer's dataclass as their ``response_model``, which documents 
 FastAPI does not validate: to check what was just computed would cost more than the rest of HTTP.
 """
 
-from pydantic_core import to_json as json_of
 from starlette.responses import Response
 
 from app.answers import to_json
@@ -13,8 +12,3 @@ from app.answers import to_json
 def answer_response(answer: object, status: int = 200) -> Response:
     """The response with an answer's dataclass."""
     return Response(to_json(answer), status, media_type="application/json")
-
-
-def json_response(body: object) -> Response:
-    """The response with JSON values. NaN and infinities become null, which JSON cannot express otherwise."""
-    return Response(json_of(body, inf_nan_mode="null"), media_type="application/json")

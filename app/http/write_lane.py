@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from app.collections.documents import Deleted, DocumentService, Written
+from app.collections.documents import DeletedDocuments, DocumentService, Written
 from app.http.lanes import JobLane
 from app.http.turns import Turns
 from app.search.errors import QueueFull, ShuttingDown
@@ -51,7 +51,7 @@ class WriteLane:
         """Add or replace documents. Raises ``DeadlineExceeded``; a write that has started continues."""
         return await self._write(collection, partial(self._service.upsert, collection, documents), deadline_s)
 
-    async def delete(self, collection: str, ids: Sequence[str], deadline_s: float) -> Deleted:
+    async def delete(self, collection: str, ids: Sequence[str], deadline_s: float) -> DeletedDocuments:
         """Delete documents. Raises ``DeadlineExceeded``; a write that has started continues."""
         return await self._write(collection, partial(self._service.delete, collection, ids), deadline_s)
 

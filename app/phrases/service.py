@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
 
+from app.phrases.answers import Event, EventPage, ImportedPhrase, ImportedPhrases, PhraseDescription, PhrasePage
 from app.phrases.cursors import cursor_at, position_of
 from app.phrases.parsing import Line, RefusedLine
 from app.search.encoders import Encoders
@@ -25,43 +24,18 @@ from indexer.catalog.phrases import (
     undo_phrase_threshold,
 )
 from indexer.matching import Rematched, rematch
-from indexer.phrases import EventCursor, MatchEvent, Phrase, PhraseChanges, PhraseDraft, Saved
+from indexer.phrases import EventCursor, Phrase, PhraseChanges, PhraseDraft, Saved
 from indexer.store import Store
 from indexer.tuning import ThresholdChange, ThresholdOn
 from indexer.types import Collection
 from models.encoders.base import Encoder, check_query, encode_queries
 from models.errors import InvalidInput, SpanseekError
-from models.types import JsonValue, QueryVectors
+from models.types import QueryVectors
 
 MAX_EVENTS = 1000
 MAX_LISTED = 1000
 # Texts per forward pass.
 _BATCH = 32
-
-
-@dataclass(frozen=True, slots=True)
-class PhrasePage:
-    """A page of phrases by name, and the cursor of the next page; None at the end."""
-
-    phrases: tuple[Phrase, ...]
-    cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class EventPage:
-    """A page of events in their order, and the cursor of the next page; ``more`` if it is not empty."""
-
-    events: tuple[MatchEvent, ...]
-    cursor: str
-    more: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """The result of every phrase, by name, and the changes to matches in documents indexed before."""
-
-    results: Mapping[str, Saved | SpanseekError]
-    rematched: Rematched | None
 
 
 class PhraseService:
@@ -84,22 +58,22 @@ class PhraseService:
                 rematch(self._store, held, [draft.name])
         return get_phrase(self._catalog, collection, draft.name)
 
-    def put(self, collection: str, drafts: Sequence[PhraseDraft], *, backfill: bool = False) -> Imported:
+    def put(self, collection: str, lines: Sequence[Line], *, backfill: bool = False) -> ImportedPhrases:
         """Save phrases, replacing those of the same names; of drafts with the same name the last counts.
 
-        A text that cannot be encoded is reported; the others are saved.
+        Invalid lines, and texts that cannot be encoded, are reported; the others are saved.
         """
         target = self._catalog.collection(collection)
-        last = {draft.name: draft for draft in drafts}
+        last = {line.name: line for line in lines if isinstance(line, PhraseDraft)}
         failed = self._unreadable(target, list(last.values()))
         good = [draft for name, draft in last.items() if name not in failed]
         vectors = self._vectors(target, good)
         with self._writing(collection, backfill) as held:
             saved = save_phrases(self._catalog, collection, good, vectors)
-            results = {draft.name: result for draft, result in zip(good, saved, strict=True)}
+            results = dict(zip([draft.name for draft in good], saved, strict=True))
             touched = [name for name, result in results.items() if result != "unchanged"]
             rematched = rematch(self._store, held, touched) if held else None
-        return Imported(failed | results, rematched)
+        return ImportedPhrases(tuple(_imported(line, failed | results) for line in lines), rematched)
 
     def change(self, collection: str, name: str, changes: PhraseChanges) -> Phrase:
         """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn."""
@@ -127,7 +101,7 @@ class PhraseService:
         id = self._catalog.collection(collection).id
         phrases = list_phrases(self._catalog, collection, limit + 1, *position_of(cursor, "phrases", id, ("",)))
         more = len(phrases) > limit
-        page = tuple(phrases[:limit])
+        page = tuple(map(PhraseDescription.of, phrases[:limit]))
         return PhrasePage(page, cursor_at("phrases", id, page[-1].name) if more else None)
 
     def set_threshold(self, collection: str, name: str, value: float | None, on: ThresholdOn, note: str) -> Phrase:
@@ -156,7 +130,8 @@ class PhraseService:
         id = self._catalog.collection(collection).id
         after = None if cursor is None else EventCursor(*position_of(cursor, "events", id, (0, 0)))
         read = read_events(self._catalog, id, after, limit, phrases)
-        return EventPage(read.events, cursor_at("events", id, read.cursor.number, read.cursor.forgotten), read.more)
+        next_cursor = cursor_at("events", id, read.cursor.number, read.cursor.forgotten)
+        return EventPage(tuple(map(Event.of, read.events)), next_cursor, read.more)
 
     def _writing(self, collection: str, backfill: bool) -> AbstractContextManager[Lease | None]:
         """The lease, which only a backfill needs. Without it nothing is saved either."""
@@ -184,40 +159,8 @@ class PhraseService:
         return encode_all(self._encoders.matching(target.recipe), texts)
 
 
-def imported_as_json(lines: Sequence[Line], imported: Imported) -> dict[str, Any]:
-    """The result of every line, as every interface shows it."""
-    rematched = None if imported.rematched is None else asdict(imported.rematched)
-    return {"results": [_result_as_json(line, imported) for line in lines], "rematched": rematched}
-
-
-def _result_as_json(line: Line, imported: Imported) -> dict[str, JsonValue]:
-    result = line.error if isinstance(line, RefusedLine) else imported.results[line.name]
-    if isinstance(result, SpanseekError):
-        return {"name": line.name, "status": "failed", "error": {"code": result.code, "detail": str(result)}}
-    return {"name": line.name, "status": result}
-
-
-def events_as_json(page: EventPage) -> dict[str, Any]:
-    """Events as every interface shows them."""
-    return {"events": list(map(_event_as_json, page.events)), "cursor": page.cursor, "more": page.more}
-
-
-def _event_as_json(event: MatchEvent) -> dict[str, JsonValue]:
-    return {
-        "event": event.kind,
-        "match": event.id,
-        "at": event.at.isoformat().replace("+00:00", "Z"),
-        "phrase": event.phrase,
-        "document_id": event.document_id,
-        "start": event.span.start,
-        "end": event.span.end,
-        "text": event.text,
-        "score": event.score,
-        "raw": event.raw,
-        "calibration": event.calibration,
-        "generation": event.generation,
-        "reason": event.reason,
-    }
+def _imported(line: Line, results: Mapping[str, Saved | SpanseekError]) -> ImportedPhrase:
+    return ImportedPhrase.of(line.name, line.error if isinstance(line, RefusedLine) else results[line.name])
 
 
 def encode_all(encoder: Encoder, texts: Sequence[str]) -> QueryVectors:

@@ -349,9 +349,11 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
     run("index", "-c", "calls", "--source", "calls.ndjson")
     none = run("phrases", "add", "where is it", "-c", "calls")
     assert (none.code, "matches nothing yet" in none.err) == (0, True)
+    (listed,) = run("phrases", "list", "-c", "calls", "--json").json
+    assert listed["applies"] == {"value": None, "on": "score", "source": "none"}
     added = run("phrases", "add", "cancel my subscription", "-c", "calls", "--name", "cancel", "--threshold", "0.9",
                 "--where-part", "speaker=customer", "--note", "churn", "--backfill", "--json")  # fmt: skip
-    assert added.json["applies"] == {"value": 0.9, "on": "score"}
+    assert added.json["applies"] == {"value": 0.9, "on": "score", "source": "phrase"}
     taken = run("phrases", "add", "cancel", "-c", "calls", "--name", "cancel")
     assert (taken.code, "already" in taken.err) == (1, True)
     lines = '{"name": "parcel", "text": "my parcel", "threshold": 0.9}\n{"text": "a", "threshold": 2}\n'

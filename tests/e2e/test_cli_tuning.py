@@ -143,7 +143,7 @@ def test_thresholds_of_a_saved_phrase(calls: Outcome, run: Run) -> None:
     command = ("thresholds", "set", "-c", "calls", "--phrase", "parcel")
     assert "it matches nothing" in run("thresholds", "get", "-c", "calls", "--phrase", "parcel").out
     assert "The phrase parcel has the threshold 0.9000 on score" in run(*command, "0.9").out
-    assert run(*command, "0.7", "--json").json["applies"] == {"value": 0.7, "on": "score"}
+    assert run(*command, "0.7", "--json").json["applies"] == {"value": 0.7, "on": "score", "source": "phrase"}
     assert run("thresholds", "undo", "-c", "calls", "--phrase", "parcel", "--json").json["threshold"]["value"] == 0.9
     changes = run("thresholds", "history", "-c", "calls", "--phrase", "parcel", "--json").json["changes"]
     assert [each["to"]["value"] for each in changes] == [0.9, 0.7, 0.9]

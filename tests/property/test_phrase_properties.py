@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.phrases.answers import Event
 from indexer.catalog.calibrations import add_calibration
 from indexer.catalog.leases import lease
-from indexer.catalog.matches import forget_withdrawn
+from indexer.catalog.matches import forget_withdrawn, read_events
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
 from indexer.maintenance import optimize
-from indexer.phrases import MatchEvent, PhraseDraft
+from indexer.phrases import PhraseDraft
 from indexer.tuning import CalibrationDraft
 from models.types import Document, Part, SpanBounds
 from tests.examples import examples
@@ -108,24 +109,28 @@ class Space:
 
     def standing(self) -> Found:
         """What a reader of all events knows to stand, with every event checked on the way."""
-        known: dict[int, MatchEvent] = {}
-        cursor, numbers = None, []
+        known: dict[int, Event] = {}
+        cursor, events = None, []
         while True:
             page = self.made.phrases.events(self.name, 3, cursor)
             for event in page.events:
-                numbers.append(event.number)
-                if event.kind == "matched":
-                    assert known.setdefault(event.id, event) is event
+                events.append(event)
+                if event.event == "matched":
+                    assert known.setdefault(event.match, event) is event
                 else:
-                    gone = known.pop(event.id)
-                    assert (event.phrase, event.document_id, event.span) == (gone.phrase, gone.document_id, gone.span)
+                    gone = known.pop(event.match)
+                    assert (event.phrase, event.document_id) == (gone.phrase, gone.document_id)
+                    assert (event.start, event.end) == (gone.start, gone.end)
                     assert event.text is None
             cursor = page.cursor
             if not page.more:
                 break
+        stored = read_events(self.made.catalog, self.made.catalog.collection(self.name).id, None, EVERYTHING, ()).events
+        assert events == list(map(Event.of, stored))
+        numbers = [event.number for event in stored]
         assert numbers == (sorted(set(numbers)) if self.forgot else list(range(1, len(numbers) + 1)))
         assert self.made.phrases.events(self.name, 3, cursor).events == ()
-        return {(e.phrase, e.document_id, e.span.start, e.span.end, e.text, e.score, e.raw) for e in known.values()}
+        return {(e.phrase, e.document_id, e.start, e.end, e.text, e.score, e.raw) for e in known.values()}
 
 
 @pytest.fixture(scope="module")

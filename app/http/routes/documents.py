@@ -1,21 +1,19 @@
 """``/collections/{collection}/documents``: add, replace and delete documents."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from app.collections.documents import Deleted, Written
+from app.collections.documents import DeletedDocuments, WrittenDocument, WrittenDocuments
 from app.http.auth import Caller, CallerDependency
 from app.http.openapi import problems
-from app.http.responses import json_response
+from app.http.responses import answer_response
 from app.http.schemas import CollectionName, DeleteBody, DocumentId
-from app.http.uploads import Refused, Upload, uploads
-from indexer.errors import InvalidDocument
-from models.errors import InvalidInput, SpanseekError
+from app.http.uploads import uploads
+from models.errors import InvalidInput
 from models.types import Document
 
 router = APIRouter(
@@ -24,42 +22,6 @@ router = APIRouter(
     responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507),
 )
 Collection = Annotated[CollectionName, Path(description="The collection's name.")]
-
-
-class ItemError(BaseModel):
-    """The error of one item."""
-
-    code: str = Field(description="A stable error code.")
-    detail: str
-
-
-class WrittenItem(BaseModel):
-    """The result of one document."""
-
-    id: str | None = Field(description="The document's id; null without a valid one.")
-    status: Literal["indexed", "unchanged", "failed"]
-    error: ItemError | None = Field(None, description="Absent unless it failed.")
-
-
-class WrittenBody(BaseModel):
-    """The result of every document, in request order."""
-
-    results: list[WrittenItem]
-    generation: int = Field(description="The first generation that contains the documents.")
-
-
-class DeletedItem(BaseModel):
-    """The result of one id."""
-
-    id: str
-    status: Literal["deleted", "not_found"]
-
-
-class DeletedBody(BaseModel):
-    """The result of every id, in request order."""
-
-    results: list[DeletedItem]
-    generation: int = Field(description="The first generation without the documents.")
 
 
 _SENT: dict[str, Any] = {
@@ -79,7 +41,7 @@ _SENT: dict[str, Any] = {
 }
 
 
-@router.post("", response_model=WrittenBody, openapi_extra=_SENT, summary="Add or replace documents")
+@router.post("", response_model=WrittenDocuments, openapi_extra=_SENT, summary="Add or replace documents")
 async def put_documents(collection: Collection, request: Request, caller: CallerDependency) -> Response:
     """Index documents, replacing those with the same ids; unchanged ones are skipped."""
     caller.require("index", collection)
@@ -88,10 +50,16 @@ async def put_documents(collection: Collection, request: Request, caller: Caller
     documents = [each for each in items if isinstance(each, Document)]
     backend = caller.backend
     written = await backend.writing.upsert(collection, documents, backend.limits.write_deadline_s)
-    return json_response({"results": _written(items, written), "generation": written.generation})
+    results = [
+        WrittenDocument.of(written.outcomes[item.id])
+        if isinstance(item, Document)
+        else WrittenDocument.refused(item.id, item.error)
+        for item in items
+    ]
+    return answer_response(WrittenDocuments(tuple(results), written.generation))
 
 
-@router.delete("", response_model=DeletedBody, summary="Delete documents")
+@router.delete("", response_model=DeletedDocuments, summary="Delete documents")
 async def delete_documents(
     collection: Collection,
     caller: CallerDependency,
@@ -105,7 +73,7 @@ async def delete_documents(
     return await _delete(caller, collection, ids)
 
 
-@router.delete("/{document_id:path}", response_model=DeletedBody, summary="Delete a document")
+@router.delete("/{document_id:path}", response_model=DeletedDocuments, summary="Delete a document")
 async def delete_document(
     collection: Collection,
     document_id: Annotated[DocumentId, Path(description="The document's id, percent-encoded.")],
@@ -118,28 +86,4 @@ async def delete_document(
 async def _delete(caller: Caller, collection: str, ids: Sequence[str]) -> Response:
     caller.require("index", collection)
     backend = caller.backend
-    deleted = await backend.writing.delete(collection, ids, backend.limits.write_deadline_s)
-    return json_response({"results": _deleted(ids, deleted), "generation": deleted.generation})
-
-
-def _written(sent: Sequence[Upload], written: Written) -> list[Mapping[str, object]]:
-    return [_refused(each) if isinstance(each, Refused) else _settled(each, written) for each in sent]
-
-
-def _refused(refused: Refused) -> Mapping[str, object]:
-    return {"id": refused.id, "status": "failed", "error": _error(refused.error)}
-
-
-def _settled(document: Document, written: Written) -> Mapping[str, object]:
-    outcome = written.outcomes[document.id]
-    if outcome.status == "failed":
-        return {"id": document.id, "status": "failed", "error": _error(InvalidDocument(outcome.reason))}
-    return {"id": document.id, "status": outcome.status}
-
-
-def _error(error: SpanseekError) -> Mapping[str, object]:
-    return {"code": error.code, "detail": str(error)}
-
-
-def _deleted(ids: Sequence[str], deleted: Deleted) -> list[Mapping[str, object]]:
-    return [{"id": id, "status": "deleted" if id in deleted.ids else "not_found"} for id in ids]
+    return answer_response(await backend.writing.delete(collection, ids, backend.limits.write_deadline_s))

@@ -1,69 +1,71 @@
 """``/health``: liveness and readiness checks. They need no key and reveal no texts."""
 
 from collections.abc import Mapping
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from app.answers import json_values, optional
 from app.http.auth import BackendDependency
 from app.http.openapi import problems
 from app.http.problems import NotReady, problem_response
-from app.http.responses import json_response
+from app.http.responses import answer_response
 from models.errors import SpanseekError
 
 router = APIRouter(prefix="/health", tags=["health"])
 
 
-class LiveBody(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Live:
     """The process runs and answers."""
 
     status: Literal["live"] = "live"
 
 
-class CheckBody(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Check:
     """The result of one check."""
 
     ok: bool
-    code: str | None = Field(None, description="The error's code; absent if all is well.")
-    detail: str | None = Field(None, description="What is wrong; absent if all is well.")
-    hint: str | None = Field(None, description="What to do about it; absent if all is well.")
+    code: Annotated[str | None, optional("The error's code; absent if all is well.")] = None
+    detail: Annotated[str | None, optional("What is wrong; absent if all is well.")] = None
+    hint: Annotated[str | None, optional("What to do about it; absent if all is well.")] = None
+
+    @classmethod
+    def of(cls, error: SpanseekError | None) -> "Check":
+        """A check that failed with an error, or did not."""
+        return cls(True) if error is None else cls(False, error.code, str(error), error.hint)
 
 
-class ReadyBody(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Ready:
     """The server can answer searches."""
 
     status: Literal["ready"]
-    checks: dict[str, CheckBody]
+    checks: Mapping[str, Check]
 
 
-@router.get("/live", summary="Is the process alive?")
-async def live() -> LiveBody:
+@router.get("/live", response_model=Live, summary="Is the process alive?")
+async def live() -> Response:
     """Always 200: restart a process that does not answer."""
-    return LiveBody()
+    return answer_response(Live())
 
 
 @router.get(
     "/ready",
-    response_model=ReadyBody,
-    response_model_exclude_none=True,
+    response_model=Ready,
     summary="Can it answer searches?",
     responses=problems(503),
 )
 async def ready(backend: BackendDependency) -> Response:
     """200 if the database and the encoder are available; else 503, and ``checks`` says which fails and why."""
     errors = await backend.readiness.checks()
-    checks = {name: _check(error) for name, error in errors.items()}
+    answer = Ready("ready", {name: Check.of(error) for name, error in errors.items()})
     if any(errors.values()):
-        return problem_response(_not_ready(errors), checks=checks)
-    return json_response({"status": "ready", "checks": checks})
-
-
-def _check(error: SpanseekError | None) -> dict[str, object]:
-    if error is None:
-        return {"ok": True}
-    return {"ok": False, "code": error.code, "detail": str(error), "hint": error.hint}
+        return problem_response(_not_ready(errors), checks=json_values(answer)["checks"])
+    return answer_response(answer)
 
 
 def _not_ready(errors: Mapping[str, SpanseekError | None]) -> NotReady:

@@ -7,7 +7,9 @@ from urllib.parse import quote
 
 import pytest
 
-from app.http.routes.matches import EventsBody
+from app.answers import json_values
+from app.phrases.answers import EventPage
+from tests.integration.http.conftest import read_answer
 
 ROOT = "/collections/sample/phrases"
 MATCHES = "/collections/sample/matches"
@@ -50,8 +52,8 @@ def test_a_phrase_is_matched_against_what_arrives_and_read_with_a_cursor(caller)
     caller.index("new-1", f"Please {PHRASE} today.", kind="call")
     caller.index("new-2", f"Please {PHRASE} today.", kind="letter")
     answer = caller.ask("GET", MATCHES)
-    page = EventsBody.model_validate_json(answer.content)
-    assert page.model_dump(mode="json") == answer.json()
+    page = read_answer(EventPage, answer)
+    assert json_values(page) == answer.json()
     (found,) = page.events
     (hit,) = caller.client.search(text=PHRASE, threshold=0.9, filter={"document": {"kind": "call"}, "part": {}})[
         "hits"

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from app.collections.documents import Deleted
+from app.collections.documents import DeletedDocument, DeletedDocuments
 from app.http.write_lane import WriteLane
 from app.search.errors import ShuttingDown
 from indexer.errors import CollectionBusy, SegmentCorrupt
@@ -29,7 +29,7 @@ class Service:
         self.calls.append(f"delete {collection}")
         self.times.append((time.monotonic(), time.monotonic()))
         self.niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
-        return Deleted(1, frozenset(ids))
+        return DeletedDocuments(tuple(DeletedDocument(id, "deleted") for id in ids), 1)
 
     def tidy(self, collection, stop):
         self.calls.append(f"tidy {collection}")

@@ -1,0 +1,150 @@
+"""Answers about saved phrases and their matches."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from app.answers import ItemError, described, optional
+from app.search.types import ThresholdSource
+from indexer.engine.query import Filter
+from indexer.matching import Rematched
+from indexer.phrases import EventKind, MatchEvent, Phrase, Reason, Saved
+from indexer.tuning import Threshold, ThresholdOn
+from models.errors import SpanseekError
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedThreshold:
+    """The threshold of a phrase's matches; with a null value it matches nothing."""
+
+    value: float | None
+    on: ThresholdOn
+    source: Annotated[ThresholdSource, described("phrase, collection or none.")]
+
+    @classmethod
+    def of(cls, phrase: Phrase) -> "AppliedThreshold":
+        """The threshold that applies to a phrase."""
+        applied = phrase.threshold
+        if applied is None:
+            return cls(None, "score", "none")
+        return cls(applied.value, applied.on, "collection" if phrase.own.threshold is None else "phrase")
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseDescription:
+    """A saved phrase."""
+
+    name: str
+    text: str
+    threshold: Annotated[
+        Threshold | None,
+        described("Its own threshold under the active calibration; null: the collection's applies."),
+    ]
+    as_set: Annotated[
+        Threshold | None, described("Its own threshold as it was set, possibly under another calibration.")
+    ]
+    applies: AppliedThreshold
+    filter: Filter
+    note: str
+    created_at: datetime
+    changed_at: datetime
+
+    @classmethod
+    def of(cls, phrase: Phrase) -> "PhraseDescription":
+        """A phrase as an answer."""
+        return cls(
+            name=phrase.name,
+            text=phrase.text,
+            threshold=phrase.own.present_threshold,
+            as_set=phrase.own.threshold,
+            applies=AppliedThreshold.of(phrase),
+            filter=phrase.filter,
+            note=phrase.note,
+            created_at=phrase.created_at,
+            changed_at=phrase.changed_at,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PhrasePage:
+    """A page of phrases, by name."""
+
+    phrases: tuple[PhraseDescription, ...]
+    cursor: Annotated[str | None, described("The cursor of the next page; null at the end.")]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedPhrase:
+    """The phrase that was deleted."""
+
+    name: str
+    status: Literal["deleted"] = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedPhrase:
+    """The result of one phrase."""
+
+    name: Annotated[str | None, described("Null without a valid name.")]
+    status: Literal[Saved, "failed"]
+    error: Annotated[ItemError | None, optional("Absent unless it failed.")] = None
+
+    @classmethod
+    def of(cls, name: str | None, result: Saved | SpanseekError) -> "ImportedPhrase":
+        """The result of a phrase that was saved or refused."""
+        return cls(name, "failed", ItemError.of(result)) if isinstance(result, SpanseekError) else cls(name, result)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedPhrases:
+    """The result of every phrase, in request order."""
+
+    results: tuple[ImportedPhrase, ...]
+    rematched: Annotated[Rematched | None, described("Null without a backfill.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A match that was added or withdrawn."""
+
+    event: EventKind
+    match: Annotated[int, described("The match's number in its collection: the same in both of its events.")]
+    at: Annotated[datetime, described("The time of the event.")]
+    phrase: Annotated[str, described("The phrase's name.")]
+    document_id: str
+    start: Annotated[int, described("In code points.")]
+    end: int
+    text: Annotated[str | None, described("The span's text; null for a withdrawn match.")]
+    score: Annotated[float, described("The score at the time of the match.")]
+    raw: float
+    calibration: Annotated[str | None, described("The calibration of the score; null: score equals raw.")]
+    generation: Annotated[int, described("The first generation that contains the document.")]
+    reason: Annotated[Reason | None, described("Why it was withdrawn; null for `matched`.")]
+
+    @classmethod
+    def of(cls, event: MatchEvent) -> "Event":
+        """An event as an answer."""
+        return cls(
+            event=event.kind,
+            match=event.id,
+            at=event.at,
+            phrase=event.phrase,
+            document_id=event.document_id,
+            start=event.span.start,
+            end=event.span.end,
+            text=event.text,
+            score=event.score,
+            raw=event.raw,
+            calibration=event.calibration,
+            generation=event.generation,
+            reason=event.reason,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """Events, in their order."""
+
+    events: tuple[Event, ...]
+    cursor: Annotated[str, described("Send it with the next request: each event is read once, and none is skipped.")]
+    more: Annotated[bool, described("True if there are more events.")]
