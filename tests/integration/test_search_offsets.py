@@ -117,6 +117,6 @@ def test_a_long_document_and_a_long_word(workspace: Workspace, line: str, size: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("line", "size"), [("many signs", 1_000_000), ("long words", 50_000_000)])
+@pytest.mark.parametrize(("line", "size"), [("many signs", 1_000_000), ("long words", 15_000_000)])
 def test_a_very_long_document(workspace: Workspace, line: str, size: int) -> None:
     _check_long(workspace, LINES[line], size)
