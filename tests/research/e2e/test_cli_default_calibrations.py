@@ -175,6 +175,6 @@ def test_a_broken_file_says_what_to_do(
     monkeypatch.setattr(sys, "argv", f"spanseek {CALIBRATE} --encoder slice".split())
     with pytest.raises(SystemExit):
         main()
-    assert "Remove it and make it again" in capsys.readouterr().err
+    assert "Remove it, or make it again" in capsys.readouterr().err
     path.unlink()
     assert told(f"{CALIBRATE} --encoder slice")["slice"]["pairs"] == 100
