@@ -1,8 +1,10 @@
 """What the first search costs: a command from its start to its answer, a server until it is ready, and its memory.
 
-    SPANSEEK_DATA_DIR=DATA python -m research.benchmarks.cold_start --collection sample [--old FOLDER] [--runs 5]
+    SPANSEEK_DATA_DIR=DATA python -m research.benchmarks.cold_start --collection sample \\
+        [--old FOLDER] [--old-data DATA] [--runs 5]
 
 ``--old`` is a checkout to compare with: its runs and those of this one take turns, so that both meet the same machine.
+``--old-data`` is the data directory of its runs: it cannot open a catalog that a newer version has migrated.
 """
 
 import argparse
@@ -45,10 +47,18 @@ class Figures:
     memory_mb: float
 
 
-def measure(checkout: Path, collection: str) -> Figures:
+@dataclass(frozen=True, slots=True)
+class State:
+    """A checkout and the data directory that it opens; None: that of the environment."""
+
+    checkout: Path
+    data: Path | None = None
+
+
+def measure(state: State, collection: str) -> Figures:
     """One cold search and one server."""
-    search_s, search_cpu_s = _search(checkout, collection)
-    ready_s, memory_mb = _serve(checkout, collection)
+    search_s, search_cpu_s = _search(state, collection)
+    ready_s, memory_mb = _serve(state, collection)
     return Figures(search_s, search_cpu_s, ready_s, memory_mb)
 
 
@@ -70,23 +80,24 @@ def medians(runs: Sequence[Figures]) -> Figures:
     )
 
 
-def _search(checkout: Path, collection: str) -> tuple[float, float]:
+def _search(state: State, collection: str) -> tuple[float, float]:
     before, started = os.times(), time.perf_counter()
-    _run(checkout, "search", _PHRASES[0], "-c", collection).wait()
+    if _run(state, "search", _PHRASES[0], "-c", collection).wait():
+        raise SystemExit(f"A search of {state.checkout} fails: has its data directory the collection {collection!r}?")
     after = os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
     return time.perf_counter() - started, cpu
 
 
-def _serve(checkout: Path, collection: str) -> tuple[float, float]:
+def _serve(state: State, collection: str) -> tuple[float, float]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     started = time.perf_counter()
-    server = _run(checkout, "serve", "--port", str(port))
+    server = _run(state, "serve", "--port", str(port))
     try:
         while _ask(port, "GET", "/health/ready") != 200:
             if time.perf_counter() - started > _PATIENCE_S or server.poll() is not None:
-                raise SystemExit(f"The server of {checkout} does not get ready.")
+                raise SystemExit(f"The server of {state.checkout} does not get ready.")
             time.sleep(0.01)
         ready_s = time.perf_counter() - started
         for phrase in _PHRASES:
@@ -110,11 +121,17 @@ def _ask(port: int, method: str, path: str, body: dict[str, Any] | None = None) 
         connection.close()
 
 
-def _run(checkout: Path, *arguments: str) -> "subprocess.Popen[bytes]":
-    environment = os.environ | {"PYTHONPATH": str(checkout)}
+def _run(state: State, *arguments: str) -> "subprocess.Popen[bytes]":
+    environment = os.environ | {"PYTHONPATH": str(state.checkout)}
+    if state.data:
+        environment["SPANSEEK_DATA_DIR"] = str(state.data)
     nowhere = subprocess.DEVNULL
     return subprocess.Popen(
-        [sys.executable, "-c", _COMMAND, *arguments], cwd=checkout, env=environment, stdout=nowhere, stderr=nowhere
+        [sys.executable, "-c", _COMMAND, *arguments],
+        cwd=state.checkout,
+        env=environment,
+        stdout=nowhere,
+        stderr=nowhere,
     )
 
 
@@ -123,15 +140,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--collection", required=True)
     parser.add_argument("--old", type=Path)
+    parser.add_argument("--old-data", type=Path)
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
-    checkouts = {"new": Path(__file__).parents[2]} | ({"old": options.old} if options.old else {})
-    runs: dict[str, list[Figures]] = {name: [] for name in checkouts}
-    for checkout in checkouts.values():
-        measure(checkout, options.collection)  # compiles, and reads files into the system's cache
+    states = {"new": State(Path(__file__).parents[2])} | (
+        {"old": State(options.old, options.old_data)} if options.old else {}
+    )
+    runs: dict[str, list[Figures]] = {name: [] for name in states}
+    for state in states.values():
+        measure(state, options.collection)  # compiles, and reads files into the system's cache
     for _ in range(options.runs):
-        for name, checkout in checkouts.items():
-            runs[name].append(measure(checkout, options.collection))
+        for name, state in states.items():
+            runs[name].append(measure(state, options.collection))
     print_json({name: asdict(medians(measured)) for name, measured in runs.items()})
 
 
