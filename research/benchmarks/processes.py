@@ -35,7 +35,7 @@ def python_of(entry: EngineEntry, envs: Path | None) -> str:
         raise EngineSkipped("needs an environment of its own: name the folder of environments with --envs")
     python = envs / entry.environment / "bin" / "python"
     if not python.exists():
-        raise EngineSkipped(f"there is no environment {entry.environment!r} in {envs}; research/notes/benchmarks.md makes it")
+        raise EngineSkipped(f"no environment {entry.environment!r} in {envs}: see research/notes/benchmarks.md")
     return str(python.absolute())
 
 
