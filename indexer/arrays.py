@@ -12,6 +12,8 @@ BLOCK = 256
 class SegmentArrays(NamedTuple):
     """Unit vectors and inverse span norms, as on disk; ``shortest`` is the length of the first norms.
 
+    ``borders`` has the code of the border before every unit; 0 is none.
+
     A named tuple, because numba compiles functions of these: a further array is one more field.
     """
 
@@ -20,3 +22,4 @@ class SegmentArrays(NamedTuple):
     norm_codes: UInt8[np.ndarray, "blocks lengths {BLOCK}"]
     norm_affine: Float32[np.ndarray, "blocks lengths 2"]
     shortest: int
+    borders: UInt8[np.ndarray, " units"]

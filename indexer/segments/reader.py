@@ -57,7 +57,21 @@ class Segment:
     @property
     def arrays(self) -> SegmentArrays:
         """The arrays for the kernels."""
-        return SegmentArrays(self.vectors, self.scales, self.norm_codes, self.norm_affine, self.recipe.bounds.shortest)
+        return SegmentArrays(
+            self.vectors,
+            self.scales,
+            self.norm_codes,
+            self.norm_affine,
+            self.recipe.bounds.shortest,
+            self.borders,
+        )
+
+    @cached_property
+    def borders(self) -> UInt8[np.ndarray, " units"]:
+        """The code of the border before every unit; all 0, no border, in a segment that stores none."""
+        codes = np.zeros(self.manifest.units, np.uint8)
+        codes.flags.writeable = False  # as mapped arrays: kernels are compiled for one kind
+        return codes
 
     @cached_property
     def part_document(self) -> Int[np.ndarray, " parts"]:

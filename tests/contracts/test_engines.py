@@ -122,7 +122,14 @@ def kernel_score(query: np.ndarray, vectors: np.ndarray, spans: list[tuple[int, 
     codes, scales = _codes[vectors.tobytes()]
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
     owners = np.zeros(len(starts), np.int64)
-    stored = SegmentArrays(codes, scales, np.empty((0, 1, BLOCK), np.uint8), np.empty((0, 1, 2), np.float32), 1)
+    stored = SegmentArrays(
+        codes,
+        scales,
+        np.empty((0, 1, BLOCK), np.uint8),
+        np.empty((0, 1, 2), np.float32),
+        1,
+        np.zeros(len(codes), np.uint8),
+    )
     return kernels.rescore(stored, starts.copy(), ends.copy(), query[None], owners).tolist()
 
 

@@ -53,7 +53,14 @@ def room_of(parts: list[int]) -> np.ndarray:
 def rescore(
     codes: np.ndarray, scales: np.ndarray, starts: np.ndarray, ends: np.ndarray, query: np.ndarray
 ) -> np.ndarray:
-    stored = SegmentArrays(codes, scales, np.empty((0, 1, BLOCK), np.uint8), np.empty((0, 1, 2), np.float32), 1)
+    stored = SegmentArrays(
+        codes,
+        scales,
+        np.empty((0, 1, BLOCK), np.uint8),
+        np.empty((0, 1, 2), np.float32),
+        1,
+        np.zeros(len(codes), np.uint8),
+    )
     return kernels.rescore(stored, starts, ends, query[None], np.zeros(len(starts), np.int64))
 
 
@@ -78,7 +85,7 @@ def test_codes_and_bounds(parts: list[int], bounds: tuple[int, int], kind: str, 
     coded = code_queries(query[None])
     prefix = np.concatenate([np.zeros((1, dim)), np.cumsum(stored, axis=0)])
     mass = np.concatenate([[0], np.cumsum((stored**2).sum(axis=1))])
-    segment = SegmentArrays(codes, scales, norm_codes, affine, bounds[0])
+    segment = SegmentArrays(codes, scales, norm_codes, affine, bounds[0], np.zeros(len(codes), np.uint8))
     for block in range(len(norm_codes)):
         scores = block_cosines(segment, coded.codes[0], coded.steps[0], block)
         for row in range(bounds[1] - bounds[0] + 1):
@@ -162,7 +169,7 @@ def test_spans_above_a_floor_are_those_that_reach_it() -> None:
     rng = np.random.default_rng(5)
     coded = code_queries(unit_length(rng.normal(size=(2, 8))))
     mask = rng.random(700) < 0.5
-    stored = SegmentArrays(codes, scales, norm_codes, affine, 2)
+    stored = SegmentArrays(codes, scales, norm_codes, affine, 2, np.zeros(len(codes), np.uint8))
     owners, runs = np.array([0, 0, 1, 1]), np.array([0, 10, 3, 10])
     floors = np.array([0.5, 0.8, -1.0, 0.6])
     wanted_by, spans = kernels.spans_above(stored, coded.codes, coded.steps, owners, runs, floors, mask)
@@ -201,7 +208,7 @@ def test_scan_yields_the_best_of_every_run(
     coded = code_queries(queries / np.linalg.norm(queries, axis=1, keepdims=True), 127 if together else 8191)
     mask = rng.random(700) < 0.3 if masked else None
     blocks = np.array([0, 2])
-    stored = SegmentArrays(codes, scales, norm_codes, affine, bounds[0])
+    stored = SegmentArrays(codes, scales, norm_codes, affine, bounds[0], np.zeros(len(codes), np.uint8))
     if together:
         best, peak = kernels.scan_batch(stored, coded.codes, coded.steps, blocks, mask)
     else:
@@ -232,7 +239,7 @@ def test_the_best_of_every_start(kind: str, masked: bool) -> None:
     norm_codes, affine, errors = kernels.inverse_norms(codes, scales, room_of([300, 1, 0, 399]), 2, 9)
     coded = code_queries(unit_length(rng.normal(size=(1, 13))))
     mask = rng.random(700) < 0.3 if masked else None
-    stored = SegmentArrays(codes, scales, norm_codes, affine, 2)
+    stored = SegmentArrays(codes, scales, norm_codes, affine, 2, np.zeros(len(codes), np.uint8))
     best = kernels.best_of_starts(stored, coded.codes[0], coded.steps[0], np.array([0, 2]), mask)
     assert (best[BLOCK : 2 * BLOCK] == kernels.NO_SPAN).all()
     for block in (0, 2):
@@ -249,7 +256,11 @@ def test_spans_reaching_the_floors_of_their_starts() -> None:
     norm_codes, affine, _ = kernels.inverse_norms(codes, scales, room_of([300, 400]), 2, 9)
     rng = np.random.default_rng(5)
     coded = code_queries(unit_length(rng.normal(size=(1, 8))))
-    stored = SegmentArrays(codes, scales, norm_codes, affine, 2), coded.codes[0], coded.steps[0]
+    stored = (
+        SegmentArrays(codes, scales, norm_codes, affine, 2, np.zeros(len(codes), np.uint8)),
+        coded.codes[0],
+        coded.steps[0],
+    )
     floors = np.where(rng.random(700) < 0.1, rng.uniform(-1, 1, 700), kernels.OUT_OF_REACH)
     expected = []
     for run in range(-(-700 // kernels.RUN)):
