@@ -85,7 +85,8 @@ def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -
     """Print each hit in its context; of a document its opening."""
     for hit in hits:
         place = f"  {one_line(hit.document_id)}  [{hit.start}, {hit.end})"
-        console.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place), soft_wrap=True)
+        mark = f"  {hit.polarity}" if hit.polarity else ""
+        console.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place, (mark, "yellow")), soft_wrap=True)
         console.print(_opening(hit) if unit == "document" else _highlighted(hit, console), soft_wrap=True)
         for line in _explained(hit.explanation):
             console.print(Text("       " + line, style="dim"), soft_wrap=True)

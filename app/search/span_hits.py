@@ -1,6 +1,8 @@
 """Hits of modes whose results are spans."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, Literal
 
 import numpy as np
 
@@ -8,19 +10,28 @@ from app.search.types import Context, Explanation, Hit, SearchRequest
 from indexer.engine.base import ScoredSpan
 from indexer.tuning import Tuning
 from models.ops.similarity import raws
+from models.polarity import has_negation, is_english, is_negated
 from models.types import CharSpan
 
 Explain = Callable[[ScoredSpan], Explanation]
+
+# Code points before and after a hit in which a negation is looked for: a clause, and a long one.
+_CLAUSE_BEFORE: Final = 200
+_CLAUSE_AFTER: Final = 80
 
 
 def present_spans(request: SearchRequest, spans: list[ScoredSpan], tuning: Tuning, explain: Explain) -> tuple[Hit, ...]:
     """Hits with texts and metadata, numbered from 1, offsets in the unit of the request."""
     raw = raws(np.array([scored.cosine for scored in spans], np.float64))
     scales = zip(raw.tolist(), tuning.scores(raw).tolist(), strict=True)
-    return tuple(
+    affirmed = request.text is not None and not has_negation(request.text)
+    hits = (
         _hit(request, scored, rank, *scale, explain)
         for rank, (scored, scale) in enumerate(zip(spans, scales, strict=True), 1)
     )
+    if not affirmed:
+        return tuple(hits)
+    return tuple(replace(hit, polarity=_polarity(hit, scored)) for hit, scored in zip(hits, spans, strict=True))
 
 
 def _hit(request: SearchRequest, scored: ScoredSpan, rank: int, raw: float, score: float, explain: Explain) -> Hit:
@@ -41,7 +52,20 @@ def _hit(request: SearchRequest, scored: ScoredSpan, rank: int, raw: float, scor
     )
 
 
-def _context(scored: ScoredSpan, characters: int) -> Context:
+def _polarity(hit: Hit, scored: ScoredSpan) -> Literal["negated"] | None:
+    """``negated`` for a hit within the scope of a negation, in English; None for all others."""
+    span, around = scored.span, _around(scored, _CLAUSE_BEFORE, _CLAUSE_AFTER)
+    text = scored.place.text(around)
+    if not is_english(text, {**hit.metadata, **(hit.part_metadata or {})}):
+        return None
+    return "negated" if is_negated(text, span.start - around.start, span.end - around.start) else None
+
+
+def _around(scored: ScoredSpan, before: int, after: int) -> CharSpan:
     part, span = scored.place.part_span, scored.span
-    around = CharSpan(max(part.start, span.start - characters), min(part.end, span.end + characters))
+    return CharSpan(max(part.start, span.start - before), min(part.end, span.end + after))
+
+
+def _context(scored: ScoredSpan, characters: int) -> Context:
+    span, around = scored.span, _around(scored, characters, characters)
     return Context(scored.place.text(around), span.start - around.start, span.end - around.start)

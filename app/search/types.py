@@ -113,6 +113,10 @@ class Hit:
     metadata: Annotated[Mapping[str, Any], described("The document's metadata.")]
     part_metadata: Annotated[Mapping[str, Any] | None, optional("The part's metadata; absent if empty.")] = None
     context: Annotated[Context | None, optional("Absent unless requested.")] = None
+    polarity: Annotated[
+        Literal["negated"] | None,
+        optional("`negated`: the hit is within the scope of a negation, and the query has none. English only."),
+    ] = None
     explanation: Annotated[
         Explanation | PairedExplanation | None, optional("Absent unless requested; pairs in mode maxsim.")
     ] = None

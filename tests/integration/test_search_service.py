@@ -194,3 +194,12 @@ def test_ties_are_broken_by_document_and_start(tmp_path: Path) -> None:
         hits = made.search("same thing", top_k=4)
         assert [(hit.document_id, hit.start) for hit in hits] == [("0", 0), ("a", 0), ("b", 0), ("b", 11)]
         assert [hit.document_id for hit in made.search("same thing", top_k=1)] == ["0"]
+
+
+def test_negated_hits_are_marked_unless_the_query_is_negated_or_the_language_is_another(tmp_path: Path) -> None:
+    text = "We couldn't book a table. You can book a table."
+    with Workspace(tmp_path) as workspace:
+        workspace.index([document("en", text), Document("de", (Part(text),), {"lang": "de"})])
+        marks = {(hit.document_id, hit.start): hit.polarity for hit in workspace.search("book a table", top_k=4)}
+        assert marks == {("en", 12): "negated", ("en", 34): None, ("de", 12): None, ("de", 34): None}
+        assert {hit.polarity for hit in workspace.search("couldn't book a table", top_k=4)} == {None}

@@ -1,0 +1,91 @@
+"""Negation cues and their scopes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.polarity import REACH, has_negation, is_english, is_negated
+
+NEGATED = [
+    ("I couldn't book a table for two.", "book a table"),
+    ("I couldn't book a table for two.", "couldn't book a table"),
+    ("I couldn't book a table for two.", "I couldn't book a table for two."),
+    ("We dont book tables", "book tables"),
+    ("He can\u2019t cancel my order.", "cancel my order"),
+    ("NOBODY TOOK THE MONEY", "TOOK THE MONEY"),
+    ("He left without paying the bill.", "paying the bill"),
+    ("I refuse to pay.", "pay"),
+    ("neither I nor my wife could book a table", "book a table"),
+    ("I don't think that I was ever able to book a table", "book a table"),
+    ("No fever, cough or pain today.", "pain"),
+    ("Booking a table was not possible.", "Booking a table"),
+    ("Booking a table is impossible.", "Booking a table"),
+    ("The payment wasn't accepted.", "The payment"),
+    ("It was fine. But the parcel never arrived.", "arrived"),
+]
+AFFIRMED = [
+    ("Please book a table.", "book a table"),
+    ("I don't want pizza, book a table.", "book a table"),
+    ("No, I want to book a table.", "book a table"),
+    ("No. Book a table.", "Book a table"),
+    ("I did not pay but he could book a table.", "book a table"),
+    ("I did not pay\nbook a table", "book a table"),
+    ("I did not call and I want to book a table.", "book a table"),
+    ("Not only did they book a table, they paid.", "book a table"),
+    ("Can't you book a table?", "book a table"),
+    ("Why don't we book a table?", "book a table"),
+    ("I cannot wait to book a table.", "book a table"),
+    ("They never failed to book a table.", "book a table"),
+    ("Book a table. It is not possible to walk there.", "Book a table"),
+    ("Nothing but book a table", "book a table"),
+    ("A note on notable knots", "notable"),
+]
+
+
+@pytest.mark.parametrize(("text", "span"), NEGATED)
+def test_a_span_in_the_scope_of_a_cue_is_negated(text: str, span: str) -> None:
+    assert is_negated(text, text.index(span), text.index(span) + len(span))
+
+
+@pytest.mark.parametrize(("text", "span"), AFFIRMED)
+def test_a_span_outside_every_scope_is_not(text: str, span: str) -> None:
+    assert not is_negated(text, text.index(span), text.index(span) + len(span))
+
+
+@pytest.mark.parametrize(("fillers", "negated"), [(0, True), (REACH - 1, True), (REACH, False), (REACH + 5, False)])
+def test_a_scope_ends_after_so_many_words(fillers: int, negated: bool) -> None:
+    text = "not " + "so " * fillers + "booked"
+    assert is_negated(text, text.index("booked"), len(text)) is negated
+
+
+@given(
+    st.lists(st.sampled_from(["not", "never failed to", "without", "book", ",", ".", "but", "is impossible", "\n"])),
+    st.data(),
+)
+def test_without_a_cue_nothing_is_negated(words: list[str], data: st.DataObject) -> None:
+    text = " ".join(words)
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    if "is impossible" not in words and is_negated(text, start, end):
+        assert has_negation(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "metadata", "english"),
+    [
+        ("the parcel was not delivered", {}, True),
+        ("couldn't book", {}, True),
+        ("no quiero reservar una mesa", {}, False),
+        ("je ne veux pas", {}, False),
+        ("\u4e0d\u8981", {}, False),
+        ("no", {"lang": "en"}, True),
+        ("no", {"language": "EN-us"}, True),
+        ("the parcel was not delivered", {"lang": "de"}, False),
+        ("the parcel was not delivered", {"lang": 7}, True),
+        ("", {}, False),
+    ],
+)
+def test_the_language_is_that_of_the_metadata_or_of_the_words(
+    text: str, metadata: dict[str, object], english: bool
+) -> None:
+    assert is_english(text, metadata) is english
