@@ -3,7 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float32, Int8, UInt8
+from jaxtyping import Float, Float32, Float64, Int, Int8, UInt8
+
+from models.ops.span_score import SpanScore
 
 # Units that one block of inverse norms covers (``indexer.segments.layout``).
 BLOCK = 256
@@ -23,3 +25,73 @@ class SegmentArrays(NamedTuple):
     norm_affine: Float32[np.ndarray, "blocks lengths 2"]
     shortest: int
     borders: UInt8[np.ndarray, " units"]
+
+
+# Spans have at most so many units (``models.types.SpanBounds``), and a border's code is a byte.
+LONGEST, CODES = 64, 256
+# What one float32 operation may be off by, relatively.
+_EPSILON = 2.0**-24
+
+
+class SpanTerms(NamedTuple):
+    """What is added to the cosines of spans: by query and number of units, and by the codes of the span's borders.
+
+    ``models.ops.span_score`` makes them. The kernels read them as float32, exact scores as float64.
+    """
+
+    lengths: Float[np.ndarray, "queries {LONGEST+1}"]
+    start: Float[np.ndarray, "{CODES}"]
+    end: Float[np.ndarray, "{CODES}"]
+
+    @classmethod
+    def none(cls, queries: int) -> "SpanTerms":
+        """Nothing: a span's score is its cosine."""
+        return cls(np.zeros((queries, LONGEST + 1)), np.zeros(CODES), np.zeros(CODES))
+
+    @classmethod
+    def of(cls, score: SpanScore, query_units: Int[np.ndarray, " queries"]) -> "SpanTerms":
+        """The terms of a span score for queries of so many units; 0 units: unknown, and no discount."""
+        start, end = (
+            np.pad(np.array(values, np.float64), (0, CODES - len(values))) for values in (score.start, score.end)
+        )
+        return cls(score.lengths(query_units, LONGEST), start, end)
+
+    def take(self, rows: Int[np.ndarray, " rows"] | slice) -> "SpanTerms":
+        """The terms of some queries."""
+        return SpanTerms(self.lengths[rows], self.start, self.end)
+
+    def rounded(self) -> "SpanTerms":
+        """The same as float32."""
+        return SpanTerms(*(np.ascontiguousarray(values, np.float32) for values in self))
+
+    @property
+    def highest(self) -> Float64[np.ndarray, " queries"]:
+        """The most that is added to any cosine."""
+        return self.lengths.max(axis=1) + self.start.max() + self.end.max()
+
+    @property
+    def rounding(self) -> Float64[np.ndarray, " queries"]:
+        """The most that float32 puts into a score: three terms are rounded, and added in three steps."""
+        most = np.abs(self.lengths).max(axis=1) + np.abs(self.start).max() + np.abs(self.end).max()
+        return np.where(most > 0, 6 * _EPSILON * (2 + most), 0.0)
+
+    def of_spans(
+        self,
+        borders: UInt8[np.ndarray, " units"],
+        starts: Int[np.ndarray, " spans"],
+        ends: Int[np.ndarray, " spans"],
+        owners: Int[np.ndarray, " spans"],
+    ) -> Float64[np.ndarray, " spans"]:
+        """What is added to the cosine of every span with its query.
+
+        >>> terms = SpanTerms.none(1)
+        >>> terms.lengths[0, 2], terms.start[5], terms.end[5] = -0.25, 0.5, 0.125
+        >>> spans = np.array([0, 1]), np.array([2, 2])
+        >>> terms.of_spans(np.array([5, 0], np.uint8), *spans, np.zeros(2, int)).tolist()
+        [0.375, 0.125]
+        """
+        if not len(starts):
+            return np.zeros(0)
+        # A segment ends as a part does: with the border that its first part begins with, if it stores borders.
+        after = borders[np.where(ends < len(borders), ends, 0)]
+        return self.lengths[owners, ends - starts] + self.start[borders[starts]] + self.end[after]

@@ -55,6 +55,31 @@ class RefPart:
     vectors: np.ndarray
     characters: list[Span]
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    # The code of the border before every unit; empty where the segment stores no borders.
+    borders: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class RefScore:
+    """The parameters of the span score, and the units of the query; 0 where they are not known."""
+
+    query_units: int
+    discount: float
+    start: Sequence[float]
+    end: Sequence[float]
+
+
+PART_BORDER = 5
+
+
+def span_terms(part: RefPart, span: Span, score: RefScore) -> float:
+    """What the span score adds to a cosine: for the length of the span, and for the borders around it."""
+    shorter = math.log(score.query_units / (span[1] - span[0])) if score.query_units else 0.0
+    before = after = 0
+    if part.borders:
+        before = part.borders[span[0]]
+        after = part.borders[span[1]] if span[1] < len(part.borders) else PART_BORDER
+    return -score.discount * max(0.0, shorter) + score.start[before] + score.end[after]
 
 
 @dataclass(frozen=True)
@@ -82,7 +107,12 @@ Score = Callable[[np.ndarray, np.ndarray, list[Span]], list[float]]
 
 
 def part_hits(
-    part: RefPart, query: np.ndarray, shortest: int, longest: int, score: Score | None = None
+    part: RefPart,
+    query: np.ndarray,
+    shortest: int,
+    longest: int,
+    score: Score | None = None,
+    span_score: RefScore | None = None,
 ) -> list[tuple[float, Span]]:
     """Every span of a part that has a direction, best first; of equals the first, of these the shortest."""
     vectors, query64 = part.vectors.astype(np.float64), query.astype(np.float64)
@@ -97,6 +127,8 @@ def part_hits(
     if score is not None:
         spans = [span for _, span in found]
         found = list(zip(score(query, part.vectors, spans), spans, strict=True))
+    if span_score is not None:
+        found = [(value + span_terms(part, span, span_score), span) for value, span in found]
     return sorted(found, key=lambda item: (-item[0], item[1]))
 
 
@@ -133,8 +165,9 @@ def hits(
     document_filter: Mapping[str, Any] | None = None,
     part_filter: Mapping[str, Any] | None = None,
     score: Score | None = None,
+    span_score: RefScore | None = None,
 ) -> list[RefHit]:
-    """The wanted spans of a whole collection, in order: cosine falling, document id, start."""
+    """The wanted spans of a whole collection, in order: score falling, document id, start."""
     found: list[RefHit] = []
     for document in documents:
         if not has_all(document.metadata, document_filter or {}):
@@ -143,7 +176,7 @@ def hits(
         first = 0
         for number, part in enumerate(document.parts):
             if has_all(part.metadata, part_filter or {}):
-                ranked = part_hits(part, query, *bounds, score)
+                ranked = part_hits(part, query, *bounds, score, span_score)
                 ranked = [item for item in ranked if floor is None or item[0] >= floor]
                 kept = greedy([span for _, span in ranked]) if group_by == "span" else list(range(len(ranked)))[:1]
                 in_document += [_hit(document, number, first, *ranked[position]) for position in kept]

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from jaxtyping import Bool, Float32, Int
 
+from indexer.arrays import SpanTerms
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine, scan
@@ -43,15 +44,29 @@ class CandidateEngine:
         self._opened: WeakKeyDictionary[Segment, "WindowIndex"] = WeakKeyDictionary()
         self._lock = Lock()
 
-    def search(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[ScoredSpan]]:
+    def search(
+        self, snapshot: Snapshot, queries: QueryVectors, selection: Selection, terms: SpanTerms | None = None
+    ) -> list[list[ScoredSpan]]:
         """For every unit-length query its selected spans, best first."""
         near = self._near(snapshot, queries, selection)
         if near is None:
-            return self._scan.search(snapshot, queries, selection)
+            return self._scan.search(snapshot, queries, selection, terms)
         return [
-            scan(list(zip(snapshot.views, places, strict=True)), queries[number : number + 1], selection)[0]
+            self._search_one(snapshot, places, queries, selection, terms, slice(number, number + 1))
             for number, places in enumerate(near)
         ]
+
+    def _search_one(
+        self,
+        snapshot: Snapshot,
+        places: list[Allowed],
+        queries: QueryVectors,
+        selection: Selection,
+        terms: SpanTerms | None,
+        row: slice,
+    ) -> list[ScoredSpan]:
+        allowed = list(zip(snapshot.views, places, strict=True))
+        return scan(allowed, queries[row], selection, None if terms is None else terms.take(row))[0]
 
     def _near(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[Allowed]] | None:
         """The blocks of every segment to scan for every query; None for all."""

@@ -9,6 +9,7 @@ import faiss
 import numpy as np
 from jaxtyping import Float32, Int
 
+from indexer.arrays import SpanTerms
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.selection import ExactSpans, choose
@@ -40,10 +41,15 @@ class MaterializedEngine:
         self._indexes: dict[Path, SpanIndex] = {}
         self._lock = Lock()
 
-    def search(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[ScoredSpan]]:
+    def search(
+        self, snapshot: Snapshot, queries: QueryVectors, selection: Selection, terms: SpanTerms | None = None
+    ) -> list[list[ScoredSpan]]:
         """For every unit-length query its selected spans, best first."""
-        indexes = self._open(snapshot)
-        return [self._search_one(snapshot.views, indexes, query, selection) for query in queries]
+        indexes, terms = self._open(snapshot), SpanTerms.none(len(queries)) if terms is None else terms
+        return [
+            self._search_one(snapshot.views, indexes, query, selection, terms.take(slice(number, number + 1)))
+            for number, query in enumerate(queries)
+        ]
 
     def _search_one(
         self,
@@ -51,8 +57,10 @@ class MaterializedEngine:
         indexes: Sequence[SpanIndex],
         query: Float32[np.ndarray, " dim"],
         selection: Selection,
+        terms: SpanTerms,
     ) -> list[ScoredSpan]:
-        segments = [_search_segment(view, index, query, selection) for view, index in zip(views, indexes, strict=True)]
+        opened = zip(views, indexes, strict=True)
+        segments = [_search_segment(view, index, query, selection, terms) for view, index in opened]
         return choose(segments, selection)
 
     def _open(self, snapshot: Snapshot) -> list[SpanIndex]:
@@ -95,18 +103,21 @@ def build_index(view: SegmentView) -> SpanIndex:
 
 
 def _search_segment(
-    view: SegmentView, index: SpanIndex, query: Float32[np.ndarray, " dim"], selection: Selection
+    view: SegmentView, index: SpanIndex, query: Float32[np.ndarray, " dim"], selection: Selection, terms: SpanTerms
 ) -> ExactSpans:
-    """Query FAISS for more and more spans until they certainly include the selected ones."""
+    """Query FAISS for more and more spans until they certainly include the selected ones.
+
+    FAISS ranks by cosine: no further span scores higher than the last cosine and the highest terms.
+    """
     selector, reachable = _selector(view, index, selection.filter)
     count = min(reachable, 64 * selection.top_k)
     while True:
-        nearest = _nearest(view, index, query, count, selector)
-        if count >= reachable or (selection.floor is not None and nearest.cosines[-1] < selection.floor):
+        nearest, last = _nearest(view, index, query, count, selector, terms)
+        if count >= reachable or (selection.floor is not None and last < selection.floor):
             return nearest
         chosen = choose([nearest], selection)
         # Spans that tie with the last result may still be missing.
-        if len(chosen) >= selection.top_k and chosen[selection.top_k - 1].cosine > nearest.cosines[-1]:
+        if len(chosen) >= selection.top_k and chosen[selection.top_k - 1].cosine > last:
             return nearest
         count = min(reachable, 4 * count)
 
@@ -125,12 +136,16 @@ def _nearest(
     query: Float32[np.ndarray, " dim"],
     count: int,
     selector: faiss.IDSelector | None,
-) -> ExactSpans:
+    terms: SpanTerms,
+) -> tuple[ExactSpans, float]:
+    """So many spans with their scores, and what no other span scores higher than."""
     if count == 0:
-        return ExactSpans(view, _NO_UNITS, _NO_UNITS, np.zeros(0))
+        return ExactSpans(view, _NO_UNITS, _NO_UNITS, np.zeros(0)), -np.inf
     parameters = faiss.SearchParameters()
     if selector is not None:
         parameters.sel = selector
     cosines, rows = index.index.search(query[None].astype(np.float32), count, params=parameters)
-    spans = index.spans[rows[0]]
-    return ExactSpans(view, spans[:, 0], spans[:, 1], cosines[0].astype(np.float64))
+    starts, ends = index.spans[rows[0]].T
+    added = terms.of_spans(view.segment.borders, starts, ends, np.zeros(len(starts), np.int64))
+    last = float(cosines[0, -1]) + float(terms.highest[0])
+    return ExactSpans(view, starts, ends, cosines[0].astype(np.float64) + added), last

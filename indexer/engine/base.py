@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from indexer.arrays import SpanTerms
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Place, Snapshot
 from models.types import CharSpan, QueryVectors, UnitSpan
@@ -32,5 +33,7 @@ class Engine(Protocol):
     def name(self) -> str:
         """The name in settings and benchmarks."""
 
-    def search(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[ScoredSpan]]:
-        """For every unit-length query its selected spans, best first."""
+    def search(
+        self, snapshot: Snapshot, queries: QueryVectors, selection: Selection, terms: SpanTerms | None = None
+    ) -> list[list[ScoredSpan]]:
+        """For every unit-length query its selected spans, best first: by cosine, and its terms if any."""

@@ -5,11 +5,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Float64, Int, Int8, UInt8
+from jaxtyping import Float, Float32, Float64, Int, Int8, Int32, UInt8
 from torch import Tensor
 from torch.nn import functional
 
 from indexer import kernels
+from indexer.arrays import SpanTerms
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.scan import CodedQueries, SegmentScan, scan
@@ -38,11 +39,13 @@ class DeviceEngine:
         self._copied: WeakKeyDictionary[Segment, _Copy] = WeakKeyDictionary()
         self._lock = Lock()
 
-    def search(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[ScoredSpan]]:
+    def search(
+        self, snapshot: Snapshot, queries: QueryVectors, selection: Selection, terms: SpanTerms | None = None
+    ) -> list[list[ScoredSpan]]:
         """For every unit-length query its selected spans, best first. One pass over memory serves all queries."""
         places = [(view, view.allowed(selection.filter)) for view in snapshot.views]
         # Always as int8: so dot products are whole numbers, which do not depend on the order of the sums.
-        return scan(places, queries, selection, self._read, batch_from=1)
+        return scan(places, queries, selection, terms, self._read, batch_from=1)
 
     @torch.inference_mode()
     def _read(self, view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentScan:
@@ -50,6 +53,7 @@ class DeviceEngine:
         exact = np.float32 if 127 * 127 * coded.codes.shape[1] <= _WHOLE else np.float64
         queries = torch.from_numpy(coded.codes.T.astype(exact)).to(self._device)
         steps = torch.from_numpy(coded.steps).to(self._device)
+        terms = [torch.from_numpy(values).to(self._device) for values in coded.terms.rounded()]
         blocks = torch.from_numpy(allowed.blocks).to(self._device)
         mask = None if allowed.mask is None else _padded(torch.from_numpy(allowed.mask), len(copy.codes) * BLOCK)
         best = np.empty((len(steps), len(blocks), kernels.RUNS), np.float32)
@@ -57,7 +61,7 @@ class DeviceEngine:
         turn = max(1, _AT_ONCE // (copy.reach * max(1, len(steps))))
         for begin in range(0, len(blocks), turn):
             part = slice(begin, begin + turn)
-            top = copy.best_of_starts(blocks[part], queries, steps)
+            top = copy.best_of_starts(blocks[part], queries, steps, *terms)
             if mask is not None:
                 there = mask.to(self._device).view(-1, BLOCK)[blocks[part]]
                 top = top.masked_fill(~there[..., None], float(kernels.NO_SPAN))
@@ -81,6 +85,7 @@ class _Copy:
     scales: Float32[Tensor, " padded"]
     codes: UInt8[Tensor, "blocks lengths {BLOCK}"]
     affine: Float32[Tensor, "blocks lengths 2"]
+    borders: Int32[Tensor, " padded_and_one"]
 
     def __init__(self, segment: Segment, device: torch.device) -> None:
         self.shortest = segment.recipe.bounds.shortest
@@ -90,20 +95,32 @@ class _Copy:
         units = len(self.codes) * BLOCK + self.reach - BLOCK
         self.vectors = _padded(torch.from_numpy(np.array(segment.vectors)), units).to(device)
         self.scales = _padded(torch.from_numpy(np.array(segment.scales)), units).to(device)
+        # A segment ends as it begins.
+        after = np.repeat(segment.borders[:1], units + 1 - segment.manifest.units)
+        self.borders = torch.from_numpy(np.concatenate([segment.borders, after]).astype(np.int32)).to(device)
 
     def best_of_starts(
-        self, blocks: Int[Tensor, " chosen"], queries: Float[Tensor, "dim queries"], steps: Float32[Tensor, " queries"]
+        self,
+        blocks: Int[Tensor, " chosen"],
+        queries: Float[Tensor, "dim queries"],
+        steps: Float32[Tensor, " queries"],
+        lengths: Float32[Tensor, "queries lengths"],
+        start: Float32[Tensor, " codes"],
+        end: Float32[Tensor, " codes"],
     ) -> Float32[Tensor, "chosen {BLOCK} queries"]:
-        """For every start in some blocks, the best approximate cosine over all lengths."""
+        """For every start in some blocks, the best approximate score over all lengths."""
         prefix = self._prefix(blocks, queries)
+        borders = self.borders[blocks[:, None] * BLOCK + torch.arange(self.reach + 1, device=blocks.device)]
+        of_ends = end[borders]
         best = torch.full((len(blocks), BLOCK, len(steps)), float(kernels.NO_SPAN), device=steps.device)
         for row in range(self.codes.shape[1]):
             codes, affine = self.codes[blocks, row], self.affine[blocks, row]
             inverse = affine[:, :1] + affine[:, 1:] * codes
             begin = row + self.shortest
             sums = (prefix[:, begin : begin + BLOCK] - prefix[:, :BLOCK]).float() * steps
-            best = torch.where(codes[..., None] > 0, torch.maximum(best, sums * inverse[..., None]), best)
-        return best
+            added = of_ends[:, begin : begin + BLOCK, None] + lengths[:, begin]
+            best = torch.where(codes[..., None] > 0, torch.maximum(best, sums * inverse[..., None] + added), best)
+        return best + start[borders[:, :BLOCK]][..., None]  # this leaves NO_SPAN as it is
 
     def _prefix(
         self, blocks: Int[Tensor, " chosen"], queries: Float[Tensor, "dim queries"]

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
 from indexer import kernels
+from indexer.arrays import SpanTerms
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import CodedQueries, code_queries, errors
@@ -52,14 +53,18 @@ class SpanCount:
 
 
 def count_spans(
-    snapshot: Snapshot, query: Float32[np.ndarray, " dim"], floor: float | None, filter: Filter | None = None
+    snapshot: Snapshot,
+    query: Float32[np.ndarray, " dim"],
+    floor: float | None,
+    filter: Filter | None = None,
+    terms: SpanTerms | None = None,
 ) -> SpanCount:
     """Score the spans of live documents and parts that pass a filter, for a unit-length query.
 
     Spans over the floor are those that a scan with this floor and a large ``top_k`` returns, whatever the engine.
     Raises ``InvalidInput`` where more spans lie over it than memory should hold.
     """
-    coded = code_queries(query[None])
+    coded = code_queries(query[None], terms=terms)
     segments = [_exact(view, query, coded, floor, filter or Filter()) for view in snapshot.views]
     of_documents = Selection(_ALL, None, "document")
     best = [spans.take(selected_rows(spans, of_documents)) for spans in segments]
@@ -74,7 +79,7 @@ def _exact(
 ) -> ExactSpans:
     """The spans of a segment that may be the best of their document, or may reach the floor."""
     segment, allowed = view.segment, view.allowed(filter)
-    code = coded.codes[0], coded.steps[0]
+    code = coded.codes[0], coded.steps[0], coded.terms
     approximate = kernels.best_of_starts(segment.arrays, *code, allowed.blocks, allowed.mask)
     blocks = np.arange(len(segment.norm_errors))
     error = np.repeat(errors(view, blocks, coded.slack), BLOCK)[: len(approximate)]
@@ -87,7 +92,7 @@ def _exact(
     spans = kernels.spans_reaching(segment.arrays, *code, np.where(candidates, needed - error, kernels.OUT_OF_REACH))
     starts, ends = spans.T.astype(np.int64)
     owners = np.zeros(len(starts), np.int64)
-    cosines = kernels.rescore(segment.arrays, starts, ends, query[None], owners)
+    cosines = kernels.rescore(segment.arrays, starts, ends, query[None], owners, coded.terms)
     return ExactSpans(view, starts, ends, cosines)
 
 

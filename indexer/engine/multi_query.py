@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Int8, Int32
 
 from indexer import kernels
+from indexer.arrays import SpanTerms
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import COARSE, CodedQueries, code_queries, errors, spans_of_runs
 from indexer.engine.selection import ExactSpans, selected_rows
@@ -30,9 +31,10 @@ _Packed = tuple[Int8[np.ndarray, "groups words lanes 4"], Int32[np.ndarray, "gro
 
 @dataclass(frozen=True)
 class QueryBatch:
-    """Unit-length queries, coded and packed for the kernels."""
+    """Unit-length queries and their terms, coded and packed for the kernels. Without terms, scores are cosines."""
 
     vectors: QueryVectors
+    terms: SpanTerms | None = None
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -40,7 +42,7 @@ class QueryBatch:
     @cached_property
     def coded(self) -> CodedQueries:
         """The queries as int8."""
-        return code_queries(self.vectors, COARSE)
+        return code_queries(self.vectors, COARSE, self.terms)
 
     @cached_property
     def packed(self) -> _Packed:
@@ -69,7 +71,7 @@ def spans_over_floors(
     floor.
     """
     allowed = view.allowed(Filter())
-    if not len(allowed.blocks) or not np.isfinite(floors).any():
+    if not len(allowed.blocks) or not (floors < np.inf).any():
         return
     masks = _Masks(view)
     at_once = max(_RUNS_A_PASS // (len(allowed.blocks) * kernels.RUNS * kernels.LANES), 1) * kernels.LANES
@@ -94,6 +96,7 @@ def _may_reach(
         segment.arrays,
         (words[groups], first[groups]),
         coded.steps[batch],
+        coded.terms.take(batch),
         allowed.blocks,
         allowed.mask,
     )
@@ -126,11 +129,11 @@ def _exact(
     segment = view.segment
     numbers, owners = np.unique(runs.owners, return_inverse=True)
     vectors = queries.vectors[numbers]
-    fine = code_queries(vectors)
+    fine = code_queries(vectors, terms=queries.coded.terms.take(numbers))
     span_owners, spans = spans_of_runs(view, allowed, fine, owners, runs.blocks, runs.runs, floors[runs.owners])
     passing = masks.passing([filters[query] for query in numbers.tolist()], span_owners, spans[:, 0])
     span_owners, (starts, ends) = span_owners[passing], spans[passing].T.astype(np.int64)
-    cosines = kernels.rescore(segment.arrays, starts, ends, vectors, span_owners)
+    cosines = kernels.rescore(segment.arrays, starts, ends, vectors, span_owners, fine.terms)
     bounds = np.searchsorted(span_owners, np.arange(len(numbers) + 1)).tolist()
     for query, (begin, end) in zip(numbers.tolist(), pairwise(bounds), strict=True):
         exact = ExactSpans(view, starts[begin:end], ends[begin:end], cosines[begin:end])

@@ -9,6 +9,7 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from indexer import kernels
+from indexer.arrays import SpanTerms
 from indexer.engine.snapshot import SegmentView, Snapshot
 from models.errors import InvalidInput
 from models.types import CharSpan, QueryVectors, UnitSpan
@@ -71,8 +72,10 @@ def find_documents(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Located]
     return located
 
 
-def named_cosines(spans: Sequence[NamedSpan], queries: QueryVectors) -> Float[np.ndarray, " spans"]:
-    """The exact cosine of every span with its unit-length query: to the last bit that of a search."""
+def named_cosines(
+    spans: Sequence[NamedSpan], queries: QueryVectors, terms: SpanTerms | None = None
+) -> Float[np.ndarray, " spans"]:
+    """The exact score of every span with its unit-length query: to the last bit that of a search."""
     cosines = np.empty(len(spans), np.float64)
     by_view: defaultdict[int, list[int]] = defaultdict(list)
     for number, span in enumerate(spans):
@@ -81,5 +84,5 @@ def named_cosines(spans: Sequence[NamedSpan], queries: QueryVectors) -> Float[np
         segment = spans[numbers[0]].located.view.segment
         rows = np.array([(spans[n].units.start, spans[n].units.end, spans[n].query) for n in numbers], np.int64)
         starts, ends, owners = (column.copy() for column in rows.T)
-        cosines[numbers] = kernels.rescore(segment.arrays, starts, ends, queries, owners)
+        cosines[numbers] = kernels.rescore(segment.arrays, starts, ends, queries, owners, terms)
     return cosines

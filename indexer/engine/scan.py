@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Int8, Int16
 
 from indexer import kernels
+from indexer.arrays import SpanTerms
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.selection import ExactSpans, choose
@@ -30,11 +31,12 @@ _SEGMENT = 2**40
 
 @dataclass(frozen=True, slots=True)
 class CodedQueries:
-    """Queries as the kernels read them. ``slack`` bounds the error that this puts into any cosine."""
+    """Queries as the kernels read them, and their terms. ``slack`` bounds the error that this puts into any score."""
 
     codes: Int16[np.ndarray, "queries dim"] | Int8[np.ndarray, "queries dim"]
     steps: Float32[np.ndarray, " queries"]
     slack: Float[np.ndarray, " queries"]
+    terms: SpanTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +78,26 @@ class ScanEngine:
 
     name = "scan"
 
-    def search(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[ScoredSpan]]:
+    def search(
+        self, snapshot: Snapshot, queries: QueryVectors, selection: Selection, terms: SpanTerms | None = None
+    ) -> list[list[ScoredSpan]]:
         """For every unit-length query its selected spans, best first. One pass over memory serves all queries."""
-        return scan([(view, view.allowed(selection.filter)) for view in snapshot.views], queries, selection)
+        return scan([(view, view.allowed(selection.filter)) for view in snapshot.views], queries, selection, terms)
 
 
 def read_segment(view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentScan:
     """Read the allowed blocks of a segment: once for all queries of int8, or once for each of int16."""
     segment = view.segment
     if coded.codes.dtype == np.int8:
-        best, peak = kernels.scan_batch(segment.arrays, coded.codes, coded.steps, allowed.blocks, allowed.mask)
+        best, peak = kernels.scan_batch(
+            segment.arrays, coded.codes, coded.steps, coded.terms, allowed.blocks, allowed.mask
+        )
     else:
         best = np.empty((len(coded.codes), len(allowed.blocks), kernels.RUNS), np.float32)
         peak = np.empty(best.shape, np.int64)
         for number, (code, step) in enumerate(zip(coded.codes, coded.steps, strict=True)):
-            best[number], peak[number] = kernels.scan(segment.arrays, code, step, allowed.blocks, allowed.mask)
+            terms = coded.terms.take(slice(number, number + 1))
+            best[number], peak[number] = kernels.scan(segment.arrays, code, step, terms, allowed.blocks, allowed.mask)
     return SegmentScan.of(view, allowed, best, peak, coded)
 
 
@@ -98,6 +105,7 @@ def scan(
     places: Sequence[tuple[SegmentView, Allowed]],
     queries: QueryVectors,
     selection: Selection,
+    terms: SpanTerms | None = None,
     read: Callable[[SegmentView, Allowed, CodedQueries], SegmentScan] = read_segment,
     batch_from: int = _BATCH_FROM,
 ) -> list[list[ScoredSpan]]:
@@ -105,8 +113,8 @@ def scan(
 
     From ``batch_from`` queries on, a segment is read for queries of int8.
     """
-    fine = code_queries(queries, _FINE)
-    coarse = code_queries(queries, COARSE) if len(queries) >= batch_from else fine
+    fine = code_queries(queries, _FINE, terms)
+    coarse = code_queries(queries, COARSE, terms) if len(queries) >= batch_from else fine
     scans = [read(view, allowed, coarse) for view, allowed in places]
     floors = np.full(len(queries), -np.inf)
     if scans:
@@ -120,14 +128,18 @@ def scan(
     return [choose([of_segment[number] for of_segment in exact], selection) for number in range(len(queries))]
 
 
-def code_queries(queries: QueryVectors, most: int = _FINE) -> CodedQueries:
-    """Queries as integers of up to ``most``. By Cauchy and Schwarz no cosine moves by more than the error's length."""
+def code_queries(queries: QueryVectors, most: int = _FINE, terms: SpanTerms | None = None) -> CodedQueries:
+    """Queries as integers of up to ``most``. By Cauchy and Schwarz no cosine moves by more than the error's length.
+
+    Without terms, scores are cosines.
+    """
+    terms = SpanTerms.none(len(queries)) if terms is None else terms
     largest = np.abs(queries).max(axis=1, initial=0)
     most = min(most, (2**31 - 1) // (127 * queries.shape[1]))  # no dot product may overflow int32
     steps = np.where(largest > 0, largest, 1).astype(np.float32) / np.float32(most)
     codes = np.rint(queries / steps[:, None]).astype(np.int16 if most > COARSE else np.int8)
     slack = np.linalg.norm(queries - codes * steps[:, None].astype(np.float64), axis=1)
-    return CodedQueries(codes, steps, slack)
+    return CodedQueries(codes, steps, slack + terms.rounding, terms)
 
 
 def errors(
@@ -249,7 +261,7 @@ def _exact(
     blocks = scan.allowed.blocks[positions]
     span_owners, spans = spans_of_runs(scan.view, scan.allowed, fine, owners, blocks, numbers, floors[owners])
     starts, ends = spans.T.astype(np.int64)
-    cosines = kernels.rescore(segment.arrays, starts, ends, queries, span_owners)
+    cosines = kernels.rescore(segment.arrays, starts, ends, queries, span_owners, fine.terms)
     bounds = np.searchsorted(span_owners, np.arange(len(queries) + 1)).tolist()
     return [ExactSpans(scan.view, starts[a:b], ends[a:b], cosines[a:b]) for a, b in pairwise(bounds)]
 
@@ -267,7 +279,7 @@ def spans_of_runs(
     segment = view.segment
     reach = floors - errors(view, blocks, fine.slack[owners])
     return kernels.spans_above(
-        segment.arrays, fine.codes, fine.steps, owners, blocks * kernels.RUNS + runs, reach, allowed.mask
+        segment.arrays, fine.codes, fine.steps, fine.terms, owners, blocks * kernels.RUNS + runs, reach, allowed.mask
     )
 
 

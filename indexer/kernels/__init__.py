@@ -10,7 +10,7 @@ from indexer.kernels.exact import rescore
 from indexer.kernels.intrinsics import LANES
 from indexer.kernels.norms import inverse_norms
 from indexer.kernels.single import scan
-from indexer.kernels.spans import run_cosines, spans_above
+from indexer.kernels.spans import run_scores, spans_above
 from indexer.kernels.starts import OUT_OF_REACH, best_of_starts, spans_reaching
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "inverse_norms",
     "pack",
     "rescore",
-    "run_cosines",
+    "run_scores",
     "scan",
     "scan_batch",
     "scan_packed",

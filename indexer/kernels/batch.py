@@ -5,10 +5,10 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int8, Int32, UInt8
 from numba import njit, prange
 
-from indexer.arrays import BLOCK, SegmentArrays
+from indexer.arrays import BLOCK, SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
 from indexer.kernels.intrinsics import FLIP, LANES, ROWS, best_of_run, grow_prefix
-from indexer.kernels.single import units_ahead
+from indexer.kernels.single import border_values, units_ahead
 
 # Pieces of work a thread: a core that is slow for a while leaves some of its share to the others.
 _PIECES = 8
@@ -54,7 +54,7 @@ def _leave_out(mask: Bool[np.ndarray, " starts"], inverse: Float32[np.ndarray, "
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
 def _scan_batch(  # type: ignore[no-untyped-def]
-    pieces, segment, queries, first, steps, blocks, masked, mask, best, peak
+    pieces, segment, queries, first, steps, lengths, start, end, blocks, masked, mask, best, peak
 ):
     units, groups, ahead = len(segment.vectors), len(queries), units_ahead(segment)
     rows = -(-(BLOCK + ahead) // ROWS) * ROWS
@@ -62,14 +62,16 @@ def _scan_batch(  # type: ignore[no-untyped-def]
         flipped = np.full((rows, 4 * queries.shape[1]), np.uint8(FLIP))
         sizes = np.zeros(rows, np.float32)
         prefix = np.zeros((rows + 1, LANES), np.float32)
+        starts, ends = np.empty(BLOCK, np.float32), np.empty(rows + 1, np.float32)
         inverse = np.empty(segment.norm_codes.shape[1:], np.float32)
         top = np.empty(LANES, np.float32)
         where = np.empty(LANES, np.int32)
         for position in range(piece * len(blocks) // pieces, (piece + 1) * len(blocks) // pieces):
             block = blocks[position]
             begin = block * BLOCK
-            end = min(units, begin + BLOCK + ahead)
-            _read(segment.vectors, segment.scales, begin, end, flipped, sizes)
+            _read(segment.vectors, segment.scales, begin, min(units, begin + BLOCK + ahead), flipped, sizes)
+            border_values(segment.borders, start, begin, starts)
+            border_values(segment.borders, end, begin, ends)
             # A short block, the last one of a segment or the only one of a new document, has few runs to look at.
             there = min(RUNS, -(-(units - begin) // RUN))
             _decode(segment.norm_codes[block], segment.norm_affine[block], inverse)
@@ -77,15 +79,17 @@ def _scan_batch(  # type: ignore[no-untyped-def]
                 _leave_out(mask[begin : begin + BLOCK], inverse)
             for group in range(groups):
                 for row in range(0, min(rows, there * RUN + ahead), ROWS):
-                    grow_prefix(flipped[row:], sizes[row:], queries[group], first[group], prefix[row:])
+                    grow_prefix(flipped[row:], sizes[row:], queries[group], first[group], steps[group], prefix[row:])
                 for run in range(RUNS):
                     if run < there:
-                        best_of_run(prefix, inverse, run * RUN, segment.shortest, top, where)
+                        best_of_run(
+                            prefix, inverse, lengths[group], starts, ends, run * RUN, segment.shortest, top, where
+                        )
                     else:
                         top[:] = NO_SPAN
                     for lane in range(min(LANES, len(best) - group * LANES)):
                         query = group * LANES + lane
-                        best[query, position, run] = top[lane] * steps[query] if top[lane] > NO_SPAN else NO_SPAN
+                        best[query, position, run] = top[lane]
                         peak[query, position, run] = min(begin + where[lane], units - 1)
 
 
@@ -93,11 +97,12 @@ def scan_batch(
     segment: SegmentArrays,
     queries: Int8[np.ndarray, "queries dim"],
     steps: Float32[np.ndarray, " queries"],
+    terms: SpanTerms,
     blocks: Int[np.ndarray, " chosen"],
     mask: Bool[np.ndarray, " units"] | None,
 ) -> tuple[Float32[np.ndarray, "queries chosen runs"], Int[np.ndarray, "queries chosen runs"]]:
     """As ``single.scan``, for queries of int8."""
-    return scan_packed(segment, pack(queries), steps, blocks, mask)
+    return scan_packed(segment, pack(queries), steps, terms, blocks, mask)
 
 
 @one_at_a_time
@@ -105,6 +110,7 @@ def scan_packed(
     segment: SegmentArrays,
     packed: tuple[Int8[np.ndarray, "groups words lanes 4"], Int32[np.ndarray, "groups lanes"]],
     steps: Float32[np.ndarray, " queries"],
+    terms: SpanTerms,
     blocks: Int[np.ndarray, " chosen"],
     mask: Bool[np.ndarray, " units"] | None,
 ) -> tuple[Float32[np.ndarray, "queries chosen runs"], Int[np.ndarray, "queries chosen runs"]]:
@@ -113,8 +119,23 @@ def scan_packed(
     peak = np.empty(best.shape, np.int64)
     everything = mask if mask is not None else np.empty(0, np.bool_)
     pieces = min(len(blocks), _PIECES * numba.get_num_threads())
-    _scan_batch(pieces, segment, *packed, steps, blocks, mask is not None, everything, best, peak)
+    rounded, shortest = terms.rounded(), segment.shortest
+    lengths = rounded.lengths[:, shortest : shortest + segment.norm_codes.shape[1]]
+    of_queries = *packed, _in_lanes(steps), _in_lanes(lengths), rounded.start, rounded.end
+    _scan_batch(pieces, segment, *of_queries, blocks, mask is not None, everything, best, peak)
     return best, peak
+
+
+def _in_lanes(values: Float32[np.ndarray, "queries ..."]) -> Float32[np.ndarray, "groups ... lanes"]:
+    """Values of queries in groups of ``LANES``, those of all lanes beside each other; zero where a lane has no query.
+
+    >>> _in_lanes(np.ones((17, 3), np.float32)).shape
+    (2, 3, 16)
+    """
+    groups = -(-len(values) // LANES)
+    padded = np.zeros((groups * LANES, *values.shape[1:]), np.float32)
+    padded[: len(values)] = values
+    return np.ascontiguousarray(np.moveaxis(padded.reshape(groups, LANES, *values.shape[1:]), 1, -1))
 
 
 def pack(

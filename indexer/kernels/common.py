@@ -14,7 +14,7 @@ from indexer.arrays import BLOCK
 # How many starts yield one maximum. The spans of maxima must be able to lie apart (see ``scan.floor``).
 RUN = 64
 RUNS = BLOCK // RUN
-# Lower than any approximate cosine, however far off that may be.
+# Lower than any approximate score, however far off that may be.
 NO_SPAN = np.finfo(np.float32).min
 
 # Sums may be reordered so that they vectorise; no kernel ever sees a NaN or an infinity.

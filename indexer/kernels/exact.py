@@ -1,10 +1,10 @@
-"""Exact cosines of spans of the stored vectors."""
+"""Exact cosines and scores of spans of the stored vectors."""
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int
 from numba import njit, prange
 
-from indexer.arrays import SegmentArrays
+from indexer.arrays import SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, one_at_a_time
 
 
@@ -35,14 +35,15 @@ def rescore(
     ends: Int[np.ndarray, " spans"],
     queries: Float32[np.ndarray, "queries dim"],
     owners: Int[np.ndarray, " spans"],
+    terms: SpanTerms | None = None,
 ) -> Float64[np.ndarray, " spans"]:
-    """Exact cosine of every span of the stored vectors with its unit-length query.
+    """Exact score of every span of the stored vectors with its unit-length query: its cosine, and its terms if any.
 
-    The cosine depends on the span and the query alone, to the last bit, not on what else is scored.
+    The score depends on the span and the query alone, to the last bit, not on what else is scored.
     """
     cosines = np.empty(len(starts), np.float64)
     _rescore(segment, _growing(starts, ends, owners), starts, ends, queries, owners, cosines)
-    return cosines
+    return cosines if terms is None else cosines + terms.of_spans(segment.borders, starts, ends, owners)
 
 
 def _growing(

@@ -44,15 +44,16 @@ def prefetch(typing_context, array, position):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def grow_prefix(typing_context, flipped, scales, queries, first, prefix):  # type: ignore[no-untyped-def]
+def grow_prefix(typing_context, flipped, scales, queries, first, steps, prefix):  # type: ignore[no-untyped-def]
     """Go on with the prefix sums of ``LANES`` queries by ``ROWS`` units: ``prefix`` has their bounds.
 
     ``flipped`` is uint8 [ROWS, 4 * words], ``scales`` float32 [ROWS], ``queries`` int8 [words, LANES, 4] and ``first``
-    int32 [LANES] as ``batch.pack`` makes them, ``prefix`` float32 [ROWS + 1, LANES], of which the first is given.
+    int32 [LANES] as ``batch.pack`` makes them, ``steps`` float32 [LANES], ``prefix`` float32 [ROWS + 1, LANES], of
+    which the first is given.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        units, scale, query, begin, sums = _data(context, builder, signature, arguments)
+        units, scale, query, begin, steps, sums = _data(context, builder, signature, arguments)
         words = _length(context, builder, signature, arguments, 2)
         multiply = _multiply_bytes(builder)
 
@@ -66,14 +67,14 @@ def grow_prefix(typing_context, flipped, scales, queries, first, prefix):  # typ
             ]
 
         dots = _loop(builder, words, [_load(builder, begin, _whole(0), _INTS)] * ROWS, add_word)
-        total = _load(builder, sums, _whole(0), _FLOATS)
+        total, step = (_load(builder, base, _whole(0), _FLOATS) for base in (sums, steps))
         for row, dot in enumerate(dots):
-            size = _splat(builder, _load(builder, scale, _whole(row), _FLOAT))
+            size = builder.fmul(_splat(builder, _load(builder, scale, _whole(row), _FLOAT)), step)
             total = builder.fadd(total, builder.fmul(builder.sitofp(dot, _FLOATS), size))
             _store(builder, total, sums, _whole((row + 1) * LANES))
         return context.get_dummy_value()
 
-    return types.void(flipped, scales, queries, first, prefix), generate
+    return types.void(flipped, scales, queries, first, steps, prefix), generate
 
 
 @intrinsic
@@ -121,25 +122,27 @@ def grow_prefix_of_one(typing_context, vectors, scales, high, low, first, step, 
 
 
 @intrinsic
-def score_run(typing_context, prefix, codes, affine, begin, shortest, top):  # type: ignore[no-untyped-def]
-    """For every start of a run, the best approximate cosine over all lengths, for one query: a lane is a start.
+def score_run(typing_context, prefix, codes, affine, lengths, ends, begin, shortest, top):  # type: ignore[no-untyped-def]
+    """For every start of a run, the best approximate score over all lengths, for one query: a lane is a start.
 
     ``prefix`` is float32 [bounds] of a block, ``codes`` uint8 [lengths, BLOCK], ``affine`` float32 [lengths, 2],
-    ``begin`` the run's first start in the block, ``top`` float32 [BLOCK], of which that of the run is written.
+    ``lengths`` float32 [lengths] and ``ends`` float32 [bounds] what a length and an end add to a score, ``begin`` the
+    run's first start in the block, ``top`` float32 [BLOCK], of which that of the run is written.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        sums, code, norms, _, _, out = _data(context, builder, signature, arguments)
+        sums, code, norms, of_lengths, of_ends, _, _, out = _data(context, builder, signature, arguments)
         lengths = _length(context, builder, signature, arguments, 1)
-        run, least = arguments[3], arguments[4]
+        run, least = arguments[5], arguments[6]
         groups = [builder.add(run, _whole(first)) for first in range(0, RUN, LANES)]
         before = [_load(builder, sums, start, _FLOATS) for start in groups]
 
-        def of_length(length: Any, best: Sequence[Any]) -> list[Any]:
+        def score_length(length: Any, best: Sequence[Any]) -> list[Any]:
             row = builder.mul(length, _whole(2))
             offset, step = (
                 _splat(builder, _load(builder, norms, builder.add(row, _whole(place)), _FLOAT)) for place in (0, 1)
             )
+            of_length = _splat(builder, _load(builder, of_lengths, length, _FLOAT))
             maxima = []
             for start, sum_before, top in zip(groups, before, best, strict=True):
                 end = builder.add(builder.add(start, least), length)
@@ -147,47 +150,57 @@ def score_run(typing_context, prefix, codes, affine, begin, shortest, top):  # t
                 codes = builder.zext(builder.load(builder.bitcast(place, _BYTES.as_pointer()), align=1), _INTS)
                 scaled = builder.fmul(step, builder.sitofp(codes, _FLOATS), ("contract",))
                 norm = builder.fadd(offset, scaled, ("contract",))
-                score = builder.fmul(builder.fsub(_load(builder, sums, end, _FLOATS), sum_before), norm)
+                cosine = builder.fmul(builder.fsub(_load(builder, sums, end, _FLOATS), sum_before), norm, ("contract",))
+                added = builder.fadd(_load(builder, of_ends, end, _FLOATS), of_length)
+                score = builder.fadd(cosine, added, ("contract",))
                 there = builder.icmp_unsigned("!=", codes, _constant(_INTS, 0))
                 better = builder.and_(there, builder.fcmp_ordered(">", score, top))
                 maxima.append(builder.select(better, score, top))
             return maxima
 
         nothing = [_constant(_FLOATS, float(NO_SPAN))] * len(groups)
-        for start, best in zip(groups, _loop(builder, lengths, nothing, of_length), strict=True):
+        for start, best in zip(groups, _loop(builder, lengths, nothing, score_length), strict=True):
             _store(builder, best, out, start)
         return context.get_dummy_value()
 
-    return types.void(prefix, codes, affine, types.intp, types.intp, top), generate
+    return types.void(prefix, codes, affine, lengths, ends, types.intp, types.intp, top), generate
 
 
 @intrinsic
-def best_of_run(typing_context, prefix, inverse, begin, shortest, best, peak):  # type: ignore[no-untyped-def]
+def best_of_run(  # type: ignore[no-untyped-def]
+    typing_context, prefix, inverse, lengths, starts, ends, begin, shortest, best, peak
+):
     """The best span of ``RUN`` starts for ``LANES`` queries, and where in the block it starts.
 
     ``prefix`` is float32 [bounds, LANES]; ``inverse`` float32 [lengths, BLOCK], with a NaN, which no comparison
-    prefers, where there is no span; ``best`` float32 [LANES], ``peak`` int32 [LANES].
+    prefers, where there is no span; ``best`` float32 [LANES], ``peak`` int32 [LANES]. What is added to a score:
+    ``lengths`` float32 [lengths, LANES], ``starts`` float32 [BLOCK], ``ends`` float32 [bounds].
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        sums, inverses, _, _, out, place = _data(context, builder, signature, arguments)
+        sums, inverses, of_lengths, of_starts, of_ends, _, _, out, place = _data(context, builder, signature, arguments)
         lengths = _length(context, builder, signature, arguments, 1)
-        run, least = arguments[2], arguments[3]
+        run, least = arguments[5], arguments[6]
 
         def of_start(number: Any, state: Sequence[Any]) -> list[Any]:
             start = builder.add(run, number)
             before = _load(builder, sums, builder.mul(start, _whole(LANES)), _FLOATS)
 
-            def of_length(length: Any, top: Sequence[Any]) -> list[Any]:
+            def score_length(length: Any, top: Sequence[Any]) -> list[Any]:
                 end = builder.add(builder.add(start, least), length)
                 after = _load(builder, sums, builder.mul(end, _whole(LANES)), _FLOATS)
                 code = builder.add(builder.mul(length, _whole(BLOCK)), start)
                 norm = _splat(builder, _load(builder, inverses, code, _FLOAT))
-                score = builder.fmul(builder.fsub(after, before), norm)
+                cosine = builder.fmul(builder.fsub(after, before), norm, ("contract",))
+                of_length = _load(builder, of_lengths, builder.mul(length, _whole(LANES)), _FLOATS)
+                added = builder.fadd(of_length, _splat(builder, _load(builder, of_ends, end, _FLOAT)))
+                score = builder.fadd(cosine, added, ("contract",))
                 return [builder.select(builder.fcmp_ordered(">", score, top[0]), score, top[0])]
 
             best, peak = state
-            (top,) = _loop(builder, lengths, [_constant(_FLOATS, float(NO_SPAN))], of_length)
+            (top,) = _loop(builder, lengths, [_constant(_FLOATS, float(NO_SPAN))], score_length)
+            # This leaves NO_SPAN as it is: the terms are too small for it.
+            top = builder.fadd(top, _splat(builder, _load(builder, of_starts, start, _FLOAT)))
             better = builder.fcmp_ordered(">", top, best)
             here = _splat(builder, builder.trunc(start, _INT32))
             return [builder.select(better, top, best), builder.select(better, here, peak)]
@@ -198,7 +211,7 @@ def best_of_run(typing_context, prefix, inverse, begin, shortest, best, peak):  
         _store(builder, where, place, _whole(0))
         return context.get_dummy_value()
 
-    return types.void(prefix, inverse, types.intp, types.intp, best, peak), generate
+    return types.void(prefix, inverse, lengths, starts, ends, types.intp, types.intp, best, peak), generate
 
 
 def _sums_of_lanes(builder: Any, rows: Sequence[Any]) -> Any:

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int8, Int16, Int32, UInt8
 from numba import njit, prange
 
-from indexer.arrays import BLOCK, SegmentArrays
+from indexer.arrays import BLOCK, SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
 from indexer.kernels.intrinsics import (
     FLIP,
@@ -75,17 +75,42 @@ def halves(query: Int16[np.ndarray, " dim"]) -> tuple[Int8[np.ndarray, " dim"], 
     return high, low, np.int32(-FLIP * total)
 
 
+@njit(cache=True)
+def border_values(
+    borders: UInt8[np.ndarray, " units"],
+    table: Float32[np.ndarray, " codes"],
+    begin: int,
+    values: Float32[np.ndarray, " bounds"],
+) -> None:
+    """What the borders before ``begin`` and the units after it add to a score; a segment ends as it begins."""
+    there = min(len(values), len(borders) - begin)
+    for i in range(there):
+        values[i] = table[borders[begin + i]]
+    values[there:] = table[borders[0]]
+
+
 @njit(fastmath=FAST, cache=True)
 def block_scores(
-    prefix: Float32[np.ndarray, " bounds"],
-    codes: UInt8[np.ndarray, "lengths block"],
-    affine: Float32[np.ndarray, "lengths 2"],
-    shortest: int,
+    segment: SegmentArrays,
+    block: int,
+    query: Int16[np.ndarray, " dim"],
+    step: np.float32,
+    terms: SpanTerms,
     top: Float32[np.ndarray, " block"],
 ) -> None:
-    """For every start in a block, the best approximate cosine over all lengths."""
+    """For every start in a block, the best approximate score over all lengths."""
+    units, ahead, begin = len(segment.vectors), units_ahead(segment), block * BLOCK
+    end = min(units, begin + BLOCK + ahead)
+    prefix, ends = np.empty(BLOCK + ahead + 1, np.float32), np.empty(BLOCK + ahead + 1, np.float32)
+    starts, lengths = np.empty(BLOCK, np.float32), terms.lengths[0, segment.shortest :]
+    numerators(segment.vectors[begin:end], segment.scales[begin:end], query, step, prefix)
+    border_values(segment.borders, terms.start, begin, starts)
+    border_values(segment.borders, terms.end, begin, ends)
+    codes, affine = segment.norm_codes[block], segment.norm_affine[block]
     for run in range(RUNS):
-        score_run(prefix, codes, affine, run * RUN, shortest, top)
+        score_run(prefix, codes, affine, lengths, ends, run * RUN, segment.shortest, top)
+    for i in range(BLOCK):
+        top[i] += starts[i]  # this leaves NO_SPAN as it is: the terms are too small for it
 
 
 @njit(fastmath=FAST, cache=True)
@@ -106,16 +131,12 @@ def units_ahead(segment: SegmentArrays) -> int:
 
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
-def _scan(segment, query, step, blocks, masked, mask, best, peak):  # type: ignore[no-untyped-def]
-    units, ahead = len(segment.vectors), units_ahead(segment)
+def _scan(segment, query, step, terms, blocks, masked, mask, best, peak):  # type: ignore[no-untyped-def]
+    units = len(segment.vectors)
     for position in prange(len(blocks)):
-        block = blocks[position]
-        begin = block * BLOCK
-        end = min(units, begin + BLOCK + ahead)
-        prefix = np.empty(BLOCK + ahead + 1, np.float32)
+        begin = blocks[position] * BLOCK
         top = np.empty(BLOCK, np.float32)
-        numerators(segment.vectors[begin:end], segment.scales[begin:end], query, step, prefix)
-        block_scores(prefix, segment.norm_codes[block], segment.norm_affine[block], segment.shortest, top)
+        block_scores(segment, blocks[position], query, step, terms, top)
         if masked:
             for i in range(min(BLOCK, units - begin)):
                 if not mask[begin + i]:
@@ -130,15 +151,16 @@ def scan(
     segment: SegmentArrays,
     query: Int16[np.ndarray, " dim"],
     step: np.float32,
+    terms: SpanTerms,
     blocks: Int[np.ndarray, " chosen"],
     mask: Bool[np.ndarray, " units"] | None,
 ) -> tuple[Float32[np.ndarray, "chosen runs"], Int[np.ndarray, "chosen runs"]]:
-    """Best approximate cosine of every run of ``RUN`` starts in the chosen blocks, and the unit it starts at.
+    """Best approximate score of every run of ``RUN`` starts in the chosen blocks, and the unit it starts at.
 
     Spans may start only at units that ``mask`` allows; a run without a span yields ``NO_SPAN``.
     """
     best = np.empty((len(blocks), RUNS), np.float32)
     peak = np.empty(best.shape, np.int64)
     everything = mask if mask is not None else np.empty(0, np.bool_)
-    _scan(segment, query, step, blocks, mask is not None, everything, best, peak)
+    _scan(segment, query, step, terms.rounded(), blocks, mask is not None, everything, best, peak)
     return best, peak

@@ -160,5 +160,7 @@ def ranges_of(best: Float[np.ndarray, " units"], size: int) -> Float[np.ndarray,
 def _best_of_starts(view: SegmentView, query: Float32[np.ndarray, " dim"]) -> Float[np.ndarray, " units"]:
     """The best cosine of the spans that start at each unit; -1 where none does."""
     segment, allowed, coded = view.segment, view.allowed(Filter()), code_queries(query[None])
-    best = kernels.best_of_starts(segment.arrays, coded.codes[0], coded.steps[0], allowed.blocks, allowed.mask)
+    best = kernels.best_of_starts(
+        segment.arrays, coded.codes[0], coded.steps[0], coded.terms, allowed.blocks, allowed.mask
+    )
     return np.maximum(best[: segment.manifest.units], -1.0).astype(np.float64)

@@ -7,6 +7,7 @@ import pytest
 
 from indexer.ann.candidates import CandidateEngine
 from indexer.ann.windows import write_windows
+from indexer.arrays import SpanTerms
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import ScanEngine
@@ -15,6 +16,7 @@ from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Recipe
+from models.ops.span_score import SpanScore
 from models.types import Document, Part
 from tests.unit.indexer.test_windows import segment, vectors_of
 
@@ -54,8 +56,9 @@ def figures(hits: list[ScoredSpan]) -> dict[tuple[str, int, int], float]:
 @pytest.mark.slow
 def test_nearly_all_of_the_best_spans_are_found_with_the_scans_figures(snapshot: Snapshot) -> None:
     asked = queries(40)
-    exact = ScanEngine().search(snapshot, asked, Selection())
-    found = FEW.search(snapshot, asked, Selection())
+    terms = SpanTerms.of(SpanScore(0.15, end=(-0.1, 0, 0, 0, 0, 0)), np.arange(40) % 12)
+    exact = ScanEngine().search(snapshot, asked, Selection(), terms)
+    found = FEW.search(snapshot, asked, Selection(), terms)
     same = [figures(a).items() & figures(b).items() for a, b in zip(exact, found, strict=True)]
     assert sum(map(len, same)) / sum(map(len, exact)) > 0.95
     for hits in found:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from indexer import kernels
 from indexer.ann.candidates import CandidateEngine
 from indexer.ann.materialized import MaterializedEngine
-from indexer.arrays import BLOCK, SegmentArrays
+from indexer.arrays import BLOCK, SegmentArrays, SpanTerms
 from indexer.engine.base import Engine, ScoredSpan
 from indexer.engine.device import DeviceEngine
 from indexer.engine.query import Filter, Selection
@@ -28,10 +28,11 @@ from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Recipe
 from models.ops.quantization import quantize
+from models.ops.span_score import BORDERS, SpanScore
 from models.types import Document, Part, SpanBounds
 from tests import reference
 from tests.examples import examples
-from tests.reference import RefDocument, RefPart
+from tests.reference import PART_BORDER, RefDocument, RefPart, RefScore
 
 DIM = 8
 # Without windows, as here, candidates are everything; tests/contracts/test_candidates.py has them with windows.
@@ -69,17 +70,28 @@ def vectors_of(kind: str, rng: np.random.Generator, size: int) -> np.ndarray:
 
 
 def collection(
-    folder: Path, bounds: tuple[int, int], segments: list[list[list[int]]], kind: str, seed: int, dead: set[int]
+    folder: Path,
+    bounds: tuple[int, int],
+    segments: list[list[list[int]]],
+    kind: str,
+    seed: int,
+    dead: set[int],
+    bordered: bool = False,
 ) -> Case:
-    """Segments of documents, each given by the sizes of its parts. Ids do not follow the order of storage."""
+    """Segments of documents, each given by the sizes of its parts. Ids do not follow the order of storage.
+
+    Where they are bordered, every other segment stores borders, drawn at random.
+    """
     rng, recipe = np.random.default_rng(seed), Recipe("none", "none", DIM, SpanBounds(*bounds))
     views, live, number = [], [], 0
     for documents in segments:
         path = folder / f"{next(_number):08d}"
-        tombstones = []
+        tombstones, borders = [], []
+        stores_borders = bordered and len(views) % 2 == 0
         with SegmentWriter(path, recipe) as writer:
             for ordinal, sizes in enumerate(documents):
-                document, units, vectors, reference_document = _document(number, sizes, kind, rng)
+                document, units, vectors, reference_document = _document(number, sizes, kind, rng, stores_borders)
+                borders += [code for part in reference_document.parts for code in part.borders]
                 writer.add_document(document, "", units)
                 writer.add_vectors(vectors)
                 if number in dead:
@@ -88,11 +100,14 @@ def collection(
                     live.append(reference_document)
                 number += 1
             segment = Segment(path, writer.finish().manifest_sha256)
+        if stores_borders:
+            segment.borders = np.array(borders, np.uint8)
+            segment.borders.flags.writeable = False
         views.append(SegmentView(segment, np.array(tombstones, np.int64)))
     return Case(Snapshot(1, recipe, views), live)
 
 
-def _document(number: int, sizes: list[int], kind: str, rng: np.random.Generator) -> Any:
+def _document(number: int, sizes: list[int], kind: str, rng: np.random.Generator, stores_borders: bool) -> Any:
     metadata = {"colour": ["red", "blue"][number % 2]}
     parts, units, stored, start = [], [], [], 0
     for position, size in enumerate(sizes):
@@ -105,7 +120,8 @@ def _document(number: int, sizes: list[int], kind: str, rng: np.random.Generator
         codes, scales = quantize(vectors)
         dequantised = codes.astype(np.float64) * scales.astype(np.float64)[:, None]
         _codes[dequantised.tobytes()] = codes, scales
-        stored.append((vectors, RefPart(dequantised, characters, part.metadata)))
+        borders = [PART_BORDER, *rng.integers(0, PART_BORDER, size).tolist()][:size] if stores_borders else []
+        stored.append((vectors, RefPart(dequantised, characters, part.metadata, borders)))
         start += len(part.text) + 1
     identity = f"{(number * 400 + 500) % 997:03d}"
     document = Document(identity, tuple(parts), metadata)
@@ -133,7 +149,47 @@ def kernel_score(query: np.ndarray, vectors: np.ndarray, spans: list[tuple[int, 
     return kernels.rescore(stored, starts.copy(), ends.copy(), query[None], owners).tolist()
 
 
-def oracle(case: Case, query: np.ndarray, wanted: Selection, score: reference.Score | None) -> list[reference.RefHit]:
+@dataclass(frozen=True)
+class Scoring:
+    """The span score of queries of some units."""
+
+    score: SpanScore
+    units: list[int]
+
+    @property
+    def terms(self) -> SpanTerms:
+        return SpanTerms.of(self.score, np.array(self.units))
+
+    def alone(self, query: int) -> "Scoring":
+        return Scoring(self.score, self.units[query : query + 1])
+
+    @property
+    def of_reference(self) -> RefScore:
+        return RefScore(self.units[0], self.score.discount, self.score.start, self.score.end)
+
+
+def terms_of(scoring: Scoring | None) -> SpanTerms | None:
+    return None if scoring is None else scoring.terms
+
+
+# Round numbers make ties; the others must not.
+added = st.lists(st.sampled_from([0.0, -0.25, -0.03, -0.1234567]), min_size=BORDERS, max_size=BORDERS).map(tuple)
+query_units = st.lists(st.integers(0, 30), min_size=4, max_size=4)
+scorings = st.one_of(st.none(), st.tuples(st.sampled_from([0.0, 0.15, 0.7]), added, added, query_units))
+
+
+def scoring_of(drawn: Any) -> Scoring | None:
+    """What was drawn from ``scorings``, for four queries."""
+    return None if drawn is None else Scoring(SpanScore(*drawn[:3]), drawn[3])
+
+
+def oracle(
+    case: Case,
+    query: np.ndarray,
+    wanted: Selection,
+    score: reference.Score | None,
+    scoring: Scoring | None = None,
+) -> list[reference.RefHit]:
     bounds = case.snapshot.recipe.bounds
     return reference.hits(
         case.documents,
@@ -145,6 +201,7 @@ def oracle(case: Case, query: np.ndarray, wanted: Selection, score: reference.Sc
         document_filter=wanted.filter.document,
         part_filter=wanted.filter.part,
         score=score,
+        span_score=None if scoring is None else scoring.of_reference,
     )
 
 
@@ -152,14 +209,16 @@ def place(hit: ScoredSpan) -> tuple[str, tuple[int, int], tuple[int, int]]:
     return hit.document_id, (hit.units.start, hit.units.end), (hit.span.start, hit.span.end)
 
 
-def check(engine: Engine, case: Case, query: np.ndarray, wanted: Selection) -> list[ScoredSpan]:
-    (found,) = engine.search(case.snapshot, query[None], wanted)
+def check(
+    engine: Engine, case: Case, query: np.ndarray, wanted: Selection, scoring: Scoring | None = None
+) -> list[ScoredSpan]:
+    (found,) = engine.search(case.snapshot, query[None], wanted, terms_of(scoring))
     if engine.name != "materialized":
-        expected = oracle(case, query, wanted, kernel_score)
+        expected = oracle(case, query, wanted, kernel_score, scoring)
         assert [place(hit) for hit in found] == [(hit.document_id, hit.units, hit.characters) for hit in expected]
         np.testing.assert_allclose([h.cosine for h in found], [h.cosine for h in expected], atol=1e-9)
     else:
-        expected = oracle(case, query, wanted, None)
+        expected = oracle(case, query, wanted, None, scoring)
         check_loosely(found, expected, wanted)
     assert found == sorted(found, key=lambda hit: hit.order)
     return found
@@ -200,14 +259,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     st.integers(0, 2**32 - 1),
     st.sets(st.integers(0, 11), max_size=3),
     selections,
+    scorings,
 )
-def test_any_search_is_the_oracles(engine, folder, segments, bounds, kind, seed, dead, selection) -> None:
+def test_any_search_is_the_oracles(engine, folder, segments, bounds, kind, seed, dead, selection, scoring) -> None:
     top_k, floor, group_by, of_document, of_part = selection
     wanted = Selection(top_k, floor, group_by, Filter(of_document, of_part))
-    case = collection(folder, bounds, segments, kind, seed, dead)
+    scoring = scoring_of(scoring)
+    case = collection(folder, bounds, segments, kind, seed, dead, bordered=scoring is not None)
     queries = unit(np.random.default_rng(seed + 1).normal(size=(4, DIM)))
-    alone = check(engine, case, queries[0], wanted)
-    together = engine.search(case.snapshot, queries, wanted)[0]
+    alone = check(engine, case, queries[0], wanted, scoring and scoring.alone(0))
+    together = engine.search(case.snapshot, queries, wanted, terms_of(scoring))[0]
     assert [(place(h), h.cosine) for h in together] == [(place(h), h.cosine) for h in alone]
 
 
@@ -216,10 +277,12 @@ def test_any_search_is_the_oracles(engine, folder, segments, bounds, kind, seed,
     ("kind", "bounds"), [*((kind, (1, 20)) for kind in KINDS), ("random", (5, 5)), ("drift", (40, 64))]
 )
 def test_parts_longer_than_blocks(engine: Engine, folder: Path, kind: str, bounds: tuple[int, int]) -> None:
-    case = collection(folder, bounds, [[[560, 0, 1], [3]], [[200, 90]]], kind, 5, set())
+    case = collection(folder, bounds, [[[560, 0, 1], [3]], [[200, 90]]], kind, 5, set(), bordered=True)
     query = unit(np.random.default_rng(6).normal(size=DIM))
     check(engine, case, query, Selection(top_k=7))
     check(engine, case, query, Selection(top_k=2, group_by="part"))
+    borders = (-0.06, -0.03, 0.0, 0.0, -0.01, 0.0)
+    check(engine, case, query, Selection(top_k=7), Scoring(SpanScore(0.15, borders, borders[::-1]), [9]))
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)

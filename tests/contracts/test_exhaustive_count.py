@@ -12,7 +12,21 @@ from indexer.engine.exhaustive_count import SpanCount, count_spans
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import ScanEngine
 from models.errors import InvalidInput
-from tests.contracts.test_engines import BOUNDS, DIM, KINDS, Case, collection, collections, kernel_score, oracle, unit
+from tests.contracts.test_engines import (
+    BOUNDS,
+    DIM,
+    KINDS,
+    Case,
+    Scoring,
+    collection,
+    collections,
+    kernel_score,
+    oracle,
+    scoring_of,
+    scorings,
+    terms_of,
+    unit,
+)
 from tests.examples import examples
 
 EVERYTHING = 10**9
@@ -23,11 +37,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("census")
 
 
-def check(case: Case, query: np.ndarray, floor: float | None, wanted: Filter) -> SpanCount:
-    found = count_spans(case.snapshot, query, floor, wanted)
+def check(
+    case: Case, query: np.ndarray, floor: float | None, wanted: Filter, scoring: Scoring | None = None
+) -> SpanCount:
+    found = count_spans(case.snapshot, query, floor, wanted, terms_of(scoring))
     best = {
         hit.document_id: hit
-        for hit in oracle(case, query, Selection(EVERYTHING, None, "document", wanted), kernel_score)
+        for hit in oracle(case, query, Selection(EVERYTHING, None, "document", wanted), kernel_score, scoring)
     }
     documents = [found.document(row) for row in range(len(found.documents))]
     assert {hit.document_id: hit.cosine for hit in documents} == {id: hit.cosine for id, hit in best.items()}
@@ -38,7 +54,7 @@ def check(case: Case, query: np.ndarray, floor: float | None, wanted: Filter) ->
     if floor is None:
         assert found.spans is None
     else:
-        spans = oracle(case, query, Selection(EVERYTHING, floor, "span", wanted), kernel_score)
+        spans = oracle(case, query, Selection(EVERYTHING, floor, "span", wanted), kernel_score, scoring)
         assert sorted(found.spans) == sorted(hit.cosine for hit in spans)
     return found
 
@@ -52,10 +68,13 @@ def check(case: Case, query: np.ndarray, floor: float | None, wanted: Filter) ->
     st.sets(st.integers(0, 11), max_size=3),
     st.one_of(st.none(), st.floats(-1, 1)),
     st.sampled_from([Filter(), Filter(), Filter({"colour": "red"}), Filter({}, {"turn": 1}), Filter({"shape": 1})]),
+    scorings,
 )
-def test_any_census_is_the_oracles(folder, segments, bounds, kind, seed, dead, floor, wanted) -> None:
-    case = collection(folder, bounds, segments, kind, seed, dead)
-    check(case, unit(np.random.default_rng(seed + 1).normal(size=DIM)), floor, wanted)
+def test_any_census_is_the_oracles(folder, segments, bounds, kind, seed, dead, floor, wanted, scoring) -> None:
+    scoring = scoring_of(scoring)
+    case = collection(folder, bounds, segments, kind, seed, dead, bordered=scoring is not None)
+    query = unit(np.random.default_rng(seed + 1).normal(size=DIM))
+    check(case, query, floor, wanted, scoring and scoring.alone(0))
 
 
 @pytest.mark.parametrize(("kind", "bounds"), [*((kind, (1, 20)) for kind in KINDS), ("drift", (40, 64))])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import indexer.engine.multi_query
+from indexer.arrays import SpanTerms
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.multi_query import QueryBatch, spans_over_floors
@@ -13,6 +14,7 @@ from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import Snapshot
 from models.ops.similarity import normalize
+from models.ops.span_score import SpanScore
 from models.types import Document, Part, SpanBounds
 from tests.workspace import Workspace
 
@@ -33,7 +35,12 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
         made.index(documents, bounds=SpanBounds(2, 5))
         with lease(made.catalog, "c") as held:
             remove(made.catalog, held, ["d3", "d30", "d119"])
-        yield made.store.snapshot("c")
+        opened = made.store.snapshot("c")
+        segment = opened.views[0].segment
+        segment.borders = np.random.default_rng(1).integers(0, 5, segment.manifest.units).astype(np.uint8)
+        segment.borders[segment.part_units[:-1]] = 5
+        segment.borders.flags.writeable = False
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +49,15 @@ def queries(snapshot: Snapshot) -> QueryBatch:
     mixed = rng.normal(size=(QUERIES, snapshot.recipe.dim))
     segment = snapshot.views[0].segment
     mixed[::2] = segment.vectors[rng.integers(0, len(segment.vectors), QUERIES // 2)]
-    return QueryBatch(normalize(mixed).astype(np.float32))
+    score = SpanScore(0.2, (-0.1, -0.05, 0, 0, 0, 0), (-0.3, 0, -0.02, 0, 0, 0))
+    return QueryBatch(normalize(mixed).astype(np.float32), SpanTerms.of(score, np.arange(QUERIES) % 7))
 
 
 @pytest.mark.parametrize(("at_once", "exact"), [(2**22, 2**13), (1, 1), (100, 7)])
 def test_it_finds_what_scans_find(snapshot, queries, monkeypatch, at_once, exact) -> None:
     monkeypatch.setattr(indexer.engine.multi_query, "_RUNS_A_PASS", at_once)
     monkeypatch.setattr(indexer.engine.multi_query, "_EXACT_RUNS", exact)
-    floors = np.random.default_rng(6).uniform(-0.1, 0.9, QUERIES)
+    floors = np.random.default_rng(6).uniform(-0.3, 0.7, QUERIES)
     floors[[4, 11]] = np.inf
     filters = [FILTERS[number % len(FILTERS)] for number in range(QUERIES)]
     (view,) = snapshot.views
@@ -65,7 +73,8 @@ def test_it_finds_what_scans_find(snapshot, queries, monkeypatch, at_once, exact
     expected: dict[int, Rows] = {}
     for number in np.flatnonzero(np.isfinite(floors)).tolist():
         wanted = Selection(10**9, float(floors[number]), "span", filters[number])
-        (hits,) = ScanEngine().search(snapshot, queries.vectors[number : number + 1], wanted)
+        one = slice(number, number + 1)
+        (hits,) = ScanEngine().search(snapshot, queries.vectors[one], wanted, queries.terms.take(one))
         starts = {segment.document_id(document): int(segment.document_units[document]) for document in range(120)}
         rows = [(hit.document_id, starts[hit.document_id], hit.units, hit.cosine) for hit in hits]
         if rows:

@@ -1,4 +1,4 @@
-"""Kernels against loops: inverse norms and approximate cosines within their reported error, exact cosines exact."""
+"""Kernels against loops: inverse norms and approximate scores within their reported error, exact cosines exact."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from numba import njit
 
 from indexer import kernels
-from indexer.arrays import SegmentArrays
+from indexer.arrays import SegmentArrays, SpanTerms
 from indexer.engine.scan import code_queries
 from indexer.kernels import intrinsics, single
 from indexer.kernels.batch import pack
 from indexer.segments.layout import BLOCK
 from models.ops.quantization import dequantize, quantize
+from models.ops.span_score import SpanScore
 from models.ops.spans import enumerate_spans, has_direction, span_cosines, span_sums
 from models.ops.suppression import non_overlapping
 from models.types import SpanBounds
@@ -36,10 +37,25 @@ def vectors_of(kind: str, size: int, dim: int, seed: int) -> np.ndarray:
     return vectors.astype(np.float32)
 
 
-def block_cosines(stored: SegmentArrays, query, step, block: int) -> np.ndarray:
-    """Approximate cosines of all spans that start in a block."""
+def borders_of(units: int) -> np.ndarray:
+    """Codes of borders, drawn at random; the first is a part's."""
+    borders = np.random.default_rng(units).integers(0, 6, units).astype(np.uint8)
+    borders[:1] = 5
+    return borders
+
+
+def terms_of(queries: int) -> SpanTerms:
+    """Terms of queries of different lengths, which are as large as the differences of cosines."""
+    score = SpanScore(0.2, (-0.3, -0.2, -0.1, 0.0, -0.07, 0.0), (-0.21, 0.0, -0.11, -0.05, 0.0, -0.4))
+    return SpanTerms.of(score, np.arange(queries) * 7 % 30)
+
+
+def block_scores(stored: SegmentArrays, query, step, block: int, terms: SpanTerms, owner: int = 0) -> np.ndarray:
+    """Approximate scores of all spans that start in a block."""
     runs = range(block * kernels.RUNS, (block + 1) * kernels.RUNS)
-    return np.concatenate([kernels.run_cosines(stored, query, step, run) for run in runs], axis=1)
+    return np.concatenate(
+        [kernels.run_scores(stored, query, step, terms.rounded(), owner, run) for run in runs], axis=1
+    )
 
 
 def unit_length(vectors: np.ndarray) -> np.ndarray:
@@ -59,7 +75,7 @@ def rescore(
         np.empty((0, 1, BLOCK), np.uint8),
         np.empty((0, 1, 2), np.float32),
         1,
-        np.zeros(len(codes), np.uint8),
+        borders_of(len(codes)),
     )
     return kernels.rescore(stored, starts, ends, query[None], np.zeros(len(starts), np.int64))
 
@@ -82,12 +98,13 @@ def test_codes_and_bounds(parts: list[int], bounds: tuple[int, int], kind: str, 
     assert norm_codes.shape == (-(-units // BLOCK), bounds[1] - bounds[0] + 1, BLOCK)
     query = np.random.default_rng(seed + 1).normal(size=dim)
     query = (query / np.linalg.norm(query)).astype(np.float32)
-    coded = code_queries(query[None])
+    terms = terms_of(9).take(slice(8, 9))
+    coded = code_queries(query[None], terms=terms)
     prefix = np.concatenate([np.zeros((1, dim)), np.cumsum(stored, axis=0)])
     mass = np.concatenate([[0], np.cumsum((stored**2).sum(axis=1))])
-    segment = SegmentArrays(codes, scales, norm_codes, affine, bounds[0], np.zeros(len(codes), np.uint8))
+    segment = SegmentArrays(codes, scales, norm_codes, affine, bounds[0], borders_of(len(codes)))
     for block in range(len(norm_codes)):
-        scores = block_cosines(segment, coded.codes[0], coded.steps[0], block)
+        scores = block_scores(segment, coded.codes[0], coded.steps[0], block, terms)
         for row in range(bounds[1] - bounds[0] + 1):
             length = bounds[0] + row
             for i in range(BLOCK):
@@ -104,7 +121,9 @@ def test_codes_and_bounds(parts: list[int], bounds: tuple[int, int], kind: str, 
                 assert square > 0.99e-8 * (stored[start : start + length] ** 2).sum()
                 decoded = affine[block, row, 0] + affine[block, row, 1] * np.float32(code)
                 assert abs(decoded * np.sqrt(square) - 1) <= errors[block]
-                exact = total @ query / np.sqrt(square)
+                after = segment.borders[start + length if start + length < units else 0]
+                added = terms.lengths[0, length] + terms.start[segment.borders[start]] + terms.end[after]
+                exact = total @ query / np.sqrt(square) + added
                 assert abs(scores[row, i] - exact) <= errors[block] * (1 + coded.slack[0]) + coded.slack[0] + 1e-5
     assert prefix.shape == (units + 1, dim)
 
@@ -118,8 +137,8 @@ def test_bytes_are_multiplied_alike_with_and_without_an_instruction(
     monkeypatch.setattr(intrinsics, "has_byte_products", lambda: instructions)
 
     @njit
-    def grow(flipped, scales, queries, first, prefix):
-        intrinsics.grow_prefix(flipped, scales, queries, first, prefix)
+    def grow(flipped, scales, queries, first, steps, prefix):
+        intrinsics.grow_prefix(flipped, scales, queries, first, steps, prefix)
 
     rng = np.random.default_rng(1)
     vectors = rng.integers(-127, 128, (intrinsics.ROWS, 12)).astype(np.int8)
@@ -128,9 +147,10 @@ def test_bytes_are_multiplied_alike_with_and_without_an_instruction(
     scales = rng.random(intrinsics.ROWS).astype(np.float32)
     packed, first = pack(queries)
     prefix = np.ones((intrinsics.ROWS + 1, intrinsics.LANES), np.float32)
-    grow(vectors.view(np.uint8) ^ np.uint8(128), scales, packed[0], first[0], prefix)
+    steps = np.linspace(0.5, 2, intrinsics.LANES, dtype=np.float32)
+    grow(vectors.view(np.uint8) ^ np.uint8(128), scales, packed[0], first[0], steps, prefix)
     dots = vectors.astype(np.int64) @ queries.T.astype(np.int64)
-    expected = 1 + np.cumsum(dots * scales[:, None].astype(np.float64), axis=0)
+    expected = 1 + np.cumsum(dots * scales[:, None].astype(np.float64) * steps[:5], axis=0)
     np.testing.assert_allclose(prefix[1:, :5], expected, rtol=1e-4, atol=0.1)
     assert (prefix[:, 5:] == 1).all()
 
@@ -167,15 +187,15 @@ def test_spans_above_a_floor_are_those_that_reach_it() -> None:
     codes, scales = quantize(vectors_of("random", 700, 8, 3))
     norm_codes, affine, _ = kernels.inverse_norms(codes, scales, room_of([300, 400]), 2, 9)
     rng = np.random.default_rng(5)
-    coded = code_queries(unit_length(rng.normal(size=(2, 8))))
+    coded = code_queries(unit_length(rng.normal(size=(2, 8))), terms=terms_of(2))
     mask = rng.random(700) < 0.5
-    stored = SegmentArrays(codes, scales, norm_codes, affine, 2, np.zeros(len(codes), np.uint8))
+    stored = SegmentArrays(codes, scales, norm_codes, affine, 2, borders_of(len(codes)))
     owners, runs = np.array([0, 0, 1, 1]), np.array([0, 10, 3, 10])
-    floors = np.array([0.5, 0.8, -1.0, 0.6])
-    wanted_by, spans = kernels.spans_above(stored, coded.codes, coded.steps, owners, runs, floors, mask)
+    floors = np.array([0.2, 0.4, -1.5, 0.3])
+    wanted_by, spans = kernels.spans_above(stored, coded.codes, coded.steps, coded.terms, owners, runs, floors, mask)
     expected = []
     for owner, run, floor in zip(owners, runs, floors, strict=True):
-        scores = kernels.run_cosines(stored, coded.codes[owner], coded.steps[owner], run)
+        scores = kernels.run_scores(stored, coded.codes[owner], coded.steps[owner], coded.terms.rounded(), owner, run)
         for i in range(kernels.RUN):
             start = run * kernels.RUN + i
             rows = np.flatnonzero((scores[:, i] > kernels.NO_SPAN) & (scores[:, i] >= floor))
@@ -205,19 +225,21 @@ def test_scan_yields_the_best_of_every_run(
     codes, scales = quantize(vectors_of(kind, 700, dim, 3))
     norm_codes, affine, errors = kernels.inverse_norms(codes, scales, room_of([300, 1, 0, 399]), *bounds)
     queries = rng.normal(size=(count, dim)).astype(np.float32)
-    coded = code_queries(queries / np.linalg.norm(queries, axis=1, keepdims=True), 127 if together else 8191)
+    directions = queries / np.linalg.norm(queries, axis=1, keepdims=True)
+    coded = code_queries(directions, 127 if together else 8191, terms_of(count))
     mask = rng.random(700) < 0.3 if masked else None
     blocks = np.array([0, 2])
-    stored = SegmentArrays(codes, scales, norm_codes, affine, bounds[0], np.zeros(len(codes), np.uint8))
+    stored = SegmentArrays(codes, scales, norm_codes, affine, bounds[0], borders_of(len(codes)))
     if together:
-        best, peak = kernels.scan_batch(stored, coded.codes, coded.steps, blocks, mask)
+        best, peak = kernels.scan_batch(stored, coded.codes, coded.steps, coded.terms, blocks, mask)
     else:
-        one_by_one = zip(coded.codes, coded.steps, strict=True)
-        found = [kernels.scan(stored, code, step, blocks, mask) for code, step in one_by_one]
+        one_by_one = zip(coded.codes, coded.steps, [coded.terms.take([row]) for row in range(count)], strict=True)
+        found = [kernels.scan(stored, *one, blocks, mask) for one in one_by_one]
         best, peak = (np.stack(arrays) for arrays in zip(*found, strict=True))
     for query in range(count):
         for position, block in enumerate(blocks.tolist()):
-            scores = block_cosines(stored, coded.codes[query].astype(np.int16), coded.steps[query], block)
+            code, step = coded.codes[query].astype(np.int16), coded.steps[query]
+            scores = block_scores(stored, code, step, block, coded.terms, query)
             if mask is not None:
                 allowed = np.append(mask, np.zeros(BLOCK, bool))[block * BLOCK : (block + 1) * BLOCK]
                 scores[:, ~allowed] = kernels.NO_SPAN
@@ -237,14 +259,15 @@ def test_the_best_of_every_start(kind: str, masked: bool) -> None:
     rng = np.random.default_rng(4)
     codes, scales = quantize(vectors_of(kind, 700, 13, 3))
     norm_codes, affine, errors = kernels.inverse_norms(codes, scales, room_of([300, 1, 0, 399]), 2, 9)
-    coded = code_queries(unit_length(rng.normal(size=(1, 13))))
+    coded = code_queries(unit_length(rng.normal(size=(1, 13))), terms=terms_of(9).take(slice(8, 9)))
     mask = rng.random(700) < 0.3 if masked else None
-    stored = SegmentArrays(codes, scales, norm_codes, affine, 2, np.zeros(len(codes), np.uint8))
-    best = kernels.best_of_starts(stored, coded.codes[0], coded.steps[0], np.array([0, 2]), mask)
+    stored = SegmentArrays(codes, scales, norm_codes, affine, 2, borders_of(len(codes)))
+    best = kernels.best_of_starts(stored, coded.codes[0], coded.steps[0], coded.terms, np.array([0, 2]), mask)
     assert (best[BLOCK : 2 * BLOCK] == kernels.NO_SPAN).all()
     for block in (0, 2):
         units = slice(block * BLOCK, min(700, (block + 1) * BLOCK))
-        expected = block_cosines(stored, coded.codes[0], coded.steps[0], block).max(axis=0)[: units.stop - units.start]
+        scores = block_scores(stored, coded.codes[0], coded.steps[0], block, coded.terms)
+        expected = scores.max(axis=0)[: units.stop - units.start]
         if mask is not None:
             expected[~mask[units]] = kernels.NO_SPAN
         assert ((best[units] == kernels.NO_SPAN) == (expected == kernels.NO_SPAN)).all()
@@ -255,16 +278,17 @@ def test_spans_reaching_the_floors_of_their_starts() -> None:
     codes, scales = quantize(vectors_of("random", 700, 8, 3))
     norm_codes, affine, _ = kernels.inverse_norms(codes, scales, room_of([300, 400]), 2, 9)
     rng = np.random.default_rng(5)
-    coded = code_queries(unit_length(rng.normal(size=(1, 8))))
+    coded = code_queries(unit_length(rng.normal(size=(1, 8))), terms=terms_of(9).take(slice(8, 9)))
     stored = (
-        SegmentArrays(codes, scales, norm_codes, affine, 2, np.zeros(len(codes), np.uint8)),
+        SegmentArrays(codes, scales, norm_codes, affine, 2, borders_of(len(codes))),
         coded.codes[0],
         coded.steps[0],
+        coded.terms,
     )
-    floors = np.where(rng.random(700) < 0.1, rng.uniform(-1, 1, 700), kernels.OUT_OF_REACH)
+    floors = np.where(rng.random(700) < 0.1, rng.uniform(-1.5, 0.8, 700), kernels.OUT_OF_REACH)
     expected = []
     for run in range(-(-700 // kernels.RUN)):
-        scores = kernels.run_cosines(*stored, run)
+        scores = kernels.run_scores(*stored[:3], coded.terms.rounded(), 0, run)
         for start in range(run * kernels.RUN, min(700, (run + 1) * kernels.RUN)):
             column = scores[:, start - run * kernels.RUN]
             expected += [

@@ -1,0 +1,65 @@
+"""The span score: a span's cosine, less a discount for spans shorter than the query, less what its borders lack.
+
+    score(q, i..j) = cosine(q, i..j) - discount * max(0, ln(units of q / units of the span))
+                     + start[border before unit i] + end[border after unit j]
+
+The best cosine of a phrase favours short spans, whose mean is of few vectors, and knows no clauses (ADR 16). No term is
+positive: a score is at most its cosine, so at most 1, and ``raw`` need not be clipped where matches are good.
+"""
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+# Codes of borders: none, clause, sentence, line, paragraph, part (``models.borders``).
+BORDERS = 6
+_NONE = (0.0,) * BORDERS
+
+
+@dataclass(frozen=True, slots=True)
+class SpanScore:
+    """The parameters of the span score of one encoder. Without any it is the literal cosine.
+
+    ``start`` and ``end`` are by the code of the border, and not positive. Raises ``ValueError`` for other values.
+
+    >>> score = SpanScore(0.5, start=(-0.03, -0.015, 0, 0, 0, 0))
+    >>> score.lengths(np.array([4, 0]), 5).round(3).tolist()  # four units, and a query of unknown length
+    [[0.0, -0.693, -0.347, -0.144, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
+    >>> SpanScore().is_cosine, score.is_cosine
+    (True, False)
+    """
+
+    discount: float = 0.0
+    start: tuple[float, ...] = _NONE
+    end: tuple[float, ...] = _NONE
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.discount) and self.discount >= 0):
+            raise ValueError(f"a discount is a number from 0 on, not {self.discount!r}")
+        for values in (self.start, self.end):
+            if len(values) != BORDERS or not all(math.isfinite(value) and value <= 0 for value in values):
+                raise ValueError(f"borders take {BORDERS} numbers of which none is positive, not {values!r}")
+
+    @property
+    def is_cosine(self) -> bool:
+        """True if nothing is added to the cosine."""
+        return not (self.discount or any(self.start) or any(self.end))
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies the parameters; empty for the literal cosine."""
+        if self.is_cosine:
+            return ""
+        values = json.dumps([self.discount, self.start, self.end])
+        return f"span.v1-{hashlib.sha256(values.encode('ascii')).hexdigest()[:12]}"
+
+    def lengths(self, query_units: Int[np.ndarray, " queries"], longest: int) -> Float[np.ndarray, "queries lengths"]:
+        """What is added for every query and number of units of a span, from 0; nothing for a query of 0 units."""
+        ratio = np.maximum(query_units, 1)[:, None] / np.maximum(np.arange(longest + 1), 1)
+        added = -self.discount * np.maximum(0.0, np.log(ratio)) + 0.0
+        added[:, 0] = 0
+        return added
