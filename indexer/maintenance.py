@@ -15,7 +15,7 @@ from pathlib import Path
 from indexer.catalog.leases import Lease
 from indexer.catalog.matches import forget_withdrawn
 from indexer.catalog.publish import forget_retired, publish, retire
-from indexer.engine.snapshot import SegmentView, open_segment
+from indexer.engine.snapshot import SegmentView
 from indexer.errors import PurgeIncomplete, SegmentCorrupt, StorageFull
 from indexer.merge_policy import Choice, due, everything, with_dead
 from indexer.new_segment import new_segment
@@ -23,6 +23,7 @@ from indexer.segments.folders import settle
 from indexer.segments.layout import WINDOWS
 from indexer.segments.manifest import damages
 from indexer.segments.merge import Source, merge
+from indexer.segments.opened import open_segment
 from indexer.segments.seal import Derive
 from indexer.store import Store
 from indexer.types import LiveSegment

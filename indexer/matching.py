@@ -18,9 +18,10 @@ from indexer.catalog.matches import StalePhrases, replace_matches
 from indexer.catalog.publish import publish
 from indexer.engine.multi_query import spans_over_floors
 from indexer.engine.selection import ExactSpans, scored
-from indexer.engine.snapshot import SegmentView, open_segment, open_snapshot
+from indexer.engine.snapshot import SegmentView, open_snapshot
 from indexer.errors import PhraseNotFound
 from indexer.phrases import Match, Matches, PhraseSet
+from indexer.segments.opened import open_segment
 from indexer.store import Store
 from indexer.types import DocumentRow, SegmentInfo
 from models.ops.similarity import raws
@@ -60,6 +61,7 @@ def rematch(store: Store, held: Lease, names: Some[str]) -> Rematched:
         # Nothing is published while the lease is held, so that the matches are stored in this generation.
         live = store.catalog.live_generation(held.collection)
         snapshot = open_snapshot(store.folder(collection), collection.recipe, live)
+        snapshot.require_complete()
         segments = (match(view, phrases) for view in snapshot.views)
         matches = Matches(phrases.version, phrases.tuning.calibration_id, tuple(chain.from_iterable(segments)))
         try:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from indexer.engine.snapshot import SegmentView, open_segment
+from indexer.engine.snapshot import SegmentView
+from indexer.segments.opened import open_segment
 from indexer.store import Store
 from indexer.types import LiveSegment
 

@@ -14,6 +14,7 @@ from indexer.engine.snapshot import Snapshot, open_snapshot
 from indexer.errors import CollectionNotFound, SegmentCorrupt
 from indexer.freshness import FreshValues
 from indexer.phrases import PhraseSets
+from indexer.segments.opened import quarantined_in
 from indexer.tuning import Tunings
 from indexer.types import Collection
 
@@ -75,7 +76,8 @@ class Store:
     def _present(self, name: str, opened: "_Opened | None") -> "_Opened":
         """The open snapshot if it is current, else a new one."""
         version = self.catalog.version(name)
-        if opened and version == (opened.collection_id, opened.snapshot.generation):
+        current = (opened.collection_id, opened.snapshot.generation) if opened else None
+        if opened and version == current and not opened.snapshot.is_outdated():
             return opened
         collection = self.catalog.collection(name)
         return _Opened(self._open(collection), collection.id)
@@ -83,10 +85,17 @@ class Store:
     def _open(self, collection: Collection) -> Snapshot:
         live = self.catalog.live_generation(collection.name)
         try:
-            return open_snapshot(self.folder(collection), collection.recipe, live)
+            snapshot = open_snapshot(self.folder(collection), collection.recipe, live)
         except SegmentCorrupt:
             self.catalog.collection(collection.name)  # raises where it was deleted while its files were opened
             raise
+        if snapshot.damaged:
+            self.catalog.collection(collection.name)
+        return snapshot
+
+    def damages(self, collection: Collection | None = None) -> tuple[str, ...]:
+        """The damage of segments in quarantine, one sentence each; of one collection, or of all."""
+        return quarantined_in(self.folder(collection) if collection else self.data_dir)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from indexer.catalog.collections import live_document_ids
-from indexer.engine.snapshot import open_segment
 from indexer.segments.manifest import damages
+from indexer.segments.opened import open_segment
 from indexer.store import Store
 from indexer.types import Collection, LiveSegment
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, marked, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, marked, one_line, out, print_json
 from app.cli.options import WhereOption, WherePartOption, filter_of
 from app.search.types import (
     Explanation,
@@ -93,6 +93,8 @@ def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -
 
 
 def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
+    for damage in answer.degraded or ():
+        err.print(f"Not searched: {damage}", style="yellow", soft_wrap=True)
     if not answer.hits:
         out.print(f"No {unit} was found.")
     show_hits(answer.hits, out, unit)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from app.answers import described
+from app.answers import described, optional
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.types import Collection, Recipe
 from models.types import SpanBounds
@@ -53,10 +53,14 @@ class CollectionDescription:
     units: Annotated[int, described("Stored units, including those of deleted documents.")]
     segments: int
     bytes: Annotated[int, described("Size on disk.")]
+    degraded: Annotated[
+        tuple[str, ...] | None,
+        optional("The damage of segments that this server leaves out of searches; absent if there is none."),
+    ] = None
 
     @classmethod
-    def of(cls, collection: Collection) -> "CollectionDescription":
-        """A collection as an answer."""
+    def of(cls, collection: Collection, damages: tuple[str, ...] = ()) -> "CollectionDescription":
+        """A collection as an answer, and the known damage of its segments."""
         recipe = collection.recipe
         return cls(
             name=collection.name,
@@ -71,6 +75,7 @@ class CollectionDescription:
             units=collection.units,
             segments=collection.segments,
             bytes=collection.bytes,
+            degraded=damages or None,
         )
 
 

@@ -72,12 +72,12 @@ class CollectionService:
 
     def describe(self, name: str) -> CollectionDescription:
         """The recipe of a collection and the numbers of its documents, units and segments."""
-        return CollectionDescription.of(self._store.catalog.collection(name))
+        return self._describe(self._store.catalog.collection(name))
 
     def list(self, is_visible: Callable[[str], bool] = lambda name: True) -> CollectionList:
         """The visible collections, by name."""
         collections = self._store.catalog.collections()
-        return CollectionList(tuple(CollectionDescription.of(each) for each in collections if is_visible(each.name)))
+        return CollectionList(tuple(self._describe(each) for each in collections if is_visible(each.name)))
 
     def delete(self, name: str) -> DeletedCollection:
         """Delete a collection with its documents, phrases, matches, thresholds and calibrations.
@@ -92,6 +92,9 @@ class CollectionService:
             fingerprint = nuggets.fingerprint
             self._encoders.remove_whitening(fingerprint, lambda: self._is_used(fingerprint))
         return DeletedCollection(name)
+
+    def _describe(self, collection: Collection) -> CollectionDescription:
+        return CollectionDescription.of(collection, self._store.damages(collection))
 
     def _recipe_of(self, name: str) -> Recipe | None:
         try:

@@ -65,7 +65,7 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
     ``encoders`` and ``engine`` replace those that the settings name, for callers that have them already.
     """
     backend = _backend(settings, encoders or Encoders(settings.encoder_options), engine)
-    figures = Metrics(backend.waiting)
+    figures = Metrics(backend.waiting, backend.damaged_segments)
     app = FastAPI(
         title="Spanseek",
         version=_version(),

@@ -126,6 +126,10 @@ class Backend:
             return {}
         return {**opened.search.waiting, **opened.writing.waiting, "tune": opened.tuning.waiting}
 
+    def damaged_segments(self) -> int:
+        """The number of segments that are left out of searches."""
+        return len(self._opened.services.store.damages()) if self._opened else 0
+
     def refresh(self) -> None:
         """Release old snapshots of an idle server, and resume postponed merging."""
         opened = self._opened

@@ -7,9 +7,7 @@ refuses the next caller at once.
 
 import asyncio
 import logging
-import os
 import queue
-import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
@@ -24,7 +22,6 @@ Job: TypeAlias = Callable[[], Result]
 
 _log = logging.getLogger(__name__)
 # The niceness of a lane of low priority, and of the threads that are started in it.
-_NICENESS = 10
 
 
 class Lane(Generic[Item, Result]):
@@ -166,12 +163,6 @@ async def deadline(seconds: float, message: str, *, hint: str) -> AsyncIterator[
             yield
     except TimeoutError:
         raise DeadlineExceeded(message, hint=hint) from None
-
-
-def lower_priority() -> None:
-    """Lower the priority of the current thread."""
-    if sys.platform == "linux":  # elsewhere this would apply to the whole process
-        os.nice(_NICENESS)
 
 
 def _run_jobs(jobs: Sequence[Job[Any]]) -> list[Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from fastapi import APIRouter, Request
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from starlette.responses import PlainTextResponse, Response
@@ -23,7 +23,7 @@ async def metrics(request: Request) -> Response:
 class Metrics:
     """The metrics of one application, in a registry of its own."""
 
-    def __init__(self, waiting: Callable[[], Mapping[str, int]]) -> None:
+    def __init__(self, waiting: Callable[[], Mapping[str, int]], damaged_segments: Callable[[], int]) -> None:
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "spanseek_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
@@ -36,6 +36,8 @@ class Metrics:
             registry=self.registry,
         )
         self.registry.register(_Waiting(waiting))
+        damaged = Gauge("spanseek_damaged_segments", "Segments left out of searches.", registry=self.registry)
+        damaged.set_function(damaged_segments)
 
 
 class _Waiting(Collector):

@@ -92,8 +92,12 @@ class SearchService:
         return _batched(encoded, _scanning_key, _scan_batch)
 
     def count(self, encoded: Encoded, floor: float | None) -> Counts:
-        """Count exactly and exhaustively in the documents that the request's filter selects."""
+        """Count exactly and exhaustively in the documents that the request's filter selects.
+
+        Raises ``SegmentCorrupt`` if a segment is missing.
+        """
         prepared = encoded.prepared
+        prepared.snapshot.require_complete()
         return prepared.mode.count(prepared.snapshot, encoded.query, floor, prepared.selection.filter)
 
     def finish(self, encoded: Encoded, results: Results) -> SearchAnswer:
@@ -103,7 +107,8 @@ class SearchService:
         used = prepared.threshold
         hits = tuple(hit for hit in presented if used.value is None or getattr(hit, used.on) >= used.value)
         took_ms = round((time.perf_counter() - prepared.started) * 1000, 3)
-        return SearchAnswer(hits, prepared.snapshot.generation, used, took_ms)
+        damages = tuple(str(segment.error) for segment in prepared.snapshot.damaged)
+        return SearchAnswer(hits, prepared.snapshot.generation, used, took_ms, damages or None)
 
 
 def _encoding_key(prepared: Prepared) -> Hashable:

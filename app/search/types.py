@@ -166,6 +166,10 @@ class SearchAnswer:
     generation: int
     threshold: UsedThreshold
     took_ms: float
+    degraded: Annotated[
+        tuple[str, ...] | None,
+        optional("The damage of segments that were not searched; absent if all were."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

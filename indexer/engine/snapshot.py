@@ -4,18 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
-from weakref import WeakValueDictionary
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from indexer.engine.query import Filter
+from indexer.errors import SegmentCorrupt
 from indexer.segments.columns import rows_equal
 from indexer.segments.layout import BLOCK
+from indexer.segments.opened import SegmentKey, is_quarantined, is_readable, open_segment
 from indexer.segments.reader import Segment
 from indexer.segments.text import OffsetUnit
-from indexer.types import Generation, LiveSegment, Recipe
+from indexer.types import Generation, Recipe
 from models.ops.quantization import dequantize
 from models.types import CharSpan, JsonValue, UnitSpan
 
@@ -69,41 +69,62 @@ class SegmentView:
         return Allowed(np.flatnonzero(mask.reshape(blocks, BLOCK).any(axis=1)), mask[:units])
 
 
-class Snapshot:
-    """All live segments of one generation, opened. A search uses one snapshot from start to end."""
+@dataclass(frozen=True, slots=True)
+class DamagedSegment:
+    """A segment in quarantine, which a snapshot leaves out."""
 
-    def __init__(self, generation: int, recipe: Recipe, views: Iterable[SegmentView]) -> None:
+    key: SegmentKey
+    error: SegmentCorrupt
+
+
+class Snapshot:
+    """All live segments of one generation, opened. A search uses one snapshot from start to end.
+
+    ``damaged`` are the segments that it lacks.
+    """
+
+    def __init__(
+        self, generation: int, recipe: Recipe, views: Iterable[SegmentView], damaged: Iterable[DamagedSegment] = ()
+    ) -> None:
         self.generation = generation
         self.recipe = recipe
         self.views = tuple(views)
+        self.damaged = tuple(damaged)
 
     @property
     def units(self) -> int:
         """The number of units of its segments, including those of deleted documents."""
         return sum(view.segment.manifest.units for view in self.views)
 
+    def is_outdated(self) -> bool:
+        """Whether one of its segments is damaged, or the files of a damaged one have changed, since it was opened."""
+        return not all(is_readable(view.segment) for view in self.views) or not all(
+            is_quarantined(segment.key) for segment in self.damaged
+        )
+
+    def require_complete(self) -> None:
+        """Raise ``SegmentCorrupt`` if a segment is missing."""
+        for segment in self.damaged:
+            raise segment.error
+
 
 def open_snapshot(folder: Path, recipe: Recipe, generation: Generation) -> Snapshot:
-    """Open every segment of a generation from a collection's folder; segments opened before are shared."""
-    return Snapshot(generation.number, recipe, [_open_view(folder, live) for live in generation.segments])
+    """Open every segment of a generation from a collection's folder; segments opened before are shared.
 
-
-def _open_view(folder: Path, live: LiveSegment) -> SegmentView:
-    return SegmentView(open_segment(folder / live.info.name, live.info.manifest_sha256), live.tombstones)
-
-
-# Weak: a retired segment is unmapped, and its space on the disk free, when the last snapshot lets go of it.
-_opened: WeakValueDictionary[tuple[Path, str], Segment] = WeakValueDictionary()
-_opening = Lock()
-
-
-def open_segment(folder: Path, manifest_sha256: str) -> Segment:
-    """Open a segment, or share the one that is open already: it never changes."""
-    with _opening:
-        segment = _opened.get((folder, manifest_sha256))
-        if segment is None:
-            segment = _opened[folder, manifest_sha256] = Segment(folder, manifest_sha256)
-        return segment
+    Damaged segments are left out. Raises ``SegmentCorrupt`` if nothing else is left.
+    """
+    views: list[SegmentView] = []
+    damaged: list[DamagedSegment] = []
+    for live in generation.segments:
+        key = SegmentKey(folder / live.info.name, live.info.manifest_sha256)
+        try:
+            views.append(SegmentView(open_segment(*key), live.tombstones))
+        except SegmentCorrupt as error:
+            damaged.append(DamagedSegment(key, error))
+    snapshot = Snapshot(generation.number, recipe, views, damaged)
+    if not views:
+        snapshot.require_complete()
+    return snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ import numpy as np
 from jaxtyping import Float32, Float64, Int
 from numba import njit, prange
 
+from indexer.arrays import SegmentArrays
 from indexer.arrays import SegmentArrays, SpanTerms
+from indexer.errors import SegmentCorrupt
 from indexer.kernels.common import FAST, one_at_a_time
 
 
@@ -39,8 +41,12 @@ def rescore(
 ) -> Float64[np.ndarray, " spans"]:
     """Exact score of every span of the stored vectors with its unit-length query: its cosine, and its terms if any.
 
+    The cosine depends on the span and the query alone, to the last bit, not on what else is scored. Raises
     The score depends on the span and the query alone, to the last bit, not on what else is scored.
+    ``SegmentCorrupt`` for a span beyond the last unit, which damaged norms can suggest.
     """
+    if len(ends) and ends.max() > len(segment.vectors):
+        raise SegmentCorrupt("The norms of a segment are damaged.", hint="Run `spanseek verify` to see all damage.")
     cosines = np.empty(len(starts), np.float64)
     _rescore(segment, _growing(starts, ends, owners), starts, ends, queries, owners, cosines)
     return cosines if terms is None else cosines + terms.of_spans(segment.borders, starts, ends, owners)

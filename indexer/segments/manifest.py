@@ -5,11 +5,24 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Final, NamedTuple
 
 from indexer.errors import SegmentCorrupt
 from indexer.segments.layout import FORMAT_VERSION, MANIFEST
 from indexer.types import Recipe
 from models.types import SpanBounds
+
+# Files of these kinds are large from this size on: arrays of bytes, texts and FAISS indexes. They are not parsed, or
+# not without a check of their own, so that they can be verified after a segment is opened.
+_LARGE_KINDS: Final = frozenset({".i8", ".u8", ".zst", ".faiss"})
+_LARGE: Final = 2**20
+
+
+class SegmentKey(NamedTuple):
+    """The folder of a segment, and the checksum of its manifest."""
+
+    folder: Path
+    manifest_sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +107,37 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
             raise SegmentCorrupt(f"{folder.name}: {name} has {size} bytes instead of {entry.bytes}.", hint=_HINT)
 
 
+def verify_files(folder: Path, manifest: Manifest, *, large: bool) -> None:
+    """Compare the large files, or all others, with their checksums; raises ``SegmentCorrupt`` for the first damage."""
+    for name, entry in manifest.files.items():
+        if _is_large(name, entry) == large and (damage := _damage(folder, name, entry)):
+            raise SegmentCorrupt(damage, hint=_HINT)
+
+
 def damages(folder: Path, expected_sha256: str) -> Iterator[str]:
-    """Everything that is wrong with a segment's files, one sentence each; nothing where every bit is right."""
+    """All damage of a segment's files, one sentence each."""
     try:
         manifest = read_manifest(folder, expected_sha256)
     except SegmentCorrupt as error:
         yield str(error)
         return
     for name, entry in manifest.files.items():
-        path = folder / name
-        if not path.is_file():
-            yield f"{folder.name}: {name} is missing."
-        elif describe(path) != entry:
-            yield f"{folder.name}: {name} is damaged: its size or SHA-256 is not the manifest's."
+        if damage := _damage(folder, name, entry):
+            yield damage
+
+
+def _is_large(name: str, entry: FileEntry) -> bool:
+    return entry.bytes >= _LARGE and Path(name).suffix in _LARGE_KINDS
+
+
+def _damage(folder: Path, name: str, entry: FileEntry) -> str | None:
+    try:
+        actual = describe(folder / name)
+    except FileNotFoundError:
+        return f"{folder.name}: {name} is missing."
+    except OSError as error:
+        return f"{folder.name}: {name} cannot be read: {error}"
+    return None if actual == entry else f"{folder.name}: {name} is damaged: its size or SHA-256 is not the manifest's."
 
 
 _HINT = "Run `spanseek verify` to see all damage; restore the segment from a backup or index its documents again."

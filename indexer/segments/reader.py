@@ -8,11 +8,12 @@ import pyarrow as pa
 from jaxtyping import Float32, Int, Int8, UInt8, UInt32
 
 from indexer.arrays import SegmentArrays
+from indexer.errors import SegmentCorrupt
 from indexer.representations.base import Stored
 from indexer.representations.registry import representation
 from indexer.segments import layout
 from indexer.segments.columns import read_table, row_metadata
-from indexer.segments.manifest import Manifest, check_sizes, read_manifest
+from indexer.segments.manifest import Manifest, SegmentKey, check_sizes, read_manifest, verify_files
 from indexer.segments.mapping import mapped
 from indexer.segments.text import OffsetUnit, TextReader
 from models.types import CharSpan, JsonValue, UnitSpan
@@ -21,14 +22,16 @@ from models.types import CharSpan, JsonValue, UnitSpan
 class Segment:
     """Read-only and safe to share between threads.
 
-    Opening checks the manifest against the catalog's checksum and the sizes of the files; ``spanseek verify``
-    checks their every bit.
+    Opening verifies the manifest by the catalog's checksum, the sizes of all files, and all but the large files by
+    their checksums; ``indexer.segments.opened`` verifies those, and ``spanseek verify`` all.
     """
 
     def __init__(self, folder: Path, manifest_sha256: str) -> None:
         self.folder = folder
+        self.key = SegmentKey(folder, manifest_sha256)
         self.manifest = manifest = read_manifest(folder, manifest_sha256)
         check_sizes(folder, manifest)
+        verify_files(folder, manifest, large=False)
         self.recipe = recipe = manifest.recipe
         units, lengths = manifest.units, len(recipe.bounds.lengths)
         blocks = -(-units // layout.BLOCK)
@@ -53,6 +56,14 @@ class Segment:
         # Mapped now, like all other files: an open segment stays readable after its files are removed.
         frames = -(-manifest.code_points // layout.TEXT_BLOCK)
         self._text = TextReader(folder / layout.TEXT, mapped(folder / layout.TEXT_BLOCKS, "<u8", (frames + 1, 3)))
+
+    def wrong_size(self) -> SegmentCorrupt | None:
+        """The error of a file that is no longer there, or no longer as long."""
+        try:
+            check_sizes(self.folder, self.manifest)
+        except SegmentCorrupt as error:
+            return error
+        return None
 
     @property
     def arrays(self) -> SegmentArrays:

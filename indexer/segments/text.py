@@ -12,6 +12,7 @@ import numpy as np
 import zstandard
 from jaxtyping import UInt8, UInt64
 
+from indexer.errors import SegmentCorrupt
 from indexer.segments.layout import TEXT_BLOCK
 
 OffsetUnit = Literal["codepoint", "utf16", "byte"]
@@ -23,7 +24,7 @@ class TextWriter:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._compressor = zstandard.ZstdCompressor(level=6)
+        self._compressor = zstandard.ZstdCompressor(level=6, write_checksum=True)
         self._pending: list[str] = []
         self._pending_length = 0
         self._table = [(0, 0, 0)]
@@ -90,8 +91,13 @@ class TextReader:
 
 def _unpack(packed: UInt8[np.ndarray, " bytes"], table: UInt64[np.ndarray, "frames_and_one 3"], frame: int) -> str:
     begin, end = int(table[frame, 0]), int(table[frame + 1, 0])
-    # A decompressor of one's own a call: they must not be shared between threads.
-    return zstandard.ZstdDecompressor().decompress(packed[begin:end].tobytes()).decode()
+    try:
+        # A decompressor of one's own a call: they must not be shared between threads.
+        return zstandard.ZstdDecompressor().decompress(packed[begin:end].tobytes()).decode()
+    except (zstandard.ZstdError, UnicodeDecodeError) as error:
+        raise SegmentCorrupt(
+            f"A text cannot be read: {error}", hint="Run `spanseek verify` to see all damage."
+        ) from error
 
 
 def offset_in(text: str, code_point: int, unit: OffsetUnit) -> int:

@@ -23,10 +23,11 @@ import numpy as np
 from app.phrases.service import PhraseService
 from app.search.encoders import Encoders
 from indexer.encode import encode, split
-from indexer.engine.snapshot import SegmentView, open_segment
+from indexer.engine.snapshot import SegmentView
 from indexer.matching import match
 from indexer.phrases import PhraseDraft
 from indexer.pipeline import IndexJob
+from indexer.segments.opened import open_segment
 from indexer.sources import Source
 from indexer.store import Store
 from indexer.types import Recipe

@@ -218,9 +218,9 @@ def test_an_index_is_written_where_nuggets_are_many_and_read_only_unharmed(large
     assert INDEX in large.segment.manifest.files
     path = large.segment.folder / INDEX
     body = path.read_bytes()
+    harmed = Segment(large.segment.folder, _sha(large.segment))
     path.write_bytes(body[:-9] + bytes([body[-9] ^ 1]) + body[-8:])
     try:
-        harmed = Segment(large.segment.folder, _sha(large.segment))
         with pytest.raises(SegmentCorrupt, match="not the file that was published"):
             FEW.search(Snapshot(1, RECIPE, [_all(harmed)]), asked(large, 1), Selection())
     finally:

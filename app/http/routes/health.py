@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from app.answers import json_values, optional
+from app.answers import described, json_values, optional
 from app.http.auth import BackendDependency
 from app.http.openapi import problems
 from app.http.problems import NotReady, problem_response
@@ -45,6 +45,7 @@ class Ready:
 
     status: Literal["ready"]
     checks: Mapping[str, Check]
+    damaged_segments: Annotated[int, described("Segments that are left out of searches. See spanseek verify.")]
 
 
 @router.get("/live", response_model=Live, summary="Is the process alive?")
@@ -62,7 +63,8 @@ async def live() -> Response:
 async def ready(backend: BackendDependency) -> Response:
     """200 if the database and the encoder are available; else 503, and ``checks`` says which fails and why."""
     errors = await backend.readiness.checks()
-    answer = Ready("ready", {name: Check.of(error) for name, error in errors.items()})
+    checks = {name: Check.of(error) for name, error in errors.items()}
+    answer = Ready("ready", checks, backend.damaged_segments())
     if any(errors.values()):
         return problem_response(_not_ready(errors), checks=json_values(answer)["checks"])
     return answer_response(answer)

@@ -7,6 +7,7 @@ import pytest
 
 from app.settings import Settings
 from indexer.catalog.schema import upgrade
+from tests.integration.http.conftest import build
 
 SEARCH = {"collection": "sample", "text": "cancel"}
 
@@ -15,7 +16,11 @@ def test_live_and_ready(client) -> None:
     assert client.get("/health/live").json() == {"status": "live"}
     ready = client.get("/health/ready")
     assert ready.status_code == 200
-    assert ready.json() == {"status": "ready", "checks": {"database": {"ok": True}, "encoder": {"ok": True}}}
+    assert ready.json() == {
+        "status": "ready",
+        "checks": {"database": {"ok": True}, "encoder": {"ok": True}},
+        "damaged_segments": 0,
+    }
 
 
 def failing(client, problem, check: str, code: str) -> dict:
@@ -104,3 +109,16 @@ def test_metrics_are_not_at_the_mercy_of_callers(settings, start) -> None:
 def test_every_application_has_figures_of_its_own(settings, start) -> None:
     start(settings).get("/health/live")
     assert "/health/live" not in start(settings).get("/metrics").text
+
+
+def test_a_damaged_segment_is_counted_and_described(tmp_path, start, problem) -> None:
+    settings = build(tmp_path)
+    client = start(settings)
+    assert "degraded" not in client.get("/collections/sample").json()
+    (path,) = tmp_path.glob("collections/*/*/scales.f32")
+    path.write_bytes(bytes(path.stat().st_size))
+    problem(client.post("/search", SEARCH), 500, "segment_corrupt")
+    assert client.get("/health/ready").json()["damaged_segments"] == 1
+    assert "spanseek_damaged_segments 1.0" in client.get("/metrics").text
+    (damage,) = client.get("/collections/sample").json()["degraded"]
+    assert "scales.f32" in damage

@@ -102,7 +102,7 @@ def test_a_flipped_bit_is_found_before_faiss_reads_it(tmp_path: Path) -> None:
     damaged[len(damaged) // 2] ^= 1
     path.write_bytes(damaged)
     with pytest.raises(SegmentCorrupt, match="windows"):
-        open_windows(Segment(made.folder, manifest_sha256(made)))
+        open_windows(made)
     assert any("windows" in damage for damage in damages(made.folder, manifest_sha256(made)))
 
 

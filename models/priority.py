@@ -1,0 +1,13 @@
+"""Priorities of threads."""
+
+import os
+import sys
+from typing import Final
+
+_NICENESS: Final = 10
+
+
+def lower_priority() -> None:
+    """Lower the priority of the current thread."""
+    if sys.platform == "linux":  # elsewhere this would apply to the whole process
+        os.nice(_NICENESS)
