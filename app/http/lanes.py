@@ -15,13 +15,13 @@ from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from app.search.errors import DeadlineExceeded, QueueFull, ShuttingDown
+from models.priority import lower_priority
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Job: TypeAlias = Callable[[], Result]
 
 _log = logging.getLogger(__name__)
-# The niceness of a lane of low priority, and of the threads that are started in it.
 
 
 class Lane(Generic[Item, Result]):

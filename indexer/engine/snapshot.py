@@ -12,7 +12,8 @@ from indexer.engine.query import Filter
 from indexer.errors import SegmentCorrupt
 from indexer.segments.columns import rows_equal
 from indexer.segments.layout import BLOCK
-from indexer.segments.opened import SegmentKey, is_quarantined, is_readable, open_segment
+from indexer.segments.manifest import SegmentKey
+from indexer.segments.opened import is_quarantined, is_readable, open_segment
 from indexer.segments.reader import Segment
 from indexer.segments.text import OffsetUnit
 from indexer.types import Generation, Recipe

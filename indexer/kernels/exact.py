@@ -4,7 +4,6 @@ import numpy as np
 from jaxtyping import Float32, Float64, Int
 from numba import njit, prange
 
-from indexer.arrays import SegmentArrays
 from indexer.arrays import SegmentArrays, SpanTerms
 from indexer.errors import SegmentCorrupt
 from indexer.kernels.common import FAST, one_at_a_time
@@ -41,8 +40,7 @@ def rescore(
 ) -> Float64[np.ndarray, " spans"]:
     """Exact score of every span of the stored vectors with its unit-length query: its cosine, and its terms if any.
 
-    The cosine depends on the span and the query alone, to the last bit, not on what else is scored. Raises
-    The score depends on the span and the query alone, to the last bit, not on what else is scored.
+    The score depends on the span and the query alone, to the last bit, not on what else is scored. Raises
     ``SegmentCorrupt`` for a span beyond the last unit, which damaged norms can suggest.
     """
     if len(ends) and ends.max() > len(segment.vectors):

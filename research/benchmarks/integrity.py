@@ -2,9 +2,8 @@
 
     SPANSEEK_DATA_DIR=DATA python -m research.benchmarks.integrity --collection NAME [--rounds 200]
 
-``open`` is what a search waits for when a segment is opened, ``verify`` what the background thread needs. Searches with
-and without the check take turns; ``snapshot`` is the share of a search that looking for damage of opened segments takes,
-four times a second.
+``open`` is what a search waits for when a segment is opened, ``verify`` what the background thread needs. ``snapshot``
+is the share of its time that a server spends on looking for damage of opened segments, four times a second.
 """
 
 import argparse
