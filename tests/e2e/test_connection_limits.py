@@ -81,6 +81,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENDLESS)
 def test_a_head_without_end_is_answered_431_and_takes_no_memory(server: Server, name: str) -> None:
     begin, more = ENDLESS[name]

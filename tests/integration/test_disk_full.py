@@ -155,6 +155,7 @@ def limited(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1 << 18, 1 << 19])
 def test_a_command_ends_with_a_sentence(limited, tmp_path: Path, size: int) -> None:
     """At the smaller limit it is SQLite that cannot write, at the larger one the segment."""

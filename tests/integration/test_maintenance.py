@@ -259,6 +259,7 @@ STAGES: dict[str, Callable[[pytest.MonkeyPatch, int], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_crash_while_merging_loses_nothing(stage: str, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     delete(workspace, "d5")

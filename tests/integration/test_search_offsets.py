@@ -111,6 +111,7 @@ def _check_long(workspace: Workspace, line: str, size: int) -> None:
     assert (hit.document_id, set(hit.text), hit.start % 64) == ("word", {"w"}, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("line", "size"), [("many signs", 200_000), ("long words", 5_000_000)])
 def test_a_long_document_and_a_long_word(workspace: Workspace, line: str, size: int) -> None:
     _check_long(workspace, LINES[line], size)

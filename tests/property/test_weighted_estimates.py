@@ -109,6 +109,7 @@ def test_precision_is_right_on_average(threshold: float) -> None:
     assert np.mean(found) == pytest.approx(MADE.precision(threshold), abs=0.01)
 
 
+@pytest.mark.slow
 def test_without_weights_it_would_not_be() -> None:
     plain = [at_thresholds(one.raw, one.match, lambda raw: raw) for one in draws()[:50]]
     found = np.mean([reaching(figures, 0.7).precision.value for figures in plain])

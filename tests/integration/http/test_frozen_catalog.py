@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 import psutil
+import pytest
 
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
@@ -41,6 +42,7 @@ ROUTES = {
 BODIES = {"PUT": {"value": 0.5}, "POST": {"collection": "c", "text": "a"}}
 
 
+@pytest.mark.slow
 def test_every_route_answers_in_time_and_again_when_the_catalog_does(postgres, migrated_postgres, tmp_path) -> None:
     settings = Settings(_env_file=None, data_dir=tmp_path, encoder="hashing")
     url = f"{migrated_postgres}&connect_timeout=60"
