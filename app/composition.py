@@ -3,7 +3,7 @@
 Modules are imported by the first command that needs them: numba and FAISS take seconds.
 """
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from app.search.encoders import Encoders
@@ -12,6 +12,7 @@ from indexer.catalog.collections import Catalog
 from indexer.engine.base import Engine
 from indexer.nuggets.scan import DocumentEngine
 from indexer.store import Store
+from models.encoders.registry import load_span_score
 
 if TYPE_CHECKING:
     from app.calibration.service import ThresholdService
@@ -30,6 +31,7 @@ def open_store(settings: Settings) -> Store:
         grace_s=settings.grace_s,
         candidates_from=settings.candidates_from,
         withdrawn_s=settings.withdrawn_days * 86_400,
+        span_scores=partial(load_span_score, settings.encoder_options),
     )
 
 

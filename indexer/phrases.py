@@ -8,10 +8,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
+from indexer.arrays import SpanTerms
 from indexer.engine.query import Filter
 from indexer.tuning import Threshold, ThresholdOn, Tuning
+from models.ops.span_score import COSINE, SpanScore
 from models.types import CharSpan, QueryVectors
 
 if TYPE_CHECKING:
@@ -142,6 +144,8 @@ class PhraseSet:
     changed_in: tuple[int, ...]
     vectors: QueryVectors
     tuning: Tuning
+    units: Int[np.ndarray, " queries"] | None = None  # of their texts; without them no span is too short
+    score: SpanScore = COSINE
 
     def __len__(self) -> int:
         return len(self.names)
@@ -151,7 +155,8 @@ class PhraseSet:
         """The vectors, as the kernels read them."""
         from indexer.engine.multi_query import QueryBatch  # imports numba, which only matching needs
 
-        return QueryBatch(self.vectors)
+        units = np.zeros(len(self), np.int64) if self.units is None else self.units
+        return QueryBatch(self.vectors, SpanTerms.of(self.score, units))
 
     @cached_property
     def applied(self) -> tuple[Threshold | None, ...]:
@@ -185,7 +190,7 @@ class PhraseSet:
         return floors
 
     def with_tuning(self, tuning: Tuning) -> "PhraseSet":
-        """The same phrases under another tuning. ``queries`` is shared: it depends on the vectors only."""
+        """The same phrases under another tuning. ``queries`` is shared: it does not depend on it."""
         phrases = replace(self, tuning=tuning)
         if "queries" in vars(self):
             vars(phrases)["queries"] = self.queries
@@ -201,6 +206,8 @@ class PhraseSet:
             tuple(self.changed_in[row] for row in rows),
             self.vectors[np.array(rows, np.int64)],
             self.tuning,
+            None if self.units is None else self.units[np.array(rows, np.int64)],
+            self.score,
         )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from indexer.catalog.collections import Catalog
-from indexer.catalog.phrase_rows import read_phrase_set
+from indexer.catalog.phrase_rows import SpanScores, read_phrase_set
 from indexer.catalog.thresholds import read_tuning
 from indexer.engine.snapshot import Snapshot, open_snapshot
 from indexer.errors import CollectionNotFound, SegmentCorrupt
@@ -17,6 +17,7 @@ from indexer.phrases import PhraseSets
 from indexer.segments.opened import quarantined_in
 from indexer.tuning import Tunings
 from indexer.types import Collection
+from models.ops.span_score import COSINE
 
 # Longer than opening a snapshot takes after reading its generation from the catalog.
 GRACE_S = 10.0
@@ -32,7 +33,8 @@ class Store:
     ``tunings`` has the calibrations and thresholds in force, ``phrases`` the saved phrases. ``grace_s`` is how long the
     files of retired segments are kept for those who are about to open them, and ``withdrawn_s`` how long withdrawn
     matches are for those who have yet to read of it. Of collections of ``candidates_from`` units
-    and more, large segments get windows, which say where to look.
+    and more, large segments get windows, which say where to look. ``span_scores`` are those of the encoders: saved
+    phrases are matched by them.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Store:
         grace_s: float = GRACE_S,
         candidates_from: int = CANDIDATES_FROM,
         withdrawn_s: float = WITHDRAWN_S,
+        span_scores: SpanScores = lambda encoder, fingerprint: COSINE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.data_dir = data_dir
@@ -51,7 +54,7 @@ class Store:
         self.candidates_from = candidates_from
         self.withdrawn_s = withdrawn_s
         self.tunings = Tunings(partial(read_tuning, catalog), clock=clock)
-        self.phrases = PhraseSets(partial(read_phrase_set, catalog))
+        self.phrases = PhraseSets(partial(read_phrase_set, catalog, span_scores))
         self._snapshots: FreshValues[str, _Opened] = FreshValues(self._present, clock=clock)
 
     def folder(self, collection: Collection) -> Path:

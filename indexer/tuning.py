@@ -96,6 +96,7 @@ class Tuning:
     threshold: Threshold | None = None
     calibration_id: str | None = None
     knots: Knots = field(default_factory=lambda: IDENTITY)
+    fingerprint: str | None = None  # of what the calibration belongs to
 
     def scores(self, raw: Float[np.ndarray, " values"]) -> Float[np.ndarray, " values"]:
         """The scores of raws."""
@@ -117,6 +118,12 @@ class Tuning:
             return threshold
         return Threshold(self.score(threshold.raw), "score", threshold.raw, self.calibration_id)
 
+    def made_for(self, fingerprint: str) -> "Tuning":
+        """The tuning for scores of this fingerprint: a calibration of other scores is left out, and score is raw."""
+        if self.calibration_id is None or self.fingerprint in (None, fingerprint):
+            return self
+        return Tuning(self.threshold)
+
     def same_as(self, other: "Tuning") -> bool:
         """True if both are equal. Calibrations are immutable, so that equal ids mean equal knots."""
         return (self.threshold, self.calibration_id) == (other.threshold, other.calibration_id)
@@ -129,7 +136,8 @@ class Tuning:
         Filter spans above a bound by the raw or score that is presented.
         """
         raw = np.where(on_raw, values, raw_floors(values, self.knots))
-        return cosine_from_raw(raw) - _ROUNDING
+        # A raw of 0 is that of every lower score, too.
+        return np.where(raw > 0, cosine_from_raw(raw) - _ROUNDING, -np.inf)
 
 
 class Tunings:

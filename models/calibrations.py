@@ -70,6 +70,7 @@ class DefaultCalibration:
     data: str
     figures: Mapping[str, JsonValue]
     no_match: NoMatch | None = None
+    span_score: str = ""  # the fingerprint of the score it was fitted to; empty: the literal cosine
 
     @property
     def map(self) -> Knots:

@@ -26,6 +26,7 @@ from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.registry import load_nuggets
+from models.ops.span_score import COSINE, SpanScore
 from models.types import Document, Part, SpanBounds
 
 
@@ -49,6 +50,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         *,
         nugget_ratio: float | None = None,
         documents: DocumentEngine | None = None,
+        span_score: SpanScore = COSINE,
     ) -> None:
         self.encoder = encoder or HashingEncoder()
         self.nuggets = None
@@ -58,8 +60,9 @@ class Workspace(AbstractContextManager["Workspace"]):
         upgrade(url)
         self.catalog = Catalog(url)
         # A clock that leaps makes every look at the store a fresh one.
-        self.store = Store(folder, self.catalog, grace_s=grace_s, clock=count().__next__)
-        encoders = Encoders.of({"hashing": self.encoder})
+        encoders = Encoders.of({"hashing": self.encoder}, span_score)
+        scores = encoders.span_score
+        self.store = Store(folder, self.catalog, grace_s=grace_s, span_scores=scores, clock=count().__next__)
         self.service = SearchService(self.store, load_modes(encoders, engine or ScanEngine(), documents))
         self.phrases = PhraseService(self.store, encoders)
         self.thresholds = ThresholdService(self.store, self.service, encoders)

@@ -12,6 +12,5 @@ def default_calibration(encoders: Encoders, recipe: Recipe) -> CalibrationDraft 
     own = encoders.default_calibration(recipe.encoder)
     if own is None:
         return None
-    return CalibrationDraft(
-        "best_span", recipe.fingerprint, recipe.bounds, own.knots, own.method, own.pairs, NOTE, own.figures
-    )
+    fitted_to = f"{recipe.fingerprint}+{own.span_score}" if own.span_score else recipe.fingerprint
+    return CalibrationDraft("best_span", fitted_to, recipe.bounds, own.knots, own.method, own.pairs, NOTE, own.figures)

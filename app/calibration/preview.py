@@ -13,7 +13,7 @@ from app.calibration.prepare_all import prepare_all
 from app.search.modes import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.threshold import cosine_floor
-from app.search.types import Mode, SearchRequest, UsedThreshold
+from app.search.types import Mode, Ranking, SearchRequest, UsedThreshold
 from indexer.engine.query import Filter
 from indexer.phrases import Phrase
 from indexer.tuning import ThresholdOn, Tuning, check_threshold
@@ -44,6 +44,7 @@ class PreviewRequest:
     filter: Filter = field(default_factory=Filter)
     examples: int = 5
     saved: tuple[str, ...] | Literal["all"] = ()
+    ranking: Ranking = "span_score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,7 @@ def _encoded(
             threshold=request.threshold,
             threshold_on=request.threshold_on,
             filter=request.filter or own,
+            ranking=request.ranking,
         )
         for text, own in [
             *((text, Filter()) for text in request.phrases),

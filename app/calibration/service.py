@@ -77,7 +77,12 @@ class ThresholdService:
         """Preview a threshold. Raises ``PhraseNotFound`` for a saved phrase that does not exist."""
         recipe = self._store.catalog.collection(request.collection).recipe
         default = self._encoders.default_calibration(recipe.encoder)
-        unrelated = default.no_match if default else None
+        score = (
+            ""
+            if request.ranking == "cosine"
+            else self._encoders.span_score(recipe.encoder, recipe.fingerprint).fingerprint
+        )
+        unrelated = default.no_match if default and default.span_score == score else None
         return preview(self._search, request, self._saved(request), unrelated)
 
     def candidates(self, request: LabelCandidatesRequest) -> LabelCandidates:

@@ -1,13 +1,17 @@
-"""Options that several commands share: metadata filters and span bounds."""
+"""Options that several commands share: the ranking and metadata filters."""
 
 import json
 from typing import Annotated, TypeAlias
 
 import typer
 
+from app.search.types import Ranking
 from indexer.engine.query import Filter
 from models.types import JsonValue
 
+RankingOption: TypeAlias = Annotated[
+    Ranking, typer.Option(help="Rank spans by their span score, or by the cosine alone.")
+]
 WhereOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--where", help="Document metadata, KEY=VALUE; VALUE is JSON, or else a string."),

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, one_line, out, print_json
-from app.cli.options import WhereOption, WherePartOption, filter_of
+from app.cli.options import RankingOption, WhereOption, WherePartOption, filter_of
 from app.cli.plots import plots_for
 from app.search.types import Mode
 from app.settings import Settings
@@ -35,6 +35,7 @@ def preview(
     mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
     where: WhereOption = None,
     where_part: WherePartOption = None,
+    ranking: RankingOption = "span_score",
     examples: Annotated[int, typer.Option(min=0, max=50, help="Maximum number of examples on either side.")] = 5,
     plot: Annotated[Path | None, typer.Option(help="Draw the counts to this file; its ending sets the format.")] = None,
     as_json: JsonOption = False,
@@ -55,6 +56,7 @@ def preview(
         conditions,
         examples=examples,
         saved="all" if all_saved else tuple(saved or ()),
+        ranking=ranking,
     )
     settings = Settings()
     with checked_store(settings) as store:

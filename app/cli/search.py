@@ -10,7 +10,7 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, marked, one_line, out, print_json
-from app.cli.options import WhereOption, WherePartOption, filter_of
+from app.cli.options import RankingOption, WhereOption, WherePartOption, filter_of
 from app.search.types import (
     Explanation,
     Hit,
@@ -44,6 +44,7 @@ def search(
     ] = None,
     where: WhereOption = None,
     where_part: WherePartOption = None,
+    ranking: RankingOption = "span_score",
     context: Annotated[
         int | None,
         typer.Option(min=0, max=1000, help="Characters of context on either side: 80, or with --json none."),
@@ -61,6 +62,7 @@ def search(
         collection=collection,
         text=phrase,
         mode=mode,
+        ranking=ranking,
         top_k=top_k,
         group_by=group_by,
         threshold=threshold,
@@ -103,8 +105,10 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
 
 
 def _explained(explanation: Explanation | PairedExplanation | None) -> Iterator[str]:
-    """Lines with the contributions to the cosine."""
+    """Lines with the contributions to the cosine, and the other terms of the score."""
     if isinstance(explanation, Explanation):
+        terms = ("cosine", explanation.cosine), ("length", explanation.length), ("borders", explanation.borders)
+        yield "  ".join(f"{name} {value:+.3f}" for name, value in terms)
         yield "  ".join(f"{one_line(unit.text)} {unit.contribution:+.3f}" for unit in explanation.units)
     if isinstance(explanation, PairedExplanation):
         for pair in explanation.pairs:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, PlainValidator
 
-from app.search.types import MAX_CONTEXT, MAX_TOP_K, Mode, SearchRequest
+from app.search.types import MAX_CONTEXT, MAX_QUERY_UNITS, MAX_TOP_K, Mode, Ranking, SearchRequest
 from indexer.catalog.names import MAX_ID_LENGTH, MAX_NOTE
 from indexer.engine.query import Filter, Grouping
 from indexer.segments.text import OffsetUnit
@@ -137,6 +137,16 @@ class SearchBody(Body):
     explain: bool = Field(
         False, description="Say what each unit of a hit, or each pair of nuggets, adds to its cosine."
     )
+    ranking: Ranking = Field(
+        "span_score",
+        description="What spans are ranked by: their span score, or the cosine alone. Mode maxsim has one ranking.",
+    )
+    query_units: int | None = Field(
+        None,
+        ge=1,
+        le=MAX_QUERY_UNITS,
+        description="The units of the text that `vector` stands for; without it no span is discounted as too short.",
+    )
 
     def request(self) -> SearchRequest:
         """The body as the search understands it."""
@@ -153,6 +163,8 @@ class SearchBody(Body):
             offset_unit=self.offset_unit,
             context=self.context,
             explain=self.explain,
+            ranking=self.ranking,
+            query_units=self.query_units,
         )
 
 

@@ -12,6 +12,7 @@ from app.search.modes import Counts, Resources, ScoredRows, SearchMode
 from app.search.query_vectors import query_vector
 from app.search.span_hits import present_spans
 from app.search.types import Explanation, Hit, Mode, SearchRequest, UnitContribution
+from indexer.arrays import SpanTerms
 from indexer.engine.base import Engine, ScoredSpan
 from indexer.engine.exhaustive_count import count_spans
 from indexer.engine.named_spans import NamedSpan, named_cosines
@@ -19,20 +20,39 @@ from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.tuning import Tuning
 from indexer.types import Recipe
+from models import units
 from models.encoders.base import encode_query_tokens, query_tokens
+from models.errors import InvalidInput
+from models.ops.span_score import COSINE, SpanScore
+from models.types import QueryVectors
 
 QueryVector: TypeAlias = Float32[np.ndarray, " dim"]
 
 
 @dataclass(frozen=True, slots=True)
+class SpanQuery:
+    """A query for spans: its vector, the units of its text, 0 where they are not known, and the score of spans."""
+
+    vector: QueryVector
+    units: int
+    score: SpanScore
+
+
+@dataclass(frozen=True, slots=True)
 class TokenizedQuery:
-    """The token ids of a query text."""
+    """The token ids of a query text, its units, and the score of spans."""
 
     ids: Int32[np.ndarray, " tokens"]
+    units: int
+    score: SpanScore
+
+    def encoded(self, vector: QueryVector) -> SpanQuery:
+        """The query with its vector."""
+        return SpanQuery(vector, self.units, self.score)
 
 
-class BestSpan(SearchMode[TokenizedQuery | QueryVector, QueryVector, ScoredSpan]):
-    """Spans by the cosine of their mean unit vector with the query's vector."""
+class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
+    """Spans by the cosine of their mean unit vector with the query's vector, their length and their borders."""
 
     name: Mode = "best_span"
 
@@ -40,61 +60,97 @@ class BestSpan(SearchMode[TokenizedQuery | QueryVector, QueryVector, ScoredSpan]
         self._encoders = encoders
         self._engine = engine
 
+    def fingerprint(self, recipe: Recipe) -> str:
+        """The fingerprint of the encoder and its span score."""
+        return self._encoders.span_score(recipe.encoder, recipe.fingerprint).fingerprint_of(recipe.fingerprint)
+
+    def score_fingerprint(self, request: SearchRequest, recipe: Recipe) -> str:
+        """The same, or the encoder's alone for requests that rank by cosine."""
+        return self._score(request, recipe).fingerprint_of(recipe.fingerprint)
+
     def load(self, recipe: Recipe) -> None:
         """Load the collection's encoder."""
         self._encoders.warm_up(recipe)
 
-    def read(self, request: SearchRequest, recipe: Recipe) -> TokenizedQuery | QueryVector:
+    def read(self, request: SearchRequest, recipe: Recipe) -> TokenizedQuery | SpanQuery:
         """Tokenize a text that fits into one window, or normalize a vector."""
+        score = self._score(request, recipe)
         if request.text is None:
-            return query_vector(request, recipe.dim)
+            return SpanQuery(query_vector(request, recipe.dim), request.query_units or 0, score)
+        if request.query_units is not None:
+            raise InvalidInput(
+                "The units of a text are counted, and cannot be given.",
+                hint="Leave query_units out, or give a vector.",
+                field="query_units",
+            )
         (ids,) = query_tokens(self._encoders.matching(recipe), [request.text])
-        return TokenizedQuery(ids)
+        return TokenizedQuery(ids, len(units.split(request.text)), score)
 
-    def encode(self, queries: Sequence[TokenizedQuery | QueryVector], recipe: Recipe) -> list[QueryVector]:
+    def _score(self, request: SearchRequest, recipe: Recipe) -> SpanScore:
+        if request.ranking == "cosine":
+            return COSINE
+        return self._encoders.span_score(recipe.encoder, recipe.fingerprint)
+
+    def encode(self, queries: Sequence[TokenizedQuery | SpanQuery], recipe: Recipe) -> list[SpanQuery]:
         """The vector of every query; all texts share a forward pass."""
         tokenized = [query.ids for query in queries if isinstance(query, TokenizedQuery)]
         vectors = iter(encode_query_tokens(self._encoders.matching(recipe), tokenized) if tokenized else ())
-        return [next(vectors) if isinstance(query, TokenizedQuery) else query for query in queries]
+        return [query.encoded(next(vectors)) if isinstance(query, TokenizedQuery) else query for query in queries]
 
-    def search(
-        self, snapshot: Snapshot, queries: Sequence[QueryVector], selection: Selection
-    ) -> list[list[ScoredSpan]]:
-        """The best spans for every query, from one pass over memory."""
-        return self._engine.search(snapshot, np.stack(queries), selection)
+    def search(self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection) -> list[list[ScoredSpan]]:
+        """The best spans for every query, by the same score, from one pass over memory."""
+        return self._engine.search(snapshot, _vectors(queries), selection, _terms(queries))
 
-    def count(self, snapshot: Snapshot, query: QueryVector, floor: float | None, filter: Filter) -> Counts:
+    def count(self, snapshot: Snapshot, query: SpanQuery, floor: float | None, filter: Filter) -> Counts:
         """The best span of every document, and the spans above the floor."""
-        census = count_spans(snapshot, query, floor, filter)
+        census = count_spans(snapshot, query.vector, floor, filter, _terms([query]))
         spans = None if census.spans is None else ScoredRows(census.spans, census.span)
         return Counts(ScoredRows(census.documents, census.document), spans)
 
     def present(
-        self, request: SearchRequest, query: QueryVector, results: list[ScoredSpan], tuning: Tuning
+        self, request: SearchRequest, query: SpanQuery, results: list[ScoredSpan], tuning: Tuning
     ) -> tuple[Hit, ...]:
-        """Hits, explained by the units' contributions if the request asks for it."""
+        """Hits, explained by the terms of their scores if the request asks for it."""
         return present_spans(request, results, tuning, lambda scored: _explanation(request, query, scored))
 
-    def text_cosines(self, queries: Sequence[QueryVector], texts: Sequence[QueryVector]) -> Float[np.ndarray, " pairs"]:
-        """The cosine of two query vectors."""
-        return np.array([query.astype(np.float64) @ text for query, text in zip(queries, texts, strict=True)])
+    def text_cosines(self, queries: Sequence[SpanQuery], texts: Sequence[SpanQuery]) -> Float[np.ndarray, " pairs"]:
+        """The score of a whole text: the cosine of two query vectors, and the terms of its length and its borders."""
+        pairs = zip(queries, texts, strict=True)
+        return np.array(
+            [
+                query.vector.astype(np.float64) @ text.vector + query.score.of_texts(query.units, text.units)
+                for query, text in pairs
+            ]
+        )
 
-    def span_cosines(self, queries: Sequence[QueryVector], spans: Sequence[NamedSpan]) -> Float[np.ndarray, " spans"]:
-        """The cosine that a search computes for the span."""
-        return named_cosines(spans, np.stack(queries))
+    def span_cosines(self, queries: Sequence[SpanQuery], spans: Sequence[NamedSpan]) -> Float[np.ndarray, " spans"]:
+        """The score that a search computes for the span."""
+        return named_cosines(spans, _vectors(queries), _terms(queries))
 
 
-def create(resources: Resources) -> SearchMode[TokenizedQuery | QueryVector, QueryVector, ScoredSpan]:
+def _vectors(queries: Sequence[SpanQuery]) -> QueryVectors:
+    return np.stack([query.vector for query in queries])
+
+
+def _terms(queries: Sequence[SpanQuery]) -> SpanTerms:
+    """The terms of queries that share a score."""
+    return SpanTerms.of(queries[0].score, np.array([query.units for query in queries]))
+
+
+def create(resources: Resources) -> SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]:
     """The mode."""
     return BestSpan(resources.encoders, resources.engine)
 
 
-def _explanation(request: SearchRequest, query: QueryVector, scored: ScoredSpan) -> Explanation:
-    """The contribution of every unit to the cosine: its dot product with the query, over the norm of the span's sum."""
+def _explanation(request: SearchRequest, query: SpanQuery, scored: ScoredSpan) -> Explanation:
+    """The terms of the score, and the contribution of every unit to the cosine.
+
+    That is its dot product with the query, over the norm of the span's sum.
+    """
     place = scored.place
     vectors = place.unit_vectors().astype(np.float64)
-    contributions = vectors @ query / np.linalg.norm(vectors.sum(axis=0))
-    units = (
+    contributions = vectors @ query.vector / np.linalg.norm(vectors.sum(axis=0))
+    contributed = (
         UnitContribution(
             place.offset(unit.start, request.offset_unit),
             place.offset(unit.end, request.offset_unit),
@@ -103,4 +159,7 @@ def _explanation(request: SearchRequest, query: QueryVector, scored: ScoredSpan)
         )
         for unit, contribution in zip(place.unit_spans(), contributions, strict=True)
     )
-    return Explanation(scored.cosine, tuple(units))
+    terms, (before, after) = _terms([query]), place.borders
+    length = float(terms.lengths[0, len(vectors)])
+    borders = float(terms.start[before] + terms.end[after])
+    return Explanation(scored.cosine - length - borders, tuple(contributed), length, borders)

@@ -13,7 +13,8 @@ from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.nuggets.whitened import WhitenedNuggets, fit_whitening, load_whitened, remove_whitening
 from models.encoders.passes import ForwardPass, UnitPass
-from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets, weights_folder
+from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets, load_span_score, weights_folder
+from models.ops.span_score import COSINE, SpanScore
 
 
 class Encoders:
@@ -22,6 +23,7 @@ class Encoders:
     def __init__(self, options: EncoderOptions) -> None:
         self._options = options
         self._loaded: dict[str, Encoder] = {}
+        self._span_scores: dict[tuple[str, str], SpanScore] = {}
         self._defaults: dict[str, DefaultCalibration | None] = {}
         self._nuggets: dict[str, NuggetEncoder] = {}
         self._whitened: dict[str, WhitenedNuggets] = {}
@@ -29,10 +31,12 @@ class Encoders:
         self._lock = Lock()
 
     @classmethod
-    def of(cls, loaded: Mapping[str, Encoder]) -> Self:
-        """Encoders that have been loaded already."""
+    def of(cls, loaded: Mapping[str, Encoder], span_score: SpanScore | None = None) -> Self:
+        """Encoders that have been loaded already, with this span score; by default the literal cosine."""
         encoders = cls(EncoderOptions())
         encoders._loaded.update(loaded)
+        for name, encoder in loaded.items():
+            encoders._span_scores[name, encoder.fingerprint] = span_score or COSINE
         return encoders
 
     def load(self, name: str) -> Encoder:
@@ -41,6 +45,13 @@ class Encoders:
             if name not in self._loaded:
                 self._loaded[name] = load_encoder(name, self._options)
             return self._loaded[name]
+
+    def span_score(self, name: str, fingerprint: str) -> SpanScore:
+        """The span score of the encoder of this name and fingerprint, which need not be loaded."""
+        with self._lock:
+            if (name, fingerprint) not in self._span_scores:
+                self._span_scores[name, fingerprint] = load_span_score(self._options, name, fingerprint)
+            return self._span_scores[name, fingerprint]
 
     def default_calibration(self, name: str) -> DefaultCalibration | None:
         """The calibration that comes with the encoder of this name; None without one."""

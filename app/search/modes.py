@@ -113,8 +113,12 @@ class SearchMode(Protocol[Read, Query, Result]):
         return True
 
     def fingerprint(self, recipe: Recipe) -> str:
-        """Identifies everything that affects the cosines of the mode, except span bounds."""
+        """Identifies everything that affects the scores of the mode, except span bounds."""
         return recipe.fingerprint
+
+    def score_fingerprint(self, request: SearchRequest, recipe: Recipe) -> str:
+        """The fingerprint of a calibration that applies to the scores of a request."""
+        return self.fingerprint(recipe)
 
     def load(self, recipe: Recipe) -> None:
         """Load the models for queries of a collection, unless loaded. Not part of a search's time."""

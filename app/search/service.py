@@ -78,6 +78,7 @@ class SearchService:
             started += _seconds(lambda: mode.load(snapshot.recipe))  # not part of the answer's time
         query = mode.read(request, snapshot.recipe)
         tuning = self._store.tunings.present(request.collection, request.mode)
+        tuning = tuning.made_for(mode.score_fingerprint(request, snapshot.recipe))
         used = used_threshold(request, tuning)
         floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
         return Prepared(request, mode, snapshot, tuning, used, mode.selection(request, floor), query, started)
@@ -123,7 +124,7 @@ def _encode_batch(batch: Sequence[Prepared]) -> list[object]:
 
 def _scanning_key(encoded: Encoded) -> Hashable:
     prepared = encoded.prepared
-    return prepared.mode.name, id(prepared.snapshot), prepared.selection.key
+    return prepared.mode.name, id(prepared.snapshot), prepared.selection.key, prepared.request.ranking
 
 
 def _scan_batch(batch: Sequence[Encoded]) -> list[Results]:

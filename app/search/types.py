@@ -13,10 +13,13 @@ from indexer.tuning import ThresholdOn
 
 # A mode is implemented by app/search/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
 Mode = Literal["best_span", "maxsim"]
+# What hits are ranked by; the paper ranks by the cosine alone.
+Ranking = Literal["span_score", "cosine"]
 ThresholdSource = Literal["request", "phrase", "collection", "none"]
 
 MAX_TOP_K = 1000
 MAX_CONTEXT = 1000
+MAX_QUERY_UNITS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,8 @@ class SearchRequest:
     """One query, which is a text or a vector, and which hits to return.
 
     Without a threshold the collection's applies, on its own scale; 0 returns all hits. Without ``group_by``
-    every span, or every document in modes that return documents, is a hit.
+    every span, or every document in modes that return documents, is a hit. ``query_units`` is the number of units of
+    the text that a vector stands for; without it no span is too short for the vector.
     """
 
     collection: str
@@ -39,6 +43,8 @@ class SearchRequest:
     offset_unit: OffsetUnit = "codepoint"
     context: int = 0
     explain: bool = False
+    ranking: Ranking = "span_score"
+    query_units: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +68,12 @@ class UnitContribution:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The cosine, and the units' contributions that add up to it."""
+    """The terms of the hit's span score, which is `2 * raw - 1`, and the units' contributions to its cosine."""
 
-    cosine: float
+    cosine: Annotated[float, described("The contributions of the units add up to it.")]
     units: tuple[UnitContribution, ...]
+    length: Annotated[float, described("The discount of a span that is shorter than the query; 0 or less.")] = 0.0
+    borders: Annotated[float, described("What the span's start and end lack of borders of the text; 0 or less.")] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,13 @@ class Hit:
     end: Annotated[int, described("Where it ends, exclusive.")]
     text: str
     score: Annotated[float, described("Calibrated similarity, 0 to 1.")]
-    raw: Annotated[float, described("(1 + cosine) / 2; hits are ordered by it.")]
+    raw: Annotated[
+        float,
+        described(
+            "(1 + span score) / 2, from 0 to 1; of the cosine with `ranking: cosine` and in mode maxsim. Hits are "
+            "ordered by it."
+        ),
+    ]
     mode: Mode
     rank: Annotated[int, described("1 is the best.")]
     metadata: Annotated[Mapping[str, Any], described("The document's metadata.")]

@@ -1,6 +1,6 @@
 """The rows of saved phrases."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,12 +11,14 @@ from indexer.catalog.collections import Catalog
 from indexer.catalog.matches import phrase_version
 from indexer.catalog.names import is_phrase_name
 from indexer.catalog.sql import listed
-from indexer.catalog.tables import phrase_sets, phrase_thresholds, phrases
+from indexer.catalog.tables import collections, phrase_sets, phrase_thresholds, phrases
 from indexer.catalog.thresholds import History, threshold, tuning_of
 from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
 from indexer.phrases import MODE, Phrase, PhraseSet
 from indexer.tuning import Tuning
+from models.ops.span_score import SpanScore
+from models.units import split
 
 PhraseRow = Row[*tuple[Any, ...]]
 
@@ -111,19 +113,31 @@ def reading(catalog: Catalog, name: str) -> Iterator[tuple[Connection, str]]:
         yield connection, collection_id
 
 
-def read_phrase_set(catalog: Catalog, collection_id: str, previous: PhraseSet | None = None) -> PhraseSet:
-    """Read the collection's phrases and its tuning at one moment; ``previous`` is reused if it is still current."""
+# The span score of an encoder, given its name and fingerprint.
+SpanScores = Callable[[str, str], SpanScore]
+
+
+def read_phrase_set(
+    catalog: Catalog, span_scores: SpanScores, collection_id: str, previous: PhraseSet | None = None
+) -> PhraseSet:
+    """Read the collection's phrases and its tuning at one moment; ``previous`` is reused if it is still current.
+
+    A calibration of other scores than the collection's is left out of the tuning.
+    """
     with catalog.database.snapshot() as connection:
         version = phrase_version(connection, collection_id)
         if not version:
             return PhraseSet(0, (), (), (), (), np.zeros((0, 0), np.float32), Tuning())
-        tuning = tuning_of(connection, collection_id, MODE)
+        columns = select(collections.c.encoder, collections.c.fingerprint).where(collections.c.id == collection_id)
+        encoder, fingerprint = connection.execute(columns).one()
+        score = span_scores(encoder, fingerprint)
+        tuning = tuning_of(connection, collection_id, MODE).made_for(score.fingerprint_of(fingerprint))
         if previous is None or previous.version != version:
-            return _read(connection, collection_id, version, tuning)
+            return _read(connection, collection_id, version, tuning, score)
     return previous if previous.tuning.same_as(tuning) else previous.with_tuning(tuning)
 
 
-def _read(connection: Connection, collection_id: str, version: int, tuning: Tuning) -> PhraseSet:
+def _read(connection: Connection, collection_id: str, version: int, tuning: Tuning, score: SpanScore) -> PhraseSet:
     rows = connection.execute(phrases_of(collection_id).order_by(phrases.c.name)).all()
     numbers = np.frombuffer(b"".join(row.vector for row in rows), "<f4").astype(np.float32)
     return PhraseSet(
@@ -134,4 +148,6 @@ def _read(connection: Connection, collection_id: str, version: int, tuning: Tuni
         changed_in=tuple(row.changed_in for row in rows),
         vectors=numbers.reshape(len(rows), -1) if rows else numbers.reshape(0, 0),
         tuning=tuning,
+        units=np.array([0 if score.is_cosine else len(split(row.text)) for row in rows], np.int64),
+        score=score,
     )

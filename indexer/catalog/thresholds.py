@@ -130,12 +130,15 @@ def tuning_of(connection: Connection, collection_id: str, mode: str) -> Tuning:
     """As :func:`read_tuning`, within a snapshot or a transaction that holds the collection's lock."""
     of_mode = (active_calibrations.c.collection_id == collection_id) & (active_calibrations.c.mode == mode)
     active = connection.execute(
-        select(calibrations.c.id, calibrations.c.knots).join_from(calibrations, active_calibrations).where(of_mode)
+        select(calibrations.c.id, calibrations.c.knots, calibrations.c.fingerprint)
+        .join_from(calibrations, active_calibrations)
+        .where(of_mode)
     ).first()
     return Tuning(
         threshold=threshold_of(collection_id, mode).current(connection),
         calibration_id=None if active is None else active.id,
         knots=IDENTITY if active is None else np.array(active.knots, np.float64),
+        fingerprint=None if active is None else active.fingerprint,
     )
 
 

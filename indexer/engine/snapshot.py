@@ -182,6 +182,12 @@ class Place:
         """The characters of every unit of the span."""
         return [CharSpan(int(a), int(b)) for a, b in self._segment.unit_spans[self._units.start : self._units.end]]
 
+    @property
+    def borders(self) -> tuple[int, int]:
+        """The codes of the borders before and after the span."""
+        codes, units = self._segment.borders, self._units
+        return int(codes[units.start]), int(codes[units.end if units.end < len(codes) else 0])
+
     def unit_vectors(self) -> Float[np.ndarray, "units dim"]:
         """The stored vectors of the span's units."""
         rows = slice(self._units.start, self._units.end)

@@ -19,7 +19,9 @@ from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.nuggets.hashing import HashingNuggetEncoder
 from models.errors import UnknownEncoder
+from models.ops.span_score import COSINE, SpanScore
 from models.packages import DEFAULT
+from models.span_scores import read_span_score
 
 GROUP = "spanseek.encoders"
 
@@ -139,6 +141,16 @@ def weights_folder(name: str, options: EncoderOptions) -> Path | None:
     """
     shipped = encoder_factory(name).weights if name in encoder_names() else None
     return None if shipped is None else options.weights or shipped
+
+
+def load_span_score(options: EncoderOptions, name: str, fingerprint: str) -> SpanScore:
+    """The span score of an encoder: that beside its weights, else the literal cosine.
+
+    >>> load_span_score(EncoderOptions(), "hashing", "any").is_cosine
+    True
+    """
+    folder = weights_folder(name, options)
+    return COSINE if folder is None else read_span_score(folder, fingerprint)
 
 
 def load_encoder(name: str, options: EncoderOptions | None = None) -> Encoder:

@@ -37,7 +37,7 @@ def cosine_from_raw(raw: Scale) -> Scale:
 
 
 def raws(cosines: Float[np.ndarray, " spans"]) -> Float[np.ndarray, " spans"]:
-    """The raws of cosines, clipped to [0, 1] against rounding errors.
+    """The raws of cosines, or of span scores, clipped to [0, 1]: scores may lie below -1, and rounding errors above 1.
 
     >>> raws(np.array([-1.0000001, 0.5])).tolist()
     [0.0, 0.75]

@@ -17,6 +17,7 @@ from indexer.engine.query import Filter
 from indexer.maintenance import optimize
 from indexer.phrases import PhraseDraft
 from indexer.tuning import CalibrationDraft
+from models.ops.span_score import SpanScore
 from models.types import Document, Part, SpanBounds
 from tests.examples import examples
 from tests.strategies import knots
@@ -26,6 +27,7 @@ WORDS = ["parcel", "late", "cancel", "my", "plan", "please", "😀"]
 FILTERS = [Filter(), Filter({"kind": 1}), Filter({}, {"speaker": "agent"}), Filter({"kind": True})]
 EVERYTHING = 10**9
 BOUNDS = SpanBounds(1, 4)
+SCORE = SpanScore(0.15, (-0.06, -0.03, 0, 0, 0, 0), (-0.05, -0.02, 0, 0, 0, 0))
 
 # Drawn as plain values: what checks types while tests run rolls dice, and strategies must not.
 words = st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join)
@@ -76,8 +78,9 @@ class Space:
     def calibrate(self, drawn: Any) -> None:
         recipe = self.made.catalog.collection(self.name).recipe
         points = tuple((float(raw), float(score)) for raw, score in drawn)
-        made = CalibrationDraft("best_span", recipe.fingerprint, recipe.bounds, points, "isotonic", 20)
-        add_calibration(self.made.catalog, self.name, made, activate=True)
+        fingerprint = SCORE.fingerprint_of(recipe.fingerprint)
+        made = CalibrationDraft("best_span", fingerprint, recipe.bounds, points, "isotonic", 20)
+        add_calibration(self.made.catalog, self.name, made, fingerprint=fingerprint, activate=True)
 
     def threshold(self, value: float | None) -> None:
         self.made.thresholds.set(self.name, "best_span", value, "score", "")
@@ -135,7 +138,7 @@ class Space:
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    with Workspace(tmp_path_factory.mktemp("phrases")) as made:
+    with Workspace(tmp_path_factory.mktemp("phrases"), span_score=SCORE) as made:
         yield made
 
 

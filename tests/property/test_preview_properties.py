@@ -18,6 +18,7 @@ from indexer.errors import PhraseNotFound
 from indexer.phrases import PhraseDraft
 from indexer.tuning import CalibrationDraft
 from models.errors import InvalidInput
+from models.ops.span_score import SpanScore
 from models.types import Document, Part, SpanBounds
 from tests.examples import examples
 from tests.strategies import knots
@@ -26,6 +27,7 @@ from tests.workspace import Workspace
 WORDS = ["parcel", "late", "cancel", "my", "plan", "please", "😀"]
 FILTERS = [Filter(), Filter({"kind": 1}), Filter({}, {"speaker": "agent"})]
 EVERYTHING = 10**9
+SCORE = SpanScore(0.15, (-0.06, -0.03, 0, 0, 0, 0), (-0.05, -0.02, 0, 0, 0, 0))
 
 
 def documents() -> Iterator[Document]:
@@ -38,32 +40,35 @@ def documents() -> Iterator[Document]:
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    with Workspace(tmp_path_factory.mktemp("preview")) as made:
+    with Workspace(tmp_path_factory.mktemp("preview"), span_score=SCORE) as made:
         made.index(documents(), bounds=SpanBounds(1, 4), segment_units=60)
         with lease(made.catalog, "c") as held:
             remove(made.catalog, held, ["d07", "d08"])
         yield made
 
 
-def calibrated(workspace: Workspace, drawn: Any) -> str:
+def calibrated(workspace: Workspace, drawn: Any, ranking: str) -> str:
     recipe = workspace.catalog.collection("c").recipe
+    fingerprint = recipe.fingerprint if ranking == "cosine" else SCORE.fingerprint_of(recipe.fingerprint)
     points = tuple((float(raw), float(score)) for raw, score in drawn)
-    draft = CalibrationDraft("best_span", recipe.fingerprint, recipe.bounds, points, "isotonic", 20)
-    return add_calibration(workspace.catalog, "c", draft, activate=True).id
+    draft = CalibrationDraft("best_span", fingerprint, recipe.bounds, points, "isotonic", 20)
+    return add_calibration(workspace.catalog, "c", draft, fingerprint=fingerprint, activate=True).id
 
 
 phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 scales = st.sampled_from(["score", "raw"])
+rankings = st.sampled_from(["span_score", "span_score", "cosine"])
 
 
 @settings(max_examples=examples(25))
-@given(knots, phrases, st.floats(0, 1), st.floats(0, 1), scales, st.sampled_from(FILTERS), st.integers(0, 40))
-def test_it_counts_what_searches_find(workspace, drawn, phrase, threshold, under, on, wanted, place) -> None:
-    made = calibrated(workspace, drawn)
+@given(knots, phrases, st.floats(0, 1), st.floats(0, 1), scales, st.sampled_from(FILTERS), st.integers(0, 40), rankings)
+def test_it_counts_what_searches_find(workspace, drawn, phrase, threshold, under, on, wanted, place, ranking) -> None:
+    made = calibrated(workspace, drawn, ranking)
     try:
 
         def search(value: float, scale: str, group_by: str) -> list[Hit]:
             asked = {"threshold": value, "threshold_on": scale, "group_by": group_by, "filter": wanted}
+            asked["ranking"] = ranking
             (answer,) = workspace.service.search(SearchRequest("c", text=phrase, top_k=EVERYTHING, **asked))
             return list(answer.hits)
 
@@ -72,7 +77,14 @@ def test_it_counts_what_searches_find(workspace, drawn, phrase, threshold, under
             threshold = getattr(everything[place], on)
         floor = threshold * under
         asked = PreviewRequest(
-            "c", (phrase,), threshold=threshold, threshold_on=on, floor=floor, filter=wanted, examples=3
+            "c",
+            (phrase,),
+            threshold=threshold,
+            threshold_on=on,
+            floor=floor,
+            filter=wanted,
+            examples=3,
+            ranking=ranking,
         )
         found = preview(workspace.service, asked)
         (told,) = found.phrases

@@ -12,7 +12,7 @@ from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.routes.thresholds import Collection
 from app.http.schemas import Body, FilterBody, QueryText, Similarity
-from app.search.types import Mode
+from app.search.types import Mode, Ranking
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
 
@@ -37,6 +37,8 @@ class PreviewBody(Body):
     filter: FilterBody = Field(FilterBody(), description="The documents and parts to count.")
     examples: int = Field(5, ge=0, le=MAX_EXAMPLES, description="Maximum number of examples on either side.")
 
+    ranking: Ranking = Field("span_score", description="What spans are ranked by, as in a search.")
+
     def request(self, collection: str) -> PreviewRequest:
         """The request for the service."""
         return PreviewRequest(
@@ -49,6 +51,7 @@ class PreviewBody(Body):
             filter=Filter(self.filter.document, self.filter.part),
             examples=self.examples,
             saved="all" if self.saved == "all" else tuple(self.saved),
+            ranking=self.ranking,
         )
 
 

@@ -69,6 +69,12 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDoc
                 hint="Leave context out, or search in mode best_span.",
                 field="context",
             )
+        if request.query_units is not None:
+            raise InvalidInput(
+                "Mode maxsim compares documents, whatever their length.",
+                hint="Leave query_units out, or search in mode best_span.",
+                field="query_units",
+            )
         if request.text is None:
             return NuggetQuery(query_vector(request, _nuggets(recipe).dim)[None])
         (windows,) = query_windows(self._encoders.nugget_pass(recipe), [request.text])

@@ -24,10 +24,10 @@ class HeldEngine:
         self.entered.clear()
         self.go.clear()
 
-    def search(self, snapshot, queries, wanted):
+    def search(self, snapshot, queries, wanted, terms=None):
         self.entered.set()
         assert self.go.wait(30)
-        return self._scan.search(snapshot, queries, wanted)
+        return self._scan.search(snapshot, queries, wanted, terms)
 
 
 @pytest.fixture
@@ -80,10 +80,10 @@ def test_a_closing_server_answers_503(settings, start, problem) -> None:
 
 def test_an_unforeseen_error_tells_nothing_and_is_logged(settings, start, problem, caplog) -> None:
     class Broken(HeldEngine):
-        def search(self, snapshot, queries, wanted):
+        def search(self, snapshot, queries, wanted, terms=None):
             if snapshot.recipe.dim == 64:
                 raise KeyError("secret of the house")
-            return super().search(snapshot, queries, wanted)
+            return super().search(snapshot, queries, wanted, terms)
 
     client = start(settings, Broken())
     for path, body in (("/search", BODY), ("/search/batch", {"queries": [BODY, BODY]})):

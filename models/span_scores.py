@@ -1,0 +1,30 @@
+"""The span score of an encoder, stored in ``span_score.json`` beside its weights.
+
+The file has an entry for every encoder that uses the weights, by its fingerprint: ``discount``, ``start`` and ``end``
+as in :class:`models.ops.span_score.SpanScore`. An encoder without an entry has the literal cosine.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from models.checksums import read_checked
+from models.errors import BackboneMismatch
+from models.ops.span_score import COSINE, SpanScore
+
+FILE = "span_score.json"
+
+
+def read_span_score(folder: Path, fingerprint: str) -> SpanScore:
+    """The span score of the encoder with this fingerprint. Raises ``BackboneMismatch`` for an unreadable file."""
+    path = folder / FILE
+    if not path.is_file():
+        return COSINE
+    try:
+        entry: dict[str, Any] | None = json.loads(read_checked(path)).get(fingerprint)
+        return SpanScore(entry["discount"], *(tuple(entry[side]) for side in ("start", "end"))) if entry else COSINE
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BackboneMismatch(
+            f"{path} is not a span score: {error}.",
+            hint="Restore the file, or remove it; without it spans are ranked by their cosine.",
+        ) from error
