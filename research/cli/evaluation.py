@@ -9,6 +9,7 @@ import typer
 from app.cli.console import JsonOption, out, print_json
 from app.search.encoders import Encoders
 from app.settings import Settings
+from research.cli.eval_intents import eval_intents
 from research.cli.eval_nugget_lm import eval_auto_encoding, eval_nugget_lm, eval_nugget_selection
 from research.cli.eval_paraphrases import eval_paraphrase_identification
 from research.cli.eval_passages import eval_build_passages, eval_passage_reranking
@@ -20,6 +21,7 @@ eval_cli = typer.Typer(help="Evaluations: the figures of the README and of the p
 eval_cli.command("sts-b-context")(eval_sts_b_context)
 eval_cli.command("sts")(eval_sts)
 eval_cli.command("span-retrieval")(eval_span_retrieval)
+eval_cli.command("intents")(eval_intents)
 eval_cli.command("convert")(eval_convert)
 eval_cli.command("phrase-similarity")(eval_phrase_similarity)
 eval_cli.command("paraphrase-identification")(eval_paraphrase_identification)

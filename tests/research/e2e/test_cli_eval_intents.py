@@ -1,0 +1,41 @@
+"""``spanseek eval intents``, from files to figures."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import cli
+from tests.research.evaluation.test_topical_retrieval import write_turns
+
+SCORED = ["best span", "best span, discounted", "whole", "0.7 span + 0.3 whole", "0.5 span + 0.5 whole"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPANSEEK_ENCODER", "hashing")
+    write_turns(tmp_path)
+    return tmp_path
+
+
+def run(command: str) -> str:
+    result = CliRunner().invoke(cli, command.split(), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_figures_and_gains_are_printed() -> None:
+    (line,) = run("eval intents --data . --baseline hashing --json").splitlines()
+    printed = json.loads(line)
+    assert {name: printed[name] for name in ("split", "turns", "intents")} == {"split": "dev", "turns": 4, "intents": 2}
+    assert list(printed["rows"]) == ["bm25", *(f"hashing: {row}" for row in SCORED)]
+    assert printed["rows"]["hashing: whole"] == {"average_precision": 1.0, "precision_at_10": 0.25}
+    assert list(printed["gains"]) == ["bm25", "hashing: whole"]
+    assert printed["gains"]["bm25"]["hashing: whole"] == {"difference": 0.0, "lower": 0.0, "positive": 0.0}
+
+
+def test_figures_are_shown_in_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = run("eval intents --data . --baseline hashing --discount 0 --min-span 1 --max-span 3")
+    assert all(word in " ".join(shown.split()) for word in ("4 turns, 2", "bm25", "+0.0000"))
