@@ -82,6 +82,9 @@ def train_slice(
         Path | None, typer.Option(help="Weights of the encoder that reads spans alone, else the backbone's own.")
     ] = None,
     frozen_layers: Annotated[int, typer.Option(min=0, help="How many of the lowest layers do not learn.")] = 0,
+    discount: Annotated[
+        float, typer.Option(min=0, help="Discount for short spans of the span score that spans are searched by.")
+    ] = 0.0,
     device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -104,6 +107,7 @@ def train_slice(
         start=start,
         teacher=teacher,
         frozen_layers=frozen_layers,
+        discount=discount,
         device=settings.device,
         seed=seed,
         save_every=save_every,

@@ -16,6 +16,7 @@ from models.tokens import UnitTokens
 from models.types import CharSpan, SpanBounds, UnitSpan
 from research.training.sources import sentences
 from research.training.texts import Texts
+from research.training.topical_pairs import TopicalPair
 
 _WORD = re.compile(r"[a-z]{4,}")
 
@@ -57,6 +58,7 @@ class Shape:
 
     ``near`` of the pairs are set into contexts of their own topic. Beside each of the ``questions`` stands prose of its
     topic, of which a sentence is learnt as well: so that a question stays as near to what may answer it as it was.
+    ``topical`` pairs of a query and a passage are ranked, ``hard`` of them beside one more passage near to the query.
     """
 
     pairs: int = 20
@@ -66,6 +68,8 @@ class Shape:
     alone: int = 4
     short: int = 0
     questions: int = 0
+    topical: int = 0
+    hard: int = 0
 
 
 def draw(texts: Texts, shape: Shape, seed: int, step: int) -> Draw:
@@ -106,6 +110,12 @@ def some_contexts(texts: Texts, count: int, seed: int) -> list[str]:
     """So many contexts of all kinds of prose."""
     rng = random.Random(f"contexts/{seed}")  # noqa: S311  sampling, not secrets
     return [_context(texts, rng) for _ in range(count)]
+
+
+def further_passages(texts: Texts, pairs: Sequence[TopicalPair], seed: int, step: int) -> list[str]:
+    """For every pair a passage that speaks of what its query does, and may or may not be relevant."""
+    rng = random.Random(f"further/{seed}/{step}")  # noqa: S311  sampling, not secrets
+    return [_about(pair.query, texts, rng) for pair in pairs]
 
 
 def _whole(text: str) -> Sample:

@@ -25,11 +25,16 @@ class Weights:
     twins: float = 0.0
     narrow: float = 0.5
     triplets: float = 1.0
+    retrieval: float = 0.0
+    ranking: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class SliceConfig:
-    """A run: what it reads (a folder of known sets, or a user's own files, or both), where it writes, how it learns."""
+    """A run: what it reads (a folder of known sets, or a user's own files, or both), where it writes, how it learns.
+
+    ``discount`` is that of the span score (:class:`models.ops.span_score.SpanScore`) by which spans are searched.
+    """
 
     out: Path
     checkpoints: Path
@@ -46,6 +51,7 @@ class SliceConfig:
     device: str = "auto"
     seed: int = 13
     spans: int = 5
+    discount: float = 0.0
     save_every: int = 50
     shape: Shape = field(default_factory=Shape)
     schedule: Schedule = field(default_factory=Schedule)

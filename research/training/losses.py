@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
+from models.ops.span_score import SpanScore
 from models.ops.spans import enumerate_spans
 from models.types import SpanBounds
 
@@ -43,12 +44,14 @@ def best_span_cosines(
     units: Float[Tensor, "texts units dim"],
     counts: Int[Tensor, " texts"],
     bounds: SpanBounds,
+    added: Float[Tensor, "queries lengths"] | None = None,
 ) -> Float[Tensor, "queries texts"]:
     """Cosine of every query with its best span of every text: ``max over x in spans(S)`` of the paper.
 
     ``counts`` says how many units each text has; what lies beyond is padding. The best spans are found without a
     gradient, which then flows through them alone, as it would through a maximum. A text needs at least
-    ``bounds.shortest`` units.
+    ``bounds.shortest`` units. ``added`` is what the span score adds to the cosine of spans of every length, from 0: it
+    counts where the best span is chosen, and in what is returned.
 
     >>> units = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [9.0, 9.0]]])
     >>> query = torch.tensor([[1.0, 1.0], [1.0, 0.0]])
@@ -56,11 +59,26 @@ def best_span_cosines(
     [[1.0], [1.0]]
     """
     queries = functional.normalize(queries, dim=-1)
-    best = _best_spans(queries.detach(), units.detach(), counts, bounds)
+    best = _best_spans(queries.detach(), units.detach(), counts, bounds, added)
     texts = torch.arange(len(units), device=units.device).expand(len(queries), -1)
     chosen = torch.cat([texts[..., None], best], dim=-1).reshape(-1, 3)
     sums = functional.normalize(span_sums(units, chosen), dim=-1).view(len(queries), len(units), -1)
-    return torch.einsum("qd,qtd->qt", queries, sums)
+    cosines = torch.einsum("qd,qtd->qt", queries, sums)
+    return cosines if added is None else cosines + added.gather(1, best[..., 1] - best[..., 0])
+
+
+def added_by_length(
+    query_units: Int[Tensor, " queries"], discount: float, bounds: SpanBounds
+) -> Float[Tensor, "queries lengths"] | None:
+    """What the span score adds to the cosine of a span of every length, from 0; None where nothing is discounted.
+
+    >>> added_by_length(torch.tensor([2]), 0.5, SpanBounds(1, 2)).numpy().round(3)
+    array([[ 0.   , -0.347,  0.   ]], dtype=float32)
+    """
+    if not discount:
+        return None
+    lengths = SpanScore(discount).lengths(query_units.cpu().numpy(), bounds.longest)
+    return torch.from_numpy(lengths).float().to(query_units.device)
 
 
 @torch.no_grad()
@@ -69,6 +87,7 @@ def _best_spans(
     units: Float[Tensor, "texts units dim"],
     counts: Int[Tensor, " texts"],
     bounds: SpanBounds,
+    added: Float[Tensor, "queries lengths"] | None,
 ) -> Int[Tensor, "queries texts 2"]:
     spans = torch.from_numpy(enumerate_spans(units.shape[1], bounds)).to(units.device)
     start, end = spans.unbind(dim=1)
@@ -77,9 +96,11 @@ def _best_spans(
     gram = prefix @ prefix.transpose(1, 2)
     squares = gram.diagonal(dim1=1, dim2=2)
     norms = (squares[:, end] + squares[:, start] - 2 * gram[:, start, end]).clamp_min(_TINY).sqrt()
-    cosines = (along[..., end] - along[..., start]) / norms
+    scores = (along[..., end] - along[..., start]) / norms
+    if added is not None:
+        scores += added[:, None, end - start]
     beyond = end > counts[:, None]
-    return spans[cosines.masked_fill(beyond, -torch.inf).argmax(dim=-1)]
+    return spans[scores.masked_fill(beyond, -torch.inf).argmax(dim=-1)]
 
 
 def paper_loss(
@@ -176,3 +197,12 @@ def twin_loss(best: Float[Tensor, " queries"], alone: Float[Tensor, " queries"])
     0.04
     """
     return functional.mse_loss(best, alone.detach())
+
+
+def without_matches(
+    cosines: Float[Tensor, "queries texts"], taught: Float[Tensor, "queries texts"]
+) -> Float[Tensor, "queries texts"]:
+    """Leave out negatives that the teacher finds about as like the query as its own text is."""
+    alike = taught > taught.diagonal()[:, None] - 0.1
+    alike.fill_diagonal_(False)
+    return cosines.masked_fill(alike, -torch.inf)

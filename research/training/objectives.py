@@ -15,6 +15,7 @@ from research.training.batches import Draw, draw_spans
 from research.training.config import SliceConfig
 from research.training.loop import Losses
 from research.training.losses import (
+    added_by_length,
     best_span_cosines,
     border_loss,
     correlation_loss,
@@ -24,6 +25,7 @@ from research.training.losses import (
     similarity_loss,
     span_sums,
     twin_loss,
+    without_matches,
 )
 from research.training.own_texts import Triplet
 from research.training.reading import alone, first_windows, unit_vectors
@@ -118,12 +120,13 @@ def search(read: ReadDraw, projection: Float[Tensor, "dim narrow"], config: Slic
     count, contexts = read.queries, read.of_contexts
     queries, taught = read.spans[:count], read.taught[:count]
     units, counts = read.units[count : 2 * count], read.counts[count : 2 * count]
-    best = best_span_cosines(queries, units, counts, config.bounds)
+    added = added_by_length(read.counts[:count], config.discount, config.bounds)
+    best = best_span_cosines(queries, units, counts, config.bounds, added)
     inside = _own_cosines(read.spans[:count], read.spans[contexts])
     inside_taught = _own_cosines(taught, read.taught[contexts])
     matches_taught = read.taught[contexts][:: config.spans]
-    negatives = _without_matches(best, taught @ matches_taught.T)
-    narrow_best = best_span_cosines(queries @ projection, units @ projection, counts, config.bounds)
+    negatives = without_matches(best, taught @ matches_taught.T)
+    narrow_best = best_span_cosines(queries @ projection, units @ projection, counts, config.bounds, added)
     return Search(best, inside, inside_taught, negatives, narrow_best)
 
 
@@ -189,12 +192,3 @@ def _own_cosines(
 ) -> Float[Tensor, "queries spans"]:
     """Cosine of every query with the spans drawn of its own context, the paraphrase first."""
     return functional.cosine_similarity(queries[:, None], contexts.view(len(queries), -1, contexts.shape[1]), dim=-1)
-
-
-def _without_matches(
-    cosines: Float[Tensor, "queries texts"], taught: Float[Tensor, "queries queries"]
-) -> Float[Tensor, "queries texts"]:
-    """Leave out negatives that the teacher finds about as like the query as its own text is."""
-    alike = taught > taught.diagonal()[:, None] - 0.1
-    alike.fill_diagonal_(False)
-    return cosines.masked_fill(alike, -torch.inf)

@@ -20,7 +20,7 @@ from models.backbones import Backbone, load_backbone
 from models.encoders.slice import PROJECTION, projection_of, put_in_place
 from models.errors import InvalidInput
 from models.types import JsonValue
-from research.training.batches import draw, some_contexts
+from research.training.batches import draw, further_passages, some_contexts
 from research.training.config import SliceConfig
 from research.training.loop import Checkpoints, LoopHooks, Losses, fit
 from research.training.objectives import Teachers, draw_losses, read_draw, triplet_losses
@@ -28,6 +28,8 @@ from research.training.own_texts import TripletFile, digests, read_graded_pair_f
 from research.training.reading import Topics, alone
 from research.training.sources import PHRASES, PROSE, QUESTIONS, read_excluded, without
 from research.training.texts import NO_TEXTS, Texts, add_own, read_texts
+from research.training.topical import topical_losses
+from research.training.topical_pairs import TOPICAL, draw_topical
 
 NARROW = 128  # dimensions of the projection that is trained along
 _CONTEXTS = 10_000  # contexts among which those near to a phrase are found
@@ -65,8 +67,8 @@ def read_material(config: SliceConfig) -> Material:
 def _read_texts(config: SliceConfig, excluded: Sequence[str]) -> Texts | None:
     own = read_own_texts(config.texts, config.seed) if config.texts else []
     pairs = read_graded_pair_file(config.pairs) if config.pairs else []
-    asked = bool(config.shape.questions)
-    texts = read_texts(config.data, excluded, questions=asked) if config.data else NO_TEXTS
+    kinds = {"questions": bool(config.shape.questions), "topical": bool(config.shape.topical)}
+    texts = read_texts(config.data, excluded, **kinds) if config.data else NO_TEXTS
     if own or pairs:
         texts = add_own(texts, own, without(pairs, excluded))
     return texts if texts.prose else None
@@ -74,7 +76,7 @@ def _read_texts(config: SliceConfig, excluded: Sequence[str]) -> Texts | None:
 
 def _with_topics(material: Material, teacher: Backbone, config: SliceConfig) -> Material:
     """The same, with a pool of contexts to be found by topic where some are asked for."""
-    if material.texts is None or not (config.shape.near or config.shape.questions):
+    if material.texts is None or not (config.shape.near or config.shape.questions or config.shape.hard):
         return material
     topics = Topics(teacher, some_contexts(material.texts, _CONTEXTS, config.seed))
     return replace(material, texts=replace(material.texts, near=topics.near))
@@ -191,10 +193,20 @@ def step_losses(
         drawn = draw(material.texts, config.shape, config.seed, step)
         read = read_draw(student, teachers, drawn, config, step)
         losses |= draw_losses(read, drawn.scores, projection, config)
+        losses |= _ranked(student, teachers, material.texts, config, step)
     if material.triplets is not None:
         triplets = material.triplets.batch(step, config.triplets_per_step, config.seed)
         losses |= triplet_losses(student, triplets, projection, config)
     return losses
+
+
+def _ranked(student: Backbone, teachers: Teachers, texts: Texts, config: SliceConfig, step: int) -> Losses:
+    """The retrieval term of one step; nothing where no pairs are drawn."""
+    pairs = draw_topical(texts.topical, config.shape.topical, config.seed, step)
+    if not pairs:
+        return {}
+    hard = further_passages(texts, pairs[: config.shape.hard], config.seed, step)
+    return topical_losses(student, teachers.short, pairs, hard, config)
 
 
 def _facts(config: SliceConfig, backbone: Backbone, step: int) -> dict[str, JsonValue]:
@@ -209,6 +221,10 @@ def _facts(config: SliceConfig, backbone: Backbone, step: int) -> dict[str, Json
         "spans_per_text": config.spans,
         "data": licences | {"stsb-train": "CC BY-SA 4.0"} if config.data else {},
     }
+    if config.shape.topical:
+        facts["topical"] = {name: source.licence for name, source in TOPICAL.items()}
+    if config.discount:
+        facts["discount"] = config.discount
     for name in ("shape", "schedule", "distillation", "bounds"):
         facts[name] = asdict(getattr(config, name))
     return facts | {"weights": _weights_used(config)} | _start_facts(config) | _own_facts(config)

@@ -134,19 +134,28 @@ def _speeches(folder: Path) -> Iterator[str]:
 
 def _policies(folder: Path) -> Iterator[str]:
     for name in ("github-site-policy.md.tar.gz", "legalmattic.md.tar.gz"):
-        for text in _members(folder / "policies" / name, ".md"):
+        for text in members(folder / "policies" / name, ".md"):
             yield from (line.strip("#*- ") for line in text.splitlines() if len(line) > 80 and "|" not in line)
 
 
 def _meetings(folder: Path) -> Iterator[str]:
-    for text in _members(folder / "qmsum/train.tar.gz", ".json"):
+    for text in members(folder / "qmsum/train.tar.gz", ".json"):
         turns = [turn["content"] for turn in json.loads(text)["meeting_transcripts"]]
         for begin in range(0, len(turns), 6):
-            yield re.sub(r" (?=[.,?!']|n't)|\{\w+\} ?", "", " ".join(turns[begin : begin + 6]))
+            yield turn_text(" ".join(turns[begin : begin + 6]))
+
+
+def turn_text(turn: str) -> str:
+    """A turn of QMSum without its marks of noises and the white space before punctuation.
+
+    >>> turn_text("Yeah , {disfmarker} it is n't .")
+    "Yeah, it isn't."
+    """
+    return re.sub(r" (?=[.,?!']|n't)|\{\w+\} ?", "", turn).strip()
 
 
 def _orders(folder: Path) -> Iterator[str]:
-    for text in _members(folder / "taskmaster4/TM-4-2024.data.tar.gz", ".json"):
+    for text in members(folder / "taskmaster4/TM-4-2024.data.tar.gz", ".json"):
         for dialogue in json.loads(text)[::4]:
             yield " ".join(turn["text"] for turn in dialogue["utterances"])
 
@@ -159,7 +168,7 @@ def _trivia(folder: Path) -> Iterator[str]:
 
 
 def _meeting_questions(folder: Path) -> Iterator[str]:
-    for text in _members(folder / "qmsum/train.tar.gz", ".json"):
+    for text in members(folder / "qmsum/train.tar.gz", ".json"):
         yield from (row["query"] for row in json.loads(text)["specific_query_list"])
 
 
@@ -239,7 +248,8 @@ def need(path: Path) -> Path:
     return path
 
 
-def _members(path: Path, suffix: str) -> Iterator[str]:
+def members(path: Path, suffix: str) -> Iterator[str]:
+    """The texts of the files of an archive whose names end so."""
     with tarfile.open(need(path)) as archive:
         for member in archive:
             file = archive.extractfile(member) if member.name.endswith(suffix) else None

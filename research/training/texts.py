@@ -2,11 +2,12 @@
 
 import random
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from research.training.sources import PHRASES, PROSE, QUESTIONS, GradedPair, read_graded_pairs
+from research.training.topical_pairs import TopicalPair, read_topical_pairs
 
 _WORDS_ALONE = range(2, 25)
 
@@ -27,12 +28,13 @@ class Texts:
     by_word: dict[str, list[str]]
     questions: Sequence[str] = ()
     near: Callable[[str, random.Random], str] | None = None
+    topical: Mapping[str, Sequence[TopicalPair]] = field(default_factory=dict)
 
 
 NO_TEXTS = Texts({}, {}, [], {})
 
 
-def read_texts(folder: Path, excluded: Sequence[str], *, questions: bool = False) -> Texts:
+def read_texts(folder: Path, excluded: Sequence[str], *, questions: bool = False, topical: bool = False) -> Texts:
     """Everything training reads, from one data folder, but graded pairs that have an excluded sentence."""
     prose = {name: list(source.read(folder)) for name, source in PROSE.items()}
     phrases = {
@@ -42,7 +44,8 @@ def read_texts(folder: Path, excluded: Sequence[str], *, questions: bool = False
     pairs = read_graded_pairs(folder, excluded)
     phrases["stsb"] = [text for pair in pairs for text in (pair.query, pair.paraphrase)]
     question_texts = [text for source in QUESTIONS.values() for text in source.read(folder)] if questions else []
-    return Texts(prose, phrases, pairs, index_by_word(prose), question_texts)
+    topical_pairs = read_topical_pairs(folder) if topical else {}
+    return Texts(prose, phrases, pairs, index_by_word(prose), question_texts, topical=topical_pairs)
 
 
 def add_own(texts: Texts, own: Sequence[str], pairs: Sequence[GradedPair]) -> Texts:
@@ -56,7 +59,7 @@ def add_own(texts: Texts, own: Sequence[str], pairs: Sequence[GradedPair]) -> Te
     short += [text for pair in pairs for text in (pair.query, pair.paraphrase)]
     prose = texts.prose | ({"own": list(own)} if own else {})
     phrases = texts.phrases | ({"own": short} if short else {})
-    return Texts(prose, phrases, [*texts.pairs, *pairs], index_by_word(prose), texts.questions)
+    return replace(texts, prose=prose, phrases=phrases, pairs=[*texts.pairs, *pairs], by_word=index_by_word(prose))
 
 
 def index_by_word(prose: dict[str, list[str]], most: int = 60) -> dict[str, list[str]]:
