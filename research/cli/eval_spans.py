@@ -9,9 +9,11 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, err, out, print_json
+from app.cli.options import RankingOption
 from app.collections.bounds import span_bounds
 from app.search.encoders import Encoders
 from app.settings import Settings
+from models.ops.span_score import COSINE
 
 if TYPE_CHECKING:
     from research.evaluation.retrieval_metrics import RetrievalFigures
@@ -30,6 +32,7 @@ def eval_span_retrieval(
         list[str] | None,
         typer.Option(help="An encoder that reads every sentence alone, to set beside it; repeat for several."),
     ] = None,
+    ranking: RankingOption = "span_score",
     as_json: JsonOption = False,
 ) -> None:
     """How often the gold spans of queries are found in a corpus, beside BM25."""
@@ -48,7 +51,8 @@ def eval_span_retrieval(
     results = {"bm25": measure(corpus, span_queries, bm25_answers(corpus, corpus.sentences(), span_queries))}
     for each, model in loaded.items():
         with err.status(f"{each}: {len(corpus.documents)} documents, {len(span_queries)} queries"):
-            results[each] = measure(corpus, span_queries, search_answers(corpus, span_queries, model, bounds))
+            score = encoders.span_score(each, model.fingerprint) if ranking == "span_score" else COSINE
+            results[each] = measure(corpus, span_queries, search_answers(corpus, span_queries, model, bounds, score))
     for each in sentences or ():
         with err.status(f"{each}: sentences of {len(corpus.documents)} documents"):
             alone = sentence_answers(corpus, corpus.sentences(), span_queries, encoders.load(each))

@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from app.cli.console import JsonOption, out, print_json
+from app.cli.options import RankingOption
 from app.search.encoders import Encoders
 from app.settings import Settings
+from models.ops.span_score import COSINE
 from research.cli.eval_intents import eval_intents
 from research.cli.eval_nugget_lm import eval_auto_encoding, eval_nugget_lm, eval_nugget_selection
 from research.cli.eval_paraphrases import eval_paraphrase_identification
@@ -39,14 +41,17 @@ def eval_sample(
     min_span: Annotated[
         int | None, typer.Option(min=1, help="Shortest span, in units; by default what nine phrases of ten have.")
     ] = None,
+    ranking: RankingOption = "span_score",
     as_json: JsonOption = False,
 ) -> None:
     """How often the sample corpus's gold spans are found, beside BM25."""
     from research.evaluation.sample import evaluate_sample
 
     settings = Settings()
-    loaded = Encoders(settings.encoder_options).load(encoder or settings.encoder)
-    figures = evaluate_sample(samples, loaded, min_span)
+    encoders, name = Encoders(settings.encoder_options), encoder or settings.encoder
+    loaded = encoders.load(name)
+    span_score = encoders.span_score(name, loaded.fingerprint) if ranking == "span_score" else COSINE
+    figures = evaluate_sample(samples, loaded, min_span, span_score)
     if as_json:
         print_json(asdict(figures))
         return

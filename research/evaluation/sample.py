@@ -16,6 +16,7 @@ from app.search.types import SearchRequest
 from indexer.errors import SourceUnreadable
 from models import units
 from models.encoders.base import Encoder
+from models.ops.span_score import COSINE, SpanScore
 from models.types import SpanBounds
 from research.evaluation.corpus import read_corpus
 from research.evaluation.queries import Query, gold_from_json
@@ -38,8 +39,13 @@ class SampleFigures:
     no_match_auc: float
 
 
-def evaluate_sample(folder: Path, encoder: Encoder, min_span: int | None = None) -> SampleFigures:
-    """Index the sample corpus into a temporary store, search all phrases, and count.
+def evaluate_sample(
+    folder: Path,
+    encoder: Encoder,
+    min_span: int | None = None,
+    span_score: SpanScore = COSINE,
+) -> SampleFigures:
+    """Index the sample corpus into a temporary store, search all phrases by the span score, and count.
 
     Spans have ``min_span`` units or more; by default as many as nine phrases of ten have (see ``shortest_span``).
     """
@@ -48,7 +54,7 @@ def evaluate_sample(folder: Path, encoder: Encoder, min_span: int | None = None)
     texts = [phrase.text for phrase in phrases]
     requests = [SearchRequest(COLLECTION, text=text, top_k=_TOP) for text in texts]
     bounds = SpanBounds(min_span or shortest_span(texts))
-    answers = index_and_search(corpus.documents.values(), encoder, bounds, requests)
+    answers = index_and_search(corpus.documents.values(), encoder, bounds, requests, span_score)
     with_gold = [phrase for phrase in phrases if phrase.gold]
     spans = [[span_of(hit) for hit in hits] for phrase, hits in zip(phrases, answers, strict=True) if phrase.gold]
     figures = measure(corpus, with_gold, spans)

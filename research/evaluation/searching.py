@@ -17,6 +17,7 @@ from indexer.pipeline import IndexJob
 from indexer.store import Store
 from indexer.types import Recipe
 from models.encoders.base import Encoder
+from models.ops.span_score import COSINE, SpanScore
 from models.types import Document, SpanBounds
 
 
@@ -41,9 +42,15 @@ _BATCH = 32
 
 
 def index_and_search(
-    documents: Iterable[Document], encoder: Encoder, bounds: SpanBounds, requests: Sequence[SearchRequest]
+    documents: Iterable[Document],
+    encoder: Encoder,
+    bounds: SpanBounds,
+    requests: Sequence[SearchRequest],
+    span_score: SpanScore = COSINE,
 ) -> list[tuple[Hit, ...]]:
     """The hits of every request to the collection ``COLLECTION``, which holds these documents.
+
+    ``span_score`` is that of the encoder.
 
     >>> from models.encoders.hashing import HashingEncoder
     >>> from models.types import Part
@@ -55,6 +62,6 @@ def index_and_search(
     with scratch_store() as store:
         recipe = Recipe("evaluated", encoder.fingerprint, encoder.dim, bounds)
         IndexJob(store, encoder, store.catalog.create_collection(COLLECTION, recipe)).run(documents)
-        service = SearchService(store, load_modes(Encoders.of({recipe.encoder: encoder}), ScanEngine()))
+        service = SearchService(store, load_modes(Encoders.of({recipe.encoder: encoder}, span_score), ScanEngine()))
         batches = (requests[begin : begin + _BATCH] for begin in range(0, len(requests), _BATCH))
         return [answer.hits for answer in chain.from_iterable(service.search(*batch) for batch in batches)]

@@ -14,6 +14,7 @@ from app.search.types import Hit, SearchRequest
 from indexer.engine.query import Filter
 from models.encoders.base import Encoder, check_query
 from models.errors import InvalidInput
+from models.ops.span_score import COSINE, SpanScore
 from models.types import CharSpan, QueryVectors, SpanBounds
 from research.evaluation.bm25 import Bm25
 from research.evaluation.corpus import Corpus, DocumentSpan
@@ -27,9 +28,13 @@ _OWN_ID = "document_id"
 
 
 def search_answers(
-    corpus: Corpus, queries: Sequence[Query], encoder: Encoder, bounds: SpanBounds
+    corpus: Corpus,
+    queries: Sequence[Query],
+    encoder: Encoder,
+    bounds: SpanBounds,
+    span_score: SpanScore = COSINE,
 ) -> list[list[DocumentSpan]]:
-    """What the search finds, once the corpus is indexed: at most ``TOP`` spans a query, best first.
+    """What the search by the span score finds, once the corpus is indexed: at most ``TOP`` spans a query, best first.
 
     Raises ``InvalidInput`` for a query that the encoder cannot read whole, before anything is indexed.
     """
@@ -37,7 +42,7 @@ def search_answers(
         _refuse_unreadable(encoder, query)
     marked = (replace(document, metadata={_OWN_ID: id}) for id, document in corpus.documents.items())
     requests = [_requests(query) for query in queries]
-    answers = iter(index_and_search(marked, encoder, bounds, list(chain.from_iterable(requests))))
+    answers = iter(index_and_search(marked, encoder, bounds, list(chain.from_iterable(requests)), span_score))
     return [_best([next(answers) for _ in of_query]) for of_query in requests]
 
 
