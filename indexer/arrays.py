@@ -27,8 +27,8 @@ class SegmentArrays(NamedTuple):
     borders: UInt8[np.ndarray, " units"]
 
 
-# Spans have at most so many units (``models.types.SpanBounds``), and a border's code is a byte.
-LONGEST, CODES = 64, 256
+# Spans have at most so many units (``models.types.SpanBounds``); the codes of borders are below this power of two.
+LONGEST, CODES = 64, 8
 # What one float32 operation may be off by, relatively.
 _EPSILON = 2.0**-24
 

@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int8, Int32, UInt8
 from numba import njit, prange
 
-from indexer.arrays import BLOCK, SegmentArrays, SpanTerms
+from indexer.arrays import BLOCK, CODES, SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
 from indexer.kernels.intrinsics import FLIP, LANES, ROWS, best_of_run, grow_prefix
 from indexer.kernels.single import border_values, units_ahead
@@ -54,7 +54,7 @@ def _leave_out(mask: Bool[np.ndarray, " starts"], inverse: Float32[np.ndarray, "
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
 def _scan_batch(  # type: ignore[no-untyped-def]
-    pieces, segment, queries, first, steps, lengths, start, end, blocks, masked, mask, best, peak
+    pieces, segment, queries, first, steps, added, start, rows_of_codes, blocks, masked, mask, best, peak
 ):
     units, groups, ahead = len(segment.vectors), len(queries), units_ahead(segment)
     rows = -(-(BLOCK + ahead) // ROWS) * ROWS
@@ -62,7 +62,7 @@ def _scan_batch(  # type: ignore[no-untyped-def]
         flipped = np.full((rows, 4 * queries.shape[1]), np.uint8(FLIP))
         sizes = np.zeros(rows, np.float32)
         prefix = np.zeros((rows + 1, LANES), np.float32)
-        starts, ends = np.empty(BLOCK, np.float32), np.empty(rows + 1, np.float32)
+        starts, ends = np.empty(BLOCK, np.float32), np.empty(rows + 1, np.int32)
         inverse = np.empty(segment.norm_codes.shape[1:], np.float32)
         top = np.empty(LANES, np.float32)
         where = np.empty(LANES, np.int32)
@@ -71,7 +71,7 @@ def _scan_batch(  # type: ignore[no-untyped-def]
             begin = block * BLOCK
             _read(segment.vectors, segment.scales, begin, min(units, begin + BLOCK + ahead), flipped, sizes)
             border_values(segment.borders, start, begin, starts)
-            border_values(segment.borders, end, begin, ends)
+            border_values(segment.borders, rows_of_codes, begin, ends)
             # A short block, the last one of a segment or the only one of a new document, has few runs to look at.
             there = min(RUNS, -(-(units - begin) // RUN))
             _decode(segment.norm_codes[block], segment.norm_affine[block], inverse)
@@ -83,7 +83,7 @@ def _scan_batch(  # type: ignore[no-untyped-def]
                 for run in range(RUNS):
                     if run < there:
                         best_of_run(
-                            prefix, inverse, lengths[group], starts, ends, run * RUN, segment.shortest, top, where
+                            prefix, inverse, added[group], starts, ends, run * RUN, segment.shortest, top, where
                         )
                     else:
                         top[:] = NO_SPAN
@@ -120,8 +120,10 @@ def scan_packed(
     everything = mask if mask is not None else np.empty(0, np.bool_)
     pieces = min(len(blocks), _PIECES * numba.get_num_threads())
     rounded, shortest = terms.rounded(), segment.shortest
-    lengths = rounded.lengths[:, shortest : shortest + segment.norm_codes.shape[1]]
-    of_queries = *packed, _in_lanes(steps), _in_lanes(lengths), rounded.start, rounded.end
+    longest = shortest + segment.norm_codes.shape[1] - 1
+    added = rounded.end[:, None] + rounded.lengths[:, None, shortest : longest + 1]
+    rows_of_codes = np.arange(CODES, dtype=np.int32) * added.shape[2] * LANES
+    of_queries = *packed, _in_lanes(steps), _in_lanes(added), rounded.start, rows_of_codes
     _scan_batch(pieces, segment, *of_queries, blocks, mask is not None, everything, best, peak)
     return best, peak
 

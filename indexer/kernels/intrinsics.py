@@ -168,17 +168,18 @@ def score_run(typing_context, prefix, codes, affine, lengths, ends, begin, short
 
 @intrinsic
 def best_of_run(  # type: ignore[no-untyped-def]
-    typing_context, prefix, inverse, lengths, starts, ends, begin, shortest, best, peak
+    typing_context, prefix, inverse, added, starts, ends, begin, shortest, best, peak
 ):
     """The best span of ``RUN`` starts for ``LANES`` queries, and where in the block it starts.
 
     ``prefix`` is float32 [bounds, LANES]; ``inverse`` float32 [lengths, BLOCK], with a NaN, which no comparison
     prefers, where there is no span; ``best`` float32 [LANES], ``peak`` int32 [LANES]. What is added to a score:
-    ``lengths`` float32 [lengths, LANES], ``starts`` float32 [BLOCK], ``ends`` float32 [bounds].
+    ``added`` float32 [codes, lengths, LANES] for a length and the code of a span's end, ``ends`` int32 [bounds] where
+    the rows of that code begin, ``starts`` float32 [BLOCK].
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        sums, inverses, of_lengths, of_starts, of_ends, _, _, out, place = _data(context, builder, signature, arguments)
+        sums, inverses, added, of_starts, of_ends, _, _, out, place = _data(context, builder, signature, arguments)
         lengths = _length(context, builder, signature, arguments, 1)
         run, least = arguments[5], arguments[6]
 
@@ -192,9 +193,9 @@ def best_of_run(  # type: ignore[no-untyped-def]
                 code = builder.add(builder.mul(length, _whole(BLOCK)), start)
                 norm = _splat(builder, _load(builder, inverses, code, _FLOAT))
                 cosine = builder.fmul(builder.fsub(after, before), norm, ("contract",))
-                of_length = _load(builder, of_lengths, builder.mul(length, _whole(LANES)), _FLOATS)
-                added = builder.fadd(of_length, _splat(builder, _load(builder, of_ends, end, _FLOAT)))
-                score = builder.fadd(cosine, added, ("contract",))
+                row = builder.sext(_load(builder, of_ends, end, _INT32), _INT64)
+                of_length_and_end = builder.add(row, builder.mul(length, _whole(LANES)))
+                score = builder.fadd(cosine, _load(builder, added, of_length_and_end, _FLOATS), ("contract",))
                 return [builder.select(builder.fcmp_ordered(">", score, top[0]), score, top[0])]
 
             best, peak = state
@@ -211,7 +212,7 @@ def best_of_run(  # type: ignore[no-untyped-def]
         _store(builder, where, place, _whole(0))
         return context.get_dummy_value()
 
-    return types.void(prefix, inverse, lengths, starts, ends, types.intp, types.intp, best, peak), generate
+    return types.void(prefix, inverse, added, starts, ends, types.intp, types.intp, best, peak), generate
 
 
 def _sums_of_lanes(builder: Any, rows: Sequence[Any]) -> Any:

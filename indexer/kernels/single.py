@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int8, Int16, Int32, UInt8
 from numba import njit, prange
 
-from indexer.arrays import BLOCK, SegmentArrays, SpanTerms
+from indexer.arrays import BLOCK, CODES, SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
 from indexer.kernels.intrinsics import (
     FLIP,
@@ -78,15 +78,15 @@ def halves(query: Int16[np.ndarray, " dim"]) -> tuple[Int8[np.ndarray, " dim"], 
 @njit(cache=True)
 def border_values(
     borders: UInt8[np.ndarray, " units"],
-    table: Float32[np.ndarray, " codes"],
+    table: Float32[np.ndarray, " codes"] | Int32[np.ndarray, " codes"],
     begin: int,
-    values: Float32[np.ndarray, " bounds"],
+    values: Float32[np.ndarray, " bounds"] | Int32[np.ndarray, " bounds"],
 ) -> None:
-    """What the borders before ``begin`` and the units after it add to a score; a segment ends as it begins."""
+    """Look up the values of the borders before ``begin`` and the units after it; a segment ends as it begins."""
     there = min(len(values), len(borders) - begin)
     for i in range(there):
-        values[i] = table[borders[begin + i]]
-    values[there:] = table[borders[0]]
+        values[i] = table[borders[begin + i] & (CODES - 1)]
+    values[there:] = table[borders[0] & (CODES - 1)]
 
 
 @njit(fastmath=FAST, cache=True)
