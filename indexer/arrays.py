@@ -14,7 +14,8 @@ BLOCK = 256
 class SegmentArrays(NamedTuple):
     """Unit vectors and inverse span norms, as on disk; ``shortest`` is the length of the first norms.
 
-    ``borders`` has the code of the border before every unit; 0 is none.
+    ``borders`` has two strengths for every unit: in the low bits that of the border of a span that starts at it, in the
+    high ones that of a span that ends before it (``models.borders``).
 
     A named tuple, because numba compiles functions of these: a further array is one more field.
     """
@@ -27,32 +28,34 @@ class SegmentArrays(NamedTuple):
     borders: UInt8[np.ndarray, " units"]
 
 
-# Spans have at most so many units (``models.types.SpanBounds``); the codes of borders are below this power of two.
-LONGEST, CODES = 64, 8
+# Spans have at most so many units (``models.types.SpanBounds``). Two strengths of borders share a byte.
+LONGEST = 64
+BITS = 4
+STRENGTHS = 2**BITS
 # What one float32 operation may be off by, relatively.
 _EPSILON = 2.0**-24
 
 
 class SpanTerms(NamedTuple):
-    """What is added to the cosines of spans: by query and number of units, and by the codes of the span's borders.
+    """What is added to the cosines of spans: by query and number of units, and by the strengths of the span's borders.
 
     ``models.ops.span_score`` makes them. The kernels read them as float32, exact scores as float64.
     """
 
     lengths: Float[np.ndarray, "queries {LONGEST+1}"]
-    start: Float[np.ndarray, "{CODES}"]
-    end: Float[np.ndarray, "{CODES}"]
+    start: Float[np.ndarray, "{STRENGTHS}"]
+    end: Float[np.ndarray, "{STRENGTHS}"]
 
     @classmethod
     def none(cls, queries: int) -> "SpanTerms":
         """Nothing: a span's score is its cosine."""
-        return cls(np.zeros((queries, LONGEST + 1)), np.zeros(CODES), np.zeros(CODES))
+        return cls(np.zeros((queries, LONGEST + 1)), np.zeros(STRENGTHS), np.zeros(STRENGTHS))
 
     @classmethod
     def of(cls, score: SpanScore, query_units: Int[np.ndarray, " queries"]) -> "SpanTerms":
         """The terms of a span score for queries of so many units; 0 units: unknown, and no discount."""
         start, end = (
-            np.pad(np.array(values, np.float64), (0, CODES - len(values))) for values in (score.start, score.end)
+            np.pad(np.array(values, np.float64), (0, STRENGTHS - len(values))) for values in (score.start, score.end)
         )
         return cls(score.lengths(query_units, LONGEST), start, end)
 
@@ -87,11 +90,11 @@ class SpanTerms(NamedTuple):
         >>> terms = SpanTerms.none(1)
         >>> terms.lengths[0, 2], terms.start[5], terms.end[5] = -0.25, 0.5, 0.125
         >>> spans = np.array([0, 1]), np.array([2, 2])
-        >>> terms.of_spans(np.array([5, 0], np.uint8), *spans, np.zeros(2, int)).tolist()
+        >>> terms.of_spans(np.array([0x55, 0], np.uint8), *spans, np.zeros(2, int)).tolist()
         [0.375, 0.125]
         """
         if not len(starts):
             return np.zeros(0)
         # A segment ends as a part does: with the border that its first part begins with, if it stores borders.
         after = borders[np.where(ends < len(borders), ends, 0)]
-        return self.lengths[owners, ends - starts] + self.start[borders[starts]] + self.end[after]
+        return self.lengths[owners, ends - starts] + self.start[borders[starts] % STRENGTHS] + self.end[after >> BITS]

@@ -55,8 +55,9 @@ class RefPart:
     vectors: np.ndarray
     characters: list[Span]
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    # The code of the border before every unit; empty where the segment stores no borders.
-    borders: Sequence[int] = ()
+    # For every unit the strengths of the borders of spans that start at it, and that end before it; segments of before
+    # version 0.3 store none.
+    borders: Sequence[tuple[int, int]] = ()
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ def span_terms(part: RefPart, span: Span, score: RefScore) -> float:
     shorter = math.log(score.query_units / (span[1] - span[0])) if score.query_units else 0.0
     before = after = 0
     if part.borders:
-        before = part.borders[span[0]]
-        after = part.borders[span[1]] if span[1] < len(part.borders) else PART_BORDER
+        before = part.borders[span[0]][0]
+        after = part.borders[span[1]][1] if span[1] < len(part.borders) else PART_BORDER
     return -score.discount * max(0.0, shorter) + score.start[before] + score.end[after]
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from indexer import kernels
-from indexer.arrays import SpanTerms
+from indexer.arrays import BITS, STRENGTHS, SpanTerms
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.scan import CodedQueries, SegmentScan, scan
@@ -105,13 +105,13 @@ class _Copy:
         queries: Float[Tensor, "dim queries"],
         steps: Float32[Tensor, " queries"],
         lengths: Float32[Tensor, "queries lengths"],
-        start: Float32[Tensor, " codes"],
-        end: Float32[Tensor, " codes"],
+        start: Float32[Tensor, " strengths"],
+        end: Float32[Tensor, " strengths"],
     ) -> Float32[Tensor, "chosen {BLOCK} queries"]:
         """For every start in some blocks, the best approximate score over all lengths."""
         prefix = self._prefix(blocks, queries)
         borders = self.borders[blocks[:, None] * BLOCK + torch.arange(self.reach + 1, device=blocks.device)]
-        of_ends = end[borders]
+        of_starts, of_ends = start[borders[:, :BLOCK] % STRENGTHS], end[borders >> BITS]
         best = torch.full((len(blocks), BLOCK, len(steps)), float(kernels.NO_SPAN), device=steps.device)
         for row in range(self.codes.shape[1]):
             codes, affine = self.codes[blocks, row], self.affine[blocks, row]
@@ -120,7 +120,7 @@ class _Copy:
             sums = (prefix[:, begin : begin + BLOCK] - prefix[:, :BLOCK]).float() * steps
             added = of_ends[:, begin : begin + BLOCK, None] + lengths[:, begin]
             best = torch.where(codes[..., None] > 0, torch.maximum(best, sums * inverse[..., None] + added), best)
-        return best + start[borders[:, :BLOCK]][..., None]  # this leaves NO_SPAN as it is
+        return best + of_starts[..., None]  # this leaves NO_SPAN as it is
 
     def _prefix(
         self, blocks: Int[Tensor, " chosen"], queries: Float[Tensor, "dim queries"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from indexer.arrays import BITS, STRENGTHS
 from indexer.engine.query import Filter
 from indexer.errors import SegmentCorrupt
 from indexer.segments.columns import rows_equal
@@ -184,9 +185,10 @@ class Place:
 
     @property
     def borders(self) -> tuple[int, int]:
-        """The codes of the borders before and after the span."""
+        """The strengths of the borders at the start and at the end of the span."""
         codes, units = self._segment.borders, self._units
-        return int(codes[units.start]), int(codes[units.end if units.end < len(codes) else 0])
+        after = units.end if units.end < len(codes) else 0
+        return int(codes[units.start]) % STRENGTHS, int(codes[after]) >> BITS
 
     def unit_vectors(self) -> Float[np.ndarray, "units dim"]:
         """The stored vectors of the span's units."""

@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int8, Int32, UInt8
 from numba import njit, prange
 
-from indexer.arrays import BLOCK, CODES, SegmentArrays, SpanTerms
+from indexer.arrays import BITS, BLOCK, STRENGTHS, SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
 from indexer.kernels.intrinsics import FLIP, LANES, ROWS, best_of_run, grow_prefix
 from indexer.kernels.single import border_values, units_ahead
@@ -54,7 +54,7 @@ def _leave_out(mask: Bool[np.ndarray, " starts"], inverse: Float32[np.ndarray, "
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
 def _scan_batch(  # type: ignore[no-untyped-def]
-    pieces, segment, queries, first, steps, added, start, rows_of_codes, blocks, masked, mask, best, peak
+    pieces, segment, queries, first, steps, added, start, rows_of_strengths, blocks, masked, mask, best, peak
 ):
     units, groups, ahead = len(segment.vectors), len(queries), units_ahead(segment)
     rows = -(-(BLOCK + ahead) // ROWS) * ROWS
@@ -70,8 +70,8 @@ def _scan_batch(  # type: ignore[no-untyped-def]
             block = blocks[position]
             begin = block * BLOCK
             _read(segment.vectors, segment.scales, begin, min(units, begin + BLOCK + ahead), flipped, sizes)
-            border_values(segment.borders, start, begin, starts)
-            border_values(segment.borders, rows_of_codes, begin, ends)
+            border_values(segment.borders, 0, start, begin, starts)
+            border_values(segment.borders, BITS, rows_of_strengths, begin, ends)
             # A short block, the last one of a segment or the only one of a new document, has few runs to look at.
             there = min(RUNS, -(-(units - begin) // RUN))
             _decode(segment.norm_codes[block], segment.norm_affine[block], inverse)
@@ -122,8 +122,8 @@ def scan_packed(
     rounded, shortest = terms.rounded(), segment.shortest
     longest = shortest + segment.norm_codes.shape[1] - 1
     added = rounded.end[:, None] + rounded.lengths[:, None, shortest : longest + 1]
-    rows_of_codes = np.arange(CODES, dtype=np.int32) * added.shape[2] * LANES
-    of_queries = *packed, _in_lanes(steps), _in_lanes(added), rounded.start, rows_of_codes
+    rows_of_strengths = np.arange(STRENGTHS, dtype=np.int32) * added.shape[2] * LANES
+    of_queries = *packed, _in_lanes(steps), _in_lanes(added), rounded.start, rows_of_strengths
     _scan_batch(pieces, segment, *of_queries, blocks, mask is not None, everything, best, peak)
     return best, peak
 

@@ -174,8 +174,8 @@ def best_of_run(  # type: ignore[no-untyped-def]
 
     ``prefix`` is float32 [bounds, LANES]; ``inverse`` float32 [lengths, BLOCK], with a NaN, which no comparison
     prefers, where there is no span; ``best`` float32 [LANES], ``peak`` int32 [LANES]. What is added to a score:
-    ``added`` float32 [codes, lengths, LANES] for a length and the code of a span's end, ``ends`` int32 [bounds] where
-    the rows of that code begin, ``starts`` float32 [BLOCK].
+    ``added`` float32 [strengths, lengths, LANES] for a length and a border at the end, ``ends`` int32 [bounds] where
+    the rows of the strength of that border begin, ``starts`` float32 [BLOCK].
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int8, Int16, Int32, UInt8
 from numba import njit, prange
 
-from indexer.arrays import BLOCK, CODES, SegmentArrays, SpanTerms
+from indexer.arrays import BITS, BLOCK, STRENGTHS, SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
 from indexer.kernels.intrinsics import (
     FLIP,
@@ -78,15 +78,19 @@ def halves(query: Int16[np.ndarray, " dim"]) -> tuple[Int8[np.ndarray, " dim"], 
 @njit(cache=True)
 def border_values(
     borders: UInt8[np.ndarray, " units"],
-    table: Float32[np.ndarray, " codes"] | Int32[np.ndarray, " codes"],
+    shift: int,
+    table: Float32[np.ndarray, " strengths"] | Int32[np.ndarray, " strengths"],
     begin: int,
     values: Float32[np.ndarray, " bounds"] | Int32[np.ndarray, " bounds"],
 ) -> None:
-    """Look up the values of the borders before ``begin`` and the units after it; a segment ends as it begins."""
+    """Look up the strengths of borders from unit ``begin`` on: of starts, or of ends, which are shifted by ``BITS``.
+
+    A segment ends as it begins.
+    """
     there = min(len(values), len(borders) - begin)
     for i in range(there):
-        values[i] = table[borders[begin + i] & (CODES - 1)]
-    values[there:] = table[borders[0] & (CODES - 1)]
+        values[i] = table[(borders[begin + i] >> shift) % STRENGTHS]
+    values[there:] = table[(borders[0] >> shift) % STRENGTHS]
 
 
 @njit(fastmath=FAST, cache=True)
@@ -104,8 +108,8 @@ def block_scores(
     prefix, ends = np.empty(BLOCK + ahead + 1, np.float32), np.empty(BLOCK + ahead + 1, np.float32)
     starts, lengths = np.empty(BLOCK, np.float32), terms.lengths[0, segment.shortest :]
     numerators(segment.vectors[begin:end], segment.scales[begin:end], query, step, prefix)
-    border_values(segment.borders, terms.start, begin, starts)
-    border_values(segment.borders, terms.end, begin, ends)
+    border_values(segment.borders, 0, terms.start, begin, starts)
+    border_values(segment.borders, BITS, terms.end, begin, ends)
     codes, affine = segment.norm_codes[block], segment.norm_affine[block]
     for run in range(RUNS):
         score_run(prefix, codes, affine, lengths, ends, run * RUN, segment.shortest, top)

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Float64, Int, Int16, Int32
 from numba import njit, prange
 
-from indexer.arrays import SegmentArrays, SpanTerms
+from indexer.arrays import BITS, SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
 from indexer.kernels.single import border_values, numerators, units_ahead
 
@@ -35,8 +35,8 @@ def run_scores(
     numerators(segment.vectors[begin:end], segment.scales[begin:end], query, step, prefix)
     starts = prefix[:RUN]
     of_starts, of_ends = np.empty(RUN, np.float32), np.empty(len(prefix), np.float32)
-    border_values(segment.borders, terms.start, begin, of_starts)
-    border_values(segment.borders, terms.end, begin, of_ends)
+    border_values(segment.borders, 0, terms.start, begin, of_starts)
+    border_values(segment.borders, BITS, terms.end, begin, of_ends)
     for row in range(lengths):
         low, size = segment.norm_affine[block, row, 0], segment.norm_affine[block, row, 1]
         ends = prefix[row + shortest : row + shortest + RUN]

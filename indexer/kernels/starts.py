@@ -1,4 +1,4 @@
-"""The scan by starts instead of runs: for counts that need the best span of every document."""
+"""The scan by starts, not runs: for counts that need the best span of every document."""
 
 import numpy as np
 from jaxtyping import Bool, Float32, Float64, Int, Int16, Int32

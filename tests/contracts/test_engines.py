@@ -91,7 +91,7 @@ def collection(
         with SegmentWriter(path, recipe) as writer:
             for ordinal, sizes in enumerate(documents):
                 document, units, vectors, reference_document = _document(number, sizes, kind, rng, stores_borders)
-                borders += [code for part in reference_document.parts for code in part.borders]
+                borders += [start + 16 * end for part in reference_document.parts for start, end in part.borders]
                 writer.add_document(document, "", units)
                 writer.add_vectors(vectors)
                 if number in dead:
@@ -120,7 +120,8 @@ def _document(number: int, sizes: list[int], kind: str, rng: np.random.Generator
         codes, scales = quantize(vectors)
         dequantised = codes.astype(np.float64) * scales.astype(np.float64)[:, None]
         _codes[dequantised.tobytes()] = codes, scales
-        borders = [PART_BORDER, *rng.integers(0, PART_BORDER, size).tolist()][:size] if stores_borders else []
+        within = rng.integers(0, PART_BORDER, (size, 2)).tolist() if stores_borders else []
+        borders = [(PART_BORDER, PART_BORDER), *map(tuple, within)][: len(within)]
         stored.append((vectors, RefPart(dequantised, characters, part.metadata, borders)))
         start += len(part.text) + 1
     identity = f"{(number * 400 + 500) % 997:03d}"

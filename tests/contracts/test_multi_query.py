@@ -37,8 +37,8 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
             remove(made.catalog, held, ["d3", "d30", "d119"])
         opened = made.store.snapshot("c")
         segment = opened.views[0].segment
-        segment.borders = np.random.default_rng(1).integers(0, 5, segment.manifest.units).astype(np.uint8)
-        segment.borders[segment.part_units[:-1]] = 5
+        segment.borders = np.random.default_rng(1).integers(0, 0x55, segment.manifest.units).astype(np.uint8)
+        segment.borders[segment.part_units[:-1]] = 0x55
         segment.borders.flags.writeable = False
         yield opened
 

@@ -38,9 +38,10 @@ def vectors_of(kind: str, size: int, dim: int, seed: int) -> np.ndarray:
 
 
 def borders_of(units: int) -> np.ndarray:
-    """Codes of borders, drawn at random; the first is a part's."""
-    borders = np.random.default_rng(units).integers(0, 6, units).astype(np.uint8)
-    borders[:1] = 5
+    """Codes of borders, two strengths each, drawn at random; the first is a part's."""
+    starts, ends = np.random.default_rng(units).integers(0, 6, (2, units)).astype(np.uint8)
+    borders = starts | ends << 4
+    borders[:1] = 0x55
     return borders
 
 
@@ -122,7 +123,7 @@ def test_codes_and_bounds(parts: list[int], bounds: tuple[int, int], kind: str, 
                 decoded = affine[block, row, 0] + affine[block, row, 1] * np.float32(code)
                 assert abs(decoded * np.sqrt(square) - 1) <= errors[block]
                 after = segment.borders[start + length if start + length < units else 0]
-                added = terms.lengths[0, length] + terms.start[segment.borders[start]] + terms.end[after]
+                added = terms.lengths[0, length] + terms.start[segment.borders[start] & 15] + terms.end[after >> 4]
                 exact = total @ query / np.sqrt(square) + added
                 assert abs(scores[row, i] - exact) <= errors[block] * (1 + coded.slack[0]) + coded.slack[0] + 1e-5
     assert prefix.shape == (units + 1, dim)
