@@ -29,6 +29,7 @@ def eval_sts_b_context(
     setups: Annotated[str | None, typer.Option(help="Set-ups, with commas; by default the paper's three.")] = None,
     min_span: Annotated[int, typer.Option(help="Shortest span, in units.")] = 1,
     max_span: Annotated[int, typer.Option(help="Longest span, in units.")] = 20,
+    discount: Annotated[float, typer.Option(min=0, help="Discount for spans shorter than the query.")] = 0.0,
     half: Annotated[Literal["first", "second"] | None, typer.Option(help="Only this half of the rows.")] = None,
     table: Annotated[
         bool, typer.Option("--table", help="Evaluate the baselines too, and the gold pair alone.")
@@ -57,7 +58,7 @@ def eval_sts_b_context(
         encoders.load(against.encoder)  # a name that does not exist is told now, not after the forward passes
     rows, bounds = half_of(read_rows(data), half), span_bounds(min_span, max_span)
     with _progress() as tell:
-        table1 = Table1(rows, encoders.load, bounds, scores, tell)
+        table1 = Table1(rows, encoders.load, bounds, scores, tell, discount)
         swept = swept_entries(name, entries if setups else [], against) if sweep or plot else []
         default = encoders.default_calibration(name)
         knots = default.map if default else None

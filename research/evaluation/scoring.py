@@ -8,7 +8,9 @@ from jaxtyping import Float
 
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
+from models.ops.span_score import SpanScore
 from models.types import SpanBounds, UnitSpan
+from models.units import split
 from research.evaluation.score_cache import KeptScores, row_key
 from research.evaluation.setups import SETUPS, BestByLength, SetUp
 
@@ -61,8 +63,9 @@ def silent(setup: str, done: int, rows: int) -> None:
 
 
 class Scoring:
-    """Scores of queries against their passages: the raw cosine of the passage, or of its best span.
+    """Scores of queries against their passages: the cosine of the passage, or of its best span.
 
+    ``discount`` is that of the span score, for spans shorter than the query. Cosines are kept without it.
     What was computed is kept in memory and, where a folder is given, in files that later runs go on from.
 
     >>> from models.encoders.hashing import HashingEncoder
@@ -77,11 +80,14 @@ class Scoring:
         passages: Sequence[str],
         folder: Path | None = None,
         tell: Tell = silent,
+        discount: float = 0.0,
     ) -> None:
         self._texts = list(zip(queries, passages, strict=True))
         self._keys = [row_key(*texts) for texts in self._texts]
         self._folder = folder
         self._tell = tell
+        self._score = SpanScore(discount)
+        self._query_units = np.array([len(split(query)) for query in queries], int)
         self._kept: dict[tuple[str, str], KeptScores] = {}
 
     def scores(self, encoder: Encoder, setup: str, bounds: SpanBounds) -> Float[np.ndarray, " rows"]:
@@ -96,6 +102,8 @@ class Scoring:
                 hint="Give a smaller --min-span.",
                 field="min_span",
             )
+        if chosen.over_spans:
+            best = best + self._score.lengths(self._query_units, within.longest)[:, within.shortest :]
         return np.nanmax(best, axis=1)
 
     def _by_length(self, encoder: Encoder, setup: str, longest: int) -> BestByLength:

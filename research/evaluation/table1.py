@@ -75,13 +75,14 @@ class Table1:
         bounds: SpanBounds,
         folder: Path | None = None,
         tell: Tell = silent,
+        discount: float = 0.0,
     ) -> None:
         self._load = load
         self._bounds = bounds
         self._gold = np.array([row.gold for row in rows])
         self._queries = [row.query for row in rows]
         self._passages = [row.passage for row in rows]
-        self._contexts = Scoring(self._queries, self._passages, folder, tell)
+        self._contexts = Scoring(self._queries, self._passages, folder, tell, discount)
         self._gold_pairs = Scoring(self._queries, [row.paraphrase for row in rows], folder, tell)
 
     def __len__(self) -> int:

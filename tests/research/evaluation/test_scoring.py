@@ -1,5 +1,6 @@
 """Scores are computed once, kept, and found again; whatever a kill left of the file."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -45,6 +46,24 @@ def expected(setup: str, bounds: SpanBounds) -> np.ndarray:
 def test_a_score_is_the_best_of_the_spans_within_bounds(setup: str, bounds: SpanBounds) -> None:
     found = Scoring(QUERIES, PASSAGES).scores(HashingEncoder(), setup, bounds)
     np.testing.assert_allclose(found, expected(setup, bounds), atol=1e-6)
+
+
+@pytest.mark.parametrize("bounds", [SpanBounds(), SpanBounds(1, 3)])
+def test_a_span_shorter_than_the_query_is_discounted(bounds: SpanBounds) -> None:
+    by_length = SETUPS["single_pass"].best(HashingEncoder(), QUERIES, PASSAGES, bounds.longest)
+    expected_scores = [
+        max(
+            cosine - 0.5 * max(0.0, math.log(len(query.split()) / length))
+            for length, cosine in enumerate(best, start=1)
+            if length >= bounds.shortest and not math.isnan(cosine)
+        )
+        for query, best in zip(QUERIES, by_length.tolist(), strict=True)
+    ]
+    scores = Scoring(QUERIES, PASSAGES, discount=0.5).scores(HashingEncoder(), "single_pass", bounds)
+    np.testing.assert_allclose(scores, expected_scores, atol=1e-6)
+    assert (scores != expected("single_pass", bounds)).any()
+    whole = Scoring(QUERIES, PASSAGES, discount=0.5).scores(HashingEncoder(), "full_context", bounds)
+    np.testing.assert_allclose(whole, expected("full_context", SpanBounds(1, 1)), atol=1e-6)
 
 
 def test_bounds_do_not_concern_the_full_context() -> None:
