@@ -14,12 +14,14 @@ import pytest
 
 from app.composition import Services, open_store
 from app.search.service import SearchService
-from app.search.types import Hit, SearchRequest
+from app.search.types import Explanation, Hit, SearchRequest
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.catalog.phrases import list_phrases
 
 ARCHIVE = Path(__file__).parent / "store.0.1.tar.gz"
+# Hits of its collection "fixture" by the span score.
+SPAN_SCORES = Path(__file__).parent / "span_scores.v1.json"
 # Sums in double precision: another processor may add them in another order.
 SAME = 1e-12
 # A query's text is read by another implementation of the same network.
@@ -69,7 +71,12 @@ def test_query_vectors_have_the_same_hits_and_scores(search: SearchService, expe
     assert len(expected["vectors"]) >= 20
     for case in expected["vectors"]:
         request = SearchRequest(
-            case["collection"], vector=tuple(case["vector"]), mode=case["mode"], top_k=5, explain=True
+            case["collection"],
+            vector=tuple(case["vector"]),
+            mode=case["mode"],
+            top_k=5,
+            explain=True,
+            ranking="cosine",  # version 0.1.0 had no other
         )
         assert_hits(search.search(request)[0].hits, case["hits"], SAME)
 
@@ -79,8 +86,24 @@ def test_query_texts_have_the_same_hits_and_nearly_the_same_scores(
 ) -> None:
     assert len(expected["texts"]) >= 20
     for case in expected["texts"]:
-        request = SearchRequest(case["collection"], text=case["text"], mode=case["mode"], top_k=5, explain=True)
+        request = SearchRequest(
+            case["collection"], text=case["text"], mode=case["mode"], top_k=5, explain=True, ranking="cosine"
+        )
         assert_hits(search.search(request)[0].hits, case["hits"], READ_AGAIN)
+
+
+def test_the_span_score_ranks_its_texts(search: SearchService) -> None:
+    """By the shipped parameters, and without borders: version 0.1.0 stored none."""
+    cases = json.loads(SPAN_SCORES.read_text("utf-8"))
+    assert len(cases) >= 5
+    for case in cases:
+        (answer,) = search.search(SearchRequest("fixture", text=case["text"], top_k=3, explain=True))
+        assert answer.threshold.calibration is None  # that of the store was fitted to cosines
+        assert_hits(answer.hits, case["hits"], READ_AGAIN)
+        for hit, before in zip(answer.hits, case["hits"], strict=True):
+            assert isinstance(hit.explanation, Explanation)
+            assert hit.explanation.length == pytest.approx(before["length"], abs=SAME)
+            assert hit.explanation.borders == pytest.approx(before["borders"], abs=SAME)
 
 
 def test_saved_phrases_are_kept(settings: Settings) -> None:
