@@ -105,6 +105,12 @@ class SegmentCorrupt(SpanseekError):
     code = "segment_corrupt"
 
 
+class BordersMissing(SpanseekError):
+    """The collection was written by a version that stored no borders of clauses and sentences."""
+
+    code = "borders_missing"
+
+
 class PurgeIncomplete(SpanseekError):
     """Something of deleted documents is still on the disk after a purge."""
 

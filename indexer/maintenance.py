@@ -85,6 +85,16 @@ def add_windows(store: Store, held: Lease, stop: Callable[[], bool] = lambda: Fa
             _merge_group(store, held, [live])
 
 
+def add_borders(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
+    """Rewrite the segments of before version 0.3, which have no borders."""
+    folder = store.folder(store.catalog.collection(held.collection))
+    for live in store.catalog.live_generation(held.collection).segments:
+        if stop():
+            return
+        if not open_segment(folder / live.info.name, live.info.manifest_sha256).has_borders:
+            _merge_group(store, held, [live])
+
+
 def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
     """Merge what is due, and sweep, as every writer does when its work is done.
 
@@ -109,6 +119,7 @@ def _merge_due(store: Store, held: Lease, stop: Callable[[], bool]) -> None:
 def optimize(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Removed:
     """Merge all segments that can be merged, and remove the old ones after the grace period."""
     merge_segments(store, held, everything)
+    add_borders(store, held)
     add_windows(store, held)
     return _remove_retired(store, held, sleep)
 

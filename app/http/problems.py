@@ -100,6 +100,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.CalibrationActive: HTTPStatus.CONFLICT,
     indexer.PhraseExists: HTTPStatus.CONFLICT,
     indexer.NothingToUndo: HTTPStatus.CONFLICT,
+    indexer.BordersMissing: HTTPStatus.CONFLICT,
     indexer.CollectionBusy: HTTPStatus.CONFLICT,
     indexer.CursorExpired: HTTPStatus.GONE,
     indexer.LeaseLost: HTTPStatus.CONFLICT,

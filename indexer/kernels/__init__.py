@@ -8,7 +8,7 @@ from indexer.kernels.batch import pack, scan_batch, scan_packed
 from indexer.kernels.common import NO_SPAN, RUN, RUNS, threading_layer
 from indexer.kernels.exact import rescore
 from indexer.kernels.intrinsics import LANES
-from indexer.kernels.norms import inverse_norms
+from indexer.kernels.norms import inverse_norms, whole_norms
 from indexer.kernels.single import scan
 from indexer.kernels.spans import run_scores, spans_above
 from indexer.kernels.starts import OUT_OF_REACH, best_of_starts, spans_reaching
@@ -30,4 +30,5 @@ __all__ = [
     "spans_above",
     "spans_reaching",
     "threading_layer",
+    "whole_norms",
 ]

@@ -22,7 +22,10 @@ from indexer.segments.norms import write_norms
 from indexer.segments.reader import Segment
 from indexer.segments.seal import Counts, Derive, seal
 from indexer.segments.text import TextWriter
+from indexer.segments.wholes import write_whole_norms
 from indexer.types import DocumentRow, Recipe, SegmentInfo
+from models.borders import border_codes
+from models.types import CharSpans
 
 _UNITS_A_PIECE = 16_384
 _CODE_POINTS_A_PIECE = 32 * layout.TEXT_BLOCK
@@ -57,6 +60,8 @@ def merge(
     part_units = _write_parts(folder, sources)
     rows = _write_documents(folder, sources)
     write_norms(folder, recipe, part_units)
+    _copy_borders(folder, sources)
+    write_whole_norms(folder, recipe, part_units)
     for derive in more:
         derive(folder, recipe, part_units)
     # Parts do not say how many unknown units they have: those of dead documents are counted on.
@@ -74,6 +79,28 @@ def _copy_units(folder: Path, sources: Sequence[Source]) -> None:
             for piece in _pieces(segment.document_units[source.runs], _UNITS_A_PIECE):
                 for file, array in zip(files, arrays, strict=True):
                     file.write(array[piece].tobytes())
+
+
+def _copy_borders(folder: Path, sources: Sequence[Source]) -> None:
+    """Copy the border codes of live documents; those of a segment that has none are computed from its texts."""
+    with (folder / layout.BORDERS).open("wb") as file:
+        for source in sources:
+            segment = source.segment
+            if segment.has_borders:
+                for piece in _pieces(segment.document_units[source.runs], _UNITS_A_PIECE):
+                    file.write(segment.borders[piece].tobytes())
+            else:
+                for part in np.flatnonzero(source.live_parts).tolist():
+                    file.write(border_codes(*_part_text(segment, part)).tobytes())
+
+
+def _part_text(segment: Segment, part: int) -> tuple[str, CharSpans]:
+    """The text of a part, and the characters of its units in it."""
+    span = segment.part_span(part)
+    first, last = segment.part_units[part : part + 2].tolist()
+    return segment.text(int(segment.part_document[part]), span), segment.unit_spans[first:last].astype(
+        np.int64
+    ) - span.start
 
 
 def _copy_rows(folder: Path, recipe: Recipe, name: str, sources: Sequence[Source]) -> int:

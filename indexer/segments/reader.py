@@ -8,7 +8,7 @@ import pyarrow as pa
 from jaxtyping import Float32, Int, Int8, UInt8, UInt32
 
 from indexer.arrays import SegmentArrays
-from indexer.errors import SegmentCorrupt
+from indexer.errors import BordersMissing, SegmentCorrupt
 from indexer.representations.base import Stored
 from indexer.representations.registry import representation
 from indexer.segments import layout
@@ -16,6 +16,8 @@ from indexer.segments.columns import read_table, row_metadata
 from indexer.segments.manifest import Manifest, SegmentKey, check_sizes, read_manifest, verify_files
 from indexer.segments.mapping import mapped
 from indexer.segments.text import OffsetUnit, TextReader
+from indexer.segments.wholes import Wholes, read_wholes
+from models.borders import Boundary
 from models.types import CharSpan, JsonValue, UnitSpan
 
 
@@ -45,6 +47,8 @@ class Segment:
         )
         self.norm_errors: Float32[np.ndarray, " blocks"] = mapped(folder / layout.NORM_ERRORS, "<f4", (blocks,))
         self.unit_spans: UInt32[np.ndarray, "units 2"] = mapped(folder / layout.UNIT_SPANS, "<u4", (units, 2))
+        self.borders: UInt8[np.ndarray, " units"] = self._map_borders(units)
+        self._whole_norms: Float32[np.ndarray, " wholes"] = _optional(folder / layout.WHOLE_NORMS, manifest).view("<f4")
         self.windows: UInt8[np.ndarray, " bytes"] = _optional(folder / layout.WINDOWS, manifest)
         # The rows of every representation besides units, as it opens them.
         self.stored: dict[str, Stored] = {
@@ -78,11 +82,19 @@ class Segment:
         )
 
     @cached_property
-    def borders(self) -> UInt8[np.ndarray, " units"]:
-        """The code of the border before every unit; all 0, no border, in a segment that stores none."""
-        codes = np.zeros(self.manifest.units, np.uint8)
-        codes.flags.writeable = False  # as mapped arrays: kernels are compiled for one kind
-        return codes
+    def wholes(self) -> dict[Boundary, Wholes]:
+        """All clauses, sentences and parts. Raises ``BordersMissing`` for a segment that stores no borders."""
+        if not self.has_borders:
+            raise BordersMissing(
+                f"{self.folder.name} was written before version 0.3: its clauses and sentences are not known.",
+                hint="Run `spanseek optimize` once; it adds them. Nothing is encoded again.",
+            )
+        return read_wholes(self._whole_norms, self.borders)
+
+    @property
+    def has_borders(self) -> bool:
+        """False for a segment of before version 0.3."""
+        return layout.BORDERS in self.manifest.files
 
     @cached_property
     def part_document(self) -> Int[np.ndarray, " parts"]:
@@ -118,6 +130,14 @@ class Segment:
     def text_starts(self) -> Int[np.ndarray, " documents_and_one"]:
         """The start of every document's text in the concatenated text, and the end of the last one."""
         return np.append(_numbers(self._documents, "text_start"), self.manifest.code_points)
+
+    def _map_borders(self, units: int) -> UInt8[np.ndarray, " units"]:
+        """The border code of every unit; all 0, no border, in a segment that stores none."""
+        if self.has_borders:
+            return mapped(self.folder / layout.BORDERS, np.uint8, (units,))
+        codes = np.zeros(units, np.uint8)
+        codes.flags.writeable = False  # as mapped arrays: kernels are compiled for one kind
+        return codes
 
     def part_of(self, unit: int) -> int:
         """The part a unit belongs to."""

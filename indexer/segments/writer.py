@@ -21,7 +21,9 @@ from indexer.segments.columns import metadata_columns, write_table
 from indexer.segments.norms import write_norms
 from indexer.segments.seal import Counts, Derive, seal
 from indexer.segments.text import TextWriter
+from indexer.segments.wholes import write_whole_norms
 from indexer.types import DocumentRow, Recipe, SegmentInfo
+from models.borders import border_codes
 from models.ops.quantization import quantize
 from models.types import CharSpans, Document, Metadata
 
@@ -89,6 +91,7 @@ class SegmentWriter:
             self._parts.append((ordinal, self.units, start, start + len(part.text)))
             self._part_metadata.append(part.metadata)
             self._files[layout.UNIT_SPANS].write((units.spans + start).astype("<u4").tobytes())
+            self._files[layout.BORDERS].write(border_codes(part.text, units.spans).tobytes())
             self.units += len(units.spans)
             self._unknown_units += units.unknown
             start += len(part.text) + 1
@@ -114,6 +117,7 @@ class SegmentWriter:
         self._write_tables()
         part_units = np.array([*(first for _, first, _, _ in self._parts), self.units], np.int64)
         write_norms(self.folder, self._recipe, part_units)
+        write_whole_norms(self.folder, self._recipe, part_units)
         for derive in more:
             derive(self.folder, self._recipe, part_units)
         rows = {name: writer.finish() for name, writer in self._rows.items()}
@@ -147,4 +151,4 @@ class SegmentWriter:
         )
 
 
-_STREAMED = (layout.VECTORS, layout.SCALES, layout.UNIT_SPANS, layout.TEXT)
+_STREAMED = (layout.VECTORS, layout.SCALES, layout.UNIT_SPANS, layout.BORDERS, layout.TEXT)
