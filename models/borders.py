@@ -48,10 +48,11 @@ _MARK: Final = regex.compile(
     rf"(?P<line>(?:{_BREAK})\s*+)"
     # Terminators, closing quotes and brackets, and spaces: UAX #29, SB8 to SB11.
     r"|(?P<end>[\p{SB=STerm}\p{SB=ATerm}]++(?P<quote>[\p{Pe}\p{Pf}\"']*+)(?P<space>[\p{SB=Sp}]*+))"
-    r"|(?P<clause>[,;:](?=\s|$)|[\uFF0C\u3001\uFF1B\uFF1A\uFF64\u060C\u061B])"
+    r"|(?P<clause>[,;:](?=[\p{Pe}\p{Pf}\"']*(?:\s|$))|[\uFF0C\u3001\uFF1B\uFF1A\uFF64\u060C\u061B])"
     r"|(?P<dash>(?:(?<=\s)|(?<=^))\p{Pd}+(?=\s)|[\u2014\u2015])"
     r"|(?P<open>[\p{Ps}\p{Pi}¿¡]|(?<!\w)[\"'](?=\S))"
-    r"|(?P<close>[\p{Pe}\p{Pf}]|[\"'](?!\w))",
+    # Not the apostrophe of a possessive plural.
+    r"|(?P<close>[\p{Pe}\p{Pf}--\u2019]|\"(?!\w)|(?<!s)['\u2019](?!\w))",
     regex.V1,
 )
 _BREAKS: Final = regex.compile(_BREAK)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-# Codes of borders: none, clause, sentence, line, paragraph, part (``models.borders``).
+# Strengths of borders: none, clause, sentence, line, paragraph, part (``models.borders``).
 BORDERS = 6
 _NONE = (0.0,) * BORDERS
 
@@ -24,7 +24,7 @@ _NONE = (0.0,) * BORDERS
 class SpanScore:
     """The parameters of the span score of one encoder. Without any it is the literal cosine.
 
-    ``start`` and ``end`` are by the code of the border, and not positive. Raises ``ValueError`` for other values.
+    ``start`` and ``end`` are by the strength of the border, and not positive. Raises ``ValueError`` for other values.
 
     >>> score = SpanScore(0.5, start=(-0.03, -0.015, 0, 0, 0, 0))
     >>> score.lengths(np.array([4, 0]), 5).round(3).tolist()  # four units, and a query of unknown length

@@ -117,6 +117,8 @@ FILES = [
     layout.NORM_AFFINE,
     layout.NORM_ERRORS,
     layout.UNIT_SPANS,
+    layout.BORDERS,
+    layout.WHOLE_NORMS,
     layout.PARTS,
     layout.DOCUMENTS,
     layout.TEXT,

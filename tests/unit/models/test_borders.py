@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.borders import LEVELS, Border, Boundary, border_codes, end_strengths, start_strengths, whole_starts
@@ -79,13 +79,13 @@ def test_closing_punctuation_may_be_left_out_and_opening_punctuation_too() -> No
     assert starts[stop] == Border.NONE
     assert starts[quote] == starts[really] == Border.SENTENCE
     assert ends[really] == Border.NONE
-    assert (ends[comma], starts[after]) == (Border.CLAUSE, Border.NONE)
+    assert ends[comma] == ends[after] == Border.CLAUSE
     assert starts[-1] == ends[-1] == ends[-2] == Border.PARAGRAPH
     assert starts[0] == ends[0] == Border.PART
 
 
 @given(texts)
-@examples(200)
+@settings(max_examples=examples(200))
 def test_every_text_has_whole_wholes(text: str) -> None:
     units = split(text)
     codes = border_codes(text, units)
