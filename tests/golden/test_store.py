@@ -5,11 +5,13 @@ the hashing encoder), a whitening, a saved phrase, and ``expected.json``: the hi
 """
 
 import json
+import shutil
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from app.composition import Services, open_store
@@ -17,7 +19,11 @@ from app.search.service import SearchService
 from app.search.types import Explanation, Hit, SearchRequest
 from app.settings import Settings
 from indexer.catalog import schema
+from indexer.catalog.leases import lease
 from indexer.catalog.phrases import list_phrases
+from indexer.errors import BordersMissing
+from indexer.maintenance import optimize
+from models.borders import border_codes
 
 ARCHIVE = Path(__file__).parent / "store.0.1.tar.gz"
 # Hits of its collection "fixture" by the span score.
@@ -111,3 +117,26 @@ def test_saved_phrases_are_kept(settings: Settings) -> None:
     (phrase,) = list_phrases(store.catalog, "fixture", 10)
     assert (phrase.name, phrase.text) == ("porting", "my number was not transferred")
     store.catalog.close()
+
+
+def test_optimizing_adds_the_borders_and_changes_no_cosine(
+    unpacked: Path, settings: Settings, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    shutil.copytree(unpacked / "data", tmp_path / "data")
+    copied = settings.model_copy(update={"data_dir": tmp_path / "data", "grace_s": 0.0})
+    store = open_store(copied)
+    for collection in store.catalog.collections():
+        old = [view.segment for view in store.snapshot(collection.name).views]
+        assert not any(segment.has_borders or segment.borders.any() for segment in old)
+        with pytest.raises(BordersMissing, match=r"0\.3") as caught:
+            _ = old[0].wholes
+        assert "optimize" in caught.value.hint
+        with lease(store.catalog, collection.name) as held:
+            optimize(store, held)
+        for view in open_store(copied).snapshot(collection.name).views:
+            segment = view.segment
+            first, last = segment.part_units[:2].tolist()
+            text, spans = segment.text(0, segment.part_span(0)), segment.unit_spans[first:last].astype(np.int64)
+            assert (segment.borders[first:last] == border_codes(text, spans - segment.part_span(0).start)).all()
+            assert {boundary: len(of) for boundary, (_, of) in segment.wholes.items()}["part"] == segment.manifest.parts
+    test_query_vectors_have_the_same_hits_and_scores(Services(copied, open_store(copied)).search, expected)
