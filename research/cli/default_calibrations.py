@@ -42,10 +42,11 @@ def train_calibration(
     report = {}
     for name, folder in folders.items():
         loaded = encoders.load(name)
-        made = fit_default(loaded, texts, seed)
-        # How high unrelated text scores was measured on raw, of the same weights: it holds for any map.
+        made = fit_default(loaded, texts, seed, encoders.span_score(name, loaded.fingerprint))
+        # How high unrelated text scores was measured on raw, of the same weights and score: it holds for any map.
         previous = before[name]
-        calibration = replace(made, no_match=previous.no_match) if previous else made
+        measured = previous is not None and previous.span_score == made.span_score
+        calibration = replace(made, no_match=previous.no_match) if previous and measured else made
         path = write_default(folder, loaded.fingerprint, calibration)
         err.print(f"{name}: {made.method}, of {made.pairs:,} pairs, in {path}", soft_wrap=True, markup=False)
         report[name] = {"method": made.method, "pairs": made.pairs, **made.figures}
@@ -77,14 +78,15 @@ def train_no_match(
             raise InvalidInput("The collections have different recipes.", hint="Index them alike.", field="collection")
         (recipe,) = recipes
         made, folder = encoders.default_calibration(recipe.encoder), _folder(recipe.encoder, settings.encoder_options)
-        if made is None:
+        score = encoders.span_score(recipe.encoder, recipe.fingerprint)
+        if made is None or made.span_score != score.fingerprint:
             raise InvalidInput(
-                f"{recipe.encoder} has no default calibration yet.",
+                f"{recipe.encoder} has no default calibration yet that was fitted to its span score.",
                 hint="Make it with spanseek train calibration.",
                 field="collection",
             )
         captions = draw_captions(data, phrases, seed)
-        no_match = measure_no_match(snapshots, encoders.matching(recipe), captions)
+        no_match = measure_no_match(snapshots, encoders.matching(recipe), captions, score=score)
     path = write_default(folder, recipe.fingerprint, replace(made, no_match=no_match))
     err.print(f"{recipe.encoder}: {len(no_match.units)} sizes, in {path}", soft_wrap=True, markup=False)
     if as_json:

@@ -1,6 +1,6 @@
 """An encoder's default calibration, from pairs that people graded: one is the query, the other set into a context.
 
-The map is for single spans: it is fitted to the cosine of the query with the pair's own span in its context, as a
+The map is for single spans: it is fitted to the span score of the query and the pair's own span in its context, as a
 search would find it stored. The best of many spans scores higher where nothing matches: :func:`measure_no_match`
 measures how much.
 """
@@ -16,6 +16,7 @@ from jaxtyping import Float, Float32
 from app.calibration.fitting import Fit, fit
 from app.calibration.metrics import calibration_error, reliability
 from indexer import kernels
+from indexer.arrays import SpanTerms
 from indexer.engine.query import Filter
 from indexer.engine.scan import code_queries
 from indexer.engine.snapshot import SegmentView, Snapshot
@@ -25,6 +26,7 @@ from models.encoders.base import Encoder, tokenize_units
 from models.errors import InvalidInput
 from models.ops.quantization import dequantize, quantize
 from models.ops.similarity import normalize, raws
+from models.ops.span_score import COSINE, SpanScore
 from models.types import CharSpan, CharSpans, SpanBounds, UnitVectors
 from research.evaluation.setups import unit_vectors
 from research.evaluation.texts import encode_texts
@@ -44,16 +46,21 @@ def draw_captions(data: Path, count: int, seed: int) -> list[str]:
 
 
 def measure_no_match(
-    snapshots: Mapping[str, Snapshot], encoder: Encoder, phrases: Sequence[str], sizes: Sequence[int] = SIZES
+    snapshots: Mapping[str, Snapshot],
+    encoder: Encoder,
+    phrases: Sequence[str],
+    sizes: Sequence[int] = SIZES,
+    score: SpanScore = COSINE,
 ) -> NoMatch:
     """The median and the 95th percentile of the best raw, over all phrases and all stretches of so many units.
 
     Sizes that no collection reaches are left out; raises ``InvalidInput`` where fewer than two are left.
     """
     parts_by_size: dict[int, list[np.ndarray]] = {size: [] for size in sizes}
-    for query in encode_texts(encoder, phrases):
+    for phrase, query in zip(phrases, encode_texts(encoder, phrases), strict=True):
+        terms = SpanTerms.of(score, np.array([len(units.split(phrase))]))
         for snapshot in snapshots.values():
-            for size, cosines in best_of_ranges(snapshot, query, sizes).items():
+            for size, cosines in best_of_ranges(snapshot, query, sizes, terms).items():
                 parts_by_size[size].append(raws(cosines))
     raws_by_size = {size: values for size, parts in parts_by_size.items() if len(values := np.concatenate(parts))}
     if len(raws_by_size) < 2:
@@ -90,23 +97,33 @@ def graded_spans(texts: Texts, bounds: SpanBounds, seed: int) -> list[GradedSpan
     for pair in texts.pairs:
         query, phrase = (pair.paraphrase, pair.query) if rng.random() < 0.5 else (pair.query, pair.paraphrase)
         spans.append(GradedSpan(query, in_context(phrase, texts, rng), pair.score))
-    return [span for span in spans if len(units.split(span.sample.phrase.of(span.sample.text))) in bounds.lengths]
+    return [span for span in spans if len(units.split(_phrase(span))) in bounds.lengths]
 
 
-def span_raws(encoder: Encoder, spans: Sequence[GradedSpan]) -> Float[np.ndarray, " spans"]:
-    """The raw of every query with its own span, from quantised units, as a collection stores them."""
+def span_raws(encoder: Encoder, spans: Sequence[GradedSpan], score: SpanScore = COSINE) -> Float[np.ndarray, " spans"]:
+    """The raw of every query with its own span, from quantised units, as a collection stores them.
+
+    Its borders count as those of a whole text: it is a sentence, set between others.
+    """
     groups = [spans[begin : begin + _GROUP] for begin in range(0, len(spans), _GROUP)]
-    return raws(np.concatenate([_cosines(encoder, group) for group in groups]))
+    added = [score.of_texts(len(units.split(span.query)), len(units.split(_phrase(span)))) for span in spans]
+    return raws(np.concatenate([_cosines(encoder, group) for group in groups]) + np.array(added))
 
 
-def fit_default(encoder: Encoder, texts: Texts, seed: int) -> DefaultCalibration:
-    """Fit the map. The same texts and seed give the same."""
+def _phrase(span: GradedSpan) -> str:
+    return span.sample.phrase.of(span.sample.text)
+
+
+def fit_default(encoder: Encoder, texts: Texts, seed: int, score: SpanScore = COSINE) -> DefaultCalibration:
+    """Fit the map to the scores of spans. The same texts and seed give the same."""
     spans = graded_spans(texts, SpanBounds(), seed)
-    raw = span_raws(encoder, spans)
+    raw = span_raws(encoder, spans, score)
     degree = np.array([span.degree for span in spans])
     fitted = fit(raw, degree, [span.query for span in spans])
     knots = tuple((round(float(x), 6), round(float(y), 6)) for x, y in fitted.knots)
-    return DefaultCalibration(knots, fitted.method, len(spans), seed, _DATA, _figures(fitted, raw, degree))
+    return DefaultCalibration(
+        knots, fitted.method, len(spans), seed, _DATA, _figures(fitted, raw, degree), span_score=score.fingerprint
+    )
 
 
 def _figures(fitted: Fit, raw: Float[np.ndarray, " spans"], degree: Float[np.ndarray, " spans"]) -> dict[str, float]:
@@ -137,13 +154,13 @@ def _span_sum(phrase: CharSpan, units: CharSpans, vectors: UnitVectors) -> Float
 
 
 def best_of_ranges(
-    snapshot: Snapshot, query: Float32[np.ndarray, " dim"], sizes: Sequence[int]
+    snapshot: Snapshot, query: Float32[np.ndarray, " dim"], sizes: Sequence[int], terms: SpanTerms | None = None
 ) -> Mapping[int, Float[np.ndarray, " _ranges"]]:
-    """For every size the best cosines of the consecutive ranges of so many units; a rest is left out.
+    """For every size the best scores of the consecutive ranges of so many units; a rest is left out.
 
-    Cosines are approximate, with the small error of the scan (ADR 2). A span belongs to the range that it starts in.
+    Scores are approximate, with the small error of the scan (ADR 2). A span belongs to the range that it starts in.
     """
-    starts = np.concatenate([np.empty(0), *(_best_of_starts(view, query) for view in snapshot.views)])
+    starts = np.concatenate([np.empty(0), *(_best_of_starts(view, query, terms) for view in snapshot.views)])
     return {size: ranges_of(starts, size) for size in sizes}
 
 
@@ -157,9 +174,11 @@ def ranges_of(best: Float[np.ndarray, " units"], size: int) -> Float[np.ndarray,
     return best[: ranges * size].reshape(ranges, size).max(axis=1)
 
 
-def _best_of_starts(view: SegmentView, query: Float32[np.ndarray, " dim"]) -> Float[np.ndarray, " units"]:
-    """The best cosine of the spans that start at each unit; -1 where none does."""
-    segment, allowed, coded = view.segment, view.allowed(Filter()), code_queries(query[None])
+def _best_of_starts(
+    view: SegmentView, query: Float32[np.ndarray, " dim"], terms: SpanTerms | None
+) -> Float[np.ndarray, " units"]:
+    """The best score of the spans that start at each unit, and at least -1."""
+    segment, allowed, coded = view.segment, view.allowed(Filter()), code_queries(query[None], terms=terms)
     best = kernels.best_of_starts(
         segment.arrays, coded.codes[0], coded.steps[0], coded.terms, allowed.blocks, allowed.mask
     )

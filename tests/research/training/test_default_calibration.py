@@ -18,12 +18,14 @@ from app.calibration.labels import Label, StoredSpan
 from app.calibration.preview import PreviewRequest, preview
 from app.search.encoders import Encoders
 from app.search.types import SearchRequest
+from indexer.arrays import SpanTerms
 from models.calibrations import FILE, DefaultCalibration, NoMatch, read_default, write_default
 from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
 from models.encoders.registry import EncoderOptions
 from models.errors import BackboneMismatch, InvalidInput
 from models.ops.calibrate import check_knots
+from models.ops.span_score import COSINE, SpanScore
 from models.types import SpanBounds
 from research.training.default_calibration import best_of_ranges, fit_default, graded_spans, measure_no_match, span_raws
 from research.training.sources import GradedPair
@@ -62,20 +64,22 @@ def test_every_pair_is_set_into_a_context_once_and_the_same_way(texts: Texts) ->
     assert graded_spans(texts, SpanBounds(1, 3), seed=13) == []
 
 
-def test_a_span_is_compared_as_a_collection_stores_it(texts: Texts, tmp_path: Path) -> None:
+@pytest.mark.parametrize("score", [COSINE, SpanScore(0.3)])
+def test_a_span_is_compared_as_a_collection_stores_it(texts: Texts, tmp_path: Path, score: SpanScore) -> None:
     spans = graded_spans(texts, SpanBounds(), seed=13)[:40]
-    with Workspace(tmp_path, HashingEncoder(window=512)) as made:
+    with Workspace(tmp_path, HashingEncoder(window=512), span_score=score) as made:
         made.index([document(f"d{n}", span.sample.text) for n, span in enumerate(spans)])
         labels = [Label("l", span.query, StoredSpan(f"d{n}", span.sample.phrase), 0.0) for n, span in enumerate(spans)]
         expected = label_scores(labels, made.store.snapshot("c"), made.service.modes["best_span"])
-        assert span_raws(made.encoder, spans) == pytest.approx(expected, abs=1e-6)
+        assert span_raws(made.encoder, spans, score) == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_map_follows_the_grades(texts: Texts) -> None:
     made = fit_default(HashingEncoder(), texts, seed=13)
     check_knots(made.map)
     assert made == fit_default(HashingEncoder(), texts, seed=13)
-    assert made.pairs == len(texts.pairs)
+    assert (made.pairs, made.span_score) == (len(texts.pairs), "")
+    assert fit_default(HashingEncoder(), texts, seed=13, score=SpanScore(0.3)).span_score == SpanScore(0.3).fingerprint
     assert made.figures["mean_absolute_error_after"] < made.figures["mean_absolute_error_before"] / 2
 
 
@@ -145,6 +149,8 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 def test_a_collection_starts_with_it_and_the_order_is_that_of_raw(workspace: Workspace) -> None:
     (start,) = workspace.thresholds.calibrations("c")
+    recipe = workspace.catalog.collection("c").recipe
+    assert start.fingerprint == recipe.fingerprint
     assert (start.active, start.knots, start.labels, start.mode) == (True, MADE.knots, MADE.pairs, "best_span")
     mine, plain = (
         workspace.service.search(SearchRequest(name, text="late plan", top_k=100))[0] for name in ("c", "plain")
@@ -187,6 +193,8 @@ def test_growth_is_that_of_the_best_spans(workspace: Workspace) -> None:
     snapshot = workspace.store.snapshot("c")
     (query,) = encode_queries(workspace.encoder, ["late money"])
     best = best_of_ranges(snapshot, query, [5, 150])
+    terms = SpanTerms.of(SpanScore(0.2), np.array([2]))
+    assert best[150][0] - 0.15 < best_of_ranges(snapshot, query, [150], terms)[150][0] <= best[150][0]
     (top,) = workspace.search("late money", top_k=1)
     assert best[150] == pytest.approx([2 * top.raw - 1], abs=0.004)
     assert len(best[5]) == 30
