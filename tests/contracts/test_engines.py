@@ -100,9 +100,9 @@ def collection(
                     live.append(reference_document)
                 number += 1
             segment = Segment(path, writer.finish().manifest_sha256)
-        if stores_borders:
-            segment.borders = np.array(borders, np.uint8)
-            segment.borders.flags.writeable = False
+        # Without borders it is as a segment of before version 0.3.
+        segment.borders = np.array(borders if stores_borders else [0] * segment.manifest.units, np.uint8)
+        segment.borders.flags.writeable = False
         views.append(SegmentView(segment, np.array(tombstones, np.int64)))
     return Case(Snapshot(1, recipe, views), live)
 
