@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Float32, Float64, Int, Int8, UInt8
+from jaxtyping import Bool, Float, Float32, Float64, Int, Int8, UInt8
 
 from models.ops.span_score import SpanScore
 
@@ -32,6 +32,8 @@ class SegmentArrays(NamedTuple):
 LONGEST = 64
 BITS = 4
 STRENGTHS = 2**BITS
+# Below any score of a span.
+EXCLUDED = -4.0
 # What one float32 operation may be off by, relatively.
 _EPSILON = 2.0**-24
 
@@ -93,8 +95,18 @@ class SpanTerms(NamedTuple):
         >>> terms.of_spans(np.array([0x55, 0], np.uint8), *spans, np.zeros(2, int)).tolist()
         [0.375, 0.125]
         """
+        return self.lengths[owners, ends - starts] + self.of_borders(borders, starts, ends)
+
+    def of_borders(
+        self, borders: UInt8[np.ndarray, " units"], starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"]
+    ) -> Float64[np.ndarray, " spans"]:
+        """What the borders of spans add."""
         if not len(starts):
             return np.zeros(0)
         # A segment ends as a part does: with the border that its first part begins with, if it stores borders.
         after = borders[np.where(ends < len(borders), ends, 0)]
-        return self.lengths[owners, ends - starts] + self.start[borders[starts] % STRENGTHS] + self.end[after >> BITS]
+        return self.start[borders[starts] % STRENGTHS] + self.end[after >> BITS]
+
+    def within(self, lengths: Bool[np.ndarray, "{LONGEST+1}"]) -> "SpanTerms":
+        """Terms that put all spans of other lengths below the score ``EXCLUDED``."""
+        return self._replace(lengths=np.where(lengths, self.lengths, 2 * EXCLUDED))

@@ -12,12 +12,14 @@ from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, marked, one_line, out, print_json
 from app.cli.options import RankingOption, WhereOption, WherePartOption, filter_of
 from app.search.types import (
+    Boundaries,
     Explanation,
     Hit,
     Mode,
     PairedExplanation,
     SearchAnswer,
     SearchRequest,
+    SpanChoice,
     UsedThreshold,
 )
 from app.settings import Settings
@@ -45,6 +47,11 @@ def search(
     where: WhereOption = None,
     where_part: WherePartOption = None,
     ranking: RankingOption = "span_score",
+    boundaries: Annotated[
+        Boundaries, typer.Option(help="Any span, or whole clauses, sentences or parts of any length.")
+    ] = "any",
+    min_units: Annotated[int | None, typer.Option(min=1, help="The fewest units of a hit.")] = None,
+    max_units: Annotated[int | None, typer.Option(min=1, help="The most units of a hit.")] = None,
     context: Annotated[
         int | None,
         typer.Option(min=0, max=1000, help="Characters of context on either side: 80, or with --json none."),
@@ -70,6 +77,7 @@ def search(
         filter=filter_of(where, where_part),
         context=context or 0,
         explain=explain,
+        spans=SpanChoice(min_units, max_units, boundaries),
     )
     with checked_store(settings) as store:
         service = Services(settings, store).search

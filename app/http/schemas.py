@@ -4,7 +4,16 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, PlainValidator
 
-from app.search.types import MAX_CONTEXT, MAX_QUERY_UNITS, MAX_TOP_K, Mode, Ranking, SearchRequest
+from app.search.types import (
+    MAX_CONTEXT,
+    MAX_QUERY_UNITS,
+    MAX_TOP_K,
+    Boundaries,
+    Mode,
+    Ranking,
+    SearchRequest,
+    SpanChoice,
+)
 from indexer.catalog.names import MAX_ID_LENGTH, MAX_NOTE
 from indexer.engine.query import Filter, Grouping
 from indexer.segments.text import OffsetUnit
@@ -79,6 +88,17 @@ class FilterBody(Body):
     part: Wanted = Field({}, description="What the metadata of the hit's part must hold.")
 
 
+class SpansBody(Body):
+    """Which spans are hits."""
+
+    min_units: int | None = Field(None, ge=1, description="The fewest units of a hit.")
+    max_units: int | None = Field(None, ge=1, description="The most units of a hit.")
+    boundaries: Boundaries = Field(
+        "any",
+        description="Any span within the collection's bounds, or whole clauses, sentences or parts of any length.",
+    )
+
+
 class SearchBody(Body):
     """One query: a text or a vector, and which hits are wanted of it."""
 
@@ -148,6 +168,8 @@ class SearchBody(Body):
         description="The units of the text that `vector` stands for; without it no span is discounted as too short.",
     )
 
+    spans: SpansBody = Field(SpansBody(), description="Which spans are hits.")
+
     def request(self) -> SearchRequest:
         """The body as the search understands it."""
         return SearchRequest(
@@ -165,6 +187,7 @@ class SearchBody(Body):
             explain=self.explain,
             ranking=self.ranking,
             query_units=self.query_units,
+            spans=SpanChoice(self.spans.min_units, self.spans.max_units, self.spans.boundaries),
         )
 
 

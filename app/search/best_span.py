@@ -1,8 +1,8 @@
 """Mode ``best_span``: one vector per query, compared with spans of any length."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Float32, Int32
@@ -11,20 +11,21 @@ from app.search.encoders import Encoders
 from app.search.modes import Counts, Resources, ScoredRows, SearchMode
 from app.search.query_vectors import query_vector
 from app.search.span_hits import present_spans
-from app.search.types import Explanation, Hit, Mode, SearchRequest, UnitContribution
-from indexer.arrays import SpanTerms
+from app.search.types import Explanation, Hit, Mode, SearchRequest, SpanChoice, UnitContribution
+from indexer.arrays import EXCLUDED, LONGEST, SpanTerms
 from indexer.engine.base import Engine, ScoredSpan
 from indexer.engine.exhaustive_count import count_spans
 from indexer.engine.named_spans import NamedSpan, named_cosines
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
+from indexer.engine.wholes import search_wholes
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from models import units
 from models.encoders.base import encode_query_tokens, query_tokens
 from models.errors import InvalidInput
 from models.ops.span_score import COSINE, SpanScore
-from models.types import QueryVectors
+from models.types import QueryVectors, SpanBounds
 
 QueryVector: TypeAlias = Float32[np.ndarray, " dim"]
 
@@ -74,6 +75,7 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
 
     def read(self, request: SearchRequest, recipe: Recipe) -> TokenizedQuery | SpanQuery:
         """Tokenize a text that fits into one window, or normalize a vector."""
+        check_span_choice(request.spans, recipe.bounds)
         score = self._score(request, recipe)
         if request.text is None:
             return SpanQuery(query_vector(request, recipe.dim), request.query_units or 0, score)
@@ -99,7 +101,15 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
 
     def search(self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection) -> list[list[ScoredSpan]]:
         """The best spans for every query, by the same score, from one pass over memory."""
-        return self._engine.search(snapshot, _vectors(queries), selection, _terms(queries))
+        vectors, terms = _vectors(queries), _terms(queries)
+        if selection.boundary:
+            units = np.array([query.units for query in queries])
+            return search_wholes(snapshot, vectors, selection, queries[0].score, units)
+        if selection.lengths:
+            terms = terms.within(selection.lengths.contain(np.arange(LONGEST + 1)))
+            floor = EXCLUDED if selection.floor is None else max(EXCLUDED, selection.floor)
+            selection = replace(selection, floor=floor)
+        return self._engine.search(snapshot, vectors, selection, terms)
 
     def count(self, snapshot: Snapshot, query: SpanQuery, floor: float | None, filter: Filter) -> Counts:
         """The best span of every document, and the spans above the floor."""
@@ -126,6 +136,25 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
     def span_cosines(self, queries: Sequence[SpanQuery], spans: Sequence[NamedSpan]) -> Float[np.ndarray, " spans"]:
         """The score that a search computes for the span."""
         return named_cosines(spans, _vectors(queries), _terms(queries))
+
+
+def check_span_choice(spans: SpanChoice, bounds: SpanBounds) -> None:
+    """Raise ``InvalidInput`` for lengths that the collection's spans do not have; whole spans may have any."""
+    usual = bounds.shortest if spans.boundaries == "any" else 1
+    shortest = usual if spans.min_units is None else spans.min_units
+    longest = max(shortest, bounds.longest) if spans.max_units is None else spans.max_units
+    if spans.boundaries == "any" and not bounds.shortest <= shortest <= longest <= bounds.longest:
+        _refuse_lengths(f"the spans of this collection have {bounds.shortest} to {bounds.longest} units")
+    if not 1 <= shortest <= longest:
+        _refuse_lengths("min_units must be at least 1, and at most max_units")
+
+
+def _refuse_lengths(reason: str) -> NoReturn:
+    raise InvalidInput(
+        f"These lengths of spans cannot be searched: {reason}.",
+        hint="Choose other lengths, or whole clauses, sentences or parts, which may have any.",
+        field="spans",
+    )
 
 
 def _vectors(queries: Sequence[SpanQuery]) -> QueryVectors:
@@ -160,6 +189,6 @@ def _explanation(request: SearchRequest, query: SpanQuery, scored: ScoredSpan) -
         for unit, contribution in zip(place.unit_spans(), contributions, strict=True)
     )
     terms, (before, after) = _terms([query]), place.borders
-    length = float(terms.lengths[0, len(vectors)])
+    length = float(query.score.lengths(np.array([query.units]), len(vectors))[0, -1])
     borders = float(terms.start[before] + terms.end[after])
     return Explanation(scored.cosine - length - borders, tuple(contributed), length, borders)

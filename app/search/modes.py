@@ -132,7 +132,8 @@ class SearchMode(Protocol[Read, Query, Result]):
 
     def selection(self, request: SearchRequest, floor: float | None) -> Selection:
         """The selection of results for a request. No result has a cosine below the floor."""
-        return Selection(request.top_k, floor, request.group_by or self.unit, request.filter)
+        grouping, spans = request.group_by or self.unit, request.spans
+        return Selection(request.top_k, floor, grouping, request.filter, spans.lengths, spans.boundary)
 
     def encode(self, queries: Sequence[Read], recipe: Recipe) -> list[Query]:
         """Encode requests, of collections with equal fingerprints, in one batch."""

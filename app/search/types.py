@@ -7,19 +7,41 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict
 
 from app.answers import described, optional
-from indexer.engine.query import Filter, Grouping
+from indexer.engine.query import Filter, Grouping, SpanLengths
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
+from models.borders import Boundary
 
 # A mode is implemented by app/search/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
 Mode = Literal["best_span", "maxsim"]
 # What hits are ranked by; the paper ranks by the cosine alone.
 Ranking = Literal["span_score", "cosine"]
+Boundaries = Literal["any", "clause", "sentence", "part"]
 ThresholdSource = Literal["request", "phrase", "collection", "none"]
 
 MAX_TOP_K = 1000
 MAX_CONTEXT = 1000
 MAX_QUERY_UNITS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class SpanChoice:
+    """Which spans are hits: of so many units, and of any boundaries or whole clauses, sentences or parts."""
+
+    min_units: int | None = None
+    max_units: int | None = None
+    boundaries: Boundaries = "any"
+
+    @property
+    def lengths(self) -> SpanLengths | None:
+        """The range of lengths, if any."""
+        limited = self.min_units is not None or self.max_units is not None
+        return SpanLengths(self.min_units, self.max_units) if limited else None
+
+    @property
+    def boundary(self) -> Boundary | None:
+        """The boundary of whole spans; None for all spans."""
+        return None if self.boundaries == "any" else self.boundaries
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +67,7 @@ class SearchRequest:
     explain: bool = False
     ranking: Ranking = "span_score"
     query_units: int | None = None
+    spans: SpanChoice = SpanChoice()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,14 @@
 """The selection of search results."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+from jaxtyping import Bool, Int
+
+from models.borders import Boundary
 from models.types import JsonValue
 
 Grouping = Literal["span", "part", "document"]
@@ -31,18 +35,39 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
+class SpanLengths:
+    """A range of lengths in units, both ends included; None is no limit."""
+
+    shortest: int | None = None
+    longest: int | None = None
+
+    def contain(self, lengths: Int[np.ndarray, " spans"]) -> Bool[np.ndarray, " spans"]:
+        """Which lengths lie in the range.
+
+        >>> SpanLengths(2, 3).contain(np.array([1, 2, 3, 4])).tolist()
+        [False, True, True, False]
+        """
+        shortest = 0 if self.shortest is None else self.shortest
+        longest = np.inf if self.longest is None else self.longest
+        return (lengths >= shortest) & (lengths <= longest)
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """At most ``top_k`` spans, none with a cosine under ``floor``, from documents and parts that pass ``filter``.
 
-    Spans of one part never overlap; ``group_by`` keeps only the best span of every part or document.
+    Spans of one part never overlap; ``group_by`` keeps only the best span of every part or document. Of ``lengths`` and
+    ``boundary``, which narrow the spans, engines know nothing: modes do (``app.search.best_span``).
     """
 
     top_k: int = 10
     floor: float | None = None
     group_by: Grouping = "span"
     filter: Filter = field(default_factory=Filter)
+    lengths: SpanLengths | None = None
+    boundary: Boundary | None = None
 
     @property
-    def key(self) -> tuple[int, float | None, Grouping, str]:
+    def key(self) -> Hashable:
         """Hashable, and equal for equal selections."""
-        return self.top_k, self.floor, self.group_by, self.filter.key
+        return self.top_k, self.floor, self.group_by, self.filter.key, self.lengths, self.boundary

@@ -8,10 +8,11 @@ from indexer.kernels.batch import pack, scan_batch, scan_packed
 from indexer.kernels.common import NO_SPAN, RUN, RUNS, threading_layer
 from indexer.kernels.exact import rescore
 from indexer.kernels.intrinsics import LANES
-from indexer.kernels.norms import inverse_norms, whole_norms
+from indexer.kernels.norms import inverse_norms
 from indexer.kernels.single import scan
 from indexer.kernels.spans import run_scores, spans_above
 from indexer.kernels.starts import OUT_OF_REACH, best_of_starts, spans_reaching
+from indexer.kernels.wholes import whole_cosines
 
 __all__ = [
     "LANES",
@@ -30,5 +31,5 @@ __all__ = [
     "spans_above",
     "spans_reaching",
     "threading_layer",
-    "whole_norms",
+    "whole_cosines",
 ]

@@ -1,7 +1,7 @@
 """Codes of the inverse norms of all spans: computed once, when a segment is written."""
 
 import numpy as np
-from jaxtyping import Float32, Float64, Int, Int8, Int32, UInt8
+from jaxtyping import Float32, Int8, Int32, UInt8
 from numba import njit, prange
 
 from indexer.arrays import BLOCK
@@ -101,34 +101,3 @@ def inverse_norms(
     errors = np.zeros(blocks, np.float32)
     _inverse_norms(vectors, scales, room, shortest, longest, codes, affine, errors)
     return codes, affine, errors
-
-
-@njit(nogil=True, fastmath=FAST, cache=True)
-def whole_norms(
-    vectors: Int8[np.ndarray, "units dim"],
-    scales: Float32[np.ndarray, " units"],
-    bounds: Int[np.ndarray, " wholes_and_one"],
-) -> Float64[np.ndarray, " wholes"]:
-    """The inverse norm of the sum of the vectors of every run of units; 0 where they cancel out.
-
-    Runs may have any length. One thread computes it, because searches must not wait for it.
-    """
-    dim = vectors.shape[1]
-    inverse = np.zeros(len(bounds) - 1, np.float64)
-    total = np.empty(dim, np.float64)
-    for whole in range(len(inverse)):
-        total[:] = 0
-        mass = 0.0
-        for unit in range(bounds[whole], bounds[whole + 1]):
-            scale = np.float64(scales[unit])
-            square = np.int32(0)
-            for k in range(dim):
-                total[k] += np.float64(vectors[unit, k]) * scale
-                square += np.int32(vectors[unit, k]) * np.int32(vectors[unit, k])
-            mass += np.float64(square) * scale * scale
-        square_norm = 0.0
-        for k in range(dim):
-            square_norm += total[k] * total[k]
-        if square_norm > max(_ZERO * mass, _TINY):
-            inverse[whole] = 1 / np.sqrt(square_norm)
-    return inverse

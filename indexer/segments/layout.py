@@ -12,7 +12,6 @@ came; units of a part, and parts of a document, are contiguous. Character offset
 ``norm_errors.f32``       float32 [blocks]: what the block's codes and float32 sums may put into a cosine
 ``unit_spans.u32``        uint32 [units, 2]: character span of every unit
 ``borders.u8``            uint8 [units]: the border codes of every unit (``models.borders``)
-``whole_norms.f32``       float32 [clauses + sentences + parts]: the inverse norms of their vectors, in this order
 ``parts.arrow``           Arrow IPC, a row a part: ``document``, ``first_unit``, ``start``, ``end``, metadata columns
 ``documents.arrow``       Arrow IPC, a row a text: ``id``, ``content_hash``, ``first_part``, ``text_start``, metadata
 ``text.zst``              the concatenated texts of all documents in Zstandard frames of TEXT_BLOCK code points
@@ -27,8 +26,7 @@ span: it would cross the end of its part, or its vectors cancel out. Every other
 
 Representations besides units add files of their own, such as those of ``indexer.nuggets.files``.
 
-Segments of before version 0.3 have neither ``borders.u8`` nor ``whole_norms.f32``; merging adds them.
-
+Segments of before version 0.3 have neither ``borders.u8`` nor
 Metadata columns are named ``meta:KEY`` and hold the value as canonical JSON, dictionary-encoded; null means absent.
 """
 
@@ -45,7 +43,6 @@ NORM_AFFINE = "norms.f32"
 NORM_ERRORS = "norm_errors.f32"
 UNIT_SPANS = "unit_spans.u32"
 BORDERS = "borders.u8"
-WHOLE_NORMS = "whole_norms.f32"
 PARTS = "parts.arrow"
 DOCUMENTS = "documents.arrow"
 TEXT = "text.zst"

@@ -22,7 +22,6 @@ from indexer.segments.norms import write_norms
 from indexer.segments.reader import Segment
 from indexer.segments.seal import Counts, Derive, seal
 from indexer.segments.text import TextWriter
-from indexer.segments.wholes import write_whole_norms
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.borders import border_codes
 from models.types import CharSpans
@@ -61,7 +60,6 @@ def merge(
     rows = _write_documents(folder, sources)
     write_norms(folder, recipe, part_units)
     _copy_borders(folder, sources)
-    write_whole_norms(folder, recipe, part_units)
     for derive in more:
         derive(folder, recipe, part_units)
     # Parts do not say how many unknown units they have: those of dead documents are counted on.

@@ -1,5 +1,6 @@
 """An opened segment: arrays mapped into memory, texts and metadata on demand."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -16,8 +17,7 @@ from indexer.segments.columns import read_table, row_metadata
 from indexer.segments.manifest import Manifest, SegmentKey, check_sizes, read_manifest, verify_files
 from indexer.segments.mapping import mapped
 from indexer.segments.text import OffsetUnit, TextReader
-from indexer.segments.wholes import Wholes, read_wholes
-from models.borders import Boundary
+from models.borders import LEVELS, Boundary, whole_starts
 from models.types import CharSpan, JsonValue, UnitSpan
 
 
@@ -48,7 +48,6 @@ class Segment:
         self.norm_errors: Float32[np.ndarray, " blocks"] = mapped(folder / layout.NORM_ERRORS, "<f4", (blocks,))
         self.unit_spans: UInt32[np.ndarray, "units 2"] = mapped(folder / layout.UNIT_SPANS, "<u4", (units, 2))
         self.borders: UInt8[np.ndarray, " units"] = self._map_borders(units)
-        self._whole_norms: Float32[np.ndarray, " wholes"] = _optional(folder / layout.WHOLE_NORMS, manifest).view("<f4")
         self.windows: UInt8[np.ndarray, " bytes"] = _optional(folder / layout.WINDOWS, manifest)
         # The rows of every representation besides units, as it opens them.
         self.stored: dict[str, Stored] = {
@@ -82,14 +81,17 @@ class Segment:
         )
 
     @cached_property
-    def wholes(self) -> dict[Boundary, Wholes]:
-        """All clauses, sentences and parts. Raises ``BordersMissing`` for a segment that stores no borders."""
+    def wholes(self) -> Mapping[Boundary, Int[np.ndarray, " wholes_and_one"]]:
+        """The first units of all clauses, of all sentences and of all parts, and the number of units.
+
+        Raises ``BordersMissing`` for a segment that stores no borders.
+        """
         if not self.has_borders:
             raise BordersMissing(
                 f"{self.folder.name} was written before version 0.3: its clauses and sentences are not known.",
                 hint="Run `spanseek optimize` once; it adds them. Nothing is encoded again.",
             )
-        return read_wholes(self._whole_norms, self.borders)
+        return {boundary: np.append(whole_starts(self.borders, boundary), len(self.borders)) for boundary in LEVELS}
 
     @property
     def has_borders(self) -> bool:

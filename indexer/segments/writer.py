@@ -21,7 +21,6 @@ from indexer.segments.columns import metadata_columns, write_table
 from indexer.segments.norms import write_norms
 from indexer.segments.seal import Counts, Derive, seal
 from indexer.segments.text import TextWriter
-from indexer.segments.wholes import write_whole_norms
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.borders import border_codes
 from models.ops.quantization import quantize
@@ -117,7 +116,6 @@ class SegmentWriter:
         self._write_tables()
         part_units = np.array([*(first for _, first, _, _ in self._parts), self.units], np.int64)
         write_norms(self.folder, self._recipe, part_units)
-        write_whole_norms(self.folder, self._recipe, part_units)
         for derive in more:
             derive(self.folder, self._recipe, part_units)
         rows = {name: writer.finish() for name, writer in self._rows.items()}

@@ -12,6 +12,7 @@ from app.cli.console import JsonOption, err, out, print_json
 from app.cli.options import RankingOption
 from app.collections.bounds import span_bounds
 from app.search.encoders import Encoders
+from app.search.types import Boundaries
 from app.settings import Settings
 from models.ops.span_score import COSINE
 
@@ -33,6 +34,7 @@ def eval_span_retrieval(
         typer.Option(help="An encoder that reads every sentence alone, to set beside it; repeat for several."),
     ] = None,
     ranking: RankingOption = "span_score",
+    boundaries: Annotated[Boundaries, typer.Option(help="Search for any span, or for whole ones.")] = "any",
     as_json: JsonOption = False,
 ) -> None:
     """How often the gold spans of queries are found in a corpus, beside BM25."""
@@ -52,7 +54,8 @@ def eval_span_retrieval(
     for each, model in loaded.items():
         with err.status(f"{each}: {len(corpus.documents)} documents, {len(span_queries)} queries"):
             score = encoders.span_score(each, model.fingerprint) if ranking == "span_score" else COSINE
-            results[each] = measure(corpus, span_queries, search_answers(corpus, span_queries, model, bounds, score))
+            answers = search_answers(corpus, span_queries, model, bounds, score, boundaries)
+            results[each] = measure(corpus, span_queries, answers)
     for each in sentences or ():
         with err.status(f"{each}: sentences of {len(corpus.documents)} documents"):
             alone = sentence_answers(corpus, corpus.sentences(), span_queries, encoders.load(each))

@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 from jaxtyping import Float32, Int
 
-from app.search.types import Hit, SearchRequest
+from app.search.types import Boundaries, Hit, SearchRequest, SpanChoice
 from indexer.engine.query import Filter
 from models.encoders.base import Encoder, check_query
 from models.errors import InvalidInput
@@ -33,6 +33,7 @@ def search_answers(
     encoder: Encoder,
     bounds: SpanBounds,
     span_score: SpanScore = COSINE,
+    boundaries: Boundaries = "any",
 ) -> list[list[DocumentSpan]]:
     """What the search by the span score finds, once the corpus is indexed: at most ``TOP`` spans a query, best first.
 
@@ -41,7 +42,7 @@ def search_answers(
     for query in queries:
         _refuse_unreadable(encoder, query)
     marked = (replace(document, metadata={_OWN_ID: id}) for id, document in corpus.documents.items())
-    requests = [_requests(query) for query in queries]
+    requests = [_requests(query, boundaries) for query in queries]
     answers = iter(index_and_search(marked, encoder, bounds, list(chain.from_iterable(requests)), span_score))
     return [_best([next(answers) for _ in of_query]) for of_query in requests]
 
@@ -53,10 +54,11 @@ def _refuse_unreadable(encoder: Encoder, query: Query) -> None:
         raise InvalidInput(f"Query {query.id}: {error}", hint=error.hint, field="queries") from error
 
 
-def _requests(query: Query) -> list[SearchRequest]:
+def _requests(query: Query, boundaries: Boundaries) -> list[SearchRequest]:
     """One request, or one for each of the documents to search: a filter wants one value of a key."""
     filters = [Filter({_OWN_ID: id}) for id in query.within] or [Filter()]
-    return [SearchRequest(COLLECTION, text=query.text, top_k=TOP, filter=filter_) for filter_ in filters]
+    spans = SpanChoice(boundaries=boundaries)
+    return [SearchRequest(COLLECTION, text=query.text, top_k=TOP, filter=filter_, spans=spans) for filter_ in filters]
 
 
 def _best(answers: Iterable[Sequence[Hit]]) -> list[DocumentSpan]:

@@ -118,7 +118,6 @@ FILES = [
     layout.NORM_ERRORS,
     layout.UNIT_SPANS,
     layout.BORDERS,
-    layout.WHOLE_NORMS,
     layout.PARTS,
     layout.DOCUMENTS,
     layout.TEXT,

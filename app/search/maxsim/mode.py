@@ -11,7 +11,7 @@ from app.search.maxsim.hits import present_documents
 from app.search.maxsim.nugget_queries import NuggetQuery, encode_windows, query_windows
 from app.search.modes import Counts, HitUnit, Resources, ScoredRows, SearchMode
 from app.search.query_vectors import query_vector
-from app.search.types import Hit, Mode, SearchRequest
+from app.search.types import Hit, Mode, SearchRequest, SpanChoice
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.nuggets.candidates import DocumentCandidates
@@ -62,6 +62,12 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDoc
                 f"Hits of mode maxsim are documents; they cannot be grouped by {request.group_by}.",
                 hint="Leave group_by out, or search in mode best_span.",
                 field="group_by",
+            )
+        if request.spans != SpanChoice():
+            raise InvalidInput(
+                "Hits of mode maxsim are whole documents, which have no boundaries to choose.",
+                hint="Leave spans out, or search in mode best_span.",
+                field="spans",
             )
         if request.context:
             raise InvalidInput(
