@@ -168,7 +168,7 @@ class SearchBody(Body):
         description="The units of the text that `vector` stands for; without it no span is discounted as too short.",
     )
 
-    spans: SpansBody = Field(SpansBody(), description="Which spans are hits.")
+    spans: SpansBody = Field(SpansBody(), description="Which spans are hits: their lengths and their boundaries.")
 
     def request(self) -> SearchRequest:
         """The body as the search understands it."""

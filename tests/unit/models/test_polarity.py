@@ -39,6 +39,7 @@ AFFIRMED = [
     ("Book a table. It is not possible to walk there.", "Book a table"),
     ("Nothing but book a table", "book a table"),
     ("A note on notable knots", "notable"),
+    ("My husband died not long ago.", "My husband died not long ago"),
 ]
 
 
