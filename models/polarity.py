@@ -17,8 +17,9 @@ _AUXILIARY = "do|does|did|is|are|was|were|has|have|had|can|could|will|would|shou
 _SUBJECT = "i|you|we|he|she|it|they|this|that|there"
 # Negations in form only. They come first, so that no cue is seen within them.
 _PSEUDO = (
-    r"not (?:only|just|merely|simply|least|to mention|(?:so |too |very )?(?:long|far|bad))|no (?:doubt|matter|wonder|problem|worries)|nothing but|why not"
-    rf"|without (?:a )?doubt|can(?:not|'?t) (?:help|wait)|(?:why )?(?:{_AUXILIARY})n'?t (?:{_SUBJECT})"
+    r"not (?:only|just|merely|simply|least|to mention|(?:so |too |very )?(?:long|far|bad))"
+    r"|no (?:doubt|matter|wonder|problem|worries)|nothing but|why not|without (?:a )?doubt"
+    rf"|can(?:not|'?t) (?:help|wait)|(?:why )?(?:{_AUXILIARY})n'?t (?:{_SUBJECT})"
 )
 _CUE = (
     r"not|no|never|nobody|none|nothing|neither|nor|hardly|barely|scarcely|cannot|cant"
