@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml research/pyproject.toml constraints.txt
 	touch $(STAMP)
 
 run: setup
-	$(BIN)/spanseek index --collection sample --source samples/documents --min-span 5
+	$(BIN)/spanseek index --collection sample --source samples/documents
 	$(BIN)/spanseek serve
 
 # Two processes, each of one thread: threads that wait for each other's cores would take longer.
