@@ -105,7 +105,7 @@ def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) ->
         _merge_due(store, held, stop)
         sweep(store, held)
     except StorageFull as error:
-        _log.warning("the upkeep of %s is left to the next writer: %s", held.collection, error)
+        _log.warning("maintenance of %s is left to the next writer: %s", held.collection, error)
 
 
 def _merge_due(store: Store, held: Lease, stop: Callable[[], bool]) -> None:

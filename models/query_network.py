@@ -47,13 +47,13 @@ class BertConfig:
 def read_bert_config(folder: Path) -> BertConfig | None:
     """The size of a folder's BERT; None where it is another network. Raises ``ValueError`` and ``KeyError``."""
     config = read_config(folder)
-    known = (
+    is_supported = (
         config.get("model_type") == "bert"
         and config.get("hidden_act", "gelu") == "gelu"
         and config.get("position_embedding_type", "absolute") == "absolute"
         and not config.get("is_decoder")
     )
-    if not known:
+    if not is_supported:
         return None
     return BertConfig(
         config["hidden_size"],

@@ -66,19 +66,19 @@ class WriteLane:
     def tidy(self) -> None:
         """Queue the maintenance of every collection with pending merges or retired segments."""
         for collection in tuple(self._untidy):
-            self._queue_upkeep(collection)
+            self._queue_maintenance(collection)
 
     async def _write(self, collection: str, job: Callable[[], Result], deadline_s: float) -> Result:
         result = await self.run(job, deadline_s)
-        self._queue_upkeep(collection)
+        self._queue_maintenance(collection)
         return result
 
-    def _queue_upkeep(self, collection: str) -> None:
+    def _queue_maintenance(self, collection: str) -> None:
         self._untidy.add(collection)
         try:
             self._lane.submit(partial(self._in_turn, partial(self._tidy_one, collection)))
         except (QueueFull, ShuttingDown):
-            _log.debug("the upkeep of %s is postponed", collection)
+            _log.debug("maintenance of %s is postponed", collection)
 
     def _tidy_one(self, collection: str) -> None:
         """Run the maintenance of a collection; after a failure the next write tries again."""
@@ -90,4 +90,4 @@ class WriteLane:
         except (CollectionBusy, CollectionNotFound):  # the other writer will do it, or there is nothing left to do
             self._untidy.discard(collection)
         except SpanseekError as error:
-            _log.warning("the upkeep of %s failed: %s %s", collection, error, error.hint)
+            _log.warning("maintenance of %s failed: %s %s", collection, error, error.hint)

@@ -39,7 +39,7 @@ _NUGGET_FILES = (*FILES, INDEX)
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one ratio costs; latencies are medians, in milliseconds."""
+    """The cost of one ratio; latencies are medians, in milliseconds."""
 
     ratio: float
     documents: int

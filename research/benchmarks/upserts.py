@@ -59,12 +59,12 @@ class Wanted:
 class Round:
     """One round: seconds from sending the documents until a search saw them, and what was asked meanwhile.
 
-    ``upkeep`` are the searches after that, until the server had merged what was due.
+    ``maintenance`` are the searches after that, until the server had merged what was due.
     """
 
     visible_s: float
     writing: list[Answered]
-    upkeep: list[Answered]
+    maintenance: list[Answered]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +85,11 @@ class Beside:
     writing_p50_ms: float
     writing_p99_ms: float
     p99_ratio: float
-    upkeep_p50_ms: float | None
-    upkeep_p99_ms: float | None
+    maintenance_p50_ms: float | None
+    maintenance_p99_ms: float | None
     idle_searches: int
     writing_searches: int
-    upkeep_searches: int
+    maintenance_searches: int
     errors: int
 
 
@@ -150,7 +150,7 @@ def upsert(url: str, documents: Sequence[Document]) -> int:
     return int(answer["generation"])
 
 
-def wait_for_upkeep(url: str) -> None:
+def wait_for_maintenance(url: str) -> None:
     """Wait until the server has merged what was due: what is asked of its lane of writers waits its turn."""
     _request(url, "DELETE", f"{_DOCUMENTS}?id=none", None)
 
@@ -173,7 +173,7 @@ def one_round(url: str, phrases: Sequence[str], documents: Sequence[Document]) -
     with Searcher(url, phrases) as searcher:
         sent = time.perf_counter()
         visible = searcher.saw(upsert(url, documents))
-        wait_for_upkeep(url)
+        wait_for_maintenance(url)
         done = time.perf_counter()
         return Round(visible - sent, searcher.between(sent, visible), searcher.between(visible, done))
 
@@ -181,7 +181,7 @@ def one_round(url: str, phrases: Sequence[str], documents: Sequence[Document]) -
 def figures(vectors: str, units: int, wanted: Wanted, idle: Sequence[Answered], rounds: Sequence[Round]) -> Beside:
     """The figures of all rounds together."""
     writing = [answer for each in rounds for answer in each.writing]
-    upkeep = [answer for each in rounds for answer in each.upkeep]
+    maintenance = [answer for each in rounds for answer in each.maintenance]
     idle_p99, writing_p99 = _ms(idle, 99), _ms(writing, 99)
     return Beside(
         vectors=vectors,
@@ -195,12 +195,12 @@ def figures(vectors: str, units: int, wanted: Wanted, idle: Sequence[Answered], 
         writing_p50_ms=_ms(writing, 50),
         writing_p99_ms=writing_p99,
         p99_ratio=round(writing_p99 / idle_p99, 2),
-        upkeep_p50_ms=_ms(upkeep, 50) if upkeep else None,
-        upkeep_p99_ms=_ms(upkeep, 99) if upkeep else None,
+        maintenance_p50_ms=_ms(maintenance, 50) if maintenance else None,
+        maintenance_p99_ms=_ms(maintenance, 99) if maintenance else None,
         idle_searches=len(idle),
         writing_searches=len(writing),
-        upkeep_searches=len(upkeep),
-        errors=sum(not answer.ok for answer in (*idle, *writing, *upkeep)),
+        maintenance_searches=len(maintenance),
+        errors=sum(not answer.ok for answer in (*idle, *writing, *maintenance)),
     )
 
 
@@ -248,7 +248,7 @@ def _beside(
         units = publish_documents(store, split, recipe)
         with serving(store.data_dir, program, encoder=recipe.encoder, write_deadline_s=patience) as url:
             upsert(url, documents[:1])
-            wait_for_upkeep(url)
+            wait_for_maintenance(url)
             ask_all(url, phrases[:_WARM_UP])
             idle = ask_all(url, [phrases[number % len(phrases)] for number in range(wanted.searches)])
             begins = range(1, len(documents), wanted.documents)

@@ -25,7 +25,7 @@ _WARM_UP = 5
 
 @dataclass(slots=True)
 class Measured:
-    """What one process saw of one engine. Latencies are milliseconds; memory is in megabytes (2**20 bytes)."""
+    """Measurements of one engine in one process, in milliseconds and megabytes (2**20 bytes)."""
 
     build_s: float | None
     bytes: int

@@ -36,7 +36,7 @@ def train_calibration(
     encoders = Encoders(settings.encoder_options)
     names = encoder or ["slice", "slice128"]
     folders = {name: _folder(name, settings.encoder_options) for name in names}
-    # Read first, so that a file that cannot be read is told of before minutes of work.
+    # Read first, so that an unreadable file is reported before minutes of work.
     before = {name: encoders.default_calibration(name) for name in names}
     texts = read_texts(data, read_excluded(exclude))
     report = {}

@@ -55,7 +55,7 @@ def eval_sts_b_context(
     entries = [Entry.parse(f"{name}:{setup.strip()}") for setup in (setups.split(",") if setups else PAPER)]
     against = Entry.parse(baseline) if baseline else None
     if against:
-        encoders.load(against.encoder)  # a name that does not exist is told now, not after the forward passes
+        encoders.load(against.encoder)  # an unknown name is reported now, not after the forward passes
     rows, bounds = half_of(read_rows(data), half), span_bounds(min_span, max_span)
     with _progress() as tell:
         table1 = Table1(rows, encoders.load, bounds, scores, tell, discount)

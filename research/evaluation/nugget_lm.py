@@ -1,7 +1,7 @@
 """Perplexity of language models that read what stands for the segments before: table 3 of the Nugget paper.
 
-Every segment of a text is predicted on its own, from its first token on; tokens that stand for words which nobody
-knows do not count. All models and lengths of history are measured on the same tokens.
+Every segment of a text is predicted on its own, from its first token on; tokens of unknown words do not
+count. All models and lengths of history are measured on the same tokens.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class TokenLosses:
         return round(float(np.exp(self.losses[self.scored].mean(dtype=np.float64))), 4)
 
     def later(self) -> "TokenLosses":
-        """The second half of every segment, where the segment itself has told much."""
+        """The second half of every segment, which has the first half as context."""
         half = self.losses.shape[1] // 2
         return TokenLosses(self.losses[:, half:], self.scored[:, half:])
 

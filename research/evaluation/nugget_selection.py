@@ -40,7 +40,7 @@ def chosen_tokens(backbone: Backbone, segments: Segments, histories: Histories, 
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """How much likelier a token is when one nugget alone is read than when none is (eq. 9), on average.
+    """The mean gain in log likelihood of a token from reading a single nugget (eq. 9).
 
     ``by_distance`` is of tokens so many places behind the nugget (before it: below 0); ``by_place`` of the tokens at a
     place of the segment, given its first, second ... nugget, of which ``nugget_places`` says how often it is there.

@@ -21,7 +21,7 @@ from research.evaluation.corpus import Corpus, DocumentSpan
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A text to search for, the spans that should be found, and the documents to search; all where none is named."""
+    """A text to search for, the spans that should be found, and the documents to search; all by default."""
 
     id: str
     text: str

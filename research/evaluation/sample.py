@@ -1,4 +1,4 @@
-"""The sample corpus: are its gold spans found, and are phrases without a match told apart?
+"""The sample corpus: retrieval of its gold spans, and separation of phrases without a match.
 
 A hit counts if it overlaps at least half of a gold span's units and is at most twice as long. BM25 ranks whole parts
 and is given the point if the part holds a gold span, whatever else stands in it.

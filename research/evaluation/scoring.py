@@ -59,7 +59,7 @@ Tell = Callable[[str, int, int], None]
 
 
 def silent(setup: str, done: int, rows: int) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 class Scoring:

@@ -31,7 +31,7 @@ def correlations(scores: Float[np.ndarray, " rows"], gold: Float[np.ndarray, " r
     """
     if len(gold) < 2 or not np.ptp(gold) or not np.ptp(scores):
         raise InvalidInput(
-            f"No correlation can be told from {len(gold)} rows whose scores or grades are all the same.",
+            f"{len(gold)} rows have no correlation: their scores or their grades are all the same.",
             hint="Give more rows, with grades that differ.",
             field="data",
         )

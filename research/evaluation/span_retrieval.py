@@ -1,6 +1,6 @@
 """Span retrieval: what the search finds for queries in a corpus, beside BM25 and sentences that are read alone.
 
-Both rank sentences, which are their spans. So they are told where sentences begin and end; the search has to find out.
+Both rank sentences: they are given the borders that the search has to find.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -28,8 +28,8 @@ _TINY_INIT = 0.02
 class LmShape:
     """How wide and deep the decoder is, how long a segment, and how many segments ago it may look.
 
-    ``places`` says whether it is told where in the text that it says again a nugget is. Auto-encoding needs it; a model
-    that is to read earlier segments was found to read them better without.
+    With ``places`` it receives the position of every nugget in the text to reconstruct. Auto-encoding needs it; a model
+    that reads earlier segments does better without.
     """
 
     width: int = 256

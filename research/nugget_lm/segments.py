@@ -69,7 +69,7 @@ def cut_segments(
 def spoken(
     backbone: Backbone, segments: Segments, numbers: Sequence[int]
 ) -> tuple[Int[Tensor, "texts target"], Int[Tensor, "texts target"]]:
-    """What a model is given of some segments, and what it is to say next; words that nobody knows are left out."""
+    """Inputs and targets of some segments; unknown words are left out."""
     windows = [segments.windows[number] for number in numbers]
     lengths = np.array([len(window) for window in windows])
     real = np.arange(lengths.max()) < lengths[:, None]

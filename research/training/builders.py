@@ -1,6 +1,6 @@
 """Triplets and graded pairs made from the known sets of a data folder, for ``spanseek train slice`` to read.
 
-A negative speaks of the same as its query: one that shares no word with it is told apart at once, and teaches nothing.
+Negatives are on the topic of their query: one that shares no word with it is too easy to teach anything.
 """
 
 import gzip

@@ -63,7 +63,7 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True)
 class LoopHooks:
-    """Who is told of every step, and who may stop a run: it then ends after the step it is in, with a checkpoint."""
+    """Callbacks of a run: one after every step, and one that may stop it, with a checkpoint."""
 
     after_step: Callable[[StepReport], None] = lambda report: None
     stop: Callable[[], bool] = lambda: False
@@ -71,7 +71,7 @@ class LoopHooks:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
-    """Where a run keeps its checkpoint and its loss curve, how often it saves, and who is told of it.
+    """The files of a run's checkpoint and loss curve, the interval between checkpoints, and a callback.
 
     ``run`` says what the run depends on; a checkpoint of a run that depends on something else is refused.
     """
@@ -181,7 +181,7 @@ def _load_checkpoint(checkpoints: Checkpoints, parameters: Mapping[str, torch.nn
 
 
 def _facts_of(path: Path) -> tuple[int, Mapping[str, JsonValue] | None]:
-    """How many steps a checkpoint stands for, and what its run depends on if it says so."""
+    """The number of steps of a checkpoint, and the facts that its run depends on, if stored."""
     if not path.is_file():
         return 0, None
     with safe_open(path, "pt") as file:

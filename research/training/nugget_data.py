@@ -206,7 +206,7 @@ def draw_likenesses(texts: NuggetTexts, shape: NuggetShape, seed: int, step: int
     return [_likeness(side, shape, rng) for side in sides] + _of_articles(texts, shape, seed, step)
 
 
-# The sentences of a document, each as it is said on either side.
+# The sentences of a document, each in its two wordings.
 Sides = list[tuple[str, str]]
 
 

@@ -65,8 +65,8 @@ def whiten(
 ) -> Artifact:
     """Fit the projection of trained nuggets, ``made`` of which they are loaded, and save all of them in ``out``.
 
-    What the projection was before does not count. Texts from everywhere count alike, whatever their number, and so does
-    every ratio. ``after_batch`` is told how many batches have been read, and of how many.
+    The previous projection is ignored. Every source of texts has the same weight, whatever its size, and so has every
+    ratio. ``after_batch`` receives the number of batches read, and their total.
     """
     windows = {name: _windows(nuggets, documents) for name, documents in texts.read().items()}
     of = sum(-(-len(documents) // _BATCH) for documents in windows.values())

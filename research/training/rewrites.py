@@ -1,6 +1,6 @@
 """Sentences said in other words, by rules: synonyms, words left out or changed about, fillers, clauses.
 
-A rewrite keeps what is said. It is no good English, and need not be: nuggets are to be the same however it is said.
+A rewrite keeps the meaning. It need not be good English: it teaches nuggets to ignore wording.
 """
 
 import random

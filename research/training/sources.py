@@ -97,7 +97,7 @@ def read_excluded(path: Path | None) -> list[str]:
         raise _names_none(path, str(error)) from error
     except KeyError as error:
         raise _names_none(path, f"it lacks the column {error}") from error
-    # A file that says less than it should would let its sentences into training, and nobody would know.
+    # An incomplete file would let its sentences into training unnoticed.
     if not sentences_read or not all(sentences_read):
         raise _names_none(path, "there is a row without a sentence" if sentences_read else "there are no rows in it")
     return sentences_read

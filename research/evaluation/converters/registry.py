@@ -13,7 +13,7 @@ from research.evaluation.converters.conversion import Conversion
 
 @dataclass(frozen=True, slots=True)
 class Converter:
-    """Reads a data set's folder for one of its tasks; the first is the one to take where none is named."""
+    """Reads a data set's folder for one of its tasks; the first is the default."""
 
     read: Callable[[Path, str], Conversion]
     tasks: tuple[str, ...]

@@ -224,7 +224,7 @@ def test_too_many_writes_at_once_are_429(settings, start, monkeypatch, problem) 
 
 
 def test_small_writes_are_merged_behind_the_answers(client, settings) -> None:
-    """The lane is first in, first out: when a write is answered, the upkeep of the one before is done."""
+    """The lane is first in, first out: when a write is answered, maintenance after the one before is done."""
     for number in range(9):
         client.post(PATH, {"id": f"new-{number}", "text": f"zeppelin {number}"})
     with closing(Catalog(settings.catalog_url)) as catalog:

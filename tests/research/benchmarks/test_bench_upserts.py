@@ -94,7 +94,7 @@ def test_a_round_ends_when_searches_see_what_was_written(url) -> None:
     assert found.visible_s > 0
     assert found.writing[-1].generation == 2
     assert {answer.generation for answer in found.writing[:-1]} <= {1}
-    assert all(answer.ok and answer.generation == 2 for answer in found.upkeep)
+    assert all(answer.ok and answer.generation == 2 for answer in found.maintenance)
 
 
 def test_documents_that_fail_are_told(url) -> None:
@@ -122,8 +122,8 @@ def test_figures_are_of_all_rounds() -> None:
     assert (found.visible_s, found.slowest_visible_s, found.rounds) == (2.0, 3.0, 2)
     assert (found.idle_p50_ms, found.writing_p99_ms) == (10.0, 40.0)
     assert found.p99_ratio == pytest.approx(40 / np.percentile([10, 10, 20], 99), abs=0.01)
-    assert (found.idle_searches, found.writing_searches, found.upkeep_searches, found.errors) == (3, 3, 0, 1)
-    assert found.upkeep_p50_ms is None
+    assert (found.idle_searches, found.writing_searches, found.maintenance_searches, found.errors) == (3, 3, 0, 1)
+    assert found.maintenance_p50_ms is None
 
 
 def test_nuggets_cannot_be_prepared() -> None:

@@ -1,4 +1,4 @@
-"""The lane of writes: one at a time, behind the searches, and upkeep that never troubles a caller."""
+"""The lane of writes: one at a time, behind the searches, and maintenance that never troubles a caller."""
 
 import asyncio
 import os
@@ -19,11 +19,11 @@ from indexer.errors import CollectionBusy, SegmentCorrupt
 class Service:
     """Notes what is asked of it, and on which thread."""
 
-    def __init__(self, *upkeep: bool | Exception) -> None:
+    def __init__(self, *maintenance: bool | Exception) -> None:
         self.calls: list[str] = []
         self.niceness: list[int] = []
         self.times: list[tuple[float, float]] = []
-        self._upkeep = iter(upkeep)
+        self._maintenance = iter(maintenance)
 
     def delete(self, collection, ids):
         self.calls.append(f"delete {collection}")
@@ -33,7 +33,7 @@ class Service:
 
     def tidy(self, collection, stop):
         self.calls.append(f"tidy {collection}")
-        result = next(self._upkeep, True)
+        result = next(self._maintenance, True)
         if isinstance(result, Exception):
             raise result
         return result
@@ -43,8 +43,8 @@ class Service:
 def made():
     writers = []
 
-    def make(*upkeep):
-        service = Service(*upkeep)
+    def make(*maintenance):
+        service = Service(*maintenance)
         writers.append(WriteLane(service))
         return service, writers[-1]
 
@@ -54,7 +54,7 @@ def made():
 
 
 def delete(writing: WriteLane, *collections: str) -> None:
-    """Each is answered before the next is asked; the lane is empty at the end but for upkeep."""
+    """Each is answered before the next is asked; the lane is empty at the end but for maintenance."""
 
     async def one_by_one():
         for collection in collections:
@@ -63,7 +63,7 @@ def delete(writing: WriteLane, *collections: str) -> None:
     asyncio.run(one_by_one())
 
 
-def test_upkeep_follows_every_write(made) -> None:
+def test_maintenance_follows_every_write(made) -> None:
     service, writing = made()
     delete(writing, "one", "two", "one")
     writing.close()
@@ -71,7 +71,7 @@ def test_upkeep_follows_every_write(made) -> None:
     assert service.calls[:4] == ["delete one", "tidy one", "delete two", "tidy two"]
 
 
-def test_upkeep_that_has_to_wait_is_done_later(made) -> None:
+def test_maintenance_that_has_to_wait_is_done_later(made) -> None:
     service, writing = made(False, True)
     delete(writing, "one", "two")
     writing.tidy()
@@ -83,7 +83,7 @@ def test_upkeep_that_has_to_wait_is_done_later(made) -> None:
 
 
 @pytest.mark.parametrize(("error", "again"), [(CollectionBusy("busy"), 1), (SegmentCorrupt("damaged"), 2)])
-def test_upkeep_that_fails_is_nobodys_error(made, error, again) -> None:
+def test_maintenance_that_fails_is_nobodys_error(made, error, again) -> None:
     service, writing = made(error)
     delete(writing, "one", "two")
     writing.tidy()
@@ -91,7 +91,7 @@ def test_upkeep_that_fails_is_nobodys_error(made, error, again) -> None:
     assert service.calls.count("tidy one") == again
 
 
-def test_closing_leaves_the_upkeep_and_takes_no_more(made) -> None:
+def test_closing_leaves_the_maintenance_and_takes_no_more(made) -> None:
     service, writing = made()
     writing.close()
     with pytest.raises(ShuttingDown):
