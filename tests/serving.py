@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import httpx
 
@@ -63,7 +63,8 @@ def url_of(process: subprocess.Popen[str]) -> str:
 def _drain(process: subprocess.Popen[str], log: list[str]) -> None:
     """Read what the server logs, so that it never waits for the pipe."""
     assert process.stderr is not None
-    log.extend(process.stderr)
+    with suppress(ValueError):  # closed while it is read: the process was killed
+        log.extend(process.stderr)
 
 
 def wait_until_ready(client: httpx.Client) -> None:

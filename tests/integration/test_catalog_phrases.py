@@ -34,10 +34,15 @@ from indexer.phrases import EventCursor, Match, Matches, PhraseChanges, PhraseDr
 from indexer.tuning import CalibrationDraft
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.errors import InvalidInput
+from models.ops.span_score import COSINE, SpanScore
 from models.types import CharSpan, SpanBounds
 
 RECIPE = Recipe("hashing", "f1", 3, SpanBounds(1, 8))
 CANCEL = PhraseDraft("cancel", "cancel my plan", 0.8, filter=Filter({"kind": True}), note="churn")
+
+
+def cosine_of(encoder: str, fingerprint: str) -> SpanScore:
+    return COSINE
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +57,7 @@ def save(catalog, *drafts, **options):
 
 def matches(catalog, collection, *found) -> Matches:
     """What a matcher would hand over for (phrase, document, start)."""
-    version = read_phrase_set(catalog, collection.id).version
+    version = read_phrase_set(catalog, cosine_of, collection.id).version
     return Matches(version, None, tuple(Match(p, d, CharSpan(at, at + 3), "a\0b", 0.9, 0.9) for p, d, at in found))
 
 
@@ -81,9 +86,9 @@ def test_phrases_are_kept_as_they_were_given(catalog, clock) -> None:
 
 def test_saving_again_changes_what_differs_and_nothing_else(catalog, collection) -> None:
     save(catalog, CANCEL)
-    version = read_phrase_set(catalog, collection.id).version
+    version = read_phrase_set(catalog, cosine_of, collection.id).version
     assert save(catalog, CANCEL) == ["unchanged"]
-    assert read_phrase_set(catalog, collection.id).version == version
+    assert read_phrase_set(catalog, cosine_of, collection.id).version == version
     assert save(catalog, replace(CANCEL, filter=Filter({"kind": 1}))) == ["changed"]  # 1 is not true
     assert save(catalog, replace(CANCEL, filter=Filter({"kind": 1}), threshold=None)) == ["changed"]
     assert get_phrase(catalog, "calls", "cancel").own.threshold is None
@@ -115,23 +120,23 @@ def test_what_cannot_be_kept_is_refused_and_nothing_half_saved(catalog, wrong) -
 
 
 def test_a_set_is_read_again_only_when_it_has_changed(catalog, collection) -> None:
-    assert len(read_phrase_set(catalog, collection.id)) == 0
+    assert len(read_phrase_set(catalog, cosine_of, collection.id)) == 0
     save(catalog, CANCEL, PhraseDraft("late", "parcel never came"))
-    first = read_phrase_set(catalog, collection.id)
+    first = read_phrase_set(catalog, cosine_of, collection.id)
     queries = first.queries
-    assert read_phrase_set(catalog, collection.id, first) is first
+    assert read_phrase_set(catalog, cosine_of, collection.id, first) is first
     assert (first.names, first.filters[0]) == (("cancel", "late"), CANCEL.filter)
     knots = ((0.0, 0.0), (0.8, 0.4), (1.0, 1.0))
     draft = CalibrationDraft("best_span", "f1", RECIPE.bounds, knots, "isotonic", 20)
     made = add_calibration(catalog, "calls", draft, activate=True)
-    second = read_phrase_set(catalog, collection.id, first)
+    second = read_phrase_set(catalog, cosine_of, collection.id, first)
     assert second.queries is queries
     assert second.tuning.calibration_id == made.id
     assert second.values.tolist() == [0.4, np.inf]  # as it was set under no calibration, its raw says what it means
     set_phrase_threshold(catalog, "calls", "late", 0.5, "raw")
-    assert read_phrase_set(catalog, collection.id, second).values.tolist() == [0.4, 0.5]
+    assert read_phrase_set(catalog, cosine_of, collection.id, second).values.tolist() == [0.4, 0.5]
     delete_phrases(catalog, "calls", ["cancel", "none"])
-    assert read_phrase_set(catalog, collection.id, second).names == ("late",)
+    assert read_phrase_set(catalog, cosine_of, collection.id, second).names == ("late",)
 
 
 def test_thresholds_of_a_phrase_are_taken_back(catalog) -> None:
