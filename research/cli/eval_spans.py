@@ -1,8 +1,10 @@
 """``spanseek eval span-retrieval`` and ``spanseek eval convert``: gold spans of real data, and where they come from."""
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,9 +14,8 @@ from app.cli.console import JsonOption, err, out, print_json
 from app.cli.options import RankingOption
 from app.collections.bounds import span_bounds
 from app.search.encoders import Encoders
-from app.search.types import Boundaries
+from app.search.types import Boundaries, Mode
 from app.settings import Settings
-from models.ops.span_score import COSINE
 
 if TYPE_CHECKING:
     from research.evaluation.retrieval_metrics import RetrievalFigures
@@ -35,31 +36,34 @@ def eval_span_retrieval(
     ] = None,
     ranking: RankingOption = "span_score",
     boundaries: Annotated[Boundaries, typer.Option(help="Search for any span, or for whole ones.")] = "any",
+    mode: Annotated[Mode, typer.Option(help="The search mode to evaluate.")] = "best_span",
+    nugget_ratio: Annotated[
+        float | None, typer.Option(help="Keep nuggets, which mode maxsim needs: this share of all tokens.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How often the gold spans of queries are found in a corpus, beside BM25."""
+    """How often the gold spans of queries, and their documents, are found in a corpus, beside BM25."""
     from research.evaluation.corpus import read_corpus
     from research.evaluation.queries import read_queries
     from research.evaluation.retrieval_metrics import measure, reachable
-    from research.evaluation.span_retrieval import bm25_answers, search_answers, sentence_answers
+    from research.evaluation.span_retrieval import Setup, bm25_answers, search_answers, sentence_answers
 
     settings = Settings()
     bounds = span_bounds(min_span, max_span)
     name = encoder or settings.encoder
-    encoders = Encoders(settings.encoder_options)
-    loaded = {each: encoders.load(each) for each in (name, *(baseline or ()))}
     corpus = read_corpus(data)
     span_queries = read_queries(queries, corpus)
     results = {"bm25": measure(corpus, span_queries, bm25_answers(corpus, corpus.sentences(), span_queries))}
-    for each, model in loaded.items():
-        with err.status(f"{each}: {len(corpus.documents)} documents, {len(span_queries)} queries"):
-            score = encoders.span_score(each, model.fingerprint) if ranking == "span_score" else COSINE
-            answers = search_answers(corpus, span_queries, model, bounds, score, boundaries)
-            results[each] = measure(corpus, span_queries, answers)
-    for each in sentences or ():
-        with err.status(f"{each}: sentences of {len(corpus.documents)} documents"):
-            alone = sentence_answers(corpus, corpus.sentences(), span_queries, encoders.load(each))
-            results[f"{each}, sentences alone"] = measure(corpus, span_queries, alone)
+    with _scratch_encoders(settings) as encoders:
+        for each in (name, *(baseline or ())):
+            with err.status(f"{each}: {len(corpus.documents)} documents, {len(span_queries)} queries"):
+                setup = Setup(each, bounds, mode, ranking, boundaries, nugget_ratio)
+                answers = search_answers(corpus, span_queries, encoders, setup)
+                results[each] = measure(corpus, span_queries, answers)
+        for each in sentences or ():
+            with err.status(f"{each}: sentences of {len(corpus.documents)} documents"):
+                alone = sentence_answers(corpus, corpus.sentences(), span_queries, encoders.load(each))
+                results[f"{each}, sentences alone"] = measure(corpus, span_queries, alone)
     within_reach = reachable(corpus, span_queries, bounds)
     if as_json:
         baselines = {each: asdict(figures) for each, figures in results.items() if each != name}
@@ -71,6 +75,13 @@ def eval_span_retrieval(
     out.print(
         f"{len(span_queries)} queries; {within_reach:.3f} of them have a gold span that spans of these lengths can hit."
     )
+
+
+@contextmanager
+def _scratch_encoders(settings: Settings) -> Iterator[Encoders]:
+    """Encoders that put the whitenings of nuggets into a temporary folder."""
+    with TemporaryDirectory(prefix="spanseek-") as folder:
+        yield Encoders(replace(settings.encoder_options, whitenings=Path(folder)))
 
 
 def _show(results: Mapping[str, "RetrievalFigures"]) -> None:

@@ -20,7 +20,7 @@ from models.ops.span_score import COSINE, SpanScore
 from models.types import SpanBounds
 from research.evaluation.corpus import read_corpus
 from research.evaluation.queries import Query, gold_from_json
-from research.evaluation.retrieval_metrics import measure
+from research.evaluation.retrieval_metrics import Ranked, measure
 from research.evaluation.searching import COLLECTION, index_and_search
 from research.evaluation.span_retrieval import bm25_answers, span_of
 
@@ -56,8 +56,10 @@ def evaluate_sample(
     bounds = SpanBounds(min_span or shortest_span(texts))
     answers = index_and_search(corpus.documents.values(), encoder, bounds, requests, span_score)
     with_gold = [phrase for phrase in phrases if phrase.gold]
-    spans = [[span_of(hit) for hit in hits] for phrase, hits in zip(phrases, answers, strict=True) if phrase.gold]
-    figures = measure(corpus, with_gold, spans)
+    results = [
+        Ranked.of([span_of(hit) for hit in hits]) for phrase, hits in zip(phrases, answers, strict=True) if phrase.gold
+    ]
+    figures = measure(corpus, with_gold, results)
     best = np.array([hits[0].score for hits in answers])
     has_match = np.array([bool(phrase.gold) for phrase in phrases])
     return SampleFigures(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -63,5 +62,10 @@ def index_and_search(
         recipe = Recipe("evaluated", encoder.fingerprint, encoder.dim, bounds)
         IndexJob(store, encoder, store.catalog.create_collection(COLLECTION, recipe)).run(documents)
         service = SearchService(store, load_modes(Encoders.of({recipe.encoder: encoder}, span_score), ScanEngine()))
-        batches = (requests[begin : begin + _BATCH] for begin in range(0, len(requests), _BATCH))
-        return [answer.hits for answer in chain.from_iterable(service.search(*batch) for batch in batches)]
+        return list(search_in_batches(service, requests))
+
+
+def search_in_batches(service: SearchService, requests: Sequence[SearchRequest]) -> Iterator[tuple[Hit, ...]]:
+    """The hits of every request, in order, a batch at a time."""
+    for begin in range(0, len(requests), _BATCH):
+        yield from (answer.hits for answer in service.search(*requests[begin : begin + _BATCH]))

@@ -4,67 +4,119 @@ Both rank sentences: they are given the borders that the search has to find.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
 from jaxtyping import Float32, Int
 
-from app.search.types import Boundaries, Hit, SearchRequest, SpanChoice
-from indexer.engine.query import Filter
-from models.encoders.base import Encoder, check_query
+from app.collections.service import CollectionOptions, CollectionService
+from app.search.encoders import Encoders
+from app.search.modes import AnyMode, available_mode, load_modes
+from app.search.service import SearchService
+from app.search.types import Boundaries, Hit, Mode, Ranking, SearchRequest, SpanChoice
+from indexer.engine.query import Filter, Grouping
+from indexer.engine.scan import ScanEngine
+from indexer.pipeline import IndexJob
+from indexer.types import Recipe
+from models.encoders.base import Encoder
 from models.errors import InvalidInput
-from models.ops.span_score import COSINE, SpanScore
 from models.types import CharSpan, QueryVectors, SpanBounds
 from research.evaluation.bm25 import Bm25
 from research.evaluation.corpus import Corpus, DocumentSpan
 from research.evaluation.queries import Query
-from research.evaluation.retrieval_metrics import TOP
-from research.evaluation.searching import COLLECTION, index_and_search
+from research.evaluation.retrieval_metrics import TOP, TOP_DOCUMENTS, Ranked
+from research.evaluation.searching import COLLECTION, scratch_store, search_in_batches
 from research.evaluation.texts import encode_texts
 
 # Documents are indexed with their own id as metadata, so that the search's filter can keep to some of them.
 _OWN_ID = "document_id"
 
 
-def search_answers(
-    corpus: Corpus,
-    queries: Sequence[Query],
-    encoder: Encoder,
-    bounds: SpanBounds,
-    span_score: SpanScore = COSINE,
-    boundaries: Boundaries = "any",
-) -> list[list[DocumentSpan]]:
-    """What the search by the span score finds, once the corpus is indexed: at most ``TOP`` spans a query, best first.
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How a corpus is indexed, and how it is searched. Mode maxsim needs a ``nugget_ratio``."""
 
-    Raises ``InvalidInput`` for a query that the encoder cannot read whole, before anything is indexed.
+    encoder: str
+    bounds: SpanBounds
+    mode: Mode = "best_span"
+    ranking: Ranking = "span_score"
+    boundaries: Boundaries = "any"
+    nugget_ratio: float | None = None
+
+    def collection(self, texts: Iterable[str]) -> CollectionOptions:
+        """The collection to create for documents with these texts."""
+        return CollectionOptions(
+            self.encoder, self.bounds.shortest, self.bounds.longest, self.nugget_ratio, texts=texts
+        )
+
+    def request(self, text: str, filter: Filter, top_k: int, group_by: Grouping | None) -> SearchRequest:
+        """The request for a text; ``ranking`` and ``boundaries`` apply to modes whose hits are spans."""
+        return SearchRequest(
+            COLLECTION,
+            text=text,
+            mode=self.mode,
+            top_k=top_k,
+            group_by=group_by,
+            filter=filter,
+            ranking=self.ranking,
+            spans=SpanChoice(boundaries=self.boundaries),
+        )
+
+
+def search_answers(corpus: Corpus, queries: Sequence[Query], encoders: Encoders, setup: Setup) -> list[Ranked]:
+    """The results of the search for every query, once the corpus is indexed.
+
+    Raises ``InvalidInput`` for a query that the mode cannot read, and ``ModeUnavailable``, before anything is indexed.
     """
-    for query in queries:
-        _refuse_unreadable(encoder, query)
-    marked = (replace(document, metadata={_OWN_ID: id}) for id, document in corpus.documents.items())
-    requests = [_requests(query, boundaries) for query in queries]
-    answers = iter(index_and_search(marked, encoder, bounds, list(chain.from_iterable(requests)), span_score))
-    return [_best([next(answers) for _ in of_query]) for of_query in requests]
+    with scratch_store() as store:
+        service = SearchService(store, load_modes(encoders, ScanEngine()))
+        texts = (document.text for document in corpus.documents.values())
+        collections = CollectionService(store, encoders, default_encoder=setup.encoder)
+        target = collections.create(COLLECTION, setup.collection(texts)).collection
+        mode = available_mode(service.modes, setup.mode, COLLECTION, target.recipe)
+        for query in queries:
+            _refuse_unreadable(mode, setup, query, target.recipe)
+        marked = (replace(document, metadata={_OWN_ID: id}) for id, document in corpus.documents.items())
+        encoder, forward = encoders.load(setup.encoder), encoders.forward_pass(target.recipe)
+        IndexJob(store, encoder, target, forward=forward).run(marked)
+        spans = _search(service, queries, setup, TOP, None)
+        documents = _search(service, queries, setup, TOP_DOCUMENTS, "document")
+        return [
+            Ranked(of_query, tuple(span.document_id for span in of_documents))
+            for of_query, of_documents in zip(spans, documents, strict=True)
+        ]
 
 
-def _refuse_unreadable(encoder: Encoder, query: Query) -> None:
+def _refuse_unreadable(mode: AnyMode, setup: Setup, query: Query, recipe: Recipe) -> None:
     try:
-        check_query(encoder, query.text)
+        mode.read(setup.request(query.text, Filter(), TOP, None), recipe)
     except InvalidInput as error:
         raise InvalidInput(f"Query {query.id}: {error}", hint=error.hint, field="queries") from error
 
 
-def _requests(query: Query, boundaries: Boundaries) -> list[SearchRequest]:
-    """One request, or one for each of the documents to search: a filter wants one value of a key."""
-    filters = [Filter({_OWN_ID: id}) for id in query.within] or [Filter()]
-    spans = SpanChoice(boundaries=boundaries)
-    return [SearchRequest(COLLECTION, text=query.text, top_k=TOP, filter=filter_, spans=spans) for filter_ in filters]
+def _search(
+    service: SearchService, queries: Sequence[Query], setup: Setup, top_k: int, group_by: Grouping | None
+) -> list[list[DocumentSpan]]:
+    """The best hits of every query. Those of several requests are put into the order that one answer has."""
+    filters = [_filters(query) for query in queries]
+    requests = [
+        setup.request(query.text, filter_, top_k, group_by)
+        for query, of_query in zip(queries, filters, strict=True)
+        for filter_ in of_query
+    ]
+    answers = search_in_batches(service, requests)
+    return [_best([next(answers) for _ in of_query], top_k) for of_query in filters]
 
 
-def _best(answers: Iterable[Sequence[Hit]]) -> list[DocumentSpan]:
-    """The best hits of several answers, in the order that a single answer has."""
+def _filters(query: Query) -> list[Filter]:
+    """No filter, or one for each of the documents to search: a filter wants one value of a key."""
+    return [Filter({_OWN_ID: id}) for id in query.within] or [Filter()]
+
+
+def _best(answers: Sequence[Sequence[Hit]], top_k: int) -> list[DocumentSpan]:
     hits = sorted(chain.from_iterable(answers), key=lambda hit: (-hit.raw, hit.document_id, hit.start))
-    return [span_of(hit) for hit in hits[:TOP]]
+    return [span_of(hit) for hit in (hits if len(answers) > 1 else answers[0])[:top_k]]
 
 
 def span_of(hit: Hit) -> DocumentSpan:
@@ -72,25 +124,29 @@ def span_of(hit: Hit) -> DocumentSpan:
     return DocumentSpan(hit.document_id, CharSpan(hit.start, hit.end))
 
 
-def bm25_answers(corpus: Corpus, spans: Iterable[DocumentSpan], queries: Sequence[Query]) -> list[list[DocumentSpan]]:
-    """What BM25 finds among spans of the corpus: at most ``TOP`` a query, best first.
+def bm25_answers(corpus: Corpus, spans: Iterable[DocumentSpan], queries: Sequence[Query]) -> list[Ranked]:
+    """The results of BM25 over spans of the corpus.
 
     >>> from models.types import Document, Part
     >>> corpus = Corpus([Document("a", (Part("Red car. Blue car."),)), Document("b", (Part("No car."),))])
     >>> queries = [Query("1", "the blue car", gold=()), Query("2", "car", gold=(), within=("b",))]
-    >>> [[corpus.text(found) for found in answer] for answer in bm25_answers(corpus, corpus.sentences(), queries)]
+    >>> results = bm25_answers(corpus, corpus.sentences(), queries)
+    >>> [[corpus.text(span) for span in ranked.spans] for ranked in results]
     [['Blue car.', 'No car.', 'Red car.'], ['No car.']]
+    >>> results[0].documents
+    ('a', 'b')
     """
     places = list(spans)
     index = Bm25([corpus.text(place) for place in places])
     rows = _rows(corpus, places)
-    return [[places[row] for row in index.best(query.text, TOP, _among(query, rows))] for query in queries]
+    best = (index.best(query.text, len(places), _among(query, rows)) for query in queries)
+    return [Ranked.of([places[row] for row in best_rows]) for best_rows in best]
 
 
 def sentence_answers(
     corpus: Corpus, spans: Iterable[DocumentSpan], queries: Sequence[Query], encoder: Encoder
-) -> list[list[DocumentSpan]]:
-    """What an encoder finds that reads every one of these spans alone, a forward pass each: at most ``TOP`` a query.
+) -> list[Ranked]:
+    """The results of an encoder that reads every one of these spans alone, a forward pass each.
 
     Spans that no forward pass can read whole, or that hold no words, are left out.
 
@@ -98,18 +154,18 @@ def sentence_answers(
     >>> from models.types import Document, Part
     >>> corpus = Corpus([Document("a", (Part("Red car. Blue car."),)), Document("b", (Part("No car."),))])
     >>> queries = [Query("1", "blue car", gold=()), Query("2", "car", gold=(), within=("b",))]
-    >>> found = sentence_answers(corpus, corpus.sentences(), queries, HashingEncoder())
-    >>> corpus.text(found[0][0]), [corpus.text(each) for each in found[1]]
+    >>> first, second = sentence_answers(corpus, corpus.sentences(), queries, HashingEncoder())
+    >>> corpus.text(first.spans[0]), [corpus.text(span) for span in second.spans]
     ('Blue car.', ['No car.'])
     """
     places = [place for place in spans if _is_readable(encoder, corpus.text(place))]
     vectors = encode_texts(encoder, [corpus.text(place) for place in places])
     query_vectors = encode_texts(encoder, [query.text for query in queries])
     rows = _rows(corpus, places)
-    best = [
+    best = (
         _nearest(vectors, vector, _among(query, rows)) for query, vector in zip(queries, query_vectors, strict=True)
-    ]
-    return [[places[row] for row in best_rows] for best_rows in best]
+    )
+    return [Ranked.of([places[row] for row in best_rows]) for best_rows in best]
 
 
 def _is_readable(encoder: Encoder, text: str) -> bool:
@@ -121,9 +177,9 @@ def _is_readable(encoder: Encoder, text: str) -> bool:
 def _nearest(
     vectors: QueryVectors, query: Float32[np.ndarray, " dim"], among: Int[np.ndarray, " rows"] | None
 ) -> list[int]:
-    """The numbers of the ``TOP`` vectors of largest cosine, of equals the first."""
+    """The numbers of the vectors by falling cosine, of equals the first."""
     rows = np.arange(len(vectors)) if among is None else among
-    return [int(row) for row in rows[np.argsort(-(vectors[rows] @ query), kind="stable")[:TOP]]]
+    return [int(row) for row in rows[np.argsort(-(vectors[rows] @ query), kind="stable")]]
 
 
 def _rows(corpus: Corpus, places: Sequence[DocumentSpan]) -> dict[str, list[int]]:

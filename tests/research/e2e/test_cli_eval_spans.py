@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import cli
+from app.search.errors import ModeUnavailable
 
 EXAMPLES = [
     {"document": "We went by the red car. It was late.", "query": "red car", "answer": "red car", "start": 15},
@@ -14,6 +15,7 @@ EXAMPLES = [
     {"document": "An aeroplane is loud and it is fast.", "query": "noisy", "answer": "loud", "start": 16},
 ]
 FIGURES = ["top1", "top5", "top10", "mrr", "f1", "place_top1", "place_top10", "part_top1"]
+FIGURES += ["average_precision", "precision_at_10"]
 
 
 @pytest.fixture
@@ -45,6 +47,9 @@ def test_from_a_data_set_to_figures(folder: Path) -> None:
     # Spans of equal words score 1; no word of the third query occurs.
     assert found["top1"] == pytest.approx(2 / 3)
     assert found["part_top1"] == 1
+    # So every query ranks its document first, and it has only one.
+    assert found["average_precision"] == 1
+    assert found["precision_at_10"] == pytest.approx(0.1)
     # BM25's sentences say much more than the short phrases, but stand around them.
     bm25 = found["baselines"]["bm25"]
     assert list(bm25) == FIGURES
@@ -75,3 +80,19 @@ def test_sentences_that_are_read_alone_stand_beside(folder: Path) -> None:
     # some sentence is still the nearest, here the only one.
     assert found["top1"] == 0
     assert found["place_top1"] == 1
+
+
+def test_a_mode_is_evaluated_by_its_own_hits(folder: Path) -> None:
+    run("eval convert pic --data . --out made")
+    documents = json.loads(run(f"{RETRIEVE} --mode maxsim --nugget-ratio 0.25 --json"))
+    assert documents["average_precision"] >= 2 / 3
+    assert documents["part_top1"] >= 2 / 3
+    assert documents["top1"] == 0  # whole documents are too long to be right
+    assert not (folder / "data").exists()
+
+
+def test_a_mode_that_needs_nuggets_says_so_before_it_indexes(folder: Path) -> None:
+    run("eval convert pic --data . --out made")
+    with pytest.raises(ModeUnavailable, match="mode maxsim") as refused:
+        run(f"{RETRIEVE} --mode maxsim")
+    assert "--nugget-ratio" in refused.value.hint

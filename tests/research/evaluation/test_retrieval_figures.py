@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from models.types import CharSpan, SpanBounds
 from research.evaluation.corpus import Corpus, DocumentSpan
 from research.evaluation.queries import Query
-from research.evaluation.retrieval_metrics import RetrievalFigures, measure, reachable
+from research.evaluation.retrieval_metrics import Ranked, RetrievalFigures, average_precision, measure, reachable
 from tests.workspace import document
 
 # Words of one letter: unit n of a document starts at character 2 n. Documents have parts of four units.
@@ -52,12 +52,19 @@ def by_loops(cases: list[tuple[list[DocumentSpan], list[DocumentSpan]]]) -> Retr
             sums["f1"] += max(2 * len(units & units_of(gold)) / (len(units) + len(units_of(gold))) for gold in golds)
             part = {(id, unit // 4) for id, unit in [min(units)]}
             sums["part_top1"] += any((id, unit // 4) in part for gold in golds for id, unit in units_of(gold))
+        ids = list(dict.fromkeys(span.document_id for span in answer))
+        relevant = {gold.document_id for gold in golds}
+        for place, id in enumerate(ids, 1):
+            if id in relevant:
+                precision = sum(each in relevant for each in ids[:place]) / place
+                sums["average_precision"] += precision / len(relevant)
+                sums["precision_at_10"] += 0.1
     return RetrievalFigures(**{name: value / len(cases) for name, value in sums.items()})
 
 
 @given(CASES)
 def test_figures_are_those_of_loops(cases: list[tuple[list[DocumentSpan], list[DocumentSpan]]]) -> None:
-    figures = measure(CORPUS, [query(*golds) for golds, _ in cases], [answer for _, answer in cases])
+    figures = measure(CORPUS, [query(*golds) for golds, _ in cases], [Ranked.of(answer) for _, answer in cases])
     expected = by_loops(cases)
     for name in RetrievalFigures.__slots__:
         assert getattr(figures, name) == pytest.approx(getattr(expected, name)), name
@@ -67,7 +74,7 @@ def test_figures_by_hand() -> None:
     gold = span("x", 0, 4)
     beside, within, right, elsewhere = span("x", 4, 6), span("x", 0, 1), span("x", 1, 4), span("y", 0, 4)
     answers = [[right], [within, elsewhere, right], [], [elsewhere, beside]]
-    figures = measure(CORPUS, [query(gold)] * 4, answers)
+    figures = measure(CORPUS, [query(gold)] * 4, [Ranked.of(answer) for answer in answers])
     assert figures == RetrievalFigures(
         top1=1 / 4,
         top5=2 / 4,
@@ -77,14 +84,16 @@ def test_figures_by_hand() -> None:
         place_top1=2 / 4,
         place_top10=2 / 4,
         part_top1=2 / 4,
+        average_precision=(1 + 1 + 0 + 1 / 2) / 4,
+        precision_at_10=pytest.approx(0.3 / 4),
     )
 
 
 def test_only_ten_hits_count() -> None:
     gold = span("x", 0, 4)
     late = [span("y", 0, 4)] * 10 + [gold]
-    assert measure(CORPUS, [query(gold)], [late]).top10 == 0
-    assert measure(CORPUS, [query(gold)], [late[1:]]).mrr == pytest.approx(0.1)
+    assert measure(CORPUS, [query(gold)], [Ranked.of(late)]).top10 == 0
+    assert measure(CORPUS, [query(gold)], [Ranked.of(late[1:])]).mrr == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(
@@ -93,3 +102,22 @@ def test_only_ten_hits_count() -> None:
 def test_gold_is_reachable_by_spans_of_half_to_twice_its_length(bounds: tuple[int, int], share: float) -> None:
     queries = [query(span("x", 0, 2)), query(span("x", 0, 12), span("y", 0, 6))]
     assert reachable(CORPUS, queries, SpanBounds(*bounds)) == share
+
+
+def test_documents_are_measured_by_their_place_in_the_ranking() -> None:
+    gold = span("a", 0, 5), span("b", 0, 5)
+    ranked = [Ranked([], ["x", "a", "y", "b"]), Ranked([], ["b"]), Ranked([], [f"x{n}" for n in range(10)] + ["a"])]
+    figures = measure(CORPUS, [query(*gold)] * 3, ranked)
+    assert figures.average_precision == pytest.approx(((1 / 2 + 2 / 4) / 2 + (1 + 0) / 2 + (1 / 11 + 0) / 2) / 3)
+    assert figures.precision_at_10 == pytest.approx((0.2 + 0.1 + 0) / 3)
+    assert figures.top10 == 0
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), unique=True), st.sets(st.sampled_from("abcdefgh"), min_size=1))
+def test_average_precision_is_that_of_its_definition(ranking: list[str], relevant: set[str]) -> None:
+    precisions = [
+        sum(id in relevant for id in ranking[:place]) / place
+        for place in range(1, len(ranking) + 1)
+        if ranking[place - 1] in relevant
+    ]
+    assert average_precision(ranking, relevant) == pytest.approx(sum(precisions) / len(relevant))

@@ -1,13 +1,18 @@
 """What the search and BM25 find in a corpus that is indexed for it, everywhere and within some documents."""
 
+from typing import get_args
+
 import pytest
 
+from app.search.encoders import Encoders
+from app.search.types import Mode
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import SpanBounds
 from research.evaluation.corpus import Corpus, DocumentSpan
 from research.evaluation.queries import Query
-from research.evaluation.span_retrieval import bm25_answers, search_answers
+from research.evaluation.retrieval_metrics import Ranked
+from research.evaluation.span_retrieval import Setup, bm25_answers, search_answers
 from tests.workspace import document
 
 CORPUS = Corpus(
@@ -25,8 +30,13 @@ def query(text: str, *within: str) -> Query:
 
 
 def found(*queries: Query) -> list[list[tuple[str, str]]]:
-    answers = search_answers(CORPUS, queries, HashingEncoder(), BOUNDS)
-    return [[(hit.document_id, CORPUS.text(hit)) for hit in answer] for answer in answers]
+    return [[(hit.document_id, CORPUS.text(hit)) for hit in ranked.spans] for ranked in results(*queries)]
+
+
+def results(*queries: Query, encoder: HashingEncoder | None = None, mode: Mode = "best_span") -> list[Ranked]:
+    encoders = Encoders.of({"hashing": encoder or HashingEncoder()})
+    nugget_ratio = 0.25 if mode == "maxsim" else None
+    return search_answers(CORPUS, queries, encoders, Setup("hashing", BOUNDS, mode, nugget_ratio=nugget_ratio))
 
 
 def test_the_best_span_comes_first() -> None:
@@ -51,19 +61,30 @@ def test_answers_within_several_documents_are_those_of_one_search() -> None:
     assert all_three == one
 
 
+@pytest.mark.parametrize("mode", get_args(Mode))
+def test_documents_are_ranked_by_their_best_hits_in_every_mode(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.search.encoders.Encoders.whiten_nuggets", lambda self, name, *_: self.load_nuggets(name))
+    everywhere, within = results(query("red parcel missing"), query("red parcel missing", "c", "a"), mode=mode)
+    assert everywhere.documents[0] == "b" if mode == "maxsim" else {*everywhere.documents[:2]} == {"a", "b"}
+    assert {*everywhere.documents} == {"a", "b", "c"}
+    assert within.documents == tuple(id for id in everywhere.documents if id != "b")
+    by_spans = [*dict.fromkeys(span.document_id for span in everywhere.spans)]
+    assert by_spans == [*everywhere.documents][: len(by_spans)]
+
+
 def test_bm25_keeps_to_documents_too_and_ranks_what_it_is_given() -> None:
     queries = [query("red parcel missing"), query("red parcel missing", "c"), query("unheard words")]
     sentences = bm25_answers(CORPUS, CORPUS.sentences(), queries)
-    assert [[CORPUS.text(hit) for hit in answer] for answer in sentences] == [
+    assert [[CORPUS.text(hit) for hit in ranked.spans] for ranked in sentences] == [
         ["a red parcel.", "It went missing.", "we met the red parcel", "no parcel at all"],
         ["no parcel at all"],
         [],
     ]
     parts = bm25_answers(CORPUS, CORPUS.parts(), queries)
-    assert parts[0][0] == next(DocumentSpan("b", part.span) for part in CORPUS.parts() if part.document_id == "b")
+    assert parts[0].spans[0] == next(DocumentSpan("b", part.span) for part in CORPUS.parts() if part.document_id == "b")
 
 
 def test_a_query_that_cannot_be_read_is_named() -> None:
     with pytest.raises(InvalidInput, match=r"Query 7: The query has 3 tokens; at most 2") as refused:
-        search_answers(CORPUS, [query("a"), query("a b c")], HashingEncoder(window=2), BOUNDS)
+        results(query("a"), query("a b c"), encoder=HashingEncoder(window=2))
     assert refused.value.field == "queries"
