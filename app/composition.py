@@ -91,7 +91,10 @@ class Services:
         """Creating, describing and deleting collections."""
         from app.collections.service import CollectionService
 
-        return CollectionService(self.store, self.encoders, default_encoder=self._settings.encoder)
+        settings = self._settings
+        return CollectionService(
+            self.store, self.encoders, default_encoder=settings.encoder, default_words=settings.words
+        )
 
     @cached_property
     def documents(self) -> "DocumentService":

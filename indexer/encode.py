@@ -58,9 +58,10 @@ class EncodedDocuments:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The units that are stored from a window, the tokens read in it, and where its part starts in the document."""
+    """The units that are stored from a window, the tokens read in it, its part's text and where that starts."""
 
     units: UnitTokens
+    text: str
     part_start: int
 
     def __len__(self) -> int:
@@ -120,7 +121,7 @@ def _windows(document: SplitDocument, limit: int) -> Iterator[_Window]:
     for part, units in zip(document.document.parts, document.parts, strict=True):
         for window in plan(units, limit):
             read = slice(int(units.first[window.seen.start]), int(units.last[window.seen.end - 1]))
-            yield _Window(units.cut(slice(window.stored.start, window.stored.end), read), start)
+            yield _Window(units.cut(slice(window.stored.start, window.stored.end), read), part.text, start)
         start += len(part.text) + 1
 
 
@@ -148,7 +149,9 @@ def _rows(window: _Window, first_unit: int, output: WindowOutputs, forward: Forw
     if not len(window):
         return {}
     encoded = {
-        name: EncodedWindow(window.units, window.part_start, first_unit, output.vectors, output.others.get(name))
+        name: EncodedWindow(
+            window.units, window.text, window.part_start, first_unit, output.vectors, output.others.get(name)
+        )
         for name in forward.details
     }
     return {name: representation(name).rows(of_name) for name, of_name in encoded.items()}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from indexer.catalog.leases import Lease
 from indexer.catalog.matches import forget_withdrawn
-from indexer.catalog.publish import forget_retired, publish, retire
+from indexer.catalog.publish import change_details, forget_retired, publish, retire
 from indexer.engine.snapshot import SegmentView
 from indexer.errors import PurgeIncomplete, SegmentCorrupt, StorageFull
 from indexer.merge_policy import Choice, due, everything, with_dead
@@ -26,7 +26,8 @@ from indexer.segments.merge import Source, merge
 from indexer.segments.opened import open_segment
 from indexer.segments.seal import Derive
 from indexer.store import Store
-from indexer.types import LiveSegment
+from indexer.types import LiveSegment, Recipe
+from indexer.words.recipe import has_words, with_words
 
 # Scanning segments with fewer live units takes little time.
 WORTH_WINDOWS = 100_000
@@ -116,8 +117,29 @@ def _merge_due(store: Store, held: Lease, stop: Callable[[], bool]) -> None:
         _log.warning("segments of %s were not merged: %s", held.collection, error)
 
 
-def optimize(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Removed:
-    """Merge all segments that can be merged, and remove the old ones after the grace period."""
+def add_words(store: Store, held: Lease) -> None:
+    """Store the words of a collection that was made without: read its texts, and encode nothing.
+
+    The recipe changes when all segments have words; until then its searches are as before.
+    """
+    collection = store.catalog.collection(held.collection)
+    if has_words(collection.recipe):
+        return
+    recipe = with_words(collection.recipe)
+    for live in store.catalog.live_generation(held.collection).segments:
+        path = store.folder(collection) / live.info.name
+        if not has_words(open_segment(path, live.info.manifest_sha256).recipe):
+            _merge_group(store, held, [live], recipe)
+    change_details(store.catalog, held, recipe.details)
+
+
+def optimize(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep, *, words: bool = False) -> Removed:
+    """Merge all segments that can be merged, and remove the old ones after the grace period.
+
+    ``words`` adds words to a collection that has none.
+    """
+    if words:
+        add_words(store, held)
     merge_segments(store, held, everything)
     add_borders(store, held)
     add_windows(store, held)
@@ -158,7 +180,7 @@ def _prove(store: Store, held: Lease) -> None:
         )
 
 
-def _merge_group(store: Store, held: Lease, group: Sequence[LiveSegment]) -> None:
+def _merge_group(store: Store, held: Lease, group: Sequence[LiveSegment], recipe: Recipe | None = None) -> None:
     names = [segment.info.name for segment in group]
     if not any(segment.live_documents for segment in group):
         retire(store.catalog, held, names)
@@ -168,7 +190,7 @@ def _merge_group(store: Store, held: Lease, group: Sequence[LiveSegment]) -> Non
     sources = [_source(folder, segment) for segment in group]
     large = collection.units >= store.candidates_from and sum(live.live_units for live in group) >= WORTH_WINDOWS
     with new_segment(store, held) as temporary:
-        info, rows = merge(temporary, collection.recipe, sources, _more(windows=large))
+        info, rows = merge(temporary, recipe or collection.recipe, sources, _more(windows=large))
         info = replace(info, name=settle(temporary).name)
         publish(store.catalog, held, info, rows, retires=names)
 

@@ -25,6 +25,7 @@ from indexer.segments.writer import SegmentWriter
 from indexer.sources import BadRecord, Record
 from indexer.store import Store
 from indexer.types import Collection, Recipe
+from indexer.words.recipe import WordPass, has_words
 from models.encoders.base import Encoder
 from models.encoders.passes import ForwardPass, UnitPass
 from models.types import Document
@@ -225,6 +226,7 @@ def _checked_pass(recipe: Recipe, encoder: Encoder, forward: ForwardPass | None)
     if not recipe.details:
         return UnitPass(encoder)
     forward = forward or UnitPass(encoder)
+    forward = WordPass(forward) if has_words(recipe) else forward
     for name in sorted({*recipe.details, *forward.details}):
         details = recipe.details.get(name, {"fingerprint": "none"})
         if forward.details.get(name) != details:

@@ -1,6 +1,7 @@
 """Naive oracles: loops nobody can get wrong. Slow on purpose; they share no code with what they judge."""
 
 import math
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -272,3 +273,34 @@ def document_hits(
             found.append((maxsim(queries, np.stack(kept))[0], document.id))
     found = [hit for hit in found if floor is None or hit[0] >= floor]
     return sorted(found, key=lambda hit: (-hit[0], hit[1]))[:top_k]
+
+
+def folded(unit: str) -> str:
+    """The folded word of a unit; empty if it has no letter, digit or symbol."""
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", unit).casefold())
+    for apostrophe in "\u2018\u2019\u02bc":
+        text = text.replace(apostrophe, "'")
+    for number in (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)):
+        text = text.replace(chr(number), "")
+    text = "".join(c for c in text if unicodedata.category(c) != "Cf")
+    kinds = [unicodedata.category(c) for c in text]
+    words = [k.startswith(("L", "N")) or k in ("Sm", "Sc", "So") for k in kinds]
+    if True not in words:
+        return ""
+    while not words[0]:
+        text, kinds, words = text[1:], kinds[1:], words[1:]
+    while not words[-1] and not kinds[-1].startswith("M"):
+        text, kinds, words = text[:-1], kinds[:-1], words[:-1]
+    while "M" in {kind[0] for kind in kinds[-1:]} and not all(k.startswith("M") for k in kinds[_last(words) + 1 :]):
+        text, kinds, words = text[:-1], kinds[:-1], words[:-1]
+    return text
+
+
+def _last(words: Sequence[bool]) -> int:
+    return max(number for number, is_word in enumerate(words) if is_word)
+
+
+def occurrences(units: Sequence[str], words: Sequence[str]) -> list[Span]:
+    """Every span of a part that begins and ends with a word and whose words are these, from its folded units."""
+    spans = [(i, j) for i in range(len(units)) for j in range(i + 1, len(units) + 1) if units[i] and units[j - 1]]
+    return [(i, j) for i, j in spans if [unit for unit in units[i:j] if unit] == list(words)]

@@ -22,6 +22,7 @@ from indexer.pipeline import IndexJob, IndexReport, JobHooks
 from indexer.sources import Record
 from indexer.store import Store
 from indexer.types import Collection, Recipe
+from indexer.words.recipe import with_words
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
@@ -49,11 +50,13 @@ class Workspace(AbstractContextManager["Workspace"]):
         grace_s: float = 0.0,
         *,
         nugget_ratio: float | None = None,
+        words: bool = False,
         documents: DocumentEngine | None = None,
         span_score: SpanScore = COSINE,
     ) -> None:
         self.encoder = encoder or HashingEncoder()
         self.nuggets = None
+        self.words = words
         if nugget_ratio is not None:
             self.nuggets = NuggetPass(load_nuggets("hashing", base=self.encoder), nugget_ratio)
         url = f"sqlite:///{folder / 'catalog.sqlite3'}"
@@ -75,7 +78,7 @@ class Workspace(AbstractContextManager["Workspace"]):
     def collection(self, name: str = "c", bounds: SpanBounds | None = None) -> Collection:
         details = {} if self.nuggets is None else self.nuggets.details
         recipe = Recipe("hashing", self.encoder.fingerprint, self.encoder.dim, bounds or SpanBounds(), details)
-        return self.catalog.create_collection(name, recipe)
+        return self.catalog.create_collection(name, with_words(recipe) if self.words else recipe)
 
     def job(
         self,

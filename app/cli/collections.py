@@ -38,13 +38,16 @@ def create_collection(
     nugget_ratio: Annotated[
         float | None, typer.Option(help="Keep nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25.")
     ] = None,
+    words: Annotated[
+        bool | None, typer.Option("--words/--no-words", help="Store words, which modes that read words need.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Create an empty collection; an existing one of the same recipe stays as it is."""
     from app.collections.answers import CollectionDescription
     from app.collections.service import CollectionOptions
 
-    options = CollectionOptions(encoder, min_span, max_span, nugget_ratio)
+    options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, words=words)
     with _service(create=True) as service:
         created = service.create(name, options)
     if as_json:

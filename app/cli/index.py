@@ -37,6 +37,9 @@ def index(
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds to wait while another process writes to the collection.")
     ] = 30.0,
+    words: Annotated[
+        bool | None, typer.Option("--words/--no-words", help="Store words, which modes that read words need.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Index documents into a collection; a new collection is created.
@@ -61,7 +64,7 @@ def index(
     ):
         services = Services(settings, store)
         sample = progress.sampling(islice(records, _SAMPLED))
-        options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, _texts(sample), as_trained)
+        options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, _texts(sample), as_trained, words)
         target = services.collections.create(collection, options).collection
         loaded, forward = services.encoders.load(target.recipe.encoder), services.encoders.forward_pass(target.recipe)
         hooks = JobHooks(

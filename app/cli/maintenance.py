@@ -71,13 +71,17 @@ def init_db() -> None:
     out.print("The catalog is up to date.")
 
 
-def optimize(collection: CollectionOption, as_json: JsonOption = False) -> None:
+def optimize(
+    collection: CollectionOption,
+    words: Annotated[bool, typer.Option("--words", help="Add words to a collection that has none.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Merge segments now: into as few as possible, without deleted or replaced documents."""
     from indexer.catalog.leases import lease
     from indexer.maintenance import optimize as optimize_segments
 
     with checked_store(Settings()) as store, lease(store.catalog, collection) as held:
-        removed = optimize_segments(store, held, wait_for_readers)
+        removed = optimize_segments(store, held, wait_for_readers, words=words)
         after = store.catalog.collection(collection)
     if as_json:
         print_json(asdict(removed) | {"segments_left": after.segments, "bytes_left": after.bytes})

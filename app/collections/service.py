@@ -14,6 +14,7 @@ from indexer.errors import CollectionNotFound
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.store import Store
 from indexer.types import Collection, Recipe
+from indexer.words.recipe import has_words, with_words
 from models.encoders.nuggets.base import check_ratio
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.errors import InvalidInput, UnknownEncoder
@@ -25,7 +26,7 @@ class CollectionOptions:
     """The recipe of a collection. None stands for the value of an existing collection, else for the default.
 
     ``texts`` are a sample of its documents, by which the nuggets of a new collection are whitened; without one, and
-    with ``as_trained``, its nuggets are not whitened.
+    with ``as_trained``, its nuggets are not whitened. ``words`` says whether it stores words.
     """
 
     encoder: str | None = None
@@ -34,6 +35,7 @@ class CollectionOptions:
     nugget_ratio: float | None = None
     texts: Iterable[str] | None = None
     as_trained: bool = False
+    words: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,11 @@ class Created:
 class CollectionService:
     """The collections of one store. Raises ``CollectionNotFound``."""
 
-    def __init__(self, store: Store, encoders: Encoders, *, default_encoder: str) -> None:
+    def __init__(self, store: Store, encoders: Encoders, *, default_encoder: str, default_words: bool = True) -> None:
         self._store = store
         self._encoders = encoders
         self._default_encoder = default_encoder
+        self._default_words = default_words
 
     def create(self, name: str, options: CollectionOptions | None = None) -> Created:
         """Create a collection, with its encoder's default calibration; an existing one of the same recipe is returned.
@@ -116,7 +119,11 @@ class CollectionService:
                 raise
             raise InvalidInput(str(error), hint=error.hint, field="encoder") from error
         nuggets = self._existing_nuggets(options, existing) if existing else self._new_nuggets(options, name)
-        return Recipe(name, encoder.fingerprint, encoder.dim, bounds, nuggets.details if nuggets else {}), nuggets
+        recipe = Recipe(name, encoder.fingerprint, encoder.dim, bounds, nuggets.details if nuggets else {})
+        words = self._default_words if existing is None else has_words(existing)
+        if options.words is not None:
+            words = options.words
+        return with_words(recipe) if words else recipe, nuggets
 
     def _existing_nuggets(self, options: CollectionOptions, existing: Recipe) -> NuggetPass | None:
         """The collection's nuggets, or the requested ones if these differ, which the catalog then refuses."""

@@ -5,6 +5,7 @@ from threading import Lock
 from typing import Self
 
 from indexer.errors import RecipeMismatch
+from indexer.nuggets.recipe import NAME as NUGGETS
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.types import Recipe
 from models.calibrations import DefaultCalibration, read_default
@@ -122,7 +123,7 @@ class Encoders:
 
         Raises ``RecipeMismatch`` if weights have changed since.
         """
-        return self.nugget_pass(recipe) if recipe.details else UnitPass(self.matching(recipe))
+        return self.nugget_pass(recipe) if NUGGETS in recipe.details else UnitPass(self.matching(recipe))
 
     def nugget_pass(self, recipe: Recipe) -> NuggetPass:
         """The encoder of a collection's nuggets and their ratio, for collections with nuggets."""

@@ -1,7 +1,7 @@
 """Publish segments, delete documents and retire segments: each a new generation, in one transaction."""
 
 from collections.abc import Collection as Some
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
@@ -15,7 +15,7 @@ from indexer.catalog.sql import listed, tabled
 from indexer.catalog.tables import collections, documents, metadata, segments, tombstones
 from indexer.errors import InvalidDocument
 from indexer.phrases import Matches
-from indexer.types import DocumentRow, SegmentInfo
+from indexer.types import Details, DocumentRow, SegmentInfo
 from models.errors import InvalidInput
 
 
@@ -69,6 +69,18 @@ def retire(catalog: Catalog, lease: Lease, names: Some[str]) -> int:
     """Retire segments without live documents; returns the number of the new generation."""
     with holding(catalog, lease) as (connection, generation):
         retire_segments(connection, lease, names, generation + 1, catalog.clock())
+        _set_generation(connection, lease, generation + 1)
+    return generation + 1
+
+
+def change_details(catalog: Catalog, lease: Lease, details: Mapping[str, Details]) -> int:
+    """Change the representations of a collection's recipe; returns the number of the new generation.
+
+    All its live segments must have them.
+    """
+    with holding(catalog, lease) as (connection, generation):
+        row = collections.c.id == lease.collection_id
+        connection.execute(update(collections).where(row).values(representations=dict(details)))
         _set_generation(connection, lease, generation + 1)
     return generation + 1
 

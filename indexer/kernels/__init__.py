@@ -13,6 +13,7 @@ from indexer.kernels.single import scan
 from indexer.kernels.spans import run_scores, spans_above
 from indexer.kernels.starts import OUT_OF_REACH, best_of_starts, spans_reaching
 from indexer.kernels.wholes import whole_cosines
+from indexer.kernels.words import group_units, occurrences
 
 __all__ = [
     "LANES",
@@ -21,7 +22,9 @@ __all__ = [
     "RUN",
     "RUNS",
     "best_of_starts",
+    "group_units",
     "inverse_norms",
+    "occurrences",
     "pack",
     "rescore",
     "run_scores",

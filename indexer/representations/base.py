@@ -5,7 +5,7 @@ written, copies those of live documents in a merge, and opens them with the segm
 all others: their checksums are not its concern.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
@@ -15,6 +15,7 @@ from jaxtyping import Float32, Int
 
 from indexer.types import Details
 from models.tokens import UnitTokens
+from models.types import CharSpans
 
 # What one representation has in an opened segment: its own type.
 Stored: TypeAlias = Any
@@ -38,11 +39,13 @@ Appended = TypeVar("Appended", bound=Rows, contravariant=True)
 class EncodedWindow:
     """A window after its forward pass: the units that are stored from it, and what the pass gave.
 
-    ``first_unit`` is the number of its first unit among those encoded together, ``part_start`` the character at which
-    its part begins in the document. ``output`` is what the forward pass gave for the representation, if anything.
+    ``text`` is that of its part, to which the characters of ``units`` refer. ``first_unit`` is the number of its first
+    unit among those encoded together, ``part_start`` the character at which its part begins in the document. ``output``
+    is what the forward pass gave for the representation, if anything.
     """
 
     units: UnitTokens
+    text: str
     part_start: int
     first_unit: int
     vectors: Float32[np.ndarray, "tokens dim"]
@@ -51,10 +54,15 @@ class EncodedWindow:
 
 @dataclass(frozen=True, slots=True)
 class LiveRows:
-    """The rows of one segment that take part in a merge: those of these units, which belong to live documents."""
+    """The rows of one segment that take part in a merge: those of these units, which belong to live documents.
+
+    ``stored`` is None for a segment of before its collection had the representation. ``parts`` reads the texts of the
+    live parts, each with the characters of its units.
+    """
 
     stored: Stored
     units: Int[np.ndarray, "runs 2"]
+    parts: Callable[[], Iterable[tuple[str, CharSpans]]]
 
 
 @runtime_checkable

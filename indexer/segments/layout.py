@@ -24,9 +24,10 @@ that starts at unit ``b * BLOCK + i`` and has the ``l``-th length of the recipe.
 span: it would cross the end of its part, or its vectors cancel out. Every other code stands for
 ``offset + step * code``. Spans of one length lie beside each other because that is how the scan reads them.
 
-Representations besides units add files of their own, such as those of ``indexer.nuggets.files``.
+Representations besides units add files of their own: those of ``indexer.nuggets.files`` and ``indexer.words.files``.
 
-Segments of before version 0.3 have neither ``borders.u8`` nor
+Segments of before version 0.3 have no ``borders.u8``.
+
 Metadata columns are named ``meta:KEY`` and hold the value as canonical JSON, dictionary-encoded; null means absent.
 """
 

@@ -8,6 +8,7 @@ documents; inverse norms are computed anew, because they lie in blocks that run 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -88,22 +89,25 @@ def _copy_borders(folder: Path, sources: Sequence[Source]) -> None:
                 for piece in _pieces(segment.document_units[source.runs], _UNITS_A_PIECE):
                     file.write(segment.borders[piece].tobytes())
             else:
-                for part in np.flatnonzero(source.live_parts).tolist():
-                    file.write(border_codes(*_part_text(segment, part)).tobytes())
+                for text, units in _part_texts(source):
+                    file.write(border_codes(text, units).tobytes())
 
 
-def _part_text(segment: Segment, part: int) -> tuple[str, CharSpans]:
-    """The text of a part, and the characters of its units in it."""
-    span = segment.part_span(part)
-    first, last = segment.part_units[part : part + 2].tolist()
-    return segment.text(int(segment.part_document[part]), span), segment.unit_spans[first:last].astype(
-        np.int64
-    ) - span.start
+def _part_texts(source: Source) -> Iterator[tuple[str, CharSpans]]:
+    """The texts of live parts, each with the characters of its units."""
+    segment = source.segment
+    for part in np.flatnonzero(source.live_parts).tolist():
+        span = segment.part_span(part)
+        units = segment.unit_spans[slice(*segment.part_units[part : part + 2].tolist())].astype(np.int64)
+        yield segment.text(int(segment.part_document[part]), span), units - span.start
 
 
 def _copy_rows(folder: Path, recipe: Recipe, name: str, sources: Sequence[Source]) -> int:
     """Copy the rows that a representation has of live documents, and return how many there are."""
-    live = [LiveRows(each.segment.stored[name], each.segment.document_units[each.runs]) for each in sources]
+    live = [
+        LiveRows(each.segment.stored.get(name), each.segment.document_units[each.runs], partial(_part_texts, each))
+        for each in sources
+    ]
     return representation(name).merge(folder, recipe.details[name], live)
 
 

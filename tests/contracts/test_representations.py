@@ -19,9 +19,10 @@ from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment
 from indexer.segments.writer import SegmentWriter
 from indexer.types import Recipe
+from indexer.words.recipe import WordPass
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
-from models.encoders.passes import ForwardPass
+from models.encoders.passes import ForwardPass, UnitPass
 from models.encoders.registry import load_nuggets
 from models.types import Document, Part, SpanBounds
 from tests.workspace import document
@@ -30,6 +31,7 @@ ENCODER = HashingEncoder(dim=8, window=16)
 # The forward pass that each representation is made from.
 PASSES: dict[str, Callable[[], ForwardPass]] = {
     "nuggets": lambda: NuggetPass(load_nuggets("hashing", base=ENCODER), 0.4),
+    "words": lambda: WordPass(UnitPass(ENCODER)),
 }
 
 DOCUMENTS = [

@@ -25,6 +25,6 @@ def test_the_bare_command_lists_as_before_and_is_deprecated(calls: Outcome, run:
     bare = run("collections", "--json")
     recipe = bare.json[0]["recipe"]
     assert list(recipe) == ["encoder", "fingerprint", "dim", "bounds", "representations", "nuggets"]
-    assert (recipe["encoder"], recipe["representations"], recipe["nuggets"]) == ("hashing", ["units"], None)
+    assert (recipe["encoder"], recipe["representations"], recipe["nuggets"]) == ("hashing", ["units", "words"], None)
     assert bare.err == "`spanseek collections` alone is deprecated; use: spanseek collections list\n"
     assert run("collections").out == run("collections", "list").out

@@ -1,5 +1,6 @@
 """Add, replace, delete, merge, purge, reopen, crash in between: the index says what a dictionary says."""
 
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,10 +24,11 @@ from indexer.catalog.publish import remove
 from indexer.engine.snapshot import Snapshot
 from indexer.maintenance import merge_segments, optimize, purge, tidy
 from indexer.merge_policy import due, everything, with_dead
+from indexer.words.occurrences import occurrences
 from models.encoders.hashing import HashingEncoder
 from models.encoders.registry import load_nuggets
 from models.ops.quantization import quantize
-from models.types import Document, Part, SpanBounds
+from models.types import Document, Part, SpanBounds, UnitSpan
 from tests import reference
 from tests.examples import examples
 from tests.reference import RefDocument, RefPart
@@ -71,7 +73,7 @@ class LivingIndex(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.folder = Path(mkdtemp(prefix="spanseek-"))
-        self.workspace = Workspace(self.folder, ENCODER, nugget_ratio=RATIO)
+        self.workspace = Workspace(self.folder, ENCODER, nugget_ratio=RATIO, words=True)
         self.workspace.index([], bounds=BOUNDS)
         self.model: dict[str, Document] = {}
         self.held: list[tuple[Snapshot, Mapping[str, Document]]] = []
@@ -114,7 +116,7 @@ class LivingIndex(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.workspace.catalog.close()
-        self.workspace = Workspace(self.folder, ENCODER, nugget_ratio=RATIO)
+        self.workspace = Workspace(self.folder, ENCODER, nugget_ratio=RATIO, words=True)
 
     @rule()
     def hold_a_snapshot(self) -> None:
@@ -162,6 +164,20 @@ class LivingIndex(RuleBasedStateMachine):
         hits = self.workspace.search("cancel my plan", mode="maxsim", top_k=1000)
         found = {hit.document_id: 2 * hit.raw - 1 for hit in hits}
         assert found == pytest.approx(_maxsim_oracle("cancel my plan", self.model), abs=1e-5)
+
+    @invariant()
+    def words_stand_where_the_texts_have_them(self) -> None:
+        found: dict[str, list[tuple[int, int]]] = {id: [] for id in self.model}
+        for view in self.workspace.store.snapshot("c").views:
+            segment = view.segment
+            starts, ends = occurrences(view, ("cancel", "my"))
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+                document = int(segment.part_document[segment.part_of(start)])
+                if view.live_documents[document]:
+                    span = segment.char_span(UnitSpan(start, end))
+                    found[segment.document_id(document)].append((span.start, span.end))
+        for id, document in self.model.items():
+            assert found[id] == [match.span() for match in re.finditer(r"cancel my", document.text)]
 
     @invariant()
     def readers_keep_their_snapshot(self) -> None:

@@ -37,6 +37,10 @@ class CreateCollectionBody(Body):
         None, description="Store nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25, not whitened."
     )
 
+    words: bool | None = Field(
+        None, description="Store words, which modes that read words need; the server's default without."
+    )
+
     def options(self) -> CollectionOptions:
         """The options for the service."""
         span_units = self.span_units
@@ -45,6 +49,7 @@ class CreateCollectionBody(Body):
             shortest=None if span_units is None else span_units.shortest,
             longest=None if span_units is None else span_units.longest,
             nugget_ratio=self.nugget_ratio,
+            words=self.words,
         )
 
 

@@ -1,0 +1,1 @@
+"""Words in segments: their folding, their files, and the search for them."""

@@ -1,0 +1,157 @@
+"""The files of the words of a segment: a positional inverted index over its units.
+
+Every unit has the number of its folded word in a sorted dictionary, from 1; 0 is no word. So the words beside a
+position can be read (``unit_words``), and the positions of a word can be found (``word_units``). Sentences and parts
+are not stored: ``borders.u8`` and ``parts.arrow`` delimit them. All numbers are little-endian.
+
+========================  ============================================================================================
+``unit_words.u32``        uint32 [units]: the word of every unit; 0 where it is none
+``word_units.u32``        uint32 [words]: the units of the first word of the dictionary, of the second, ...; each rising
+``word_starts.u32``       uint32 [terms + 1]: where the units of a term begin in ``word_units.u32``
+``word_bounds.u32``       uint32 [terms + 1]: where a term begins in ``word_terms.utf8``
+``word_terms.utf8``       the terms, in the order of their code points, in UTF-8, without separators
+========================  ============================================================================================
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int, Integer, UInt8, UInt32
+
+from indexer import kernels
+from indexer.segments.mapping import mapped
+
+OF_UNITS = "unit_words.u32"
+UNITS = "word_units.u32"
+STARTS = "word_starts.u32"
+BOUNDS = "word_bounds.u32"
+TERMS = "word_terms.utf8"
+_UNITS_A_PIECE = 65_536
+
+
+class StoredWords:
+    """The words of a segment, mapped into memory. Terms are numbered from 1."""
+
+    of_units: UInt32[np.ndarray, " units"]
+    _units: UInt32[np.ndarray, " words"]
+    _starts: UInt32[np.ndarray, " terms_and_one"]
+    _bounds: UInt32[np.ndarray, " terms_and_one"]
+    _terms: UInt8[np.ndarray, " bytes"]
+
+    def __init__(self, folder: Path, words: int) -> None:
+        units, bounds = ((folder / name).stat().st_size // 4 for name in (OF_UNITS, BOUNDS))
+        self.of_units = mapped(folder / OF_UNITS, "<u4", (units,))
+        self._units = mapped(folder / UNITS, "<u4", (words,))
+        self._starts = mapped(folder / STARTS, "<u4", (bounds,))
+        self._bounds = mapped(folder / BOUNDS, "<u4", (bounds,))
+        self._terms = mapped(folder / TERMS, np.uint8, ((folder / TERMS).stat().st_size,))
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    @property
+    def terms(self) -> int:
+        """The number of different words."""
+        return len(self._bounds) - 1
+
+    def term(self, number: int) -> str:
+        """The folded word of this number."""
+        return self._bytes(number - 1).decode()
+
+    def number(self, term: str) -> int:
+        """The number of a folded word; 0 if the segment does not hold it."""
+        row = bisect_left(range(self.terms), term.encode(), key=self._bytes)
+        return row + 1 if row < self.terms and self._bytes(row) == term.encode() else 0
+
+    def with_prefix(self, prefix: str) -> range:
+        """The numbers of all words that begin so."""
+        start = prefix.encode()
+        first = bisect_left(range(self.terms), start, key=self._bytes)
+        return range(
+            first + 1, bisect_right(range(self.terms), start, first, key=lambda row: self._bytes(row)[: len(start)]) + 1
+        )
+
+    def units(self, number: int) -> UInt32[np.ndarray, " occurrences"]:
+        """The units that are this word, rising."""
+        first, last = self._starts[number - 1 : number + 1].tolist()
+        return self._units[first:last]
+
+    def _bytes(self, row: int) -> bytes:
+        first, last = self._bounds[row : row + 2].tolist()
+        return self._terms[first:last].tobytes()
+
+
+class WordWriter:
+    """Appends the words of units. Terms are numbered as they come, and anew when all are there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = (folder / OF_UNITS).open("wb")
+        self._numbers: dict[str, int] = {"": 0}
+
+    def append(self, terms: Sequence[str]) -> None:
+        """Append the folded words of the next units; empty where a unit is no word."""
+        numbers = self._numbers
+        rows = np.fromiter((numbers.setdefault(term, len(numbers)) for term in terms), "<u4", len(terms))
+        self._file.write(rows.tobytes())
+
+    def append_stored(self, stored: StoredWords, runs: Int[np.ndarray, "runs 2"]) -> None:
+        """Append the words of some units of a segment."""
+        numbers = np.zeros(stored.terms + 1, "<u4")
+        for first, last in runs.tolist():
+            for start in range(first, last, _UNITS_A_PIECE):
+                of_units = stored.of_units[start : min(start + _UNITS_A_PIECE, last)]
+                for number in np.unique(of_units[(numbers[of_units] == 0) & (of_units > 0)]).tolist():
+                    numbers[number] = self._numbers.setdefault(stored.term(number), len(self._numbers))
+                self._file.write(numbers[of_units].tobytes())
+
+    def finish(self) -> int:
+        """Write the dictionary and the units of every word, and return the number of words."""
+        self.close()
+        del self._numbers[""]
+        terms = sorted(self._numbers)
+        encoded = [term.encode() for term in terms]
+        (self._folder / TERMS).write_bytes(b"".join(encoded))
+        self._write(BOUNDS, _starts(np.array([len(term) for term in encoded], np.int64)))
+        new_numbers = np.zeros(len(terms) + 1, "<u4")
+        new_numbers[[self._numbers[term] for term in terms]] = np.arange(1, len(terms) + 1)
+        starts = _starts(self._renumber(new_numbers)[1:])
+        self._write(STARTS, starts)
+        self._write_units(starts)
+        return int(starts[-1])
+
+    def _renumber(self, numbers: UInt32[np.ndarray, " terms_and_one"]) -> Int[np.ndarray, " terms_and_one"]:
+        """Give all terms their new numbers, and count their units."""
+        of_units = _writable(self._folder / OF_UNITS)
+        counts = np.zeros(len(numbers), np.int64)
+        for start in range(0, len(of_units), _UNITS_A_PIECE):
+            piece = numbers[of_units[start : start + _UNITS_A_PIECE]]
+            of_units[start : start + _UNITS_A_PIECE] = piece
+            counts += np.bincount(piece, minlength=len(numbers))
+        return counts
+
+    def _write_units(self, starts: Int[np.ndarray, " terms_and_one"]) -> None:
+        path = self._folder / UNITS
+        with path.open("wb") as file:
+            file.truncate(4 * int(starts[-1]))
+        kernels.group_units(_writable(self._folder / OF_UNITS), starts[:-1].copy(), _writable(path))
+
+    def _write(self, name: str, numbers: Integer[np.ndarray, " numbers"]) -> None:
+        (self._folder / name).write_bytes(numbers.astype("<u4").tobytes())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _writable(path: Path) -> UInt32[np.ndarray, " numbers"]:
+    """Map a file of numbers for changes."""
+    if not path.stat().st_size:
+        return np.zeros(0, "<u4")
+    return np.memmap(path, "<u4", "r+").view(np.ndarray)
+
+
+def _starts(lengths: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows_and_one"]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])

@@ -1,0 +1,86 @@
+"""Words as a representation of segments."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from indexer.representations.base import EncodedWindow, LiveRows, Representation
+from indexer.segments.reader import Segment
+from indexer.types import Details
+from indexer.words.files import StoredWords, WordWriter
+from indexer.words.folding import folded_units
+from indexer.words.recipe import NAME
+
+
+@dataclass(frozen=True, slots=True)
+class WordRows:
+    """The folded words of units, in order; empty where a unit is no word."""
+
+    terms: list[str]
+
+    def __len__(self) -> int:
+        return sum(map(bool, self.terms))
+
+
+class WordRowWriter:
+    """Appends the words of units."""
+
+    def __init__(self, folder: Path) -> None:
+        self._writer = WordWriter(folder)
+
+    def append(self, rows: WordRows, first_unit: int) -> None:
+        """Append the words of the next units."""
+        self._writer.append(rows.terms)
+
+    def finish(self) -> int:
+        """Write the index, and return the number of words."""
+        return self._writer.finish()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._writer.close()
+
+
+class WordRepresentation:
+    """The words of units: a dictionary, the word of every unit, and the units of every word."""
+
+    name = NAME
+
+    def rows(self, window: EncodedWindow) -> WordRows:
+        """The words of the units that are stored from a window."""
+        return WordRows(folded_units(window.text, window.units.spans))
+
+    def join(self, rows: Sequence[WordRows], details: Details) -> WordRows:
+        """Put the words of windows behind each other."""
+        return WordRows([term for of_window in rows for term in of_window.terms])
+
+    def write(self, folder: Path, details: Details) -> WordRowWriter:
+        """Begin the files of a segment."""
+        return WordRowWriter(folder)
+
+    def merge(self, folder: Path, details: Details, sources: Sequence[LiveRows]) -> int:
+        """Copy the words of live documents, and return how many there are. Those of older segments are read anew."""
+        writer = WordWriter(folder)
+        try:
+            for source in sources:
+                if source.stored is None:
+                    for text, units in source.parts():
+                        writer.append(folded_units(text, units))
+                else:
+                    writer.append_stored(source.stored, source.units)
+            return writer.finish()
+        finally:
+            writer.close()
+
+    def open(self, folder: Path, details: Details, count: int, files: Collection[str]) -> StoredWords:
+        """Map the files of a segment; raises ``SegmentCorrupt`` where their sizes do not fit."""
+        return StoredWords(folder, count)
+
+
+def stored_words(segment: Segment) -> StoredWords | None:
+    """The words of a segment; None if it has none."""
+    stored: StoredWords | None = segment.stored.get(NAME)
+    return stored
+
+
+REPRESENTATION: Representation[WordRows] = WordRepresentation()
