@@ -1,6 +1,6 @@
 """Words in segments: folding, the dictionary, occurrences, and words that are added later."""
 
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +61,7 @@ def test_occurrences_are_those_of_loops(units: list[str], cuts: set[int], query:
     bounds = sorted({0, len(units)} | {cut for cut in cuts if cut < len(units)})
     expected = [
         (start + i, start + j)
-        for start, end in zip(bounds[:-1], bounds[1:], strict=True)
+        for start, end in pairwise(bounds)
         for i, j in reference.occurrences(units[start:end], query)
     ]
     numbers = {"": 0, "a": 1, "b": 2, "c": 3}
