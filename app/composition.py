@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from app.collections.service import CollectionService
     from app.phrases.service import PhraseService
     from app.search.service import SearchService
+    from app.spans.service import SpanService
 
 
 def open_store(settings: Settings) -> Store:
@@ -63,6 +64,15 @@ def make_document_engine(settings: Settings) -> DocumentEngine:
     return DocumentCandidates() if settings.engine == "auto" else NuggetScan()
 
 
+def make_span_service(settings: Settings, encoders: Encoders) -> "SpanService":
+    """The service for spans of texts, which needs no store. It scans whatever engine is configured for collections."""
+    from app.search.modes import load_modes
+    from app.spans.service import SpanService
+    from indexer.engine.scan import ScanEngine
+
+    return SpanService(encoders, settings.encoder, load_modes(encoders, ScanEngine())["best_span"])
+
+
 class Services:
     """The services over the collections of one store. They share encoders and engines; each is made at first use.
 
@@ -85,6 +95,11 @@ class Services:
 
         engine = self._engine or make_engine(self._settings)
         return SearchService(self.store, load_modes(self.encoders, engine, make_document_engine(self._settings)))
+
+    @cached_property
+    def spans(self) -> "SpanService":
+        """The spans of texts that are not indexed."""
+        return make_span_service(self._settings, self.encoders)
 
     @cached_property
     def collections(self) -> "CollectionService":

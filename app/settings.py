@@ -62,7 +62,9 @@ class Settings(BaseSettings):
     )
     deadline_s: float = Field(10.0, gt=0, description="Seconds after which a request is answered 504.")
     write_deadline_s: float = Field(
-        60.0, gt=0, description="Seconds after which writing documents, a preview or a calibration is answered 504."
+        60.0,
+        gt=0,
+        description="Seconds after which writing documents, spans of texts, previews or calibrations are answered 504.",
     )
     body_limit_bytes: int = Field(8 * 2**20, gt=0, description="Largest request body; a larger one is answered 413.")
     header_limit_bytes: int = Field(

@@ -11,3 +11,8 @@ def lower_priority() -> None:
     """Lower the priority of the current thread."""
     if sys.platform == "linux":  # elsewhere this would apply to the whole process
         os.nice(_NICENESS)
+
+
+def niceness() -> int:
+    """How far the priority of the current thread is lowered. Threads that it starts inherit it."""
+    return os.getpriority(os.PRIO_PROCESS, 0) if sys.platform == "linux" else 0

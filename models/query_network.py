@@ -18,6 +18,7 @@ from jaxtyping import Float32, Int, Int32, Shaped
 from models.kernels.products import THREADS, reads_halves, tiled
 from models.kernels.transformer import Layers, run
 from models.model_folders import read_config
+from models.priority import niceness
 
 Arrays: TypeAlias = Mapping[str, Shaped[np.ndarray, "..."]]
 Ids: TypeAlias = Int32[np.ndarray, " special"]
@@ -195,13 +196,13 @@ def packed(matrix: Shaped[np.ndarray, "outputs inputs"], *, halves: bool) -> Sha
 
 
 def in_parts(windows: Sequence[Window], work: Callable[[Sequence[Window]], Sequence[Result]]) -> list[Result]:
-    """The results of all windows, of which every thread takes about as many tokens.
+    """The results of all windows, of which every thread takes about as many tokens, at the priority of the caller.
 
     >>> in_parts([[1, 2], [3]], lambda part: [sum(window) for window in part])
     [3, 3]
     """
     parts = _parts(windows)
-    done = map(work, parts) if len(parts) == 1 else _threads().map(work, parts)
+    done = map(work, parts) if len(parts) == 1 else _threads(niceness()).map(work, parts)
     return [result for part in done for result in part]
 
 
@@ -220,7 +221,8 @@ def _parts(windows: Sequence[Window]) -> list[Sequence[Window]]:
 
 
 @cache
-def _threads() -> ThreadPoolExecutor:
+def _threads(niceness: int) -> ThreadPoolExecutor:
+    """The threads of callers of one priority, which these inherit."""
     return ThreadPoolExecutor(THREADS, "query-network")
 
 

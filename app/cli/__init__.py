@@ -24,6 +24,7 @@ from app.cli.preview import preview
 from app.cli.research import CommandGroup
 from app.cli.search import search
 from app.cli.serve import serve
+from app.cli.spans import spans
 from app.cli.thresholds import thresholds_cli
 from indexer.disk import full_disk_named
 from models.errors import InvalidInput, SpanseekError
@@ -36,7 +37,7 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
-    "Search": {"search": search, "phrases": phrases_cli},
+    "Search": {"search": search, "spans": spans, "phrases": phrases_cli},
     "Documents": {"index": index, "delete": delete, "collections": collections_cli},
     "Tuning": {
         "preview": preview,

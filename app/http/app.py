@@ -32,6 +32,7 @@ from app.http.routes import (
     phrases,
     previews,
     search,
+    spans,
     thresholds,
 )
 from app.search.encoders import Encoders
@@ -44,6 +45,7 @@ from indexer.errors import CollectionNotFound
 _REFRESH_S = 5.0
 _RESOURCES = (
     search,
+    spans,
     collections,
     documents,
     phrases,

@@ -16,6 +16,7 @@ from app.http.lanes import JobLane
 from app.http.problems import internal_error
 from app.http.readiness import Checks, Readiness
 from app.http.search_lanes import SearchLanes
+from app.http.span_lane import SpanLane
 from app.http.write_lane import WriteLane
 from app.phrases.service import PhraseService
 from indexer.catalog import schema
@@ -50,6 +51,7 @@ class Limits:
 class _Opened:
     services: Services
     search: SearchLanes
+    spans: SpanLane
     writing: WriteLane
     tuning: JobLane
 
@@ -73,6 +75,11 @@ class Backend:
     def search(self) -> SearchLanes:
         """The lanes of searches; never blocks once the store is open."""
         return self._open().search
+
+    @property
+    def spans(self) -> SpanLane:
+        """The lane of spans of texts; never blocks once the store is open."""
+        return self._open().spans
 
     @property
     def collections(self) -> CollectionService:
@@ -124,7 +131,12 @@ class Backend:
         opened = self._opened
         if opened is None:
             return {}
-        return {**opened.search.waiting, **opened.writing.waiting, "tune": opened.tuning.waiting}
+        return {
+            **opened.search.waiting,
+            **opened.spans.waiting,
+            **opened.writing.waiting,
+            "tune": opened.tuning.waiting,
+        }
 
     def damaged_segments(self) -> int:
         """The number of segments that are left out of searches."""
@@ -146,6 +158,7 @@ class Backend:
         with self._lock:
             if self._opened is not None:
                 self._opened.search.close()
+                self._opened.spans.close()
                 self._opened.writing.close()
                 self._opened.tuning.close()
                 self._opened.services.store.catalog.close()
@@ -166,6 +179,7 @@ class Backend:
         return _Opened(
             services,
             SearchLanes(services.search, queue_limit=limit),
+            SpanLane(services.spans, queue_limit=limit),
             WriteLane(services.documents, queue_limit=limit),
             JobLane(
                 "tune",

@@ -70,27 +70,16 @@ class SearchService:
         started = time.perf_counter()
         snapshot = self._store.snapshot(request.collection)
         mode = available_mode(self.modes, request.mode, request.collection, snapshot.recipe)
-        if (request.text is None) == (request.vector is None):
-            raise InvalidInput("Give either text or vector.", field="text")
-        _refuse_unencodable(request)
-        check_threshold(request.threshold)
-        if request.text is not None:
-            started += _seconds(lambda: mode.load(snapshot.recipe))  # not part of the answer's time
-        query = mode.read(request, snapshot.recipe)
         tuning = self._store.tunings.present(request.collection, request.mode)
-        tuning = tuning.made_for(mode.score_fingerprint(request, snapshot.recipe))
-        used = used_threshold(request, tuning)
-        floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
-        return Prepared(request, mode, snapshot, tuning, used, mode.selection(request, floor), query, started)
+        return prepare(request, mode, snapshot, tuning, started)
 
     def encode(self, prepared: Sequence[Prepared]) -> list[Encoded]:
         """Encode queries; texts for the same encoder share a forward pass."""
-        queries = _batched(prepared, _encoding_key, _encode_batch)
-        return [Encoded(item, query) for item, query in zip(prepared, queries, strict=True)]
+        return encode(prepared)
 
     def scan(self, encoded: Sequence[Encoded]) -> list[Results]:
         """Search; requests for the same selection from the same snapshot share a pass over memory."""
-        return _batched(encoded, _scanning_key, _scan_batch)
+        return scan(encoded)
 
     def count(self, encoded: Encoded, floor: float | None) -> Counts:
         """Count exactly and exhaustively in the documents that the request's filter selects.
@@ -103,13 +92,44 @@ class SearchService:
 
     def finish(self, encoded: Encoded, results: Results) -> SearchAnswer:
         """Read texts and metadata, and drop hits that are below the threshold after rounding."""
-        prepared = encoded.prepared
-        presented = prepared.mode.present(prepared.request, encoded.query, results, prepared.tuning)
-        used = prepared.threshold
-        hits = tuple(hit for hit in presented if used.value is None or getattr(hit, used.on) >= used.value)
-        took_ms = round((time.perf_counter() - prepared.started) * 1000, 3)
-        damages = tuple(str(segment.error) for segment in prepared.snapshot.damaged)
-        return SearchAnswer(hits, prepared.snapshot.generation, used, took_ms, damages or None)
+        return finish(encoded, results)
+
+
+def prepare(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, tuning: Tuning, started: float) -> Prepared:
+    """Validate a request, and tokenize it."""
+    if (request.text is None) == (request.vector is None):
+        raise InvalidInput("Give either text or vector.", field="text")
+    _refuse_unencodable(request)
+    check_threshold(request.threshold)
+    if request.text is not None:
+        started += _seconds(lambda: mode.load(snapshot.recipe))  # not part of the answer's time
+    query = mode.read(request, snapshot.recipe)
+    tuning = tuning.made_for(mode.score_fingerprint(request, snapshot.recipe))
+    used = used_threshold(request, tuning)
+    floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
+    return Prepared(request, mode, snapshot, tuning, used, mode.selection(request, floor), query, started)
+
+
+def encode(prepared: Sequence[Prepared]) -> list[Encoded]:
+    """Encode queries; texts for the same encoder share a forward pass."""
+    queries = _batched(prepared, _encoding_key, _encode_batch)
+    return [Encoded(item, query) for item, query in zip(prepared, queries, strict=True)]
+
+
+def scan(encoded: Sequence[Encoded]) -> list[Results]:
+    """Search; requests for the same selection from the same snapshot share a pass over memory."""
+    return _batched(encoded, _scanning_key, _scan_batch)
+
+
+def finish(encoded: Encoded, results: Results) -> SearchAnswer:
+    """Read texts and metadata, and drop hits that are below the threshold after rounding."""
+    prepared = encoded.prepared
+    presented = prepared.mode.present(prepared.request, encoded.query, results, prepared.tuning)
+    used = prepared.threshold
+    hits = tuple(hit for hit in presented if used.value is None or getattr(hit, used.on) >= used.value)
+    took_ms = round((time.perf_counter() - prepared.started) * 1000, 3)
+    damages = tuple(str(segment.error) for segment in prepared.snapshot.damaged)
+    return SearchAnswer(hits, prepared.snapshot.generation, used, took_ms, damages or None)
 
 
 def _encoding_key(prepared: Prepared) -> Hashable:

@@ -16,7 +16,7 @@ from indexer.segments import layout
 from indexer.segments.columns import read_table, row_metadata
 from indexer.segments.manifest import Manifest, SegmentKey, check_sizes, read_manifest, verify_files
 from indexer.segments.mapping import mapped
-from indexer.segments.text import OffsetUnit, TextReader
+from indexer.segments.text import OffsetUnit, PlainText, TextReader
 from models.borders import LEVELS, Boundary, whole_starts
 from models.types import CharSpan, JsonValue, UnitSpan
 
@@ -58,7 +58,9 @@ class Segment:
         self._documents = read_table(folder / layout.DOCUMENTS)
         # Mapped now, like all other files: an open segment stays readable after its files are removed.
         frames = -(-manifest.code_points // layout.TEXT_BLOCK)
-        self._text = TextReader(folder / layout.TEXT, mapped(folder / layout.TEXT_BLOCKS, "<u8", (frames + 1, 3)))
+        self._text: TextReader | PlainText = TextReader(
+            folder / layout.TEXT, mapped(folder / layout.TEXT_BLOCKS, "<u8", (frames + 1, 3))
+        )
 
     def wrong_size(self) -> SegmentCorrupt | None:
         """The error of a file that is no longer there, or no longer as long."""

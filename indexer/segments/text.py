@@ -89,6 +89,25 @@ class TextReader:
         return int(self._table[frame, _COLUMN[unit]]) + inside
 
 
+class PlainText:
+    """The same of a text in memory.
+
+    >>> PlainText("é😀!").read(1, 2), PlainText("é😀!").position(2, "utf16")
+    ('😀', 3)
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def read(self, start: int, end: int) -> str:
+        """The code points ``[start, end)``."""
+        return self._text[start:end]
+
+    def position(self, code_point: int, unit: OffsetUnit) -> int:
+        """The number of code points, UTF-16 units or UTF-8 bytes before a code point."""
+        return offset_in(self._text, code_point, unit)
+
+
 def _unpack(packed: UInt8[np.ndarray, " bytes"], table: UInt64[np.ndarray, "frames_and_one 3"], frame: int) -> str:
     begin, end = int(table[frame, 0]), int(table[frame + 1, 0])
     try:

@@ -11,15 +11,15 @@ from pathlib import Path
 from types import TracebackType
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Float32
 
 from indexer.representations.base import Rows
 from indexer.representations.registry import representation
 from indexer.segments import layout
-from indexer.segments.columns import metadata_columns, write_table
+from indexer.segments.columns import write_table
 from indexer.segments.norms import write_norms
 from indexer.segments.seal import Counts, Derive, seal
+from indexer.segments.tables import DocumentEntry, PartRow, document_columns, part_columns
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.borders import border_codes
@@ -55,9 +55,8 @@ class SegmentWriter:
         self._rows = {name: representation(name).write(folder, details) for name, details in recipe.details.items()}
         self._document_metadata: list[Metadata] = []
         self._part_metadata: list[Metadata] = []
-        self._first_part: list[int] = []
-        self._text_start: list[int] = []
-        self._parts: list[tuple[int, int, int, int]] = []
+        self._documents: list[DocumentEntry] = []
+        self._parts: list[PartRow] = []
         self._unknown_units = 0
         self._vectors = 0
 
@@ -83,11 +82,11 @@ class SegmentWriter:
         ordinal = len(self.rows)
         self.rows.append(DocumentRow(document.id, ordinal, content_hash))
         self._document_metadata.append(document.metadata)
-        self._first_part.append(len(self._parts))
-        self._text_start.append(self._text.append(document.text))
+        text_start = self._text.append(document.text)
+        self._documents.append(DocumentEntry(document.id, content_hash, len(self._parts), text_start))
         start = 0
         for part, units in zip(document.parts, parts, strict=True):
-            self._parts.append((ordinal, self.units, start, start + len(part.text)))
+            self._parts.append(PartRow(ordinal, self.units, start, start + len(part.text)))
             self._part_metadata.append(part.metadata)
             self._files[layout.UNIT_SPANS].write((units.spans + start).astype("<u4").tobytes())
             self._files[layout.BORDERS].write(border_codes(part.text, units.spans).tobytes())
@@ -114,7 +113,7 @@ class SegmentWriter:
         for file in self._files.values():
             file.close()
         self._write_tables()
-        part_units = np.array([*(first for _, first, _, _ in self._parts), self.units], np.int64)
+        part_units = np.array([*(part.first_unit for part in self._parts), self.units], np.int64)
         write_norms(self.folder, self._recipe, part_units)
         for derive in more:
             derive(self.folder, self._recipe, part_units)
@@ -130,23 +129,8 @@ class SegmentWriter:
         return seal(self.folder, self._recipe, counts)
 
     def _write_tables(self) -> None:
-        parts = np.array(self._parts, np.int64).reshape(-1, 4).T
-        names = ("document", "first_unit", "start", "end")
-        write_table(
-            self.folder / layout.PARTS,
-            {name: pa.array(column) for name, column in zip(names, parts, strict=True)}
-            | metadata_columns(self._part_metadata),
-        )
-        write_table(
-            self.folder / layout.DOCUMENTS,
-            {
-                "id": pa.array([row.document_id for row in self.rows], pa.string()),
-                "content_hash": pa.array([row.content_hash for row in self.rows], pa.string()),
-                "first_part": pa.array(self._first_part, pa.int64()),
-                "text_start": pa.array(self._text_start, pa.int64()),
-            }
-            | metadata_columns(self._document_metadata),
-        )
+        write_table(self.folder / layout.PARTS, part_columns(self._parts, self._part_metadata))
+        write_table(self.folder / layout.DOCUMENTS, document_columns(self._documents, self._document_metadata))
 
 
 _STREAMED = (layout.VECTORS, layout.SCALES, layout.UNIT_SPANS, layout.BORDERS, layout.TEXT)

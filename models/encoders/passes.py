@@ -40,3 +40,12 @@ class UnitPass:
         """Token vectors of every window of every batch, in order."""
         for vectors in self._encoder.forward(batches):
             yield [WindowOutputs(of_window, {}) for of_window in vectors]
+
+
+class QueryPass(UnitPass):
+    """The same vectors up to rounding, from the network that encodes queries: without torch where it can do without."""
+
+    def forward(self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]]) -> Iterator[list[WindowOutputs]]:
+        """Token vectors of every window of every batch, in order."""
+        for batch in batches:
+            yield [WindowOutputs(of_window, {}) for of_window in self._encoder.forward_query(batch)]

@@ -74,6 +74,17 @@ with TestClient(create_app(Settings()), base_url="http://localhost") as client:
         answer = client.post("/search", json={"collection": "cats", "text": "the cat sat", "mode": mode})
         assert answer.status_code == 200, answer.text
         assert answer.json()["hits"]
+    answer = client.post("/spans", json={"phrases": ["the cat sat"], "texts": ["The cat sat.", "A dog barked."]})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["results"][0]["hits"]
+"""
+SPANS = """
+import sys
+from app.cli import cli
+try:
+    cli(["spans", "the cat sat", "--source", "cats.ndjson", "--json"])
+except SystemExit as end:
+    assert not end.code, end.code
 """
 
 
@@ -87,6 +98,7 @@ def cats(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("script", [SEARCHES, SERVER], ids=["command line", "server"])
-def test_searches_need_no_torch(cats: Path, script: str) -> None:
+@pytest.mark.parametrize("script", [SEARCHES, SERVER, SPANS], ids=["command line", "server", "spans"])
+def test_searches_need_no_torch(cats: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(cats)
     assert imported(script, cats) & {"torch", "transformers", "scipy.linalg", "sklearn"} == set()

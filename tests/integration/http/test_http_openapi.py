@@ -9,7 +9,9 @@ from pydantic import TypeAdapter
 
 from app.answers import json_values
 from app.http.schemas import BatchBody, Problem, SearchBody
+from app.http.span_schemas import TextsBody
 from app.search.types import Hit, SearchAnswer
+from app.spans.types import SpansAnswer
 
 
 @pytest.fixture
@@ -65,7 +67,7 @@ def test_every_field_is_described(document) -> None:
 
 def test_the_examples_are_right(document) -> None:
     schemas = document["components"]["schemas"]
-    for model in (SearchBody, BatchBody, SearchAnswer):
+    for model in (SearchBody, BatchBody, SearchAnswer, TextsBody, SpansAnswer):
         for example in schemas[model.__name__]["examples"]:
             TypeAdapter(model).validate_python(example)
 

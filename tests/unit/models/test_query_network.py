@@ -2,6 +2,9 @@
 
 import json
 import math
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch, InvalidInput
 from models.kernels.products import COLUMNS, reads_halves, tiled
 from models.kernels.transformer import dense, erf, exp, gelu
+from models.priority import lower_priority
 from models.query_network import QueryNetwork, in_parts
 from tests.tiny_bert import PROSE, save_tiny_bart, save_tiny_bert
 
@@ -209,3 +213,19 @@ def test_a_network_that_was_changed_in_memory_reads_queries_as_it_is(tmp_path: P
     (after,) = encode_queries(SliceEncoder(backbone), ["the cat sat"])
     assert np.abs(before - after).max() > 1e-3
     assert isinstance(SliceEncoder(backbone).query_network, QueryNetwork)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priority of their own")
+def test_threads_work_at_the_priority_of_their_caller() -> None:
+    def priorities() -> set[int]:
+        return set(in_parts([[0]] * 64, lambda part: [os.getpriority(os.PRIO_PROCESS, 0) for _ in part]))
+
+    def lowered() -> set[int]:
+        lower_priority()
+        return priorities()
+
+    usual = priorities()
+    with ThreadPoolExecutor(1) as pool:
+        (low,) = pool.submit(lowered).result()
+    assert low > max(usual)
+    assert priorities() == usual

@@ -1,0 +1,104 @@
+"""``spanseek spans``: the best spans of the documents of a file, without an index."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.answers import json_values
+from app.cli.console import JsonOption, counted, err, one_line, out, print_json, settings_with
+from app.cli.options import RankingOption
+from app.cli.search import show_hits
+from app.search.types import Boundaries, SpanChoice
+from indexer.tuning import ThresholdOn
+
+if TYPE_CHECKING:
+    from app.spans.types import TextSpans
+    from indexer.sources import Record
+    from models.types import Document
+
+_CONTEXT = 80
+
+
+def spans(
+    phrases: Annotated[list[str], typer.Argument(metavar="PHRASE...", help="The origin phrase, or several.")],
+    source: Annotated[Path, typer.Option(help="Documents, as `spanseek index` takes them.")],
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of spans of a text for each phrase.")] = 3,
+    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum similarity of a span.")] = None,
+    threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
+    ranking: RankingOption = "span_score",
+    boundaries: Annotated[
+        Boundaries, typer.Option(help="Any span, or whole clauses, sentences or parts of any length.")
+    ] = "any",
+    min_units: Annotated[int | None, typer.Option(min=1, help="The fewest units of a span (1).")] = None,
+    max_units: Annotated[int | None, typer.Option(min=1, help="The most units of a span (20).")] = None,
+    context: Annotated[
+        int | None,
+        typer.Option(min=0, max=1000, help="Characters of context on either side: 80, or with --json none."),
+    ] = None,
+    explain: Annotated[bool, typer.Option(help="Show the contribution of every unit to the cosine.")] = False,
+    encoder: Annotated[str | None, typer.Option(help="The encoder.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the spans of texts that mean the same as a phrase. Nothing is indexed, and nothing is stored."""
+    from app.composition import make_span_service
+    from app.search.encoders import Encoders
+    from app.spans.service import slices
+    from app.spans.types import SpansRequest
+    from indexer.sources import Source
+
+    settings = settings_with(encoder=encoder)
+    request = SpansRequest(
+        phrases=tuple(phrases),
+        texts=(),
+        limit=limit,
+        threshold=threshold,
+        threshold_on=threshold_on,
+        context=(0 if as_json else _CONTEXT) if context is None else context,
+        explain=explain,
+        ranking=ranking,
+        spans=SpanChoice(min_units, max_units, boundaries),
+    )
+    records = _Records(Source(source))
+    service = make_span_service(settings, Encoders(settings.encoder_options))
+    encoded = service.encode(request)
+    results = (text for part in slices(records) for text in service.search(encoded, part))
+    if as_json:
+        print_json(json_values(service.answer(encoded, list(results))))
+    else:
+        _show(results, phrases)
+    if records.bad:
+        err.print(f"{counted(records.bad, 'record')} could not be read.")
+        raise typer.Exit(1)
+
+
+class _Records:
+    """The documents of a source. Those that cannot be read are reported and counted."""
+
+    def __init__(self, records: Iterable["Record"]) -> None:
+        self._records = records
+        self.bad = 0
+
+    def __iter__(self) -> Iterator["Document"]:
+        from models.types import Document
+
+        for record in self._records:
+            if isinstance(record, Document):
+                yield record
+            else:
+                self.bad += 1
+                err.print(f"skipped {record.where}: {record.reason}", markup=False, soft_wrap=True)
+
+
+def _show(results: Iterable["TextSpans"], phrases: list[str]) -> None:
+    texts = hits = 0
+    for text in results:
+        texts += 1
+        hits += len(text.hits)
+        for number, phrase in enumerate(phrases):
+            of_phrase = [hit for hit in text.hits if hit.phrase == number]
+            if len(phrases) > 1 and of_phrase:
+                out.print(one_line(phrase), style="dim", markup=False, soft_wrap=True)
+            show_hits(of_phrase, out)
+    out.print(f"{counted(hits, 'span')} of {counted(texts, 'text')}.", style="dim")

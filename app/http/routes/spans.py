@@ -1,0 +1,23 @@
+"""``/spans``: the best spans of texts that the request contains."""
+
+import asyncio
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from app.http.auth import CallerDependency
+from app.http.openapi import problems
+from app.http.responses import answer_response
+from app.http.span_schemas import TextsBody
+from app.spans.types import SpansAnswer
+
+router = APIRouter(tags=["search"], responses=problems(400, 401, 403, 413, 422, 429, 503, 504))
+
+
+@router.post("/spans", response_model=SpansAnswer, summary="Find the best spans of texts that are not indexed")
+async def find_spans(body: TextsBody, caller: CallerDependency) -> Response:
+    """Find the spans of every given text that mean the same as a phrase. Nothing is stored."""
+    caller.require_scope("search")
+    backend = caller.backend
+    answer = await backend.spans.find(body.request(), backend.limits.write_deadline_s)
+    return await asyncio.to_thread(answer_response, answer)

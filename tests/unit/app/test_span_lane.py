@@ -1,0 +1,108 @@
+"""The lane of spans: one slice of a request at a time, behind the searches, and nothing after its deadline."""
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from app.http.span_lane import SpanLane
+from app.search.encoders import Encoders
+from app.search.errors import DeadlineExceeded
+from app.search.modes import load_modes
+from app.spans.service import Phrases, Slice, SpanService
+from app.spans.types import SpansRequest, TextSpans, TooMuchText
+from indexer.engine.scan import ScanEngine
+from models.encoders.hashing import HashingEncoder
+from models.types import Document, Part
+
+LONG = "cancel my plan " * 1_000  # so many characters that two are no slice
+
+
+def texts(*contents: str) -> tuple[Document, ...]:
+    return tuple(Document(str(number), (Part(content),)) for number, content in enumerate(contents))
+
+
+class Watched(SpanService):
+    """Notes the texts of every slice and the niceness of the thread; waits for ``go`` before the first."""
+
+    def __init__(self) -> None:
+        encoders = Encoders.of({"hashing": HashingEncoder()})
+        super().__init__(encoders, "hashing", load_modes(encoders, ScanEngine())["best_span"])
+        self.slices: list[str] = []
+        self.niceness: list[int] = []
+        self.entered, self.go = threading.Event(), threading.Event()
+        self.go.set()
+
+    def search(self, phrases: Phrases, part: Slice) -> list[TextSpans]:
+        self.slices.append(f"{phrases.queries[0].prepared.request.text} {part.first}")
+        self.niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        self.entered.set()
+        assert self.go.wait(30)
+        return super().search(phrases, part)
+
+
+@pytest.fixture
+def service() -> Iterator[Watched]:
+    watched = Watched()
+    yield watched
+    watched.go.set()
+
+
+@pytest.fixture
+def lane(service: Watched) -> Iterator[SpanLane]:
+    made = SpanLane(service)
+    yield made
+    made.close()
+
+
+def test_the_answer_is_that_of_the_service(service: Watched, lane: SpanLane) -> None:
+    request = SpansRequest(("my plan",), texts("cancel my plan", LONG, LONG, ""))
+    answer = asyncio.run(lane.find(request, 30))
+    assert answer.results == service.find(request).results
+    assert service.slices[:2] == ["my plan 0", "my plan 2"]
+    assert lane.waiting == {"spans": 0}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priority of their own")
+def test_slices_are_encoded_behind_the_searches(service: Watched, lane: SpanLane) -> None:
+    asyncio.run(lane.find(SpansRequest(("my plan",), texts(LONG)), 30))
+    assert service.niceness[0] > os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def test_requests_take_turns(service: Watched, lane: SpanLane) -> None:
+    async def both() -> None:
+        service.go.clear()
+        first = asyncio.create_task(lane.find(SpansRequest(("first",), texts(LONG, LONG, LONG)), 30))
+        await asyncio.to_thread(service.entered.wait, 30)
+        second = asyncio.create_task(lane.find(SpansRequest(("second",), texts("a plan")), 30))
+        async with asyncio.timeout(30):
+            while not lane.waiting["spans"]:
+                await asyncio.sleep(0)
+        service.go.set()
+        await asyncio.gather(first, second)
+
+    asyncio.run(both())
+    assert service.slices.index("second 0") < service.slices.index("first 2")
+
+
+def test_nothing_is_encoded_after_the_deadline(service: Watched, lane: SpanLane) -> None:
+    service.go.clear()
+    with pytest.raises(DeadlineExceeded, match=r"within 0\.1 s"):
+        asyncio.run(lane.find(SpansRequest(("first",), texts(LONG, LONG)), 0.1))
+    service.go.set()
+    asyncio.run(lane.find(SpansRequest(("second",), texts("a plan")), 30))
+    assert "first 1" not in service.slices
+
+
+def test_too_much_is_refused_before_anything_is_encoded(service: Watched, lane: SpanLane) -> None:
+    for contents in (["a"] * 1_001, ["x" * 600_000] * 2):
+        with pytest.raises(TooMuchText) as refused:
+            asyncio.run(lane.find(SpansRequest(("a",), texts(*contents)), 30))
+        assert refused.value.field == "texts"
+    parts = Document("a", tuple(Part("") for _ in range(20_001)))
+    with pytest.raises(TooMuchText, match="20,001 parts"):
+        asyncio.run(lane.find(SpansRequest(("a",), (parts,)), 30))
+    assert service.slices == []
