@@ -304,3 +304,20 @@ def occurrences(units: Sequence[str], words: Sequence[str]) -> list[Span]:
     """Every span of a part that begins and ends with a word and whose words are these, from its folded units."""
     spans = [(i, j) for i in range(len(units)) for j in range(i + 1, len(units) + 1) if units[i] and units[j - 1]]
     return [(i, j) for i, j in spans if [unit for unit in units[i:j] if unit] == list(words)]
+
+
+def bm25_shares(sentences: Sequence[Sequence[str]], query: Sequence[str], k1: float, b: float) -> list[float]:
+    """BM25 of sentences of folded words, as a share of the score of the query's own; see ``indexer.words.bm25``."""
+    mean = sum(map(len, sentences)) / len(sentences)
+
+    def score(words: Sequence[str]) -> float:
+        total = 0.0
+        for word in dict.fromkeys(query):
+            holding = sum(word in sentence for sentence in sentences)
+            weight = math.log(1 + (len(sentences) - holding + 0.5) / (holding + 0.5))
+            count = min(list(words).count(word), list(query).count(word))
+            norm = k1 * (1 - b + b * max(len(words), len(query)) / mean)
+            total += weight * count * (k1 + 1) / (count + norm)
+        return total
+
+    return [score(sentence) / score(query) for sentence in sentences]

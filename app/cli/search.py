@@ -15,6 +15,7 @@ from app.search.types import (
     Boundaries,
     Explanation,
     Hit,
+    LexicalExplanation,
     Mode,
     PairedExplanation,
     SearchAnswer,
@@ -61,7 +62,7 @@ def search(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Find spans that mean the same as a phrase, or, in mode maxsim, documents."""
+    """Find spans that mean the same as a phrase; in mode maxsim documents, in mode lexical its words."""
     from app.composition import Services
 
     settings = Settings()
@@ -112,12 +113,14 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
     out.print(f"{summary}, generation {answer.generation}.", style="dim")
 
 
-def _explained(explanation: Explanation | PairedExplanation | None) -> Iterator[str]:
+def _explained(explanation: Explanation | PairedExplanation | LexicalExplanation | None) -> Iterator[str]:
     """Lines with the contributions to the cosine, and the other terms of the score."""
     if isinstance(explanation, Explanation):
         terms = ("cosine", explanation.cosine), ("length", explanation.length), ("borders", explanation.borders)
         yield "  ".join(f"{name} {value:+.3f}" for name, value in terms)
         yield "  ".join(f"{one_line(unit.text)} {unit.contribution:+.3f}" for unit in explanation.units)
+    if isinstance(explanation, LexicalExplanation):
+        yield "  ".join(f"{word.word} {word.contribution:+.3f}" for word in explanation.words)
     if isinstance(explanation, PairedExplanation):
         for pair in explanation.pairs:
             query = one_line(pair.query.text).strip() if pair.query else "the vector"

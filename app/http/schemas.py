@@ -135,7 +135,9 @@ class SearchBody(Body):
         "maxsim of the dimension of its nuggets.",
     )
     mode: Mode = Field(
-        "best_span", description="How to search: `best_span` finds spans, `maxsim` documents by their nuggets."
+        "best_span",
+        description="How to search: `best_span` finds spans, `maxsim` documents by their nuggets, `lexical` sentences "
+        "by their words.",
     )
     top_k: int = Field(10, ge=1, le=MAX_TOP_K, description="At most so many hits.")
     group_by: Grouping | None = Field(

@@ -13,7 +13,7 @@ from indexer.tuning import ThresholdOn
 from models.borders import Boundary
 
 # A mode is implemented by app/search/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
-Mode = Literal["best_span", "maxsim"]
+Mode = Literal["best_span", "lexical", "maxsim"]
 # What hits are ranked by; the paper ranks by the cosine alone.
 Ranking = Literal["span_score", "cosine"]
 Boundaries = Literal["any", "clause", "sentence", "part"]
@@ -130,6 +130,29 @@ class PairedExplanation:
 
 
 @dataclass(frozen=True, slots=True)
+class WordContribution:
+    """A word, a prefix or a phrase of the query in a hit."""
+
+    word: str
+    count: Annotated[int, described("How often the sentence around the hit holds it.")]
+    weight: Annotated[float, described("Its weight in the collection: the rarer, the larger.")]
+    contribution: Annotated[float, described("The part of the BM25 score that it makes.")]
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalExplanation:
+    """The BM25 score of the sentence, to which the contributions add up, and the highest score for the query.
+
+    `bm25 / highest` is raw.
+    """
+
+    cosine: Annotated[float, described("2 * raw - 1, as in the other modes.")]
+    bm25: float
+    highest: Annotated[float, described("The score of a sentence that is the query.")]
+    words: tuple[WordContribution, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A span or, in mode maxsim, a whole document. `text` is its text from `start` to `end`."""
 
@@ -141,8 +164,8 @@ class Hit:
     raw: Annotated[
         float,
         described(
-            "(1 + span score) / 2, from 0 to 1; of the cosine with `ranking: cosine` and in mode maxsim. Hits are "
-            "ordered by it."
+            "(1 + span score) / 2, from 0 to 1; of the cosine with `ranking: cosine` and in mode maxsim; the share of "
+            "the highest BM25 score in mode lexical. Hits are ordered by it."
         ),
     ]
     mode: Mode
@@ -155,7 +178,11 @@ class Hit:
         optional("`negated`: the hit is within the scope of a negation, and the query has none. English only."),
     ] = None
     explanation: Annotated[
-        Explanation | PairedExplanation | None, optional("Absent unless requested; pairs in mode maxsim.")
+        Explanation | PairedExplanation | LexicalExplanation | None,
+        optional("Absent unless requested; pairs in mode maxsim, words in mode lexical."),
+    ] = None
+    highlights: Annotated[
+        tuple[TextSpan, ...] | None, optional("The query's words in the hit; in mode lexical alone.")
     ] = None
 
 

@@ -1,9 +1,10 @@
 """An opened, unchanging view of one generation of a collection."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from weakref import ref
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -35,6 +36,8 @@ class SegmentView:
 
     def __init__(self, segment: Segment, tombstones: Int[np.ndarray, " dead"]) -> None:
         self.segment = segment
+        # The snapshot that it is part of, if any.
+        self.snapshot: Callable[[], Snapshot | None] = lambda: None
         self._tombstones = tombstones
 
     @cached_property
@@ -91,6 +94,8 @@ class Snapshot:
         self.generation = generation
         self.recipe = recipe
         self.views = tuple(views)
+        for view in self.views:
+            view.snapshot = ref(self)
         self.damaged = tuple(damaged)
 
     @property
@@ -140,6 +145,11 @@ class Place:
     @property
     def _document(self) -> int:
         return int(self._segment.part_document[self._part])
+
+    @property
+    def stored(self) -> tuple[Segment, UnitSpan]:
+        """The segment, and the units of the span in it."""
+        return self._segment, self._units
 
     @property
     def document_id(self) -> str:

@@ -13,7 +13,7 @@ from indexer.kernels.single import scan
 from indexer.kernels.spans import run_scores, spans_above
 from indexer.kernels.starts import OUT_OF_REACH, best_of_starts, spans_reaching
 from indexer.kernels.wholes import whole_cosines
-from indexer.kernels.words import group_units, occurrences
+from indexer.kernels.words import add_bm25, best_windows, group_units, occurrences, wholes_with
 
 __all__ = [
     "LANES",
@@ -21,7 +21,9 @@ __all__ = [
     "OUT_OF_REACH",
     "RUN",
     "RUNS",
+    "add_bm25",
     "best_of_starts",
+    "best_windows",
     "group_units",
     "inverse_norms",
     "occurrences",
@@ -35,4 +37,5 @@ __all__ = [
     "spans_reaching",
     "threading_layer",
     "whole_cosines",
+    "wholes_with",
 ]

@@ -1,7 +1,7 @@
 """Loops over the words of units: their inverted index, and the occurrences of several words in their order."""
 
 import numpy as np
-from jaxtyping import Int, UInt32
+from jaxtyping import Float64, Int, Int64, Integer, UInt32
 from numba import njit
 
 
@@ -77,3 +77,104 @@ def occurrences(
     starts, ends = np.empty((2, len(places)), np.int64)
     count = _occurrences(of_units, part_units, terms, at, places, starts, ends)
     return starts[:count], ends[:count]
+
+
+@njit(nogil=True, cache=True)
+def _whole_of(bounds, low, unit):  # type: ignore[no-untyped-def]
+    """The whole that a unit lies in, which is ``low`` or a later one; the steps double until it is passed."""
+    step = 1
+    while low + step < len(bounds) and bounds[low + step] <= unit:
+        low += step
+        step *= 2
+    high = min(low + step, len(bounds))
+    while high - low > 1:
+        middle = (low + high) // 2
+        if bounds[middle] <= unit:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@njit(nogil=True, cache=True)
+def _wholes_with(bounds, units):  # type: ignore[no-untyped-def]
+    count, whole = 0, 0
+    end = -1
+    for place in units:
+        unit = np.int64(place)
+        if unit >= end:
+            whole = _whole_of(bounds, whole, unit)
+            end = bounds[whole + 1]
+            count += 1
+    return count
+
+
+def wholes_with(bounds: Int[np.ndarray, " wholes_and_one"], units: Integer[np.ndarray, " units"]) -> int:
+    """The number of wholes that hold at least one of these rising units; a whole ends where the next one begins."""
+    return int(_wholes_with(bounds, units)) if len(units) else 0
+
+
+@njit(nogil=True, cache=True)
+def _add_bm25(bounds, norms, units, weight, most, k1, scores, matches):  # type: ignore[no-untyped-def]
+    row, whole = 0, 0
+    while row < len(units):
+        whole = _whole_of(bounds, whole, np.int64(units[row]))
+        end = bounds[whole + 1]
+        count = 0
+        while row < len(units) and np.int64(units[row]) < end:
+            count += 1
+            row += 1
+        count = min(count, most)
+        scores[whole] += weight * count * (k1 + 1) / (count + norms[whole])
+        matches[whole] += 1
+
+
+def add_bm25(
+    bounds: Int[np.ndarray, " wholes_and_one"],
+    norms: Float64[np.ndarray, " wholes"],
+    units: Integer[np.ndarray, " units"],
+    weight: float,
+    most: int,
+    k1: float,
+    scores: Float64[np.ndarray, " wholes"],
+    matches: Int64[np.ndarray, " wholes"],
+) -> None:
+    """Add one word's term of BM25 to the scores of the wholes that hold its rising units, and 1 to their matches.
+
+    A whole that holds it ``count`` times, of which ``most`` count, gets ``weight * count * (k1 + 1) / (count + norm)``.
+    """
+    _add_bm25(bounds, norms, units, weight, most, k1, scores, matches)
+
+
+@njit(nogil=True, cache=True)
+def _best_windows(of_units, weights, longest, starts, ends):  # type: ignore[no-untyped-def]
+    for row in range(len(starts)):
+        start, end = starts[row], ends[row]
+        if end - start <= longest:
+            continue
+        total = 0.0
+        for unit in range(start, start + longest):
+            total += weights[of_units[unit]]
+        best, first = total, start
+        for begin in range(start + 1, end - longest + 1):
+            total += weights[of_units[begin + longest - 1]] - weights[of_units[begin - 1]]
+            if total > best + 1e-9:
+                best, first = total, begin
+        left, right = first, first + longest - 1
+        while left < right and weights[of_units[left]] == 0:
+            left += 1
+        while right > left and weights[of_units[right]] == 0:
+            right -= 1
+        begin = max(start, min(left - (longest - (right + 1 - left)) // 2, end - longest))
+        starts[row], ends[row] = begin, begin + longest
+
+
+def best_windows(
+    of_units: UInt32[np.ndarray, " units"],
+    weights: Float64[np.ndarray, " terms_and_one"],
+    longest: int,
+    starts: Int64[np.ndarray, " spans"],
+    ends: Int64[np.ndarray, " spans"],
+) -> None:
+    """Cut spans of more units to those around the words that weigh most together, in their middle if there is room."""
+    _best_windows(of_units, weights, longest, starts, ends)

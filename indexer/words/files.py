@@ -47,6 +47,7 @@ class StoredWords:
         self._starts = mapped(folder / STARTS, "<u4", (bounds,))
         self._bounds = mapped(folder / BOUNDS, "<u4", (bounds,))
         self._terms = mapped(folder / TERMS, np.uint8, ((folder / TERMS).stat().st_size,))
+        self._lengths: dict[str, Int[np.ndarray, " wholes"]] = {}
 
     def __len__(self) -> int:
         return len(self._units)
@@ -77,6 +78,13 @@ class StoredWords:
         """The units that are this word, rising."""
         first, last = self._starts[number - 1 : number + 1].tolist()
         return self._units[first:last]
+
+    def lengths(self, name: str, bounds: Int[np.ndarray, " wholes_and_one"]) -> Int[np.ndarray, " wholes"]:
+        """The number of words of every whole, computed once for every name of a division into wholes."""
+        if name not in self._lengths:
+            words = np.append(0, np.cumsum(self.of_units > 0))
+            self._lengths[name] = np.diff(words[bounds])
+        return self._lengths[name]
 
     def _bytes(self, row: int) -> bytes:
         first, last = self._bounds[row : row + 2].tolist()

@@ -1,0 +1,184 @@
+"""BM25 over the clauses, sentences or parts of a snapshot.
+
+Robertson and Zaragoza (2009), *The probabilistic relevance framework: BM25 and beyond*, equation 3.15, with the weight
+of Lucene, which is never negative:
+
+    score(q, s) = sum over words w of q:  idf(w) * f * (k1 + 1) / (f + k1 * (1 - b + b * length(s) / mean length))
+    idf(w) = ln(1 + (n - n(w) + 0.5) / (n(w) + 0.5))
+
+``n`` counts the sentences of all segments of the snapshot, those of deleted documents included until a merge. Two
+changes bound the score by that of the query's own text: ``f``, how often the sentence holds w, counts up to the number
+of times in the query, and a sentence shorter than the query counts as long as it. The share of this bound, from 0 to 1,
+is raw.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from jaxtyping import Bool, Float64, Int, Integer
+
+from indexer import kernels
+from indexer.engine.selection import ExactSpans
+from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.words.files import StoredWords
+from indexer.words.occurrences import occurrences
+from indexer.words.queries import WordItem, WordQuery
+from indexer.words.representation import stored_words
+from models.borders import Boundary
+
+K1: Final = 1.2
+B: Final = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class WordMatch:
+    """An item of a query in a sentence: how often, the weight of the item, and what it adds to the score."""
+
+    item: WordItem
+    count: int
+    weight: float
+    contribution: float
+
+
+class SegmentWords:
+    """The wholes of a segment, their numbers of words, and the units of every item of a query."""
+
+    def __init__(self, view: SegmentView, stored: StoredWords, query: WordQuery, boundary: Boundary) -> None:
+        self.view = view
+        self.stored = stored
+        self.bounds = view.segment.wholes[boundary]
+        self.lengths = stored.lengths(boundary, self.bounds)
+        self._numbers = [_numbers(stored, item) for item, _ in query.items]
+        self.units = [
+            _units(view, stored, item, numbers, self.bounds)
+            for (item, _), numbers in zip(query.items, self._numbers, strict=True)
+        ]
+
+    def weights(self, of_items: Float64[np.ndarray, " items"]) -> Float64[np.ndarray, " terms_and_one"]:
+        """The weight of every word of the dictionary; 0 for words that are not in the query."""
+        weights = np.zeros(self.stored.terms + 1)
+        for weight, numbers in zip(of_items.tolist(), self._numbers, strict=True):
+            weights[numbers] = np.maximum(weights[numbers], weight)
+        return weights
+
+
+class Bm25:
+    """The scores of one query in all segments of a snapshot. Segments without words have none."""
+
+    def __init__(self, snapshot: Snapshot, query: WordQuery, boundary: Boundary = "sentence") -> None:
+        self.query = query
+        stored = ((view, stored_words(view.segment)) for view in snapshot.views)
+        self.segments = [SegmentWords(view, words, query, boundary) for view, words in stored if words is not None]
+
+    @cached_property
+    def weights(self) -> Float64[np.ndarray, " items"]:
+        """The weight of every item in the snapshot."""
+        wholes = sum(len(each.lengths) for each in self.segments)
+        with_item = np.zeros(len(self.query.items))
+        for each in self.segments:
+            with_item += [kernels.wholes_with(each.bounds, units) for units in each.units]
+        return np.log1p((wholes - with_item + 0.5) / (with_item + 0.5))
+
+    @cached_property
+    def highest(self) -> float:
+        """The score of a sentence that is the query."""
+        norm = self._norms(np.array([self.query.length]))[0]
+        counts = np.array([count for _, count in self.query.items])
+        return float((self.weights * counts * (K1 + 1) / (counts + norm)).sum())
+
+    def shares(self, segment: SegmentWords) -> Float64[np.ndarray, " wholes"]:
+        """The score of every whole of a segment, as a share of the highest; 0 without a word or a required phrase."""
+        norms = self._norms(segment.lengths)
+        scores, matches = np.zeros(len(norms)), np.zeros(len(norms), np.int64)
+        required = np.zeros(len(norms), np.int64)
+        for (item, most), weight, units in zip(self.query.items, self.weights.tolist(), segment.units, strict=True):
+            counted = required if item.is_required else matches
+            kernels.add_bm25(segment.bounds, norms, units, weight, most, K1, scores, counted)
+        complete = required == sum(item.is_required for item, _ in self.query.items)
+        return np.where(complete, np.minimum(scores / self.highest, 1.0), 0.0)
+
+    def matches(self, segment: SegmentWords, whole: int) -> list[WordMatch]:
+        """The items of the query in one whole, and what they add to its score."""
+        first, last = segment.bounds[whole : whole + 2].tolist()
+        norm = float(self._norms(segment.lengths[whole : whole + 1])[0])
+        found: list[WordMatch] = []
+        for (item, most), weight, units in zip(self.query.items, self.weights.tolist(), segment.units, strict=True):
+            count = int(np.diff(np.searchsorted(units, [first, last]))[0])
+            if count:
+                counted = min(count, most)
+                found.append(WordMatch(item, count, weight, weight * counted * (K1 + 1) / (counted + norm)))
+        return found
+
+    def spans(
+        self,
+        segment: SegmentWords,
+        shares: Float64[np.ndarray, " wholes"],
+        chosen: Bool[np.ndarray, " wholes"],
+        longest: int | None = None,
+    ) -> ExactSpans:
+        """The wholes that hold words of the query, with ``2 * share - 1`` for cosines, cut to ``longest`` units."""
+        rows = np.flatnonzero(chosen & (shares > 0))
+        starts, ends = segment.bounds[rows].astype(np.int64), segment.bounds[rows + 1].astype(np.int64)
+        if longest is not None:
+            kernels.best_windows(segment.stored.of_units, segment.weights(self.weights), longest, starts, ends)
+        return ExactSpans(segment.view, starts, ends, 2 * shares[rows] - 1)
+
+    def _norms(self, lengths: Integer[np.ndarray, " wholes"]) -> Float64[np.ndarray, " wholes"]:
+        mean = self._words / max(sum(len(each.lengths) for each in self.segments), 1)
+        return K1 * (1 - B + B * np.maximum(lengths, self.query.length) / max(mean, 1e-9))
+
+    @cached_property
+    def _words(self) -> int:
+        return sum(int(each.lengths.sum()) for each in self.segments)
+
+
+def text_share(query: WordQuery, terms: Sequence[str]) -> float:
+    """The share of a text alone: all words weigh the same, and the text is as long as the query or longer.
+
+    >>> from indexer.words.queries import read_query
+    >>> text_share(read_query("my plan"), ("my", "plan")), round(text_share(read_query("my plan"), ("a", "plan")), 3)
+    (1.0, 0.5)
+    """
+    norm = K1 * (1 - B + B * max(len(terms), query.length) / query.length)
+    score = highest = 0.0
+    for item, most in query.items:
+        count = min(_count(item, terms), most)
+        if item.is_required and not count:
+            return 0.0
+        score += count * (K1 + 1) / (count + norm)
+        highest += most * (K1 + 1) / (most + K1)
+    return min(score / highest, 1.0)
+
+
+def _count(item: WordItem, terms: Sequence[str]) -> int:
+    if item.is_prefix:
+        return sum(term.startswith(item.words[0]) for term in terms)
+    size = len(item.words)
+    return sum(tuple(terms[start : start + size]) == item.words for start in range(len(terms) - size + 1))
+
+
+def _numbers(stored: StoredWords, item: WordItem) -> list[int]:
+    """The numbers of the words of an item that the segment holds."""
+    if item.is_prefix:
+        return list(stored.with_prefix(item.words[0]))
+    return [number for number in map(stored.number, item.words) if number]
+
+
+def _units(
+    view: SegmentView,
+    stored: StoredWords,
+    item: WordItem,
+    numbers: Sequence[int],
+    bounds: Int[np.ndarray, " wholes_and_one"],
+) -> Integer[np.ndarray, " units"]:
+    """The units of an item, rising; of a phrase the first of every occurrence within one whole."""
+    if len(item.words) > 1:
+        starts, ends = occurrences(view, item.words)
+        return starts[bounds[np.searchsorted(bounds, starts, side="right")] >= ends]
+    units = [stored.units(number) for number in numbers]
+    if len(units) == 1:
+        return units[0]
+    return np.sort(np.concatenate([np.zeros(0, np.uint32), *units]))
