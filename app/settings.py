@@ -57,6 +57,10 @@ class Settings(BaseSettings):
     allowed_hosts: str = Field(
         "", description="Names, separated by commas, under which a server without API keys answers beside localhost."
     )
+    cors_origins: str = Field(
+        "",
+        description="Origins of web pages whose scripts may use the API, separated by commas, such as https://app.example.",
+    )
     queue_limit: int = Field(
         256, gt=0, description="Maximum number of waiting searches; further ones are answered 429."
     )

@@ -6,11 +6,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
 
 from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
 
 from app.composition import Services, make_engine, open_store
 from app.http import metrics
 from app.http.auth import AnonymousAccess, AuthenticationMiddleware, collection_not_found
 from app.http.backend import Backend, Limits, Startup
+from app.http.cors import add_cors, origins_of
 from app.http.hosts import AllowedHosts
 from app.http.metrics import Metrics
 from app.http.middleware import (
@@ -22,6 +24,7 @@ from app.http.middleware import (
 )
 from app.http.openapi import DESCRIPTION, TAGS, describe_problems
 from app.http.problems import add_error_handlers
+from app.http.request_ids import RequestIdMiddleware
 from app.http.routes import (
     calibrations,
     collections,
@@ -43,6 +46,9 @@ from indexer.errors import CollectionNotFound
 
 # Seconds after which an idle server releases old generations.
 _REFRESH_S = 5.0
+# Answers from this size on are compressed, at a level that costs a millisecond for 100 kB.
+_GZIP_FROM_BYTES = 1_024
+_GZIP_LEVEL = 4
 _RESOURCES = (
     search,
     spans,
@@ -78,7 +84,8 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
     )
     app.state.backend, app.state.metrics = backend, figures
     app.state.anonymous_access = AnonymousAccess()
-    app.state.allowed_hosts = AllowedHosts(settings.allowed_hosts.replace(",", " ").split())
+    origins = origins_of(settings.cors_origins)
+    app.state.allowed_hosts = AllowedHosts(settings.allowed_hosts.replace(",", " ").split(), origins)
     for resource in _RESOURCES:
         app.include_router(resource.router)
     add_error_handlers(app)
@@ -89,8 +96,11 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
     app.add_middleware(BodyLimitMiddleware, limit=settings.body_limit_bytes)
     app.add_middleware(DeadlineMiddleware, deadline_s=settings.deadline_s, write_deadline_s=settings.write_deadline_s)
     app.add_middleware(ServerErrorMiddleware)
+    app.add_middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=_GZIP_LEVEL)
+    add_cors(app, origins)
     app.add_middleware(MetricsMiddleware, metrics=figures)
     app.add_middleware(HeadMiddleware)
+    app.add_middleware(RequestIdMiddleware)
     return app
 
 

@@ -21,6 +21,7 @@ from app.http.problems import (
     problem,
     status_of,
 )
+from app.http.request_ids import HEADER, new_request_id
 from app.settings import Settings
 from models.errors import SpanseekError
 
@@ -176,7 +177,8 @@ class LimitedProtocol(HttpToolsProtocol):
     def _refuse(self, error: SpanseekError) -> None:
         """Answer with a problem and close; what the client goes on to send is discarded, so that it can read that."""
         self._refused = True
-        _log.info("%s: %s", self.client[0] if self.client else "client", error)
+        request_id = new_request_id()  # the one that the client sent, if any, may not have been read
+        _log.info("%s: %s Request %s", self.client[0] if self.client else "client", error, request_id)
         if self.cycle is not None and not self.cycle.response_complete:
             started = self.cycle.response_started or self._in_head
             self.cycle.disconnected = True
@@ -184,7 +186,7 @@ class LimitedProtocol(HttpToolsProtocol):
             if started:  # an answer in between would be taken for a part of the one under way
                 self.transport.close()
                 return
-        self.transport.write(_answer(error))
+        self.transport.write(_answer(error, request_id))
         self.transport.write_eof()
         self.flow.resume_reading()
         self.loop.call_later(_LINGER_S, self.transport.abort)
@@ -214,10 +216,11 @@ def _descriptors() -> int:
     return 2**20 if soft == resource.RLIM_INFINITY else soft
 
 
-def _answer(error: SpanseekError) -> bytes:
+def _answer(error: SpanseekError, request_id: str) -> bytes:
     status, body = status_of(type(error)), to_json(problem(error))
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\n"
-        f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n{HEADER}: {request_id}\r\n"
+        "connection: close\r\n\r\n"
     )
     return head.encode() + body

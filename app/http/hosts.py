@@ -27,7 +27,7 @@ class OriginNotAllowed(Forbidden):
 
 
 class AllowedHosts:
-    """The names of loopback, and further ones.
+    """The names of loopback, and further ones; and origins of pages that may use the server from elsewhere.
 
     >>> AllowedHosts(["search.internal"]).check({"host": "search.internal:8000", "origin": "http://localhost:3000"})
     >>> AllowedHosts().check({"host": "evil.example"})
@@ -35,8 +35,9 @@ class AllowedHosts:
     app.http.hosts.HostNotAllowed: Without API keys this server does not answer as 'evil.example'.
     """
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
+    def __init__(self, names: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
         self._names = frozenset(name.lower() for name in names)
+        self._origins = frozenset(origins)
 
     def check(self, headers: Mapping[str, str]) -> None:
         """Raise ``HostNotAllowed`` or ``OriginNotAllowed`` if a header names another host."""
@@ -44,7 +45,7 @@ class AllowedHosts:
         # Every browser sends Host; a request without it does not come from a page.
         if host and not self._allows(f"//{host}"):
             raise HostNotAllowed(f"Without API keys this server does not answer as {host[:200]!r}.", hint=_HINT)
-        if origin is not None and not self._allows(origin):
+        if origin is not None and origin.lower() not in self._origins and not self._allows(origin):
             raise OriginNotAllowed(f"Without API keys this server does not answer {origin[:200]!r}.", hint=_HINT)
 
     def _allows(self, url: str) -> bool:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.metrics import Metrics
 from app.http.problems import internal_error, problem_response
+from app.http.request_ids import request_id_of
 from app.search.errors import DeadlineExceeded
 from indexer.disk import full_disk_named
 from indexer.errors import StorageFull
@@ -65,7 +66,7 @@ class ServerErrorMiddleware:
         except Exception:
             if scope["type"] != "http" or begun:
                 raise
-            _log.exception("unforeseen error in %s %s", *_labels(scope))
+            _log.exception("unforeseen error in %s %s, request %s", *_labels(scope), request_id_of(scope))
             await problem_response(internal_error())(scope, receive, send)
 
 
@@ -170,7 +171,7 @@ class MetricsMiddleware:
             self.metrics.requests.labels(method, route, status).inc()
             self.metrics.seconds.labels(method, route).observe(time.perf_counter() - started)
             client = scope["client"][0] if scope.get("client") else "-"
-            _log.info("%s %s %s %d", client, method, route, status)
+            _log.info("%s %s %s %d %s", client, method, route, status, request_id_of(scope))
 
 
 def _announced(scope: Scope) -> int:

@@ -1,11 +1,23 @@
 """Additions to FastAPI's OpenAPI document: problems, in their own media type."""
 
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from fastapi import FastAPI
 
-from app.http.problems import MEDIA_TYPE, BadJson, BodyTooLarge, Forbidden, Unauthenticated, problem
+from app.http.problems import (
+    MEDIA_TYPE,
+    BadJson,
+    BodyTooLarge,
+    Forbidden,
+    HeadersTooLarge,
+    RequestTimeout,
+    Unauthenticated,
+    internal_error,
+    problem,
+    unsupported,
+)
+from app.http.request_ids import HEADER
 from app.http.schemas import FieldError, Problem
 from app.search.errors import DeadlineExceeded, QueueFull
 from indexer.errors import CatalogUnavailable, CollectionNotFound, CursorExpired, RecipeMismatch, StorageFull
@@ -30,6 +42,11 @@ TAGS = [
 
 _REF = "#/components/schemas/{model}"
 
+_REQUEST_ID = {
+    "description": "The id of the request: that of its own header, if it is well-formed, else a new one. It is logged.",
+    "schema": {"type": "string"},
+}
+
 _EXAMPLES: dict[int, SpanseekError] = {
     400: BadJson("The body is not JSON.", hint="Send one JSON object, encoded in UTF-8."),
     401: Unauthenticated("This server asks for an API key.", hint="Send the header `Authorization: Bearer <key>`."),
@@ -38,18 +55,27 @@ _EXAMPLES: dict[int, SpanseekError] = {
     409: RecipeMismatch(
         "The collection was indexed with another encoder.", hint="Serve with that one.", field="collection"
     ),
+    408: RequestTimeout("The request did not arrive completely within 30 s.", hint="Send it faster, or less at once."),
     410: CursorExpired("The cursor is too old.", hint="Read again without a cursor.", field="cursor"),
     413: BodyTooLarge("The body is larger than 8388608 bytes.", hint="Send less at once."),
+    415: unsupported("text/plain", "Send a JSON object, with Content-Type: application/json."),
     422: InvalidInput(
         "It holds nothing but white space.",
         hint="`errors` names every field that must be changed.",
         field="text",
     ),
     429: QueueFull("256 requests are waiting already.", hint="Send fewer at once, or retry later."),
+    431: HeadersTooLarge("The URL and the headers are larger than 65,536 bytes.", hint="Send fewer headers."),
+    500: internal_error(),
     503: CatalogUnavailable("The catalog does not answer.", hint="Check that the database is up."),
     504: DeadlineExceeded("No answer within 10 s.", hint="Retry, or ask for fewer queries at once."),
     507: StorageFull("There is no room to write vectors.i8.", hint="Free some space."),
 }
+
+
+# What the server may answer to any request, and to any with a body, before or after its route has it.
+_ANY: Final = (408, 431, 500, 503, 504)
+_WITH_BODY: Final = (400, 413, 415, 422)
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -58,13 +84,16 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def describe_problems(app: FastAPI) -> None:
-    """Put the schema that :func:`problems` refers to into the application's OpenAPI document."""
+    """Complete the application's OpenAPI document: what any route may answer, request ids, and schemas of problems."""
     plain = app.openapi
 
     def openapi() -> dict[str, Any]:
         fresh = app.openapi_schema is None
         document = plain()
         if fresh:
+            for item in document["paths"].values():
+                for operation in item.values():
+                    _complete(operation)
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
             for model in (FieldError, Problem):
                 schema = model.model_json_schema(ref_template=_REF)
@@ -72,6 +101,15 @@ def describe_problems(app: FastAPI) -> None:
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way
+
+
+def _complete(operation: dict[str, Any]) -> None:
+    """Add to an operation the errors that do not depend on its route, and the header of every answer."""
+    errors = (*_ANY, *_WITH_BODY) if "requestBody" in operation else _ANY
+    responses = {str(status): _documented(status) for status in errors} | operation["responses"]
+    operation["responses"] = {status: responses[status] for status in sorted(responses)}
+    for response in operation["responses"].values():
+        response["headers"] = {HEADER: _REQUEST_ID}
 
 
 def _documented(status: int) -> dict[str, Any]:

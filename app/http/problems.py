@@ -54,6 +54,12 @@ class BodyTooLarge(SpanseekError):
     code = "body_too_large"
 
 
+class UnsupportedMediaType(SpanseekError):
+    """The body is not of a media type that this route reads."""
+
+    code = "unsupported_media_type"
+
+
 class HeadersTooLarge(SpanseekError):
     """The URL and the headers of the request are larger than the server accepts."""
 
@@ -106,6 +112,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.LeaseLost: HTTPStatus.CONFLICT,
     RequestTimeout: HTTPStatus.REQUEST_TIMEOUT,
     BodyTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    UnsupportedMediaType: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     HeadersTooLarge: HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
     models.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
     search.QueueFull: HTTPStatus.TOO_MANY_REQUESTS,
@@ -194,9 +201,11 @@ async def _spanseek_error(_: Request, error: SpanseekError) -> Response:
     return problem_response(error)
 
 
-async def _validation_error(_: Request, error: RequestValidationError) -> Response:
+async def _validation_error(request: Request, error: RequestValidationError) -> Response:
     errors = error.errors()
     first = errors[0]
+    if first["loc"] == ("body",) and _has_body(request) and not _is_json(request):
+        return problem_response(_not_json(request))
     # In a query, one field is not JSON; in a body, all of it.
     if first["type"] == "json_invalid" and first["loc"][0] == "body":
         return problem_response(_bad_json(f": {first['ctx']['error']} (character {first['loc'][-1]})."))
@@ -223,6 +232,36 @@ def _framework_problem(request: Request, error: HTTPException) -> SpanseekError:
         case 413:
             return BodyTooLarge(error.detail, hint="Send less at once.")
     return InternalError(error.detail)
+
+
+def _has_body(request: Request) -> bool:
+    return request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
+
+
+def _is_json(request: Request) -> bool:
+    media_type = media_type_of(request.headers.get("content-type", ""))
+    return media_type == "application/json" or media_type.endswith("+json")
+
+
+def _not_json(request: Request) -> UnsupportedMediaType:
+    media_type = media_type_of(request.headers.get("content-type", ""))
+    return unsupported(media_type, "Send a JSON object, with Content-Type: application/json.")
+
+
+def unsupported(media_type: str, hint: str) -> UnsupportedMediaType:
+    """The error for a body of another media type."""
+    return UnsupportedMediaType(
+        f"A body of type {media_type or 'unknown'!r} cannot be read.", hint=hint, field="Content-Type"
+    )
+
+
+def media_type_of(content_type: str) -> str:
+    """The media type that a header names, in small letters.
+
+    >>> media_type_of("Application/JSON; charset=utf-8")
+    'application/json'
+    """
+    return content_type.partition(";")[0].strip().lower()
 
 
 def _bad_json(why: str) -> BadJson:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from app.http.problems import BadJson
+from app.http.problems import BadJson, media_type_of, unsupported
 from app.phrases.parsing import Line, lines_from_json, phrases_from_lines
 from indexer.catalog.names import is_document_id
 from indexer.documents import MAX_PARTS, document_from_json
@@ -33,7 +33,7 @@ Upload: TypeAlias = Document | Refused
 def uploads(body: bytes, content_type: str) -> list[Upload]:
     """The documents of a body, in order.
 
-    Raises ``BadJson`` for invalid JSON, and ``InvalidInput`` for other media types and for an empty body.
+    Raises ``BadJson`` for invalid JSON, ``UnsupportedMediaType``, and ``InvalidInput`` for an empty body.
 
     >>> uploads(b'[{"id": "a", "text": "x"}]', "application/json")
     [Document(id='a', parts=(Part(text='x', metadata={}),), metadata={})]
@@ -78,11 +78,9 @@ def phrase_uploads(body: bytes, content_type: str) -> list[Line]:
 
 
 def _media_type(content_type: str) -> str:
-    media_type = content_type.partition(";")[0].strip().lower()
+    media_type = media_type_of(content_type)
     if media_type not in _READERS:
-        raise InvalidInput(
-            f"A body of type {media_type or 'unknown'!r} cannot be read.", hint=_TYPES_HINT, field="Content-Type"
-        )
+        raise unsupported(media_type, _TYPES_HINT)
     return media_type
 
 

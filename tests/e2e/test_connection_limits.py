@@ -1,6 +1,7 @@
 """Limits on connections: a server process, and clients that send too much, too slowly, or too often."""
 
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -53,6 +54,7 @@ def problem(answered: bytes, status: int, code: str) -> dict[str, object]:
     head, _, body = answered.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 %d " % status)
     assert b"content-type: application/problem+json" in head
+    assert re.search(rb"^X-Request-ID: [0-9a-f]{32}\r$", head, re.MULTILINE)
     found = json.loads(body)
     assert (found["status"], found["code"]) == (status, code)
     return found

@@ -1,9 +1,11 @@
 """A small collection, and the application over it, asked through ASGI in this process."""
 
 import asyncio
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, closing
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,6 +64,26 @@ def build(data_dir: Path, documents: Sequence[Document] = DOCUMENTS) -> Settings
     return settings
 
 
+@cache
+def documented() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
+    """The paths of the OpenAPI document as patterns, those with fewer parameters first, and what each documents."""
+    paths: dict[str, dict[str, Any]] = create_app(Settings(_env_file=None)).openapi()["paths"]
+    ordered = sorted(paths, key=lambda path: path.count("{"))
+    return [(re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path))), paths[path]) for path in ordered]
+
+
+async def check_documented(response: httpx.Response) -> None:
+    """Every answer of any test: its status is documented for its route, and it has a request id."""
+    assert response.headers["x-request-id"]
+    path = response.request.url.raw_path.partition(b"?")[0].decode()
+    method = response.request.method.lower().replace("head", "get")
+    for pattern, item in documented():
+        if pattern.fullmatch(path) and method in item:
+            statuses = item[method]["responses"]
+            assert str(response.status_code) in statuses, f"{method} {path}: {response.status_code}"
+            return
+
+
 class Client:
     """An application, started; every request runs the event loop until it is answered."""
 
@@ -75,7 +97,9 @@ class Client:
     def __enter__(self) -> "Client":
         self._runner.run(self._stack.enter_async_context(self.app.router.lifespan_context(self.app)))
         transport = httpx.ASGITransport(self.app)
-        self.http = httpx.AsyncClient(transport=transport, base_url="http://localhost")
+        self.http = httpx.AsyncClient(
+            transport=transport, base_url="http://localhost", event_hooks={"response": [check_documented]}
+        )
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -133,8 +133,19 @@ def test_what_is_no_object(client, problem, content) -> None:
 
 def test_what_is_not_sent_as_json(client, problem) -> None:
     content = json.dumps({"collection": "sample", "text": "a"})
-    found = problem(client.post_raw("/search", content, "text/plain"), 422, "invalid_input")
-    assert "Content-Type: application/json" in found["detail"]
+    for content_type in ("text/plain", "application/x-ndjson", "", "json"):
+        found = problem(client.post_raw("/search", content, content_type), 415, "unsupported_media_type")
+        assert "Content-Type: application/json" in found["hint"]
+        assert found["errors"][0]["field"] == "Content-Type"
+    for content_type in ("application/json; charset=utf-8", "Application/JSON", "application/vnd.api+json"):
+        assert client.post_raw("/search", content, content_type).status_code == 200
+
+
+def test_a_chunked_body_of_another_type(client, problem) -> None:
+    async def chunks():
+        yield b"text"
+
+    problem(client.post_raw("/search", chunks(), "text/plain"), 415, "unsupported_media_type")
 
 
 def test_an_unknown_collection(client, problem) -> None:

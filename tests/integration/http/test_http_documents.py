@@ -115,7 +115,7 @@ def test_each_document_has_its_own_result(client, problem, monkeypatch) -> None:
         ("[" * 100_000, "application/json", 400, "bad_json"),
         ("[]", "application/json", 422, "invalid_input"),
         ("", "application/x-ndjson", 422, "invalid_input"),
-        ("id,text", "text/csv", 422, "invalid_input"),
+        ("id,text", "text/csv", 415, "unsupported_media_type"),
     ],
 )
 def test_bodies_that_are_not_documents(client, problem, content, content_type, status, code) -> None:

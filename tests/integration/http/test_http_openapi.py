@@ -3,11 +3,14 @@
 import json
 import re
 from dataclasses import fields
+from http import HTTPStatus
 
 import pytest
 from pydantic import TypeAdapter
 
 from app.answers import json_values
+from app.http.openapi import _EXAMPLES
+from app.http.problems import STATUS
 from app.http.schemas import BatchBody, Problem, SearchBody
 from app.http.span_schemas import TextsBody
 from app.search.types import Hit, SearchAnswer
@@ -58,6 +61,26 @@ def test_errors_are_documented_as_problems(document) -> None:
                 assert Problem.model_validate(example).status == int(status)
     search = document["paths"]["/search"]["post"]["responses"]
     assert {"200", "400", "401", "403", "404", "409", "413", "422", "429", "503", "504"} <= search.keys()
+
+
+def test_what_any_request_may_be_answered_is_documented(document) -> None:
+    protected = {operation["operationId"] for _, _, operation in operations(document) if "security" in operation}
+    assert {"search", "find_spans", "put_documents", "list_collections"} <= protected
+    for path, method, operation in operations(document):
+        statuses = operation["responses"].keys()
+        assert {"408", "431", "500", "503", "504"} <= statuses, (method, path)
+        if "requestBody" in operation:
+            assert {"400", "413", "415", "422"} <= statuses, (method, path)
+        if operation["operationId"] in protected:
+            assert {"401", "403"} <= statuses, (method, path)
+        if "{" in path:
+            assert {"404", "422"} <= statuses or method == "put", (method, path)
+        assert all("X-Request-ID" in response["headers"] for response in operation["responses"].values())
+
+
+def test_every_status_that_an_error_has_can_be_documented() -> None:
+    undocumented = {HTTPStatus.METHOD_NOT_ALLOWED}  # of a method that no operation has
+    assert {*map(int, STATUS.values())} == {*_EXAMPLES} | {*map(int, undocumented)}
 
 
 def test_every_field_is_described(document) -> None:

@@ -211,7 +211,7 @@ def test_bad_cursors_collections_and_bodies(caller, problem) -> None:
     problem(caller.ask("POST", "/collections/no-such/phrases", {"text": "a"}), 404, "collection_not_found")
     problem(caller.ask("GET", f"{ROOT}/%00"), 404, "phrase_not_found")
     problem(caller.client.post_raw(f"{ROOT}/import", b"", "application/x-ndjson"), 422, "invalid_input")
-    problem(caller.client.post_raw(f"{ROOT}/import", b"a", "text/csv"), 422, "invalid_input")
+    problem(caller.client.post_raw(f"{ROOT}/import", b"a", "text/csv"), 415, "unsupported_media_type")
     problem(caller.client.post_raw(f"{ROOT}/import", b"a"), 400, "bad_json")
     lines = b'{"text": "a"}\n' * 20_001
     problem(caller.client.post_raw(f"{ROOT}/import", lines, "application/x-ndjson"), 422, "invalid_input")
