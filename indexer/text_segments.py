@@ -8,6 +8,9 @@ import numpy as np
 from indexer.encode import SplitDocument, encode, split
 from indexer.segments.memory import MemorySegment
 from indexer.types import Recipe
+from indexer.words.files import StoredWords
+from indexer.words.folding import folded_units
+from indexer.words.recipe import NAME, has_words
 from models.encoders.base import Encoder
 from models.encoders.passes import QueryPass
 from models.errors import InvalidInput
@@ -20,7 +23,7 @@ _BATCH_TOKENS = 4_096
 def segments_in_memory(
     encoder: Encoder, documents: Sequence[Document], recipe: Recipe, first: int = 0
 ) -> Iterator[MemorySegment]:
-    """A segment for every document, in order, encoded by the network for queries.
+    """A segment for every document, in order, encoded by the network for queries; with words if the recipe has them.
 
     Raises ``InvalidInput`` for a text that the encoder cannot read; it names the text by its number, from ``first``.
 
@@ -41,8 +44,14 @@ def segments_in_memory(
         vectors = np.concatenate([vectors, pool.vectors])
         while waiting and (units := sum(map(len, waiting[0].parts))) <= len(vectors):
             item = waiting.popleft()
-            yield MemorySegment(item.document, item.part_units, vectors[:units], recipe)
+            stored = {NAME: _words(item)} if has_words(recipe) else {}
+            yield MemorySegment(item.document, item.part_units, vectors[:units], recipe, stored)
             vectors = vectors[units:]
+
+
+def _words(item: SplitDocument) -> StoredWords:
+    parts = zip(item.document.parts, item.part_units, strict=True)
+    return StoredWords.of([word for part, units in parts for word in folded_units(part.text, units.spans)])
 
 
 def _refuse_unreadable(encoder: Encoder, number: int, item: SplitDocument) -> None:

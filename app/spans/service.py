@@ -18,8 +18,10 @@ from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
 from app.search.types import Hit, SearchRequest, SpanChoice
 from app.spans.types import MAX_PHRASES, SpansAnswer, SpansRequest, TextHit, TextSpans, check_size
 from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.kernels import on_one_thread
 from indexer.text_segments import segments_in_memory
 from indexer.types import Recipe
+from indexer.words.recipe import with_words
 from models.errors import InvalidInput, SpanseekError
 from models.types import Document, SpanBounds
 
@@ -95,7 +97,7 @@ class SpanService:
                 field="phrases",
             )
         encoder = self._encoders.load(self._encoder)
-        recipe = Recipe(self._encoder, encoder.fingerprint, encoder.dim, _bounds(request.spans))
+        recipe = with_words(Recipe(self._encoder, encoder.fingerprint, encoder.dim, _bounds(request.spans)))
         prepared = [self._prepare(request, number, recipe, started) for number in range(len(request.phrases))]
         return Phrases(tuple(encode(prepared)), recipe, started)
 
@@ -103,10 +105,11 @@ class SpanService:
         """The best spans of some texts."""
         encoder = self._encoders.matching(phrases.recipe)
         segments = segments_in_memory(encoder, part.texts, phrases.recipe, part.first)
-        return [
-            TextSpans(text.id, _hits(phrases, SegmentView(segment, _ALL_LIVE)))
-            for text, segment in zip(part.texts, segments, strict=True)
-        ]
+        with on_one_thread():
+            return [
+                TextSpans(text.id, _hits(phrases, SegmentView(segment, _ALL_LIVE)))
+                for text, segment in zip(part.texts, segments, strict=True)
+            ]
 
     def answer(self, phrases: Phrases, results: Sequence[TextSpans]) -> SpansAnswer:
         """The answer with the results of all texts."""

@@ -5,7 +5,7 @@ Each has a naive oracle in ``tests/reference.py``. Block and code are those of `
 
 import models.kernels  # noqa: F401  loads numba, before anything below does
 from indexer.kernels.batch import pack, scan_batch, scan_packed
-from indexer.kernels.common import NO_SPAN, RUN, RUNS, threading_layer
+from indexer.kernels.common import NO_SPAN, RUN, RUNS, on_one_thread, threading_layer
 from indexer.kernels.exact import rescore
 from indexer.kernels.intrinsics import LANES
 from indexer.kernels.norms import inverse_norms
@@ -27,6 +27,7 @@ __all__ = [
     "group_units",
     "inverse_norms",
     "occurrences",
+    "on_one_thread",
     "pack",
     "rescore",
     "run_scores",

@@ -2,7 +2,8 @@
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
 import numba
@@ -38,6 +39,23 @@ def one_at_a_time(kernel: Callable[Arguments, Result]) -> Callable[Arguments, Re
             return kernel(*arguments, **named)
 
     return locked
+
+
+@contextmanager
+def on_one_thread() -> Iterator[None]:
+    """Run parallel kernels that this thread calls on this thread alone: for arrays so small that waiting for other
+    threads takes longest.
+
+    >>> with on_one_thread():
+    ...     numba.get_num_threads()
+    1
+    """
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(threads)
 
 
 @njit(parallel=True, nogil=True, cache=True)

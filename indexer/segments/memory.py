@@ -1,12 +1,13 @@
 """A segment of one document in memory: the arrays that a written one maps, and no files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float32, Shaped
 
+from indexer.representations.base import Stored
 from indexer.segments import layout
 from indexer.segments.manifest import Manifest, SegmentKey
 from indexer.segments.norms import BlockNorms, norms_by_pass
@@ -24,13 +25,18 @@ class MemorySegment(Segment):
     """One document as a segment, for engines that read nothing but arrays.
 
     Its arrays are, bit for bit, those of a written segment that holds this document alone. ``vectors`` are those of
-    the units of all parts, and it stores no representation besides.
+    the units of all parts; ``stored`` is what other representations have in it.
     """
 
     def __init__(
-        self, document: Document, parts: Sequence[PartUnits], vectors: Float32[np.ndarray, "units dim"], recipe: Recipe
+        self,
+        document: Document,
+        parts: Sequence[PartUnits],
+        vectors: Float32[np.ndarray, "units dim"],
+        recipe: Recipe,
+        stored: Mapping[str, Stored] | None = None,
     ) -> None:
-        self.key, self.recipe, self.stored = SegmentKey(Path(), ""), recipe, {}
+        self.key, self.recipe, self.stored = SegmentKey(Path(), ""), recipe, dict(stored or {})
         self.folder = self.key.folder
         rows = _part_rows(document, parts)
         self.vectors, self.scales = map(_frozen, quantize(vectors))

@@ -16,6 +16,7 @@ are not stored: ``borders.u8`` and ``parts.arrow`` delimit them. All numbers are
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from jaxtyping import Int, Integer, UInt8, UInt32
@@ -32,22 +33,54 @@ _UNITS_A_PIECE = 65_536
 
 
 class StoredWords:
-    """The words of a segment, mapped into memory. Terms are numbered from 1."""
+    """The words of a segment. Terms are numbered from 1."""
 
-    of_units: UInt32[np.ndarray, " units"]
-    _units: UInt32[np.ndarray, " words"]
-    _starts: UInt32[np.ndarray, " terms_and_one"]
-    _bounds: UInt32[np.ndarray, " terms_and_one"]
-    _terms: UInt8[np.ndarray, " bytes"]
-
-    def __init__(self, folder: Path, words: int) -> None:
-        units, bounds = ((folder / name).stat().st_size // 4 for name in (OF_UNITS, BOUNDS))
-        self.of_units = mapped(folder / OF_UNITS, "<u4", (units,))
-        self._units = mapped(folder / UNITS, "<u4", (words,))
-        self._starts = mapped(folder / STARTS, "<u4", (bounds,))
-        self._bounds = mapped(folder / BOUNDS, "<u4", (bounds,))
-        self._terms = mapped(folder / TERMS, np.uint8, ((folder / TERMS).stat().st_size,))
+    def __init__(
+        self,
+        of_units: UInt32[np.ndarray, " units"],
+        units: UInt32[np.ndarray, " words"],
+        starts: UInt32[np.ndarray, " terms_and_one"],
+        bounds: UInt32[np.ndarray, " terms_and_one"],
+        terms: UInt8[np.ndarray, " bytes"],
+    ) -> None:
+        self.of_units = of_units
+        self._units, self._starts, self._bounds, self._terms = units, starts, bounds, terms
         self._lengths: dict[str, Int[np.ndarray, " wholes"]] = {}
+
+    @classmethod
+    def open(cls, folder: Path, words: int) -> Self:
+        """The words of a folder, mapped into memory."""
+        units, bounds = ((folder / name).stat().st_size // 4 for name in (OF_UNITS, BOUNDS))
+        return cls(
+            mapped(folder / OF_UNITS, "<u4", (units,)),
+            mapped(folder / UNITS, "<u4", (words,)),
+            mapped(folder / STARTS, "<u4", (bounds,)),
+            mapped(folder / BOUNDS, "<u4", (bounds,)),
+            mapped(folder / TERMS, np.uint8, ((folder / TERMS).stat().st_size,)),
+        )
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> Self:
+        """The same for folded words of units in memory; empty where a unit is no word.
+
+        >>> stored = StoredWords.of(["go", "", "on", "go"])
+        >>> stored.of_units.tolist(), stored.units(stored.number("go")).tolist(), len(stored)
+        ([1, 0, 2, 1], [0, 3], 3)
+        """
+        terms = sorted(set(words) - {""})
+        numbers = {term: number for number, term in enumerate(terms, 1)} | {"": 0}
+        of_units = np.fromiter((numbers[word] for word in words), "<u4", len(words))
+        encoded = [term.encode() for term in terms]
+        arrays = (
+            of_units,
+            np.argsort(of_units, kind="stable")[np.count_nonzero(of_units == 0) :].astype("<u4"),
+            _starts(np.bincount(of_units, minlength=len(terms) + 1)[1:]).astype("<u4"),
+            _starts(np.array([len(term) for term in encoded], np.int64)).astype("<u4"),
+            np.frombuffer(b"".join(encoded), np.uint8),
+        )
+        for array in arrays:
+            array.flags.writeable = False  # as mapped files are: kernels are compiled for one kind
+        return cls(*arrays)
 
     def __len__(self) -> int:
         return len(self._units)

@@ -74,7 +74,7 @@ class WordRepresentation:
 
     def open(self, folder: Path, details: Details, count: int, files: Collection[str]) -> StoredWords:
         """Map the files of a segment; raises ``SegmentCorrupt`` where their sizes do not fit."""
-        return StoredWords(folder, count)
+        return StoredWords.open(folder, count)
 
 
 def stored_words(segment: Segment) -> StoredWords | None:

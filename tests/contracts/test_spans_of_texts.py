@@ -27,9 +27,11 @@ from indexer.engine.query import Filter
 from indexer.engine.scan import ScanEngine
 from indexer.pipeline import IndexJob
 from indexer.types import Recipe
+from indexer.words.recipe import WordPass, with_words
 from models.calibrations import DefaultCalibration
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
+from models.encoders.passes import UnitPass
 from models.encoders.slice import SliceEncoder
 from models.ops.span_score import SpanScore
 from models.types import Document, Part
@@ -73,14 +75,14 @@ def indexed(encoders: Encoders, documents: tuple[Document, ...], spans: SpanChoi
     bounds = span_bounds(1, 20)
     if spans.boundaries == "any":
         bounds = span_bounds(spans.min_units or 1, spans.max_units or max(20, spans.min_units or 1))
-    recipe = Recipe("hashing", encoder.fingerprint, encoder.dim, bounds)
+    recipe = with_words(Recipe("hashing", encoder.fingerprint, encoder.dim, bounds))
     with scratch_store() as store:
         target = store.catalog.create_collection("c", recipe, default_calibration(encoders, recipe))
         numbered = (
             replace(document, id=f"{number:04}", metadata={**document.metadata, "n": number})
             for number, document in enumerate(documents)
         )
-        IndexJob(store, encoder, target, segment_units=50).run(numbered)
+        IndexJob(store, encoder, target, forward=WordPass(UnitPass(encoder)), segment_units=50).run(numbered)
         yield SearchService(store, load_modes(encoders, ScanEngine()))
 
 
@@ -172,6 +174,13 @@ def test_scores_are_calibrated_by_the_default_of_the_encoder() -> None:
     # It was fitted to the span score, so that the cosine alone has none.
     cosine = replace(request, ranking="cosine")
     assert service_of(encoders_of(HashingEncoder(), Calibrated)).find(cosine).threshold.calibration is None
+
+
+def test_words_are_found_as_literally_as_in_an_index() -> None:
+    """Case, punctuation and white space between the words of an occurrence do not matter in either."""
+    contents = documents("Please CANCEL, my  subscription!", "cancel your subscription", ["cancel my", "subscription"])
+    for limit in (1, 20):
+        check(encoders_of(HashingEncoder()), SpansRequest(("Cancel my subscription",), contents, limit, context=5))
 
 
 def test_slices_do_not_change_the_answer() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from indexer.segments.text import OffsetUnit
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.text_segments import segments_in_memory
 from indexer.types import Recipe
+from indexer.words.files import StoredWords, WordWriter
+from indexer.words.folding import folded_units
 from models import units
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
@@ -113,3 +116,20 @@ def test_a_text_that_cannot_be_read_is_named_by_its_number() -> None:
     with pytest.raises(InvalidInput, match="14 tokens; the encoder reads 3") as refused:
         list(segments_in_memory(encoder, documents, recipe, 40))
     assert refused.value.field == "texts[41]"
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(texts | st.just(""), max_size=12))
+def test_words_in_memory_are_those_of_the_files(contents: list[str]) -> None:
+    words = [word for text in contents for word in folded_units(text, units.split(text))]
+    with TemporaryDirectory() as folder:
+        writer = WordWriter(Path(folder))
+        writer.append(words)
+        expected, stored = StoredWords.open(Path(folder), writer.finish()), StoredWords.of(words)
+        assert (len(stored), stored.terms) == (len(expected), expected.terms)
+        for number in range(1, stored.terms + 1):
+            assert stored.term(number) == expected.term(number)
+            assert stored.number(stored.term(number)) == number
+            np.testing.assert_array_equal(stored.units(number), expected.units(number))
+        np.testing.assert_array_equal(stored.of_units, expected.of_units)
+        assert stored.of_units.dtype == expected.of_units.dtype

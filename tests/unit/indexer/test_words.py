@@ -81,7 +81,7 @@ def test_the_dictionary_and_the_units_of_every_word(tmp_path_factory: pytest.Tem
     writer = WordWriter(folder)
     writer.append(units[:7])
     writer.append(units[7:])
-    stored = StoredWords(folder, writer.finish())
+    stored = StoredWords.open(folder, writer.finish())
     assert len(stored) == sum(map(bool, units))
     dictionary = sorted(set(units) - {""})
     assert [stored.term(number) for number in range(1, stored.terms + 1)] == dictionary
