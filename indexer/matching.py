@@ -24,6 +24,7 @@ from indexer.phrases import Match, Matches, PhraseSet
 from indexer.segments.opened import open_segment
 from indexer.store import Store
 from indexer.types import DocumentRow, SegmentInfo
+from indexer.words.literal import spans_with_floor
 from models.ops.similarity import raws
 
 
@@ -124,7 +125,11 @@ def _revisions(phrases: PhraseSet) -> dict[str, int]:
 
 def _hits(view: SegmentView, phrases: PhraseSet) -> Iterator[_Hit]:
     """The spans whose presented score or raw reaches the threshold of a phrase."""
-    for number, spans in spans_over_floors(view, phrases.queries, phrases.cosine_floors, phrases.filters):
+    floors, filters = phrases.cosine_floors, phrases.filters
+    reaching = spans_over_floors(view, phrases.queries, floors, filters)
+    if phrases.terms is not None:
+        reaching = spans_with_floor(view, reaching, phrases.terms, floors, filters)
+    for number, spans in reaching:
         raw = raws(spans.cosines)
         score = phrases.tuning.scores(raw)
         values = raw if phrases.on_raw[number] else score

@@ -146,6 +146,7 @@ class PhraseSet:
     tuning: Tuning
     units: Int[np.ndarray, " queries"] | None = None  # of their texts; without them no span is too short
     score: SpanScore = COSINE
+    terms: tuple[tuple[str, ...], ...] | None = None  # the folded words of their texts, in a collection with words
 
     def __len__(self) -> int:
         return len(self.names)
@@ -208,6 +209,7 @@ class PhraseSet:
             self.tuning,
             None if self.units is None else self.units[np.array(rows, np.int64)],
             self.score,
+            None if self.terms is None else tuple(self.terms[row] for row in rows),
         )
 
 

@@ -96,7 +96,7 @@ def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -
     """Print each hit in its context; of a document its opening."""
     for hit in hits:
         place = f"  {one_line(hit.document_id)}  [{hit.start}, {hit.end})"
-        mark = f"  {hit.polarity}" if hit.polarity else ""
+        mark = "".join(f"  {word}" for word in (hit.match, hit.polarity) if word)
         console.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place, (mark, "yellow")), soft_wrap=True)
         console.print(_opening(hit) if unit == "document" else _highlighted(hit, console), soft_wrap=True)
         for line in _explained(hit.explanation):
@@ -117,7 +117,8 @@ def _explained(explanation: Explanation | PairedExplanation | LexicalExplanation
     """Lines with the contributions to the cosine, and the other terms of the score."""
     if isinstance(explanation, Explanation):
         terms = ("cosine", explanation.cosine), ("length", explanation.length), ("borders", explanation.borders)
-        yield "  ".join(f"{name} {value:+.3f}" for name, value in terms)
+        exact = [("exact", explanation.exact)] if explanation.exact else []
+        yield "  ".join(f"{name} {value:+.3f}" for name, value in (*terms, *exact))
         yield "  ".join(f"{one_line(unit.text)} {unit.contribution:+.3f}" for unit in explanation.units)
     if isinstance(explanation, LexicalExplanation):
         yield "  ".join(f"{word.word} {word.contribution:+.3f}" for word in explanation.words)

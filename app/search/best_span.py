@@ -21,9 +21,12 @@ from indexer.engine.snapshot import Snapshot
 from indexer.engine.wholes import search_wholes
 from indexer.tuning import Tuning
 from indexer.types import Recipe
+from indexer.words.literal import BELOW, EXACT, below, count_with_floor, is_occurrence, search_with_floor
+from indexer.words.recipe import has_words
 from models import units
 from models.encoders.base import encode_query_tokens, query_tokens
 from models.errors import InvalidInput
+from models.folding import words
 from models.ops.span_score import COSINE, SpanScore
 from models.types import QueryVectors, SpanBounds
 
@@ -32,11 +35,15 @@ QueryVector: TypeAlias = Float32[np.ndarray, " dim"]
 
 @dataclass(frozen=True, slots=True)
 class SpanQuery:
-    """A query for spans: its vector, the units of its text, 0 where they are not known, and the score of spans."""
+    """A query for spans: its vector, the units of its text, 0 where they are not known, and the score of spans.
+
+    ``terms`` are its folded words if their occurrences rank first.
+    """
 
     vector: QueryVector
     units: int
     score: SpanScore
+    terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +53,11 @@ class TokenizedQuery:
     ids: Int32[np.ndarray, " tokens"]
     units: int
     score: SpanScore
+    terms: tuple[str, ...] = ()
 
     def encoded(self, vector: QueryVector) -> SpanQuery:
         """The query with its vector."""
-        return SpanQuery(vector, self.units, self.score)
+        return SpanQuery(vector, self.units, self.score, self.terms)
 
 
 class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
@@ -86,7 +94,9 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
                 field="query_units",
             )
         (ids,) = query_tokens(self._encoders.matching(recipe), [request.text])
-        return TokenizedQuery(ids, len(units.split(request.text)), score)
+        is_literal = has_words(recipe) and request.ranking != "cosine"
+        terms = words(request.text) if is_literal else ()
+        return TokenizedQuery(ids, len(units.split(request.text)), score, terms)
 
     def _score(self, request: SearchRequest, recipe: Recipe) -> SpanScore:
         if request.ranking == "cosine":
@@ -100,7 +110,17 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
         return [query.encoded(next(vectors)) if isinstance(query, TokenizedQuery) else query for query in queries]
 
     def search(self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection) -> list[list[ScoredSpan]]:
-        """The best spans for every query, by the same score, from one pass over memory."""
+        """The best spans for every query, by the same score, from one pass over memory; occurrences rank first."""
+        if not any(query.terms for query in queries):
+            return self._search(snapshot, queries, selection)
+        return search_with_floor(
+            snapshot,
+            [query.terms for query in queries],
+            selection,
+            lambda numbers, wider: self._search(snapshot, [queries[number] for number in numbers], wider),
+        )
+
+    def _search(self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection) -> list[list[ScoredSpan]]:
         vectors, terms = _vectors(queries), _terms(queries)
         if selection.boundary:
             units = np.array([query.units for query in queries])
@@ -114,6 +134,8 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
     def count(self, snapshot: Snapshot, query: SpanQuery, floor: float | None, filter: Filter) -> Counts:
         """The best span of every document, and the spans above the floor."""
         census = count_spans(snapshot, query.vector, floor, filter, _terms([query]))
+        if query.terms:
+            census = count_with_floor(snapshot, census, query.terms, filter)
         spans = None if census.spans is None else ScoredRows(census.spans, census.span)
         return Counts(ScoredRows(census.documents, census.document), spans)
 
@@ -121,21 +143,23 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
         self, request: SearchRequest, query: SpanQuery, results: list[ScoredSpan], tuning: Tuning
     ) -> tuple[Hit, ...]:
         """Hits, explained by the terms of their scores if the request asks for it."""
-        return present_spans(request, results, tuning, lambda scored: _explanation(request, query, scored))
+        hits = present_spans(request, results, tuning, lambda scored: _explanation(request, query, scored))
+        pairs = zip(hits, results, strict=True)
+        return tuple(replace(hit, match="exact") if _is_exact(query, scored) else hit for hit, scored in pairs)
 
     def text_cosines(self, queries: Sequence[SpanQuery], texts: Sequence[SpanQuery]) -> Float[np.ndarray, " pairs"]:
         """The score of a whole text: the cosine of two query vectors, and the terms of its length and its borders."""
-        pairs = zip(queries, texts, strict=True)
-        return np.array(
-            [
-                query.vector.astype(np.float64) @ text.vector + query.score.of_texts(query.units, text.units)
-                for query, text in pairs
-            ]
-        )
+        return np.array([_text_score(query, text) for query, text in zip(queries, texts, strict=True)])
 
     def span_cosines(self, queries: Sequence[SpanQuery], spans: Sequence[NamedSpan]) -> Float[np.ndarray, " spans"]:
         """The score that a search computes for the span."""
-        return named_cosines(spans, _vectors(queries), _terms(queries))
+        scores = named_cosines(spans, _vectors(queries), _terms(queries))
+        for row, span in enumerate(spans):
+            terms = queries[span.query].terms
+            if terms:
+                exact = is_occurrence(span.located.view, span.units, terms)
+                scores[row] = EXACT if exact else below(scores[row : row + 1])[0]
+        return scores
 
 
 def check_span_choice(spans: SpanChoice, bounds: SpanBounds) -> None:
@@ -171,6 +195,17 @@ def create(resources: Resources) -> SearchMode[TokenizedQuery | SpanQuery, SpanQ
     return BestSpan(resources.encoders, resources.engine)
 
 
+def _is_exact(query: SpanQuery, scored: ScoredSpan) -> bool:
+    return bool(query.terms) and scored.cosine == EXACT
+
+
+def _text_score(query: SpanQuery, text: SpanQuery) -> float:
+    score = float(query.vector.astype(np.float64) @ text.vector) + query.score.of_texts(query.units, text.units)
+    if not query.terms:
+        return score
+    return EXACT if query.terms == text.terms else min(score, BELOW)
+
+
 def _explanation(request: SearchRequest, query: SpanQuery, scored: ScoredSpan) -> Explanation:
     """The terms of the score, and the contribution of every unit to the cosine.
 
@@ -191,4 +226,7 @@ def _explanation(request: SearchRequest, query: SpanQuery, scored: ScoredSpan) -
     terms, (before, after) = _terms([query]), place.borders
     length = float(query.score.lengths(np.array([query.units]), len(vectors))[0, -1])
     borders = float(terms.start[before] + terms.end[after])
-    return Explanation(scored.cosine - length - borders, tuple(contributed), length, borders)
+    if not _is_exact(query, scored):
+        return Explanation(scored.cosine - length - borders, tuple(contributed), length, borders)
+    cosine = float(contributions.sum())
+    return Explanation(cosine, tuple(contributed), length, borders, scored.cosine - cosine - length - borders)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -19,10 +20,13 @@ from indexer.engine.snapshot import Place, Snapshot
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.bm25 import Bm25, SegmentWords, WordMatch, text_share
-from indexer.words.folding import words
+from indexer.words.literal import BELOW, EXACT, is_occurrence, joined, literal_spans
+from indexer.words.occurrences import occurrences
 from indexer.words.queries import WordQuery, read_query
 from indexer.words.recipe import DETAILS, has_words
 from models.errors import InvalidInput
+from models.folding import words
+from models.ops.similarity import raw_from_cosine
 from models.types import CharSpan, UnitSpan
 
 _ALL = 2**62
@@ -135,7 +139,9 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery, LexicalSpan]):
             request, [result.scored for result in results], tuning, lambda scored: _explanation(of_scored[id(scored)])
         )
         pairs = zip(hits, results, strict=True)
-        return tuple(replace(hit, highlights=_highlights(request, result)) for hit, result in pairs)
+        return tuple(
+            replace(hit, highlights=_highlights(request, result), match=_match(result)) for hit, result in pairs
+        )
 
     def text_cosines(
         self, queries: Sequence[LexicalQuery], texts: Sequence[LexicalQuery]
@@ -164,7 +170,24 @@ def _spans(bm25: Bm25, segment: SegmentWords, query: LexicalQuery, selection: Se
         chosen &= ends - starts >= (shortest or 1)
     elif selection.lengths:
         chosen &= selection.lengths.contain(ends - starts)
-    return bm25.spans(segment, bm25.shares(segment), chosen, None if selection.boundary else query.longest)
+    spans = bm25.spans(segment, _shares(bm25, segment, query), chosen, None if selection.boundary else query.longest)
+    return spans if selection.boundary else joined(_crossing(segment, query, selection), spans)
+
+
+def _crossing(segment: SegmentWords, query: LexicalQuery, selection: Selection) -> ExactSpans:
+    """The occurrences of the query's words that lie in more than one sentence."""
+    spans = literal_spans(segment.view, query.terms, selection)
+    ends = segment.bounds[np.searchsorted(segment.bounds, spans.starts, side="right")]
+    return spans.take(np.flatnonzero(ends < spans.ends))
+
+
+def _shares(bm25: Bm25, segment: SegmentWords, query: LexicalQuery) -> Float[np.ndarray, " wholes"]:
+    """The shares of all wholes: 1 for those that hold the query's words in their order, less for the others."""
+    shares = np.minimum(bm25.shares(segment), raw_from_cosine(BELOW))
+    starts, ends = occurrences(segment.view, query.terms)
+    wholes = np.searchsorted(segment.bounds, starts, side="right") - 1
+    shares[wholes[segment.bounds[wholes + 1] >= ends]] = 1.0
+    return shares
 
 
 def _explained(bm25: Bm25, scored: ScoredSpan) -> LexicalSpan:
@@ -184,6 +207,10 @@ def _explanation(span: LexicalSpan) -> LexicalExplanation:
     return LexicalExplanation(span.cosine, sum(part.contribution for part in parts), span.highest, parts)
 
 
+def _match(result: LexicalSpan) -> Literal["exact"] | None:
+    return "exact" if result.cosine == EXACT else None
+
+
 def _highlights(request: SearchRequest, result: LexicalSpan) -> tuple[TextSpan, ...]:
     place, unit = result.place, request.offset_unit
     return tuple(
@@ -193,6 +220,8 @@ def _highlights(request: SearchRequest, result: LexicalSpan) -> tuple[TextSpan, 
 
 
 def _share(query: LexicalQuery, span: NamedSpan) -> float:
+    if is_occurrence(span.located.view, span.units, query.terms):
+        return 1.0
     snapshot = span.located.view.snapshot()
     if snapshot is None:
         raise AssertionError("the span's snapshot is open")
@@ -201,4 +230,4 @@ def _share(query: LexicalQuery, span: NamedSpan) -> float:
     if segment is None:
         return 0.0
     first, last = np.searchsorted(segment.bounds, [span.units.start, span.units.end - 1], side="right") - 1
-    return float(bm25.shares(segment)[first : last + 1].max())
+    return float(_shares(bm25, segment, query)[first : last + 1].max())

@@ -97,6 +97,7 @@ class Explanation:
     units: tuple[UnitContribution, ...]
     length: Annotated[float, described("The discount of a span that is shorter than the query; 0 or less.")] = 0.0
     borders: Annotated[float, described("What the span's start and end lack of borders of the text; 0 or less.")] = 0.0
+    exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ class WordContribution:
 class LexicalExplanation:
     """The BM25 score of the sentence, to which the contributions add up, and the highest score for the query.
 
-    `bm25 / highest` is raw.
+    `bm25 / highest` is raw, unless the words stand in the order of the query: then raw is 1.
     """
 
     cosine: Annotated[float, described("2 * raw - 1, as in the other modes.")]
@@ -180,6 +181,10 @@ class Hit:
     explanation: Annotated[
         Explanation | PairedExplanation | LexicalExplanation | None,
         optional("Absent unless requested; pairs in mode maxsim, words in mode lexical."),
+    ] = None
+    match: Annotated[
+        Literal["exact"] | None,
+        optional("`exact`: the query's own words in their order; case, white space and punctuation aside."),
     ] = None
     highlights: Annotated[
         tuple[TextSpan, ...] | None, optional("The query's words in the hit; in mode lexical alone.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
 from indexer.phrases import MODE, Phrase, PhraseSet
 from indexer.tuning import Tuning
+from models.folding import words
 from models.ops.span_score import SpanScore
 from models.units import split
 
@@ -128,12 +130,15 @@ def read_phrase_set(
         version = phrase_version(connection, collection_id)
         if not version:
             return PhraseSet(0, (), (), (), (), np.zeros((0, 0), np.float32), Tuning())
-        columns = select(collections.c.encoder, collections.c.fingerprint).where(collections.c.id == collection_id)
-        encoder, fingerprint = connection.execute(columns).one()
+        c = collections.c
+        columns = select(c.encoder, c.fingerprint, c.representations).where(c.id == collection_id)
+        encoder, fingerprint, representations = connection.execute(columns).one()
+        has_words = "words" in representations
         score = span_scores(encoder, fingerprint)
         tuning = tuning_of(connection, collection_id, MODE).made_for(score.fingerprint_of(fingerprint))
-        if previous is None or previous.version != version:
-            return _read(connection, collection_id, version, tuning, score)
+        if previous is None or previous.version != version or (previous.terms is not None) != has_words:
+            phrases = _read(connection, collection_id, version, tuning, score)
+            return phrases if has_words else replace(phrases, terms=None)
     return previous if previous.tuning.same_as(tuning) else previous.with_tuning(tuning)
 
 
@@ -150,4 +155,5 @@ def _read(connection: Connection, collection_id: str, version: int, tuning: Tuni
         tuning=tuning,
         units=np.array([0 if score.is_cosine else len(split(row.text)) for row in rows], np.int64),
         score=score,
+        terms=tuple(words(row.text) for row in rows),
     )

@@ -6,8 +6,8 @@ from typing import Final
 
 import regex
 
-from indexer.words.folding import words
 from models.errors import InvalidInput
+from models.folding import words
 
 _CLAUSE: Final = regex.compile(r"[\"“”](?P<phrase>[^\"“”]*)[\"“”]|(?P<prefix>[^\s\"“”]+)\*(?!\S)|(?P<word>[^\s\"“”]+)")
 

@@ -8,8 +8,8 @@ from indexer.representations.base import EncodedWindow, LiveRows, Representation
 from indexer.segments.reader import Segment
 from indexer.types import Details
 from indexer.words.files import StoredWords, WordWriter
-from indexer.words.folding import folded_units
 from indexer.words.recipe import NAME
+from models.folding import folded_units
 
 
 @dataclass(frozen=True, slots=True)

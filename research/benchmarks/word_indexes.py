@@ -27,10 +27,10 @@ from indexer.sources import Source
 from indexer.types import Recipe
 from indexer.words.bm25 import Bm25
 from indexer.words.files import BOUNDS, OF_UNITS, STARTS, TERMS, UNITS, WordWriter
-from indexer.words.folding import folded_units
 from indexer.words.queries import plain_query
 from indexer.words.recipe import with_words
 from models.encoders.hashing import HashingEncoder
+from models.folding import folded_units
 from models.types import Document, UnitSpan
 from models.units import split
 from research.evaluation.searching import COLLECTION, scratch_store

@@ -168,7 +168,8 @@ def test_hits_say_what_stands_in_the_document(workspace: Workspace, mode: AnyMod
 def test_an_explanation_adds_up(workspace: Workspace, mode: AnyMode) -> None:
     for hit in searched(workspace, mode, explain=True):
         if hit.explanation is not None:
-            assert hit.explanation.cosine == pytest.approx(2 * hit.raw - 1, abs=1e-9)
+            others = (getattr(hit.explanation, name, 0.0) for name in ("length", "borders", "exact"))
+            assert hit.explanation.cosine + sum(others) == pytest.approx(2 * hit.raw - 1, abs=1e-9)
 
 
 def test_thresholds_are_respected(workspace: Workspace, mode: AnyMode) -> None:

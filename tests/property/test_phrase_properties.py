@@ -138,7 +138,7 @@ class Space:
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    with Workspace(tmp_path_factory.mktemp("phrases"), span_score=SCORE) as made:
+    with Workspace(tmp_path_factory.mktemp("phrases"), span_score=SCORE, words=True) as made:
         yield made
 
 

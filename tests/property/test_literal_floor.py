@@ -1,0 +1,143 @@
+"""The literal floor against a naive search over texts: Unicode, overlaps, part borders, filters, deletes and merges."""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from app.calibration.preview import PreviewRequest, preview
+from app.search.types import Hit, SpanChoice
+from indexer.catalog.leases import lease
+from indexer.catalog.publish import remove
+from indexer.engine.query import Filter
+from indexer.maintenance import optimize
+from indexer.phrases import PhraseDraft
+from models.ops.span_score import SpanScore
+from models.types import Document, Part, SpanBounds
+from models.units import split
+from tests import reference
+from tests.examples import examples
+from tests.workspace import Workspace
+
+WORDS = ["a", "A", "b", "ß", "SS", "é", "e\u0301", "😀", ".", ", ", "“b”", "don\u2019t", "don't", "中"]
+SCORE = SpanScore(0.15, (-0.06, -0.03, 0, 0, 0, 0), (-0.05, -0.02, 0, 0, 0, 0))
+BOUNDS = SpanBounds(1, 4)
+Place = tuple[str, int, int]
+
+texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+documents = st.lists(st.tuples(st.lists(texts, max_size=3), st.integers(1, 2)), min_size=1, max_size=5)
+_numbers = count()
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    with Workspace(tmp_path_factory.mktemp("literal"), words=True, span_score=SCORE) as made:
+        yield made
+
+
+def folded(text: str) -> list[str]:
+    return [word for start, end in split(text) if (word := reference.folded(text[start:end]))]
+
+
+def occurrences(document: Document, query: str) -> list[Place]:
+    """The occurrences of a query in a document that do not overlap, of overlapping ones the first."""
+    places: list[Place] = []
+    offset = 0
+    for part in document.parts:
+        characters = split(part.text).tolist()
+        spans = reference.occurrences([reference.folded(part.text[a:b]) for a, b in characters], folded(query))
+        for row in reference.greedy(spans):
+            first, last = spans[row]
+            places.append((document.id, characters[first][0] + offset, characters[last - 1][1] + offset))
+        offset += len(part.text) + 1
+    return places
+
+
+def place(hit: Hit) -> Place:
+    return hit.document_id, hit.start, hit.end
+
+
+class Case:
+    """Documents of a collection of its own, in two segments, one of them deleted."""
+
+    def __init__(self, workspace: Workspace, drawn: Any) -> None:
+        self.workspace, self.name = workspace, f"c{next(_numbers)}"
+        everything = [
+            Document(f"d{number}", tuple(map(Part, parts)), {"kind": kind})
+            for number, (parts, kind) in enumerate(drawn)
+        ]
+        for some in (everything[:2], everything[2:]):
+            workspace.index(some, name=self.name, bounds=BOUNDS)
+        with lease(workspace.catalog, self.name) as held:
+            remove(workspace.catalog, held, ["d1"])
+        self.documents = [document for document in everything if document.id != "d1"]
+
+    def search(self, query: str, **options: Any) -> tuple[Hit, ...]:
+        return self.workspace.search(query, self.name, **{"top_k": 1000, "threshold": 0} | options)
+
+    def merge(self) -> None:
+        with lease(self.workspace.catalog, self.name) as held:
+            optimize(self.workspace.store, held, lambda seconds: None)
+
+
+@given(documents, queries)
+@settings(max_examples=examples(40), deadline=None, phases=[Phase.generate])
+def test_occurrences_rank_first_and_are_exact(workspace: Workspace, drawn: Any, query: str) -> None:
+    case = Case(workspace, drawn)
+    for _ in range(2):
+        expected = sorted(each for document in case.documents for each in occurrences(document, query))
+        hits = case.search(query)
+        exact = [hit for hit in hits if hit.match]
+        assert [place(hit) for hit in exact] == expected
+        assert list(hits[: len(exact)]) == exact
+        assert all(hit.raw == hit.score == 1 for hit in exact)
+        assert all(hit.raw < 1 for hit in hits[len(exact) :])
+        characters = [(hit.document_id, at) for hit in hits for at in range(hit.start, hit.end)]
+        assert len(characters) == len(set(characters))
+        for top_k in (1, 2, 5):
+            assert [place(hit) for hit in case.search(query, top_k=top_k)] == [place(hit) for hit in hits[:top_k]]
+        assert {place(hit) for hit in case.search(query, threshold=1.0)} == set(expected)
+        assert not [hit for hit in case.search(query, ranking="cosine") if hit.match]
+        case.merge()
+
+
+@given(documents, queries)
+@settings(max_examples=examples(30), deadline=None, phases=[Phase.generate])
+def test_groups_filters_and_boundaries(workspace: Workspace, drawn: Any, query: str) -> None:
+    case = Case(workspace, drawn)
+    some = [document for document in case.documents if document.metadata == {"kind": 1}]
+    of_documents = {document.id: occurrences(document, query) for document in some}
+    hits = case.search(query, group_by="document", filter=Filter({"kind": 1}))
+    assert len({hit.document_id for hit in hits}) == len(hits)
+    assert [place(hit) for hit in hits if hit.match] == [places[0] for places in of_documents.values() if places]
+    for boundary in ("clause", "sentence", "part"):
+        for hit in case.search(query, spans=SpanChoice(boundaries=boundary)):
+            words = folded(hit.text)
+            assert bool(hit.match) == bool(folded(query) and reference.occurrences(words, folded(query)))
+    for hit in case.search(query, spans=SpanChoice(min_units=2, max_units=3)):
+        assert 2 <= len(split(hit.text)) <= 3
+
+
+@given(documents, st.lists(queries, min_size=2, max_size=3), st.sampled_from([0.6, 0.9, 1.0]))
+@settings(max_examples=examples(20), deadline=None, phases=[Phase.generate])
+def test_counts_and_saved_phrases_have_them_all(
+    workspace: Workspace, drawn: Any, phrases: list[str], threshold: float
+) -> None:
+    case = Case(workspace, drawn)
+    names = [f"p{number}" for number in range(len(phrases))]
+    drafts = [PhraseDraft(name, text, threshold) for name, text in zip(names, phrases, strict=True)]
+    workspace.phrases.put(case.name, drafts, backfill=True)
+    for name, text in zip(names, phrases, strict=True):
+        hits = case.search(text, threshold=threshold)
+        request = PreviewRequest(case.name, (text,), threshold=threshold, floor=threshold)
+        (counted,) = preview(workspace.service, request).phrases
+        assert counted.spans == len(hits)
+        assert counted.documents == len({hit.document_id for hit in hits})
+        matches = workspace.phrases.events(case.name, 1000, None, [name]).events
+        assert {(each.document_id, each.start, each.end, each.raw) for each in matches} == {
+            (*place(hit), hit.raw) for hit in hits
+        }
