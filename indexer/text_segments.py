@@ -9,11 +9,11 @@ from indexer.encode import SplitDocument, encode, split
 from indexer.segments.memory import MemorySegment
 from indexer.types import Recipe
 from indexer.words.files import StoredWords
-from indexer.words.folding import folded_units
 from indexer.words.recipe import NAME, has_words
 from models.encoders.base import Encoder
 from models.encoders.passes import QueryPass
 from models.errors import InvalidInput
+from models.folding import folded_units
 from models.types import Document
 
 # Tokens of a forward pass; the network for queries shares them among its threads.

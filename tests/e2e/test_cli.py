@@ -69,7 +69,7 @@ def test_search_prints_what_the_http_answer_holds(calls: Outcome, run: Run) -> N
 
 def test_search_highlights_the_hit_in_its_context(calls: Outcome, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = run("search", "my parcel", "-c", "calls", "--top-k", "1")
-    assert "1.000  a  [9, 18)\n" in plain.out
+    assert "1.000  a  [9, 18)  exact\n" in plain.out
     assert "       Where is [[my parcel]]?  It was due on Monday.\n" in plain.out
     assert "1 hit in" in plain.out
     with monkeypatch.context() as patches:

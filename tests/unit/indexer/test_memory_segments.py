@@ -16,10 +16,10 @@ from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.text_segments import segments_in_memory
 from indexer.types import Recipe
 from indexer.words.files import StoredWords, WordWriter
-from indexer.words.folding import folded_units
 from models import units
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
+from models.folding import folded_units
 from models.tokens import Tokens
 from models.types import CharSpan, Document, Part, SpanBounds, UnitSpan
 from tests.examples import examples
