@@ -50,6 +50,7 @@ CHECKED = [
     "indexer.engine.warm",
     "indexer.phrases",
     "indexer.segments",
+    "indexer.text_segments",
     "indexer.tuning",
     "indexer.types",
     "indexer.windows",
@@ -86,3 +87,4 @@ def _single_precision(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRe
     """Encode in float32 on every processor, so that tolerances hold where bfloat16 is native too (ADR 4)."""
     if request.node.get_closest_marker("native_precision") is None:
         monkeypatch.setattr("models.backbones.has_native_bf16", lambda device: False)
+        monkeypatch.setattr("models.encoders.slice.multiplies_brains", lambda: False)

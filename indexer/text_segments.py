@@ -11,7 +11,7 @@ from indexer.types import Recipe
 from indexer.words.files import StoredWords
 from indexer.words.recipe import NAME, has_words
 from models.encoders.base import Encoder
-from models.encoders.passes import QueryPass
+from models.encoders.passes import TextPass
 from models.errors import InvalidInput
 from models.folding import folded_units
 from models.types import Document
@@ -23,7 +23,7 @@ _BATCH_TOKENS = 4_096
 def segments_in_memory(
     encoder: Encoder, documents: Sequence[Document], recipe: Recipe, first: int = 0
 ) -> Iterator[MemorySegment]:
-    """A segment for every document, in order, encoded by the network for queries; with words if the recipe has them.
+    """A segment for every document, in order, with words if the recipe has them. Torch is used only where it must be.
 
     Raises ``InvalidInput`` for a text that the encoder cannot read; it names the text by its number, from ``first``.
 
@@ -40,7 +40,7 @@ def segments_in_memory(
         _refuse_unreadable(encoder, number, item)
     waiting = deque(items)
     vectors = np.zeros((0, encoder.dim), np.float32)
-    for pool in encode(encoder, items, _BATCH_TOKENS, QueryPass(encoder)):
+    for pool in encode(encoder, items, _BATCH_TOKENS, TextPass(encoder)):
         vectors = np.concatenate([vectors, pool.vectors])
         while waiting and (units := sum(map(len, waiting[0].parts))) <= len(vectors):
             item = waiting.popleft()

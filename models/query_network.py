@@ -1,7 +1,8 @@
 """BERT without torch: how a query becomes vectors in milliseconds, in a process that loads none of it.
 
 The same network gives the same vectors up to rounding (1e-5). Weights lie as ``models.kernels`` reads them, sums are in
-32 bits, and windows that come together are shared out among threads.
+32 bits, and windows that come together are shared out among threads. For texts, factors may be bfloat16 where the
+processor multiplies these, as torch has them there (ADR 4).
 """
 
 from collections.abc import Callable, Mapping, Sequence, Sized
@@ -15,7 +16,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from jaxtyping import Float32, Int, Int32, Shaped
 
-from models.kernels.products import THREADS, reads_halves, tiled
+from models.kernels.products import THREADS, reads_halves, tiled, tiled_pairs
 from models.kernels.transformer import Layers, run
 from models.model_folders import read_config
 from models.priority import niceness
@@ -90,7 +91,7 @@ def _shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
 class QueryNetwork:
     """The forward pass of a BERT over windows of different lengths, without padding.
 
-    ``special`` are the tokens that stand before and after a window.
+    ``special`` are the tokens that stand before and after a window. With ``brains``, factors are bfloat16.
 
     >>> size = BertConfig(dim=4, layers=1, heads=2, wide=8, positions=16, epsilon=1e-12)
     >>> arrays = {name: np.ones(shape, np.float32) for name, shape in _shapes(size).items()}
@@ -101,7 +102,9 @@ class QueryNetwork:
     [(2, 4), (1, 4)]
     """
 
-    def __init__(self, config: BertConfig, parameters: Arrays, special: tuple[Ids, Ids]) -> None:
+    def __init__(
+        self, config: BertConfig, parameters: Arrays, special: tuple[Ids, Ids], *, brains: bool = False
+    ) -> None:
         self._config = config
         self._prefix, self._suffix = special
         self._words = parameters[f"{_EMBEDDINGS}word_embeddings.weight"]
@@ -109,7 +112,8 @@ class QueryNetwork:
         # Nobody asks for another kind of token than the first.
         self._places = _floats(places) + _floats(kinds[0])
         self._norm = _pair(parameters, f"{_EMBEDDINGS}LayerNorm")
-        self.layers = packed_layers(parameters, [LAYER.format(number) for number in range(config.layers)])
+        names = [LAYER.format(number) for number in range(config.layers)]
+        self.layers = packed_layers(parameters, names, brains=brains)
 
     def __call__(self, windows: Sequence[Int32[np.ndarray, " _tokens"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
         """Last hidden states of every window's own tokens."""
@@ -148,10 +152,10 @@ class States:
     bounds: Int[np.ndarray, " bounds"]
 
 
-def packed_layers(parameters: Arrays, names: Sequence[str]) -> Layers:
+def packed_layers(parameters: Arrays, names: Sequence[str], *, brains: bool = False) -> Layers:
     """The layers whose parameters begin with these names, as kernels read them.
 
-    Matrices are kept in 16 bits where nothing is lost, as of trained layers nothing is.
+    Matrices are kept in 16 bits where nothing is lost, as of trained layers nothing is; or they are bfloat16.
     """
     halves = reads_halves() and all(
         _is_half(parameters[f"{layer}{name}.weight"])
@@ -160,12 +164,8 @@ def packed_layers(parameters: Arrays, names: Sequence[str]) -> Layers:
     )
 
     def matrices(*joined: str) -> Shaped[np.ndarray, "layers tiles inputs columns"]:
-        return np.stack(
-            [
-                packed(np.concatenate([parameters[f"{layer}{name}.weight"] for name in joined]), halves=halves)
-                for layer in names
-            ]
-        )
+        of_layers = (np.concatenate([parameters[f"{layer}{name}.weight"] for name in joined]) for layer in names)
+        return np.stack([tiled_pairs(each) if brains else packed(each, halves=halves) for each in of_layers])
 
     def biases(*joined: str) -> Float32[np.ndarray, "layers outputs"]:
         return np.stack(

@@ -45,6 +45,21 @@ class Encoder(Protocol):
         """The vectors of ``forward`` for a few short windows, up to rounding, at low latency."""
 
 
+@runtime_checkable
+class TextEncoder(Protocol):
+    """An encoder that reads texts, a few at a time, by another network than queries; without torch, if it can."""
+
+    def forward_texts(self, batch: Sequence[Int32[np.ndarray, " _tokens"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
+        """The vectors of ``forward`` for some windows, up to the precision of ``forward`` on this processor."""
+
+
+def forward_texts(
+    encoder: Encoder, batch: Sequence[Int32[np.ndarray, " _tokens"]]
+) -> list[Float32[np.ndarray, "_tokens dim"]]:
+    """The vectors of some windows, by the encoder's network for texts if it has one, else by that for queries."""
+    return encoder.forward_texts(batch) if isinstance(encoder, TextEncoder) else encoder.forward_query(batch)
+
+
 def tokenize_units(encoder: Encoder, texts: Sequence[str]) -> list[UnitTokens]:
     """Split every text into units and join the encoder's tokens to them."""
     return join_all([units.split(text) for text in texts], encoder.tokenize(texts))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float32, Int32
 
-from models.encoders.base import Encoder
+from models.encoders.base import Encoder, forward_texts
 from models.types import JsonValue
 
 
@@ -42,10 +42,10 @@ class UnitPass:
             yield [WindowOutputs(of_window, {}) for of_window in vectors]
 
 
-class QueryPass(UnitPass):
-    """The same vectors up to rounding, from the network that encodes queries: without torch where it can do without."""
+class TextPass(UnitPass):
+    """The same vectors up to their precision, without torch where the encoder can do without."""
 
     def forward(self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]]) -> Iterator[list[WindowOutputs]]:
         """Token vectors of every window of every batch, in order."""
         for batch in batches:
-            yield [WindowOutputs(of_window, {}) for of_window in self._encoder.forward_query(batch)]
+            yield [WindowOutputs(of_window, {}) for of_window in forward_texts(self._encoder, batch)]

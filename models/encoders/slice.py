@@ -10,6 +10,7 @@ from jaxtyping import Float32, Int32, Shaped
 from models.artifacts import Artifact
 from models.backbone_files import BackboneFiles, of_layer
 from models.errors import BackboneMismatch
+from models.kernels.products import multiplies_brains
 from models.query_network import QueryNetwork
 from models.tokens import Tokens
 
@@ -80,6 +81,21 @@ class SliceEncoder:
             (vectors,) = self.forward([batch])
             return vectors
         return self._projected(self.query_network(batch))
+
+    def forward_texts(self, batch: Sequence[Int32[np.ndarray, " _tokens"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
+        """The same in bfloat16 where the processor multiplies it natively, as torch does there."""
+        if self.text_network is None:
+            return self.forward_query(batch)
+        return self._projected(self.text_network(batch))
+
+    @cached_property
+    def text_network(self) -> QueryNetwork | None:
+        """The network for texts; None where that for queries is as fast."""
+        size = self.files.bert
+        if self.query_network is None or size is None or not multiplies_brains() or size.dim % 2 or size.wide % 2:
+            return None
+        special = self.files.tokenizer.prefix, self.files.tokenizer.suffix
+        return QueryNetwork(size, self.parameters(), special, brains=True)
 
     @cached_property
     def query_network(self) -> QueryNetwork | None:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float32, Shaped
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
 from models.kernels.products import COLUMNS, ROWS, multiply, power_of_two
 
@@ -78,14 +79,42 @@ def run(hidden, bounds, heads, epsilon, layers):
     tokens, dim = hidden.shape
     looked, found = np.empty((tokens, 3 * dim), np.float32), np.empty((tokens, dim), np.float32)
     added, wide = np.empty((tokens, dim), np.float32), np.empty((tokens, layers.expand_bias.shape[1]), np.float32)
+    room = np.empty((tokens, max(dim, wide.shape[1])), layers.look.dtype)
     for layer in range(len(layers.look)):
-        dense(hidden, layers.look[layer], layers.look_bias[layer], False, looked)
+        dense(factors(hidden, room), layers.look[layer], layers.look_bias[layer], False, looked)
         _attend(looked, bounds, heads, found)
-        dense(found, layers.gather[layer], layers.gather_bias[layer], False, added)
+        dense(factors(found, room), layers.gather[layer], layers.gather_bias[layer], False, added)
         _add_and_norm(hidden, added, layers.gathered[layer], epsilon)
-        dense(hidden, layers.expand[layer], layers.expand_bias[layer], True, wide)
-        dense(wide, layers.contract[layer], layers.contract_bias[layer], False, added)
+        dense(factors(hidden, room), layers.expand[layer], layers.expand_bias[layer], True, wide)
+        dense(factors(wide, room), layers.contract[layer], layers.contract_bias[layer], False, added)
         _add_and_norm(hidden, added, layers.normed[layer], epsilon)
+
+
+def factors(values, room):
+    """Values as :func:`dense` takes them beside matrices of the dtype of ``room``: bfloat16 in it if that is int16."""
+    raise NotImplementedError("for compiled code")
+
+
+@overload(factors)
+def _factors(values, room):
+    if room.dtype != types.int16:
+        return lambda values, room: values
+
+    def rounded(values, room):
+        for row in range(len(values)):
+            round_to_brains(values[row], room[row])
+        return room[:, : values.shape[1]]
+
+    return rounded
+
+
+@njit(nogil=True)
+def round_to_brains(values, out):
+    """The bits of the nearest bfloat16s of a row, of two the even one."""
+    bits, half, last = values.view(np.uint32), np.uint32(16), np.uint32(0x7FFF)
+    for place in range(len(values)):
+        odd = (bits[place] >> half) & np.uint32(1)
+        out[place] = np.int16((bits[place] + last + odd) >> half)
 
 
 @njit(cache=True, **_SETTINGS)

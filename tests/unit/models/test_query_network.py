@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
 from models.backbone_files import BackboneFiles, open_backbone
@@ -18,8 +20,8 @@ from models.encoders.base import check_query, encode_queries
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch, InvalidInput
-from models.kernels.products import COLUMNS, reads_halves, tiled
-from models.kernels.transformer import dense, erf, exp, gelu
+from models.kernels.products import COLUMNS, brains, multiplies_brains, reads_halves, tiled, tiled_pairs
+from models.kernels.transformer import dense, erf, exp, gelu, round_to_brains
 from models.priority import lower_priority
 from models.query_network import QueryNetwork, in_parts
 from tests.tiny_bert import PROSE, save_tiny_bart, save_tiny_bert
@@ -229,3 +231,56 @@ def test_threads_work_at_the_priority_of_their_caller() -> None:
         (low,) = pool.submit(lowered).result()
     assert low > max(usual)
     assert priorities() == usual
+
+
+def widened(values: np.ndarray) -> np.ndarray:
+    """The numbers that bits of bfloat16 stand for."""
+    return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+@given(st.lists(st.floats(-(2.0**99), 2.0**99, width=32), min_size=1))
+def test_bfloat16_is_that_of_torch(values: list[float]) -> None:
+    numbers = np.array(values, np.float32)
+    expected = torch.from_numpy(numbers).to(torch.bfloat16).view(torch.int16).numpy()
+    np.testing.assert_array_equal(brains(numbers), expected)
+    compiled = np.empty(len(numbers), np.int16)
+    round_to_brains(numbers, compiled)
+    np.testing.assert_array_equal(compiled, expected)
+
+
+@pytest.mark.skipif(not multiplies_brains(), reason="this processor does not multiply bfloat16")
+@pytest.mark.parametrize(("rows", "inputs", "outputs"), [(1, 2, 1), (5, 16, 70), (6, 24, 64), (7, 40, 130), (61, 8, 3)])
+def test_products_of_bfloat16_are_exact_up_to_their_sums(rows: int, inputs: int, outputs: int) -> None:
+    random = np.random.default_rng(rows)
+    left, weight = (random.normal(size=shape).astype(np.float32) for shape in ((rows, inputs), (outputs, inputs)))
+    bias, out = random.normal(size=outputs).astype(np.float32), np.empty((rows, outputs), np.float32)
+    dense(brains(left), tiled_pairs(weight), bias, False, out)
+    expected = widened(brains(left)) @ widened(brains(weight)).T + bias
+    np.testing.assert_allclose(out, expected, atol=1e-5 * inputs)
+
+
+@pytest.mark.native_precision
+@pytest.mark.skipif(not multiplies_brains(), reason="this processor does not multiply bfloat16")
+def test_texts_in_bfloat16_are_nearer_to_float32_than_those_of_torch(tmp_path: Path) -> None:
+    folder = bert(tmp_path)
+    encoder = SliceEncoder(open_backbone(str(folder)))
+    assert encoder.text_network is not None
+    network = load_backbone(str(folder), device="cpu")
+    batch = windows([60, 9, 33, 1])
+    (theirs,) = network.forward([batch])
+    exact = single(network, batch)
+    ours = encoder.forward_texts(batch)
+
+    def error(found: list[np.ndarray]) -> float:
+        return max(float(np.abs(one - other).max()) for one, other in zip(found, exact, strict=True))
+
+    assert 0 < error(ours) <= error(theirs)
+    for alone, together in zip(map(encoder.forward_texts, [[window] for window in batch]), ours, strict=True):
+        np.testing.assert_array_equal(alone[0], together)
+
+
+def test_texts_are_read_as_queries_where_bfloat16_is_not_native(tmp_path: Path) -> None:
+    encoder = SliceEncoder(open_backbone(str(bert(tmp_path))))
+    assert encoder.text_network is None
+    for one, other in zip(encoder.forward_texts(windows([7, 3])), encoder.forward_query(windows([7, 3])), strict=True):
+        np.testing.assert_array_equal(one, other)
