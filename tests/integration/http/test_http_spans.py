@@ -30,7 +30,8 @@ def test_strings_and_objects_are_texts(client) -> None:
 
 
 def test_hits_are_those_of_a_search(client, documents) -> None:
-    options = {"context": 10, "explain": True, "offset_unit": "utf16"}
+    # By cosine: the sample stores no words, so that its searches do not look for literal occurrences.
+    options = {"context": 10, "explain": True, "offset_unit": "utf16", "ranking": "cosine"}
     found = client.search(text="cancel my subscription", top_k=3, filter={"document": {"year": 2024}}, **options)
     document = documents["call-1"]
     text = {
@@ -41,6 +42,14 @@ def test_hits_are_those_of_a_search(client, documents) -> None:
     answer = spans(client, texts=[text], spans={"max_units": 8}, **options)
     hits = [{name: value for name, value in hit.items() if name != "phrase"} for hit in answer["results"][0]["hits"]]
     assert hits == found["hits"]
+
+
+def test_literal_occurrences_rank_first_and_are_marked(client) -> None:
+    texts = ["You may cancel your subscription. Never CANCEL; my subscription ends anyway."]
+    first, *others = spans(client, texts=texts, limit=9)["results"][0]["hits"]
+    assert (first["text"], first["match"], first["raw"]) == ("CANCEL; my subscription", "exact", 1)
+    assert others
+    assert all("match" not in hit and hit["raw"] < 1 for hit in others)
 
 
 def test_several_phrases_are_told_apart_and_each_has_the_limit(client) -> None:
