@@ -321,3 +321,32 @@ def bm25_shares(sentences: Sequence[Sequence[str]], query: Sequence[str], k1: fl
         return total
 
     return [score(sentence) / score(query) for sentence in sentences]
+
+
+def importance(words: np.ndarray, codebook: np.ndarray) -> list[float]:
+    """Eq. 6 of the facets paper: for every word, what its cosines with the facets that are above 0 add up to."""
+    weights = []
+    for word in words:
+        total = 0.0
+        for facet in codebook:
+            total += max(0.0, sum(float(a) * float(b) for a, b in zip(word, facet, strict=True)))
+        weights.append(total)
+    return weights
+
+
+def cover(facets: np.ndarray, words: np.ndarray, weights: Sequence[float], count: int) -> list[int]:
+    """Eq. 7 of the facets paper: one sentence after the other, each the one with which the sum is largest."""
+
+    def covered(chosen: Sequence[int]) -> float:
+        rows = [facet for number in chosen for facet in facets[number]]
+        return sum(
+            weight * max([-1.0, *(float(np.dot(word, row)) for row in rows)])
+            for word, weight in zip(words, weights, strict=True)
+        )
+
+    chosen: list[int] = []
+    while len(chosen) < min(count, len(facets)):
+        free = [number for number in range(len(facets)) if number not in chosen]
+        totals = [covered([*chosen, number]) for number in free]
+        chosen.append(free[next(at for at, total in enumerate(totals) if total >= max(totals) - 1e-9)])
+    return chosen

@@ -11,6 +11,12 @@ from app.cli.options import RankingOption
 from app.search.encoders import Encoders
 from app.settings import Settings
 from models.ops.span_score import COSINE
+from research.cli.eval_facets import (
+    eval_facets_examples,
+    eval_facets_hypernyms,
+    eval_facets_phrases,
+    eval_facets_sentences,
+)
 from research.cli.eval_intents import eval_intents
 from research.cli.eval_nugget_lm import eval_auto_encoding, eval_nugget_lm, eval_nugget_selection
 from research.cli.eval_paraphrases import eval_paraphrase_identification
@@ -32,6 +38,10 @@ eval_cli.command("auto-encoding")(eval_auto_encoding)
 eval_cli.command("nugget-selection")(eval_nugget_selection)
 eval_cli.command("build-passages")(eval_build_passages)
 eval_cli.command("passage-reranking")(eval_passage_reranking)
+eval_cli.command("facets-sentences")(eval_facets_sentences)
+eval_cli.command("facets-phrases")(eval_facets_phrases)
+eval_cli.command("facets-hypernyms")(eval_facets_hypernyms)
+eval_cli.command("facets-examples")(eval_facets_examples)
 
 
 @eval_cli.command("sample")

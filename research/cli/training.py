@@ -14,9 +14,11 @@ from research.cli.deprecated import add_deprecated
 from research.cli.named_numbers import COUNT, NUMBER, named_numbers
 from research.cli.recipes import print_report, run_recipe
 from research.cli.train_cross_encoder import pseudo_label, train_cross_encoder
+from research.cli.train_facets import train_facets
 from research.cli.train_nugget import train_average_nuggets, train_nugget
 from research.cli.train_nugget_lm import train_nugget_lm
 from research.cli.train_whitening import train_whitening
+from research.cli.train_word_vectors import train_word_vectors
 from research.cli.training_options import (
     BackboneOption,
     CheckpointsOption,
@@ -47,6 +49,8 @@ train_cli.command("nugget")(train_nugget)
 train_cli.command("average-nuggets")(train_average_nuggets)
 train_cli.command("nugget-lm")(train_nugget_lm)
 train_cli.command("whitening")(train_whitening)
+train_cli.command("word-vectors")(train_word_vectors)
+train_cli.command("facets")(train_facets)
 train_cli.command("calibration")(train_calibration)
 train_cli.command("no-match")(train_no_match)
 add_deprecated(train_cli, "judge", "cross-encoder")

@@ -1,0 +1,1 @@
+"""Facets of texts: K vectors in a space of words that summarise the words likely to stand near a text."""

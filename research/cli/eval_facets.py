@@ -1,0 +1,111 @@
+"""``spanseek eval facets-...``: sentences, phrases, hypernyms and examples of facets."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.table import Table
+
+from app.cli.console import JsonOption, out, print_json
+
+if TYPE_CHECKING:
+    from models.encoders.facets.model import FacetModel
+    from models.word_vectors import WordVectors
+
+WordsOption = Annotated[Path, typer.Option(help="The word vectors that the facets were trained with.")]
+ModelOption = Annotated[list[Path], typer.Option(help="Folder of facet weights; repeat for several.")]
+DataOption = Annotated[Path, typer.Option(help="Folder of the known sets.")]
+
+
+def eval_facets_sentences(
+    data: DataOption,
+    words: WordsOption,
+    model: ModelOption,
+    split: Annotated[
+        Literal["dev", "test"], typer.Option(help="dev, by which to choose, or test, to report only.")
+    ] = "dev",
+    as_json: JsonOption = False,
+) -> None:
+    """STS-B by facets, and by words with and without importance weights: Table 2 of the paper."""
+    from research.evaluation.facets import evaluate_sentence_facets
+    from research.evaluation.sts import SETS, find_file
+
+    vectors, models = _load(words, model)
+    path = find_file(data, SETS["stsb"], split)
+    pairs = SETS["stsb"].read(path)
+    figures = evaluate_sentence_facets(pairs, vectors, models)
+    if as_json:
+        print_json({"file": path.name, "pairs": len(pairs), "pearson": figures})
+        return
+    table = Table("score", "weights", "all", "low", title=f"{path.name}: Pearson x 100")
+    for score, rows in figures.items():
+        for name, row in rows.items():
+            table.add_row(score, name, f"{row['all']:.1f}", f"{row['low']:.1f}")
+    out.print(table)
+
+
+def eval_facets_phrases(data: DataOption, words: WordsOption, model: ModelOption, as_json: JsonOption = False) -> None:
+    """BiRD, WikiSRS, SemEval-2013 and Turney by facets and by the mean of words: Tables 4 and 9 of the paper."""
+    from research.evaluation.phrase_facets import evaluate_phrase_facets
+
+    vectors, models = _load(words, model)
+    figures = evaluate_phrase_facets(data, vectors, models)
+    if as_json:
+        print_json({"sets": figures})
+        return
+    table = Table("set", *figures)
+    for name in next(iter(figures.values())):
+        table.add_row(name, *(f"{row[name]:.1f}" for row in figures.values()))
+    out.print(table)
+
+
+def eval_facets_hypernyms(
+    data: Annotated[Path, typer.Option(help="A split of HypeNET: two phrases and True or False, with tabs.")],
+    words: WordsOption,
+    model: ModelOption,
+    as_json: JsonOption = False,
+) -> None:
+    """HypeNET: which of two phrases is the more general one, by facets: Table 5 of the paper."""
+    from research.evaluation.phrase_facets import evaluate_hypernyms
+
+    _, models = _load(words, model)
+    figures = {name: evaluate_hypernyms(data, loaded) for name, loaded in models.items()}
+    if as_json:
+        print_json({"file": data.name, "models": figures})
+        return
+    table = Table("model", "pairs", "hypernyms", "direction, accuracy %", "AUC %", title=data.name)
+    for name, row in figures.items():
+        table.add_row(name, *(f"{row[figure]:,.1f}".removesuffix(".0") for figure in row))
+    out.print(table)
+
+
+def eval_facets_examples(
+    text: Annotated[list[str], typer.Option(help="A text to show; repeat for several.")],
+    words: WordsOption,
+    model: ModelOption,
+    nearest: Annotated[int, typer.Option(min=1, help="Words for each facet.")] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """The words nearest to every facet of some texts, with their cosines: Table 1 of the paper."""
+    vectors, models = _load(words, model)
+    shown = {
+        name: {one: vectors.nearest(facets, nearest) for one, facets in zip(text, loaded.encode(text), strict=True)}
+        for name, loaded in models.items()
+    }
+    if as_json:
+        print_json({"models": shown})
+        return
+    for name, texts in shown.items():
+        for one, facets in texts.items():
+            out.print(f"{name}: {one}", markup=False)
+            for number, row in enumerate(facets, 1):
+                out.print(f"  {number:2d}  " + "  ".join(f"{word} {cosine:.3f}" for word, cosine in row), markup=False)
+
+
+def _load(words: Path, folders: list[Path]) -> "tuple[WordVectors, dict[str, FacetModel]]":
+    """The word vectors, and the models by the names of their folders."""
+    from models.encoders.facets.model import load_facets
+    from models.word_vectors import load_word_vectors
+
+    vectors = load_word_vectors(words)
+    return vectors, {folder.name: load_facets(folder, vectors) for folder in folders}

@@ -1,0 +1,73 @@
+"""``spanseek train facets``."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from app.cli.console import JsonOption
+from research.cli.recipes import print_report, run_recipe
+from research.cli.training_options import (
+    CheckpointsOption,
+    ExcludeOption,
+    OutOption,
+    SaveEveryOption,
+    SeedOption,
+    StepsOption,
+)
+
+
+def train_facets(
+    extract: Annotated[Path, typer.Option(help="Folder of a Wikipedia extract.")],
+    words: Annotated[
+        Path, typer.Option(help="Word vectors: a folder of spanseek train word-vectors, or a text file of GloVe.")
+    ],
+    folder: OutOption,
+    checkpoints: CheckpointsOption,
+    exclude: ExcludeOption = None,
+    facets: Annotated[int, typer.Option(min=1, help="Vectors for each text.")] = 10,
+    of: Annotated[Literal["sentences", "phrases"], typer.Option(help="What facets are of.")] = "sentences",
+    loss: Annotated[Literal["nnsc", "kmeans"], typer.Option(help="How facets are matched with words.")] = "nnsc",
+    texts: Annotated[int, typer.Option(min=1, help="Read so many sentences, or phrases.")] = 200_000,
+    encoder_layers: Annotated[int, typer.Option(min=1, help="Layers that read the words.")] = 1,
+    decoder_layers: Annotated[
+        int | None, typer.Option(min=1, help="Layers that make the facets; 2, or 1 for one facet.")
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Texts of a step.")] = 64,
+    steps: StepsOption = 2_000,
+    rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1e-3,
+    seed: SeedOption = 13,
+    save_every: SaveEveryOption = 100,
+    as_json: JsonOption = False,
+) -> None:
+    """Train facets of sentences or phrases. The same command, given again, goes on from the last checkpoint."""
+    # Imported here, because importing torch takes seconds.
+    from models.encoders.facets.network import FacetShape
+    from models.word_vectors import load_word_vectors
+    from research.evaluation.wikipedia import read_articles
+    from research.training import facets as recipe
+    from research.training.facet_data import read_neighbourhoods
+    from research.training.loop import Schedule
+    from research.training.sources import read_excluded
+
+    vectors = load_word_vectors(words)
+    config = recipe.FacetConfig(
+        out=folder,
+        checkpoints=checkpoints,
+        kind=of,
+        loss=loss,
+        seed=seed,
+        batch=batch,
+        save_every=save_every,
+        shape=FacetShape(
+            facets=facets,
+            dim=vectors.dim,
+            encoder_layers=encoder_layers,
+            decoder_layers=decoder_layers or (1 if facets == 1 else 2),
+            attention=of == "sentences",
+        ),
+        schedule=Schedule(steps=steps, rate=rate),
+    )
+    material = read_neighbourhoods(read_articles(extract), vectors, of, texts, read_excluded(exclude))
+    report = run_recipe(lambda hooks: recipe.train_facets(config, vectors, material, hooks), steps, save_every, config)
+    print_report(report, steps, f"The weights are in {folder}", as_json=as_json)

@@ -1,0 +1,145 @@
+"""Facets on sentences: Table 2 of the paper, SC and the scores of words with and without importance weights."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Float, Int32
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+from scipy.stats import pearsonr
+
+from models.encoders.facets.model import FacetModel
+from models.ops.facets import codebook_distance, frequency_weights, importance, remove_common_direction
+from models.ops.similarity import normalize
+from models.word_vectors import WordVectors
+from research.evaluation.sts import SentencePair
+
+Scores: TypeAlias = Float[np.ndarray, " pairs"]
+Ids: TypeAlias = Int32[np.ndarray, " _words"]
+Weights: TypeAlias = Float[np.ndarray, " _words"]
+Weighting: TypeAlias = Sequence[Weights]  # of the words of every text
+Figures: TypeAlias = dict[str, dict[str, dict[str, float]]]
+
+_FARTHEST = 2.0  # the distance of opposite unit vectors: that of a text without known words
+
+
+def evaluate_sentence_facets(
+    pairs: Sequence[SentencePair], words: WordVectors, models: Mapping[str, FacetModel]
+) -> Figures:
+    """Pearson's r x 100 by score and by weighting, over all pairs and over those graded below the median (``low``).
+
+    The weighting ``words`` is that without importance. SIF takes its common direction from the evaluated sentences.
+    """
+    grades = np.array([pair.grade for pair in pairs])
+    low = grades < np.median(grades)
+    ids = [words.text_ids(text) for pair in pairs for text in (pair.first, pair.second)]
+    codebooks = {name: model.encode(_texts(pairs)) for name, model in models.items()}
+    figures: Figures = {"sc": {name: _figures(_sc(rows), grades, low) for name, rows in codebooks.items()}}
+    plain: Mapping[str, Weighting] = {"words": [np.ones(len(row)) for row in ids]}
+    by_importance: dict[str, Weighting] = {
+        name: [importance(words.vectors[row], book) for row, book in zip(ids, rows, strict=True)]
+        for name, rows in codebooks.items()
+    }
+    for score, measure in WORD_SCORES.items():
+        weightings = {**plain, **by_importance}.items()
+        figures[score] = {name: _figures(measure(words, ids, weights), grades, low) for name, weights in weightings}
+    return figures
+
+
+def _texts(pairs: Sequence[SentencePair]) -> list[str]:
+    return [text for pair in pairs for text in (pair.first, pair.second)]
+
+
+def _sc(codebooks: Float[np.ndarray, "texts facets dim"]) -> Scores:
+    return -codebook_distance(codebooks[::2], codebooks[1::2])
+
+
+def _figures(scores: Scores, grades: Scores, low: np.ndarray) -> dict[str, float]:
+    """Pearson's r x 100 over all pairs and over those of low grades."""
+    rows = {"all": np.ones(len(low), bool), "low": low}
+    return {name: round(100 * float(pearsonr(scores[some], grades[some]).statistic), 2) for name, some in rows.items()}
+
+
+def means(
+    words: WordVectors, ids: Sequence[Ids], weighting: Weighting, *, frequency: bool
+) -> Float[np.ndarray, "texts dim"]:
+    """The weighted mean of the words of every text; 0 where nothing has weight."""
+    vectors = np.zeros((len(ids), words.dim))
+    for place, (row, given) in enumerate(zip(ids, weighting, strict=True)):
+        weights = given * frequency_weights(words.shares[row]) if frequency else given
+        vectors[place] = weights @ words.vectors[row] / max(weights.sum(), 1e-12)
+    return vectors
+
+
+def average(words: WordVectors, ids: Sequence[Ids], weighting: Weighting, *, frequency: bool) -> Scores:
+    """The cosine of the weighted means (Avg, and Prob_avg where words also count by their frequency)."""
+    return _cosines(means(words, ids, weighting, frequency=frequency))
+
+
+def sif(words: WordVectors, ids: Sequence[Ids], weighting: Weighting) -> Scores:
+    """Prob_avg less the common direction of all sentences (Arora, Liang and Ma, 2017)."""
+    return _cosines(remove_common_direction(means(words, ids, weighting, frequency=True)))
+
+
+def transport(words: WordVectors, ids: Sequence[Ids], weighting: Weighting, *, frequency: bool) -> Scores:
+    """The negative word mover's distance, with weights as masses (WMD, and Prob_WMD by frequency)."""
+    scores = np.zeros(len(ids) // 2)
+    for place in range(len(scores)):
+        (first, first_masses), (second, second_masses) = (
+            _masses(words, ids[text], weighting[text], frequency=frequency) for text in (2 * place, 2 * place + 1)
+        )
+        if not len(first) or not len(second):
+            scores[place] = -_FARTHEST
+            continue
+        costs = np.sqrt(np.maximum(2 - 2 * words.vectors[first] @ words.vectors[second].T, 0))
+        scores[place] = -earth_mover(costs, first_masses, second_masses)
+    return scores
+
+
+def earth_mover(
+    costs: Float[np.ndarray, "first second"],
+    first: Float[np.ndarray, " first"],
+    second: Float[np.ndarray, " second"],
+) -> float:
+    """The least cost of moving the masses ``first`` to ``second``; both add up to 1. Exact, by linear programming.
+
+    >>> earth_mover(np.array([[0.0, 1.0]]), np.array([1.0]), np.array([0.25, 0.75]))
+    0.75
+    """
+    rows, columns = costs.shape
+    places = np.arange(rows * columns)
+    constraints = coo_array(
+        (np.ones(2 * len(places)), (np.r_[places // columns, rows + places % columns], np.r_[places, places])),
+        shape=(rows + columns, len(places)),
+    )
+    # One equation follows from the others: left out, rounding cannot make them contradict each other.
+    found = linprog(costs.ravel(), A_eq=constraints.tocsr()[:-1], b_eq=np.r_[first, second[:-1]], method="highs")
+    return float(found.fun)
+
+
+def _masses(words: WordVectors, ids: Ids, weights: Weights, *, frequency: bool) -> tuple[Ids, Weights]:
+    """The different words of a text and their shares of its weight; all alike where none has weight."""
+    different, place = np.unique(ids, return_inverse=True)
+    given = weights * frequency_weights(words.shares[ids]) if frequency else weights
+    masses = np.bincount(place, given, minlength=len(different)).astype(np.float64)
+    masses = masses if masses.sum() > 0 else np.ones(len(different))
+    return different, masses / masses.sum() if len(different) else masses
+
+
+def _cosines(vectors: Float[np.ndarray, "texts dim"]) -> Scores:
+    unit = normalize(vectors)
+    return np.einsum("pd,pd->p", unit[::2], unit[1::2])
+
+
+WORD_SCORES: Mapping[str, Callable[[WordVectors, Sequence[Ids], Weighting], Scores]] = MappingProxyType(
+    {
+        "avg": partial(average, frequency=False),
+        "prob_avg": partial(average, frequency=True),
+        "sif": sif,
+        "wmd": partial(transport, frequency=False),
+        "prob_wmd": partial(transport, frequency=True),
+    }
+)

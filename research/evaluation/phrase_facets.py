@@ -1,0 +1,158 @@
+"""Facets on phrases: Tables 4, 5 and 9 of the paper, by SC and by the mean of word vectors."""
+
+import gzip
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.stats import pearsonr, spearmanr
+from sklearn.metrics import average_precision_score, precision_recall_curve
+
+from models.encoders.facets.model import FacetModel
+from models.errors import InvalidInput
+from models.ops.facets import codebook_distance, direction
+from models.ops.similarity import normalize
+from models.word_vectors import WordVectors
+from research.evaluation.phrase_sets import PhrasePair, read_bird, read_semeval, read_turney, read_wikisrs
+
+Scores: TypeAlias = Float[np.ndarray, " pairs"]
+Scorer: TypeAlias = Callable[[Sequence[str], Sequence[str]], Scores]
+Figures: TypeAlias = dict[str, float]
+
+_BLOCK = 2_000  # pairs scored at a time, to bound memory
+
+
+@dataclass(frozen=True, slots=True)
+class Hypernymy:
+    """Two phrases, and whether the second is a hypernym of the first."""
+
+    first: str
+    second: str
+    holds: bool
+
+
+def evaluate_phrase_facets(data: Path, words: WordVectors, models: Mapping[str, FacetModel]) -> dict[str, Figures]:
+    """Figures x 100 by scorer: the mean of word vectors (``words``), and SC of every model."""
+    scorers: dict[str, Scorer] = {"words": lambda first, second: mean_cosines(words, first, second)}
+    for name, model in models.items():
+        scorers[name] = lambda first, second, model=model: sc_scores(model, first, second)  # type: ignore[misc]
+    return {name: _phrase_figures(data, scorer) for name, scorer in scorers.items()}
+
+
+def mean_cosines(words: WordVectors, first: Sequence[str], second: Sequence[str]) -> Scores:
+    """The cosines of the means of the words of phrases; 0 where no word is known."""
+
+    def mean(text: str) -> Float[np.ndarray, " dim"]:
+        return words.vectors[words.text_ids(text)].sum(axis=0)
+
+    one, other = (normalize(np.stack([mean(text) for text in texts])) for texts in (first, second))
+    return np.einsum("pd,pd->p", one, other)
+
+
+def sc_scores(model: FacetModel, first: Sequence[str], second: Sequence[str]) -> Scores:
+    """Negative SC of phrases."""
+    parts = [
+        -codebook_distance(model.encode(first[begin : begin + _BLOCK]), model.encode(second[begin : begin + _BLOCK]))
+        for begin in range(0, len(first), _BLOCK)
+    ]
+    return np.concatenate(parts)
+
+
+def evaluate_hypernyms(path: Path, model: FacetModel) -> Figures:
+    """HypeNET: how often Diff (eq. 8) tells which of two phrases is the hypernym, and how well it finds hypernyms.
+
+    ``auc`` is the average precision of hypernym pairs among all pairs, by Diff; a tie is a wrong direction.
+    """
+    rows = read_hypernyms(path)
+    scores = diff_scores(model, [row.second for row in rows], [row.first for row in rows])
+    holds = np.array([row.holds for row in rows])
+    return {
+        "pairs": len(rows),
+        "hypernyms": int(holds.sum()),
+        "accuracy": _percent(float((scores[holds] > 0).mean())),
+        "auc": _percent(float(average_precision_score(holds, scores))),
+    }
+
+
+def diff_scores(model: FacetModel, general: Sequence[str], special: Sequence[str]) -> Scores:
+    """Diff of pairs, one by one, since phrases differ in their number of words; 0 where no word is known."""
+    words = model.words
+    scores = np.zeros(len(general))
+    for begin in range(0, len(general), _BLOCK):
+        texts = general[begin : begin + _BLOCK], special[begin : begin + _BLOCK]
+        codebooks = [model.encode(side) for side in texts]
+        vectors = [[words.vectors[words.text_ids(text)] for text in side] for side in texts]
+        by_shape: dict[tuple[int, int], list[int]] = {}
+        for place, (one, other) in enumerate(zip(*vectors, strict=True)):
+            by_shape.setdefault((len(one), len(other)), []).append(place)
+        for shape, places in by_shape.items():
+            if all(shape):
+                one, other = (np.stack([side[place] for place in places]) for side in vectors)
+                scores[np.array(places) + begin] = direction(codebooks[0][places], one, codebooks[1][places], other)
+    return scores
+
+
+def read_hypernyms(path: Path) -> list[Hypernymy]:
+    """A split of HypeNET: two phrases and True or False, with tabs. Raises ``InvalidInput`` for other lines."""
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    for number, row in enumerate(rows, 1):
+        if len(row) != 3 or row[2] not in ("True", "False"):
+            raise InvalidInput(
+                f"Line {number} of {path.name} is no row of HypeNET.",
+                hint="A line has two phrases and True or False, with tabs between.",
+                field="data",
+            )
+    return [Hypernymy(first, second, holds == "True") for first, second, holds in rows]
+
+
+def _phrase_figures(data: Path, scorer: Scorer) -> Figures:
+    figures: Figures = {}
+    for name, (file, read, correlate) in _GRADED.items():
+        pairs = read(data / file)
+        scores = scorer([pair.first for pair in pairs], [pair.second for pair in pairs])
+        grades = np.array([pair.grade for pair in pairs])
+        figures[name] = _percent(float(correlate(scores, grades).statistic))
+    return figures | _semeval(data / _SEMEVAL, scorer) | _turney(data / _TURNEY, scorer)
+
+
+def _semeval(path: Path, scorer: Scorer) -> Figures:
+    """The area under the precision-recall curve, and the best F1 of any threshold, as the paper has them."""
+    pairs = read_semeval(path)
+    scores = scorer([pair.first for pair in pairs], [pair.second for pair in pairs])
+    same: Bool[np.ndarray, " pairs"] = np.array([pair.grade == 1 for pair in pairs])
+    precision, recall, _ = precision_recall_curve(same, scores)
+    f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
+    return {
+        "semeval2013_auc": _percent(float(average_precision_score(same, scores))),
+        "semeval2013_f1": _percent(float(f1.max())),
+    }
+
+
+def _turney(path: Path, scorer: Scorer) -> Figures:
+    """How often the answer beats four others, and also all five with the words of the phrase in reverse order."""
+    choices = read_turney(path)
+    candidates = [[choice.answer, *choice.others] for choice in choices]
+    texts = [text for row in candidates for text in row]
+    phrases = [choice.phrase for choice in choices for _ in range(5)]
+    reverse = [" ".join(reversed(phrase.split())) for phrase in phrases]
+    here = scorer(phrases, texts).reshape(-1, 5)
+    ten = np.concatenate([here, scorer(reverse, texts).reshape(-1, 5)], axis=1)
+    return {
+        f"turney{count}": _percent(float((ten[:, 0] > ten[:, 1:count].max(axis=1)).mean())) for count in (5, 10)
+    }
+
+
+def _percent(share: float) -> float:
+    return round(100 * share, 2)
+
+
+_SEMEVAL, _TURNEY = "fct-phrasesim/SemEval2013/en.testSet", "fct-phrasesim/Turney2012/jair.data"
+_GRADED: Mapping[str, tuple[str, Callable[[Path], list[PhrasePair]], Callable[..., Any]]] = {
+    "bird": ("bird/BiRD.txt.gz", read_bird, pearsonr),
+    "wikisrs_similarity": ("wikisrs/WikiSRS_similarity.csv", read_wikisrs, spearmanr),
+    "wikisrs_relatedness": ("wikisrs/WikiSRS_relatedness.csv", read_wikisrs, spearmanr),
+}

@@ -1,0 +1,87 @@
+"""Coefficients are those of scipy's solver; importance and coverage are what loops say they are."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize
+
+from models.ops.facets import (
+    best_cosines,
+    codebook_distance,
+    coefficients,
+    cover,
+    direction,
+    importance,
+    reconstruction_error,
+)
+from models.ops.similarity import normalize
+from tests import reference
+from tests.examples import examples
+
+values = st.floats(-2, 2, width=16)
+
+
+@st.composite
+def codebook_and_words(draw):
+    dim = draw(st.integers(1, 5))
+    return tuple(draw(arrays(np.float64, (draw(st.integers(1, 4)), dim), elements=values)) for _ in range(2))
+
+
+def loss(codebook, word, penalty, column) -> float:
+    return float(((column @ codebook - word) ** 2).sum() + penalty * column.sum())
+
+
+@given(codebook_and_words(), st.floats(0, 1, width=16))
+@settings(max_examples=examples(60))
+def test_no_solver_finds_better_coefficients(drawn, penalty) -> None:
+    codebook, words = drawn
+    matrix = coefficients(codebook, words, penalty, sweeps=2_000)
+    assert ((matrix >= 0) & (matrix <= 1)).all()
+    for word, column in zip(words, matrix.T, strict=True):
+        best = minimize(
+            lambda x, word=word: loss(codebook, word, penalty, x),
+            np.full(len(codebook), 0.5),
+            bounds=[(0, 1)] * len(codebook),
+            method="L-BFGS-B",
+        )
+        assert loss(codebook, word, penalty, column) <= best.fun + 1e-4
+
+
+@given(codebook_and_words())
+@settings(max_examples=examples(40))
+def test_the_error_is_that_of_the_coefficients_and_batches_are_their_rows(drawn) -> None:
+    codebook, words = drawn
+    matrix = coefficients(codebook, words)
+    errors = [((column @ codebook - word) ** 2).sum() for word, column in zip(words, matrix.T, strict=True)]
+    assert float(reconstruction_error(codebook, words)) == pytest.approx(sum(errors), abs=1e-9)
+    both = reconstruction_error(np.stack([codebook, codebook[::-1]]), np.stack([words, words]))
+    assert both[0] == pytest.approx(float(reconstruction_error(codebook, words)), abs=1e-9)
+
+
+@given(codebook_and_words())
+@settings(max_examples=examples(40))
+def test_distance_is_symmetric_and_direction_antisymmetric(drawn) -> None:
+    first, second = drawn
+    assert float(codebook_distance(first, second)) == pytest.approx(float(codebook_distance(second, first)))
+    there = float(direction(first, first, second, second))
+    assert there == pytest.approx(-float(direction(second, second, first, first)))
+
+
+@given(codebook_and_words())
+@settings(max_examples=examples(40))
+def test_importance_is_that_of_loops(drawn) -> None:
+    codebook, words = drawn
+    assert importance(words, codebook).tolist() == pytest.approx(reference.importance(words, codebook), abs=1e-9)
+
+
+@given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**16))
+@settings(max_examples=examples(60))
+def test_coverage_is_that_of_loops(sentences, facets, words, count, seed) -> None:
+    rng = np.random.default_rng(seed)
+    codebooks = normalize(rng.normal(size=(sentences, facets, 4)))
+    points, weights = normalize(rng.normal(size=(words, 4))), rng.uniform(0.1, 1, words)
+    chosen = cover(codebooks, points, weights, count)
+    assert chosen.tolist() == reference.cover(codebooks, points, weights.tolist(), count)
+    assert best_cosines(codebooks, points).shape == (sentences, words)
