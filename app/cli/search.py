@@ -15,6 +15,7 @@ from app.search.types import (
     Boundaries,
     Explanation,
     Hit,
+    HybridExplanation,
     LexicalExplanation,
     Mode,
     PairedExplanation,
@@ -113,13 +114,18 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
     out.print(f"{summary}, generation {answer.generation}.", style="dim")
 
 
-def _explained(explanation: Explanation | PairedExplanation | LexicalExplanation | None) -> Iterator[str]:
+def _explained(
+    explanation: Explanation | PairedExplanation | LexicalExplanation | HybridExplanation | None,
+) -> Iterator[str]:
     """Lines with the contributions to the cosine, and the other terms of the score."""
     if isinstance(explanation, Explanation):
         terms = ("cosine", explanation.cosine), ("length", explanation.length), ("borders", explanation.borders)
         exact = [("exact", explanation.exact)] if explanation.exact else []
         yield "  ".join(f"{name} {value:+.3f}" for name, value in (*terms, *exact))
         yield "  ".join(f"{one_line(unit.text)} {unit.contribution:+.3f}" for unit in explanation.units)
+    if isinstance(explanation, HybridExplanation):
+        parts = ("span", explanation.best), ("sentence", explanation.whole), ("bm25", explanation.bm25)
+        yield "  ".join(f"{name} {value:+.3f}" for name, value in parts) + f"  {one_line(explanation.span.text)}"
     if isinstance(explanation, LexicalExplanation):
         yield "  ".join(f"{word.word} {word.contribution:+.3f}" for word in explanation.words)
     if isinstance(explanation, PairedExplanation):

@@ -137,7 +137,7 @@ class SearchBody(Body):
     mode: Mode = Field(
         "best_span",
         description="How to search: `best_span` finds spans, `maxsim` documents by their nuggets, `lexical` sentences "
-        "by their words.",
+        "by their words, `hybrid` by both.",
     )
     top_k: int = Field(10, ge=1, le=MAX_TOP_K, description="At most so many hits.")
     group_by: Grouping | None = Field(

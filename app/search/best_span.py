@@ -120,6 +120,12 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
             lambda numbers, wider: self._search(snapshot, [queries[number] for number in numbers], wider),
         )
 
+    def candidates(
+        self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection
+    ) -> list[list[ScoredSpan]]:
+        """The best spans for every query by their meaning alone."""
+        return self._search(snapshot, queries, selection)
+
     def _search(self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection) -> list[list[ScoredSpan]]:
         vectors, terms = _vectors(queries), _terms(queries)
         if selection.boundary:

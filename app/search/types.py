@@ -13,7 +13,7 @@ from indexer.tuning import ThresholdOn
 from models.borders import Boundary
 
 # A mode is implemented by app/search/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
-Mode = Literal["best_span", "lexical", "maxsim"]
+Mode = Literal["best_span", "hybrid", "lexical", "maxsim"]
 # What hits are ranked by; the paper ranks by the cosine alone.
 Ranking = Literal["span_score", "cosine"]
 Boundaries = Literal["any", "clause", "sentence", "part"]
@@ -131,6 +131,19 @@ class PairedExplanation:
 
 
 @dataclass(frozen=True, slots=True)
+class HybridExplanation:
+    """The parts of a hybrid score, which is `2 * raw - 1`: `cosine` is their weighted mean, and `exact` the rest."""
+
+    cosine: Annotated[float, described("The weights' mean of `best`, `whole` and `2 * bm25 - 1`.")]
+    span: Annotated[TextSpan, described("The best span of the hit.")]
+    best: Annotated[float, described("The score of the best span.")]
+    whole: Annotated[float, described("The cosine of the whole sentence.")]
+    bm25: Annotated[float, described("The share of the highest BM25 score.")]
+    weights: Annotated[tuple[float, float, float], described("Those of `best`, `whole` and `bm25`.")]
+    exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class WordContribution:
     """A word, a prefix or a phrase of the query in a hit."""
 
@@ -179,8 +192,8 @@ class Hit:
         optional("`negated`: the hit is within the scope of a negation, and the query has none. English only."),
     ] = None
     explanation: Annotated[
-        Explanation | PairedExplanation | LexicalExplanation | None,
-        optional("Absent unless requested; pairs in mode maxsim, words in mode lexical."),
+        Explanation | PairedExplanation | LexicalExplanation | HybridExplanation | None,
+        optional("Absent unless requested; pairs in mode maxsim, words in mode lexical, both in mode hybrid."),
     ] = None
     match: Annotated[
         Literal["exact"] | None,

@@ -5,6 +5,7 @@ Each has a naive oracle in ``tests/reference.py``. Block and code are those of `
 
 import models.kernels  # noqa: F401  loads numba, before anything below does
 from indexer.kernels.batch import pack, scan_batch, scan_packed
+from indexer.kernels.best_spans import best_in_wholes
 from indexer.kernels.common import NO_SPAN, RUN, RUNS, on_one_thread, threading_layer
 from indexer.kernels.exact import rescore
 from indexer.kernels.intrinsics import LANES
@@ -22,6 +23,7 @@ __all__ = [
     "RUN",
     "RUNS",
     "add_bm25",
+    "best_in_wholes",
     "best_of_starts",
     "best_windows",
     "group_units",

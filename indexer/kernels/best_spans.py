@@ -1,0 +1,67 @@
+"""The best span of every whole sentence, clause or part, and the cosine of the whole; exact."""
+
+import numpy as np
+from jaxtyping import Float32, Float64, Int, Int64
+from numba import njit, prange
+
+from indexer.arrays import BITS, STRENGTHS, SegmentArrays, SpanTerms
+from indexer.kernels.common import FAST, one_at_a_time
+
+
+@njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
+def _best_in_wholes(segment, starts, ends, longest, query, lengths, first, last, scores, spans, cosines):  # type: ignore[no-untyped-def]
+    dim = segment.vectors.shape[1]
+    units = len(segment.scales)
+    for row in prange(len(starts)):
+        shortest = min(segment.shortest, ends[row] - starts[row])
+        whole = np.zeros(dim, np.float64)
+        best = -9.0
+        for start in range(starts[row], ends[row]):
+            total = np.zeros(dim, np.float64)
+            for end in range(start + 1, min(start + longest, ends[row]) + 1):
+                scale = np.float64(segment.scales[end - 1])
+                dot, squares = 0.0, 0.0
+                for k in range(dim):
+                    total[k] += np.float64(segment.vectors[end - 1, k]) * scale
+                    squares += total[k] * total[k]
+                    dot += total[k] * np.float64(query[k])
+                if end == start + 1:
+                    for k in range(dim):
+                        whole[k] += total[k]
+                if end - start < shortest:
+                    continue
+                after = segment.borders[end if end < units else 0] >> BITS
+                score = lengths[end - start] + first[segment.borders[start] % STRENGTHS] + last[after]
+                if squares > 0:
+                    score += dot / np.sqrt(squares)
+                if score > best:
+                    best = score
+                    spans[row, 0], spans[row, 1] = start, end
+        scores[row] = best
+        dot, squares = 0.0, 0.0
+        for k in range(dim):
+            squares += whole[k] * whole[k]
+            dot += whole[k] * np.float64(query[k])
+        cosines[row] = dot / np.sqrt(squares) if squares > 0 else 0.0
+
+
+@one_at_a_time
+def best_in_wholes(
+    segment: SegmentArrays,
+    starts: Int64[np.ndarray, " wholes"],
+    ends: Int64[np.ndarray, " wholes"],
+    longest: int,
+    query: Float32[np.ndarray, " dim"],
+    terms: SpanTerms,
+) -> tuple[Float64[np.ndarray, " wholes"], Int[np.ndarray, "wholes 2"], Float64[np.ndarray, " wholes"]]:
+    """The score of the best span of every whole, that span in units, and the cosine of the whole.
+
+    A span has up to ``longest`` units, and at least as many as the segment's shortest, or as the whole. Of equal spans
+    the first is the best, and of these the shortest. ``terms`` are those of the one query.
+    """
+    spans = np.zeros((len(starts), 2), np.int64)
+    scores, cosines = np.empty((2, len(starts)), np.float64)
+    _best_in_wholes(
+        segment, starts, ends, longest, query, terms.lengths[0], terms.start, terms.end, scores, spans, cosines
+    )
+    return scores, spans, cosines
