@@ -1,4 +1,4 @@
-"""``spanseek eval facets-...``: sentences, phrases, hypernyms and examples of facets."""
+"""``spanseek eval facets-...``: sentences, phrases, hypernyms, summaries and examples of facets."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -7,6 +7,7 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json
+from research.cli.training_options import SeedOption
 
 if TYPE_CHECKING:
     from models.encoders.facets.model import FacetModel
@@ -100,6 +101,31 @@ def eval_facets_examples(
             out.print(f"{name}: {one}", markup=False)
             for number, row in enumerate(facets, 1):
                 out.print(f"  {number:2d}  " + "  ".join(f"{word} {cosine:.3f}" for word, cosine in row), markup=False)
+
+
+def eval_facets_summaries(
+    extract: Annotated[Path, typer.Option(help="Folder of a Wikipedia extract.")],
+    words: WordsOption,
+    model: ModelOption,
+    articles: Annotated[int, typer.Option(min=1, help="Read the first so many held-out articles that fit.")] = 500,
+    sentences: Annotated[int, typer.Option(min=1, help="Sentences of a summary.")] = 3,
+    seed: SeedOption = 13,
+    as_json: JsonOption = False,
+) -> None:
+    """Summaries of held-out articles' bodies against their leads: Table 3 of the paper."""
+    from research.evaluation.facet_summaries import evaluate_summaries, summarised_articles
+    from research.evaluation.wikipedia import read_articles
+
+    vectors, models = _load(words, model)
+    read = summarised_articles(read_articles(extract), articles)
+    figures = evaluate_summaries(read, vectors, models, sentences, seed)
+    if as_json:
+        print_json({"articles": len(read), "sentences": sentences, "methods": figures})
+        return
+    table = Table("method", "ROUGE-1", "ROUGE-2", "words", title=f"{len(read)} articles, {sentences} sentences each")
+    for name, row in figures.items():
+        table.add_row(name, f"{row['rouge1']:.1f}", f"{row['rouge2']:.1f}", f"{row['words']:.1f}")
+    out.print(table)
 
 
 def _load(words: Path, folders: list[Path]) -> "tuple[WordVectors, dict[str, FacetModel]]":

@@ -16,6 +16,7 @@ from research.cli.eval_facets import (
     eval_facets_hypernyms,
     eval_facets_phrases,
     eval_facets_sentences,
+    eval_facets_summaries,
 )
 from research.cli.eval_intents import eval_intents
 from research.cli.eval_nugget_lm import eval_auto_encoding, eval_nugget_lm, eval_nugget_selection
@@ -41,6 +42,7 @@ eval_cli.command("passage-reranking")(eval_passage_reranking)
 eval_cli.command("facets-sentences")(eval_facets_sentences)
 eval_cli.command("facets-phrases")(eval_facets_phrases)
 eval_cli.command("facets-hypernyms")(eval_facets_hypernyms)
+eval_cli.command("facets-summaries")(eval_facets_summaries)
 eval_cli.command("facets-examples")(eval_facets_examples)
 
 

@@ -41,8 +41,12 @@ class FacetNetwork(nn.Module):
             self._layer(nn.TransformerEncoderLayer), shape.encoder_layers, enable_nested_tensor=False
         )
         self.starts = nn.ModuleList(nn.Linear(shape.dim, shape.dim) for _ in range(shape.facets))
-        kind = nn.TransformerDecoderLayer if shape.attention else nn.TransformerEncoderLayer
-        self.decoder = nn.ModuleList(self._layer(kind) for _ in range(shape.decoder_layers))
+        self.decoder = nn.ModuleList(
+            self._layer(nn.TransformerDecoderLayer)
+            if shape.attention
+            else self._layer(nn.TransformerEncoderLayer)
+            for _ in range(shape.decoder_layers)
+        )
         self.norm = nn.LayerNorm(shape.dim)
         self.out = nn.Linear(shape.dim, shape.dim)
         self._begin_with_words()

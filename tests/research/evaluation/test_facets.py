@@ -14,6 +14,14 @@ from models.encoders.facets.model import FacetModel
 from models.encoders.facets.network import FacetNetwork, FacetShape
 from models.errors import InvalidInput
 from models.word_vectors import WordVectors
+from research.evaluation.facet_summaries import (
+    Summarised,
+    by_means,
+    by_words,
+    evaluate_summaries,
+    rouge,
+    summarised_articles,
+)
 from research.evaluation.facets import average, earth_mover, evaluate_sentence_facets, sif, transport
 from research.evaluation.phrase_facets import (
     diff_scores,
@@ -23,6 +31,7 @@ from research.evaluation.phrase_facets import (
     sc_scores,
 )
 from research.evaluation.sts import SentencePair
+from research.evaluation.wikipedia import Article, Section, is_held_out
 from tests.examples import examples
 
 WORDS = WordVectors(
@@ -132,3 +141,35 @@ def test_phrase_sets_are_read_and_scored(model: FacetModel, tmp_path: Path) -> N
     assert figures["words"]["semeval2013_f1"] == pytest.approx(100)
     assert set(figures["two"]) == {*figures["words"]}
     assert {"turney5", "turney10", "bird"} <= set(figures["two"])
+
+
+BODY = ("Tea, tea.", "The cup.", "Coffee and tea.", "Unknown words.")
+
+
+def test_rouge_counts_every_common_word_once() -> None:
+    assert rouge("tea tea tea", "tea cup", 1) == pytest.approx(2 * 1 / 5)
+    assert rouge("tea cup", "cup tea", 2) == 0
+    assert rouge("", "", 1) == 0
+
+
+def test_only_held_out_articles_with_a_lead_and_a_body_are_summarised() -> None:
+    titles = [f"Title {number}" for number in range(60)]
+    sections = (Section("", ["word " * 40]), Section("History", ["It was. " * 12]))
+    read = summarised_articles([Article(title, sections) for title in titles], 50)
+    assert len(read) == sum(is_held_out(Article(title, ())) for title in titles) > 0
+    assert len(read[0].body) == 12
+    short = (Section("", ["word"]), Section("History", ["It was. " * 12]))
+    assert summarised_articles([Article(title, short) for title in titles], 50) == []
+
+
+def test_summaries_choose_different_sentences_and_are_scored(model: FacetModel) -> None:
+    article = Summarised(BODY, "Tea in a cup.")
+    for choose in (by_means, by_words):
+        chosen = choose(article, WORDS, 2)
+        assert len(set(chosen)) == 2
+        assert 3 not in chosen
+    figures = evaluate_summaries([article], WORDS, {"two": model}, 2, 13)
+    assert list(figures) == ["random", "lead", "sentence_mean", "word_vectors", "two"]
+    assert figures["lead"]["rouge1"] == pytest.approx(100 * 2 * 2 / (4 + 4))
+    with pytest.raises(InvalidInput, match="no held-out articles"):
+        evaluate_summaries([], WORDS, {}, 2, 13)

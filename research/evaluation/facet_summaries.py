@@ -1,0 +1,137 @@
+"""Extractive summaries by facets: sentences of an article's body that cover it best, judged by its lead.
+
+Table 3 of the paper on articles of Wikipedia that nothing was learnt from. Every method chooses so many sentences.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from statistics import fmean
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import Float
+
+from models.encoders.facets.model import FacetModel
+from models.errors import InvalidInput
+from models.ops.facets import best_cosines, cover, cover_cosines, frequency_weights
+from models.ops.similarity import normalize
+from models.word_vectors import WordVectors, split_words
+from research.evaluation.wikipedia import Article, is_held_out
+from research.training.sources import sentences
+
+_FEWEST, _MOST = 10, 60  # sentences of a body
+_LEAD = range(30, 200)  # words of a lead
+
+Vectors: TypeAlias = Float[np.ndarray, "_words dim"]
+
+
+@dataclass(frozen=True, slots=True)
+class Summarised:
+    """The sentences of a body, and the lead that says what matters."""
+
+    body: tuple[str, ...]
+    lead: str
+
+
+Choose: TypeAlias = Callable[[Summarised, int], Sequence[int]]
+
+
+def summarised_articles(articles: Iterable[Article], most: int) -> list[Summarised]:
+    """The first so many held-out articles with a lead and a body of usual lengths."""
+    return list(islice(_summarised(articles), most))
+
+
+def _summarised(articles: Iterable[Article]) -> Iterator[Summarised]:
+    for article in filter(is_held_out, articles):
+        lead, *others = (section.paragraphs for section in article.sections)
+        body = tuple(text for part in others for paragraph in part for text in sentences(paragraph))
+        text = " ".join(lead)
+        if _FEWEST <= len(body) <= _MOST and len(text.split()) in _LEAD:
+            yield Summarised(body, text)
+
+
+def evaluate_summaries(
+    articles: Sequence[Summarised], words: WordVectors, models: Mapping[str, FacetModel], count: int, seed: int
+) -> dict[str, dict[str, float]]:
+    """ROUGE-1 and ROUGE-2, F1 x 100, and the mean number of words, by method; ``InvalidInput`` for no articles."""
+    if not articles:
+        raise InvalidInput(
+            "There are no held-out articles with a lead and a body.", hint="Check --extract.", field="extract"
+        )
+    return {name: _figures(articles, choose, count) for name, choose in _methods(words, models, seed).items()}
+
+
+def _figures(articles: Sequence[Summarised], choose: Choose, count: int) -> dict[str, float]:
+    summaries = [" ".join(article.body[place] for place in sorted(choose(article, count))) for article in articles]
+    rows = list(zip(summaries, articles, strict=True))
+    return {
+        "rouge1": round(100 * fmean(rouge(text, article.lead, 1) for text, article in rows), 2),
+        "rouge2": round(100 * fmean(rouge(text, article.lead, 2) for text, article in rows), 2),
+        "words": round(fmean(len(split_words(text)) for text in summaries), 1),
+    }
+
+
+def rouge(summary: str, reference: str, size: int) -> float:
+    """ROUGE-N, F1: the share of n-grams of words that two texts have in common (Lin and Hovy, 2003). No stemming.
+
+    >>> round(rouge("the cat sat", "The cat lay down", 1), 3), rouge("the cat sat", "the cat sat", 2)
+    (0.571, 1.0)
+    """
+    first, second = (_ngrams(text, size) for text in (summary, reference))
+    return 2 * (first & second).total() / max(first.total() + second.total(), 1)
+
+
+def _ngrams(text: str, size: int) -> Counter[tuple[str, ...]]:
+    words = split_words(text)
+    return Counter(zip(*(words[begin:] for begin in range(size)), strict=False))
+
+
+def _methods(words: WordVectors, models: Mapping[str, FacetModel], seed: int) -> dict[str, Choose]:
+    methods: dict[str, Choose] = {
+        "random": lambda article, count: _random(article, count, seed),
+        "lead": lambda article, count: range(min(count, len(article.body))),
+        "sentence_mean": lambda article, count: by_means(article, words, count),
+        "word_vectors": lambda article, count: by_words(article, words, count),
+    }
+    for name, model in models.items():
+        methods[name] = lambda article, count, model=model: by_facets(article, model, count)  # type: ignore[misc]
+    return methods
+
+
+def _random(article: Summarised, count: int, seed: int) -> list[int]:
+    rng = random.Random(f"summary/{seed}/{article.lead}")  # noqa: S311  sampling, not secrets
+    return rng.sample(range(len(article.body)), min(count, len(article.body)))
+
+
+def by_facets(article: Summarised, model: FacetModel, count: int) -> list[int]:
+    """The sentences whose facets cover the body best."""
+    vectors, weights = _document(article, model.words)
+    return cover(model.encode(article.body), vectors, weights, count).tolist()
+
+
+def by_means(article: Summarised, words: WordVectors, count: int) -> list[int]:
+    """The same with one vector for each sentence: the mean of its words."""
+    vectors, weights = _document(article, words)
+    means = normalize(np.stack([words.vectors[words.text_ids(text)].sum(axis=0) for text in article.body]))
+    return cover(means[:, None], vectors, weights, count).tolist()
+
+
+def by_words(article: Summarised, words: WordVectors, count: int) -> list[int]:
+    """The same with all words of a sentence; gains are divided by their number, or long sentences would win."""
+    vectors, weights = _document(article, words)
+    rows = [words.vectors[words.text_ids(text)] for text in article.body]
+    costs = np.array([max(len(row), 1) for row in rows], np.float64)
+    return cover_cosines(np.stack([_cosines(row, vectors) for row in rows]), weights, count, costs).tolist()
+
+
+def _cosines(row: Vectors, vectors: Vectors) -> Float[np.ndarray, " words"]:
+    return best_cosines(row[None], vectors)[0] if len(row) else np.full(len(vectors), -1.0)
+
+
+def _document(article: Summarised, words: WordVectors) -> tuple[Vectors, Float[np.ndarray, " words"]]:
+    """The words of the body, and their weights by frequency."""
+    ids = np.concatenate([words.text_ids(text) for text in article.body])
+    return words.vectors[ids], frequency_weights(words.shares[ids])
