@@ -21,11 +21,11 @@ run: setup
 	$(BIN)/spanseek index --collection sample --source samples/documents
 	$(BIN)/spanseek serve
 
-# Two processes, each of one thread: threads that wait for each other's cores would take longer.
+# The product without its long tests. Two processes, each of one thread: threads that wait for each other's cores take longer.
 test: setup
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests models indexer app --ignore tests/research
 
-# Everything, the long ones included: what continuous integration runs.
+# Everything, research and the long tests included: what continuous integration runs.
 test-all: setup
 	HYPOTHESIS_PROFILE=thorough OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m ''
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Float64, Int, Int8, UInt8
 
+from models.borders import Border
 from models.ops.span_score import SpanScore
 
 # Units that one block of inverse norms covers (``indexer.segments.layout``).
@@ -32,6 +33,9 @@ class SegmentArrays(NamedTuple):
 LONGEST = 64
 BITS = 4
 STRENGTHS = 2**BITS
+# The codes of units at which a sentence, a line or more begins.
+_STRENGTHS_OF_CODES = np.arange(256) % STRENGTHS, np.arange(256) >> BITS
+SENTENCE_STARTS = np.minimum(*_STRENGTHS_OF_CODES) >= Border.SENTENCE
 # Below any score of a span.
 EXCLUDED = -4.0
 # What one float32 operation may be off by, relatively.
@@ -39,7 +43,8 @@ _EPSILON = 2.0**-24
 
 
 class SpanTerms(NamedTuple):
-    """What is added to the cosines of spans: by query and number of units, and by the strengths of the span's borders.
+    """What is added to the cosines of spans: by query and number of units, by the strengths of the span's borders, and
+    by query where a sentence ends inside the span.
 
     ``models.ops.span_score`` makes them. The kernels read them as float32, exact scores as float64.
     """
@@ -47,23 +52,33 @@ class SpanTerms(NamedTuple):
     lengths: Float[np.ndarray, "queries {LONGEST+1}"]
     start: Float[np.ndarray, "{STRENGTHS}"]
     end: Float[np.ndarray, "{STRENGTHS}"]
+    crossing: Float[np.ndarray, " queries"]
 
     @classmethod
     def none(cls, queries: int) -> "SpanTerms":
         """Nothing: a span's score is its cosine."""
-        return cls(np.zeros((queries, LONGEST + 1)), np.zeros(STRENGTHS), np.zeros(STRENGTHS))
+        return cls(np.zeros((queries, LONGEST + 1)), np.zeros(STRENGTHS), np.zeros(STRENGTHS), np.zeros(queries))
 
     @classmethod
-    def of(cls, score: SpanScore, query_units: Int[np.ndarray, " queries"]) -> "SpanTerms":
-        """The terms of a span score for queries of so many units; 0 units: unknown, and no discount."""
+    def of(
+        cls,
+        score: SpanScore,
+        query_units: Int[np.ndarray, " queries"],
+        sentences: Int[np.ndarray, " queries"] | None = None,
+    ) -> "SpanTerms":
+        """The terms of a span score for queries of so many units and sentences.
+
+        0 units: unknown, and no discount. Without ``sentences`` every query has one.
+        """
         start, end = (
             np.pad(np.array(values, np.float64), (0, STRENGTHS - len(values))) for values in (score.start, score.end)
         )
-        return cls(score.lengths(query_units, LONGEST), start, end)
+        one = np.ones(len(query_units), bool) if sentences is None else sentences <= 1
+        return cls(score.lengths(query_units, LONGEST), start, end, np.where(one, score.crossing, 0.0))
 
     def take(self, rows: Int[np.ndarray, " rows"] | slice) -> "SpanTerms":
         """The terms of some queries."""
-        return SpanTerms(self.lengths[rows], self.start, self.end)
+        return self._replace(lengths=self.lengths[rows], crossing=self.crossing[rows])
 
     def rounded(self) -> "SpanTerms":
         """The same as float32."""
@@ -76,9 +91,10 @@ class SpanTerms(NamedTuple):
 
     @property
     def rounding(self) -> Float64[np.ndarray, " queries"]:
-        """The most that float32 puts into a score: three terms are rounded, and added in three steps."""
+        """The most that float32 puts into a score: four terms are rounded, and added in four steps."""
         most = np.abs(self.lengths).max(axis=1) + np.abs(self.start).max() + np.abs(self.end).max()
-        return np.where(most > 0, 6 * _EPSILON * (2 + most), 0.0)
+        most = most + np.abs(self.crossing)
+        return np.where(most > 0, 8 * _EPSILON * (2 + most), 0.0)
 
     def of_spans(
         self,
@@ -95,7 +111,10 @@ class SpanTerms(NamedTuple):
         >>> terms.of_spans(np.array([0x55, 0], np.uint8), *spans, np.zeros(2, int)).tolist()
         [0.375, 0.125]
         """
-        return self.lengths[owners, ends - starts] + self.of_borders(borders, starts, ends)
+        added = self.lengths[owners, ends - starts] + self.of_borders(borders, starts, ends)
+        if self.crossing.any():
+            added += self.crossing[owners] * crosses(borders, starts, ends)
+        return added
 
     def of_borders(
         self, borders: UInt8[np.ndarray, " units"], starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"]
@@ -110,3 +129,18 @@ class SpanTerms(NamedTuple):
     def within(self, lengths: Bool[np.ndarray, "{LONGEST+1}"]) -> "SpanTerms":
         """Terms that put all spans of other lengths below the score ``EXCLUDED``."""
         return self._replace(lengths=np.where(lengths, self.lengths, 2 * EXCLUDED))
+
+
+def crosses(
+    borders: UInt8[np.ndarray, " units"], starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"]
+) -> Bool[np.ndarray, " spans"]:
+    """Which spans hold the end of a sentence: another begins at one of their units, but not at the first.
+
+    >>> crosses(np.array([0x55, 0, 0x22, 0], np.uint8), np.array([0, 0, 2]), np.array([2, 3, 4])).tolist()
+    [False, True, False]
+    """
+    crossed = np.zeros(len(starts), bool)
+    for further in range(1, int((ends - starts).max(initial=0))):
+        inside = starts + further < ends
+        crossed |= inside & SENTENCE_STARTS[borders[np.where(inside, starts + further, 0)]]
+    return crossed

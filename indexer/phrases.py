@@ -144,7 +144,9 @@ class PhraseSet:
     changed_in: tuple[int, ...]
     vectors: QueryVectors
     tuning: Tuning
-    units: Int[np.ndarray, " queries"] | None = None  # of their texts; without them no span is too short
+    # Of their texts: units, without which no span is too short, and sentences; one each, if not given.
+    units: Int[np.ndarray, " queries"] | None = None
+    sentences: Int[np.ndarray, " queries"] | None = None
     score: SpanScore = COSINE
     terms: tuple[tuple[str, ...], ...] | None = None  # the folded words of their texts, in a collection with words
 
@@ -157,7 +159,7 @@ class PhraseSet:
         from indexer.engine.multi_query import QueryBatch  # imports numba, which only matching needs
 
         units = np.zeros(len(self), np.int64) if self.units is None else self.units
-        return QueryBatch(self.vectors, SpanTerms.of(self.score, units))
+        return QueryBatch(self.vectors, SpanTerms.of(self.score, units, self.sentences))
 
     @cached_property
     def applied(self) -> tuple[Threshold | None, ...]:

@@ -120,6 +120,16 @@ def whole_starts(codes: UInt8[np.ndarray, " units"], boundary: Boundary) -> Int[
     return np.flatnonzero(np.minimum(start_strengths(codes), end_strengths(codes)) >= LEVELS[boundary])
 
 
+def count_sentences(text: str, units: CharSpans) -> int:
+    """The number of sentences of a text, from the character spans of its units; lines and parts count as such.
+
+    >>> from models.units import split
+    >>> count_sentences(text := "Mr. Day said yes. He left.", split(text))
+    2
+    """
+    return len(whole_starts(border_codes(text, units), "sentence"))
+
+
 def _spread(gap: int, strength: int, starts: list[int], ends: list[int], closing: Set[int], opening: Set[int]) -> None:
     """Enter a border, and repeat it before the closing punctuation, for ends, and after the opening one, for starts."""
     unit = gap

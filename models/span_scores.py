@@ -1,7 +1,8 @@
 """The span score of an encoder, stored in ``span_score.json`` beside its weights.
 
-The file has an entry for every encoder that uses the weights, by its fingerprint: ``discount``, ``start`` and ``end``
-as in :class:`models.ops.span_score.SpanScore`. An encoder without an entry has the literal cosine.
+The file has an entry for every encoder that uses the weights, by its fingerprint: ``discount``, ``start``, ``end``,
+``crossing`` and ``whole_share`` as in :class:`models.ops.span_score.SpanScore`, the last two if they are not their
+defaults. An encoder without an entry has the literal cosine.
 """
 
 import json
@@ -22,7 +23,10 @@ def read_span_score(folder: Path, fingerprint: str) -> SpanScore:
         return COSINE
     try:
         entry: dict[str, Any] | None = json.loads(read_checked(path)).get(fingerprint)
-        return SpanScore(entry["discount"], *(tuple(entry[side]) for side in ("start", "end"))) if entry else COSINE
+        if entry is None:
+            return COSINE
+        borders = tuple(entry["start"]), tuple(entry["end"])
+        return SpanScore(entry["discount"], *borders, entry.get("crossing", 0.0), entry.get("whole_share", 1.0))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BackboneMismatch(
             f"{path} is not a span score: {error}.",

@@ -69,19 +69,22 @@ class RefScore:
     discount: float
     start: Sequence[float]
     end: Sequence[float]
+    crossing: float = 0.0
 
 
-PART_BORDER = 5
+SENTENCE_BORDER, PART_BORDER = 2, 5
 
 
 def span_terms(part: RefPart, span: Span, score: RefScore) -> float:
-    """What the span score adds to a cosine: for the length of the span, and for the borders around it."""
+    """What the span score adds to a cosine: for its length, the borders around it, and sentence ends inside."""
     shorter = math.log(score.query_units / (span[1] - span[0])) if score.query_units else 0.0
     before = after = 0
     if part.borders:
         before = part.borders[span[0]][0]
         after = part.borders[span[1]][1] if span[1] < len(part.borders) else PART_BORDER
-    return -score.discount * max(0.0, shorter) + score.start[before] + score.end[after]
+    inside = part.borders[span[0] + 1 : span[1]]
+    crossing = score.crossing if any(min(border) >= SENTENCE_BORDER for border in inside) else 0.0
+    return -score.discount * max(0.0, shorter) + score.start[before] + score.end[after] + crossing
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,20 @@ from app.search.encoders import Encoders
 from app.search.modes import Counts, Resources, ScoredRows, SearchMode
 from app.search.query_vectors import query_vector
 from app.search.span_hits import present_spans
-from app.search.types import Explanation, Hit, Mode, SearchRequest, SpanChoice, UnitContribution
+from app.search.types import Explanation, Hit, Mode, SearchRequest, SpanChoice, SpanWithin, UnitContribution
 from indexer.arrays import EXCLUDED, LONGEST, SpanTerms
 from indexer.engine.base import Engine, ScoredSpan
 from indexer.engine.exhaustive_count import count_spans
 from indexer.engine.named_spans import NamedSpan, named_cosines
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
-from indexer.engine.wholes import search_wholes
+from indexer.engine.wholes import best_span_within, search_wholes
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.literal import BELOW, EXACT, below, count_with_floor, is_occurrence, search_with_floor
 from indexer.words.recipe import has_words
 from models import units
+from models.borders import count_sentences
 from models.encoders.base import encode_query_tokens, query_tokens
 from models.errors import InvalidInput
 from models.folding import words
@@ -35,29 +36,31 @@ QueryVector: TypeAlias = Float32[np.ndarray, " dim"]
 
 @dataclass(frozen=True, slots=True)
 class SpanQuery:
-    """A query for spans: its vector, the units of its text, 0 where they are not known, and the score of spans.
+    """A query for spans: its vector, the units of its text, 0 where not known, its sentences, and the score of spans.
 
     ``terms`` are its folded words if their occurrences rank first.
     """
 
     vector: QueryVector
     units: int
+    sentences: int
     score: SpanScore
     terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedQuery:
-    """The token ids of a query text, its units, and the score of spans."""
+    """The token ids of a query text, its units and sentences, and the score of spans."""
 
     ids: Int32[np.ndarray, " tokens"]
     units: int
+    sentences: int
     score: SpanScore
     terms: tuple[str, ...] = ()
 
     def encoded(self, vector: QueryVector) -> SpanQuery:
         """The query with its vector."""
-        return SpanQuery(vector, self.units, self.score, self.terms)
+        return SpanQuery(vector, self.units, self.sentences, self.score, self.terms)
 
 
 class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
@@ -86,7 +89,7 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
         check_span_choice(request.spans, recipe.bounds)
         score = self._score(request, recipe)
         if request.text is None:
-            return SpanQuery(query_vector(request, recipe.dim), request.query_units or 0, score)
+            return SpanQuery(query_vector(request, recipe.dim), request.query_units or 0, 1, score)
         if request.query_units is not None:
             raise InvalidInput(
                 "The units of a text are counted, and cannot be given.",
@@ -95,8 +98,8 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
             )
         (ids,) = query_tokens(self._encoders.matching(recipe), [request.text])
         is_literal = has_words(recipe) and request.ranking != "cosine"
-        terms = words(request.text) if is_literal else ()
-        return TokenizedQuery(ids, len(units.split(request.text)), score, terms)
+        terms, spans = words(request.text) if is_literal else (), units.split(request.text)
+        return TokenizedQuery(ids, len(spans), count_sentences(request.text, spans), score, terms)
 
     def _score(self, request: SearchRequest, recipe: Recipe) -> SpanScore:
         if request.ranking == "cosine":
@@ -193,7 +196,8 @@ def _vectors(queries: Sequence[SpanQuery]) -> QueryVectors:
 
 def _terms(queries: Sequence[SpanQuery]) -> SpanTerms:
     """The terms of queries that share a score."""
-    return SpanTerms.of(queries[0].score, np.array([query.units for query in queries]))
+    counts = np.array([(query.units, query.sentences) for query in queries])
+    return SpanTerms.of(queries[0].score, counts[:, 0], counts[:, 1])
 
 
 def create(resources: Resources) -> SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]:
@@ -232,7 +236,21 @@ def _explanation(request: SearchRequest, query: SpanQuery, scored: ScoredSpan) -
     terms, (before, after) = _terms([query]), place.borders
     length = float(query.score.lengths(np.array([query.units]), len(vectors))[0, -1])
     borders = float(terms.start[before] + terms.end[after])
-    if not _is_exact(query, scored):
-        return Explanation(scored.cosine - length - borders, tuple(contributed), length, borders)
     cosine = float(contributions.sum())
-    return Explanation(cosine, tuple(contributed), length, borders, scored.cosine - cosine - length - borders)
+    if request.spans.boundary:
+        return Explanation(cosine, tuple(contributed), length, borders, best_span=_span_within(request, query, scored))
+    if place.holds_sentence_end:
+        borders += float(terms.crossing[0])
+    exact = scored.cosine - cosine - length - borders if _is_exact(query, scored) else 0.0
+    return Explanation(scored.cosine - exact - length - borders, tuple(contributed), length, borders, exact)
+
+
+def _span_within(request: SearchRequest, query: SpanQuery, whole: ScoredSpan) -> SpanWithin | None:
+    """The best span of a whole, where it counts."""
+    share, place = 1 - query.score.whole_share, whole.place
+    within = best_span_within(place, query.vector, _terms([query])) if share else None
+    if within is None:
+        return None
+    span, score = within
+    start, end = (place.offset(at, request.offset_unit) for at in (span.start, span.end))
+    return SpanWithin(start, end, place.text(span), score, share)

@@ -90,14 +90,34 @@ class UnitContribution:
 
 
 @dataclass(frozen=True, slots=True)
+class SpanWithin:
+    """The best span within a whole clause, sentence or part."""
+
+    start: int
+    end: int
+    text: str
+    span_score: float
+    share: Annotated[float, described("How much its span score counts beside that of the whole.")]
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
-    """The terms of the hit's span score, which is `2 * raw - 1`, and the units' contributions to its cosine."""
+    """The terms of the hit's span score, and the units' contributions to its cosine.
+
+    Their sum is `2 * raw - 1`. Of a whole with a best span the sum counts for what the share of that span leaves.
+    """
 
     cosine: Annotated[float, described("The contributions of the units add up to it.")]
     units: tuple[UnitContribution, ...]
     length: Annotated[float, described("The discount of a span that is shorter than the query; 0 or less.")] = 0.0
-    borders: Annotated[float, described("What the span's start and end lack of borders of the text; 0 or less.")] = 0.0
+    borders: Annotated[
+        float,
+        described("What the span's start and end lack of borders, and what a sentence end inside costs; 0 or less."),
+    ] = 0.0
     exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
+    best_span: Annotated[
+        SpanWithin | None, described("Of whole clauses, sentences and parts: the span that says it best.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
 from indexer.phrases import MODE, Phrase, PhraseSet
 from indexer.tuning import Tuning
+from models.borders import count_sentences
 from models.folding import words
 from models.ops.span_score import SpanScore
 from models.units import split
@@ -144,6 +145,7 @@ def read_phrase_set(
 
 def _read(connection: Connection, collection_id: str, version: int, tuning: Tuning, score: SpanScore) -> PhraseSet:
     rows = connection.execute(phrases_of(collection_id).order_by(phrases.c.name)).all()
+    counts = np.array([(0, 1) if score.is_cosine else _counts(row.text) for row in rows], np.int64).reshape(-1, 2)
     numbers = np.frombuffer(b"".join(row.vector for row in rows), "<f4").astype(np.float32)
     return PhraseSet(
         version=version,
@@ -153,7 +155,14 @@ def _read(connection: Connection, collection_id: str, version: int, tuning: Tuni
         changed_in=tuple(row.changed_in for row in rows),
         vectors=numbers.reshape(len(rows), -1) if rows else numbers.reshape(0, 0),
         tuning=tuning,
-        units=np.array([0 if score.is_cosine else len(split(row.text)) for row in rows], np.int64),
+        units=counts[:, 0],
+        sentences=counts[:, 1],
         score=score,
         terms=tuple(words(row.text) for row in rows),
     )
+
+
+def _counts(text: str) -> tuple[int, int]:
+    """The units and the sentences of a text."""
+    units = split(text)
+    return len(units), count_sentences(text, units)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from indexer import kernels
-from indexer.arrays import BITS, STRENGTHS, SpanTerms
+from indexer.arrays import BITS, SENTENCE_STARTS, STRENGTHS, SpanTerms
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.scan import CodedQueries, SegmentScan, scan
@@ -98,6 +98,7 @@ class _Copy:
         # A segment ends as it begins.
         after = np.repeat(segment.borders[:1], units + 1 - segment.manifest.units)
         self.borders = torch.from_numpy(np.concatenate([segment.borders, after]).astype(np.int32)).to(device)
+        self.sentence_starts = torch.from_numpy(SENTENCE_STARTS).to(device)
 
     def best_of_starts(
         self,
@@ -107,11 +108,13 @@ class _Copy:
         lengths: Float32[Tensor, "queries lengths"],
         start: Float32[Tensor, " strengths"],
         end: Float32[Tensor, " strengths"],
+        crossing: Float32[Tensor, " queries"],
     ) -> Float32[Tensor, "chosen {BLOCK} queries"]:
         """For every start in some blocks, the best approximate score over all lengths."""
         prefix = self._prefix(blocks, queries)
         borders = self.borders[blocks[:, None] * BLOCK + torch.arange(self.reach + 1, device=blocks.device)]
         of_starts, of_ends = start[borders[:, :BLOCK] % STRENGTHS], end[borders >> BITS]
+        room = self._room(borders)
         best = torch.full((len(blocks), BLOCK, len(steps)), float(kernels.NO_SPAN), device=steps.device)
         for row in range(self.codes.shape[1]):
             codes, affine = self.codes[blocks, row], self.affine[blocks, row]
@@ -119,8 +122,16 @@ class _Copy:
             begin = row + self.shortest
             sums = (prefix[:, begin : begin + BLOCK] - prefix[:, :BLOCK]).float() * steps
             added = of_ends[:, begin : begin + BLOCK, None] + lengths[:, begin]
+            added = added + (room < begin)[..., None] * crossing
             best = torch.where(codes[..., None] > 0, torch.maximum(best, sums * inverse[..., None] + added), best)
         return best + of_starts[..., None]  # this leaves NO_SPAN as it is
+
+    def _room(self, borders: Int32[Tensor, "chosen bounds"]) -> Int[Tensor, "chosen {BLOCK}"]:
+        """For every start the number of units to the end of its sentence, if it is near."""
+        places = torch.arange(borders.shape[1], device=borders.device)
+        far = places.new_tensor(_WHOLE)
+        firsts = torch.where(self.sentence_starts[borders], places, far).flip(1).cummin(dim=1).values.flip(1)
+        return firsts[:, 1 : BLOCK + 1] - places[:BLOCK]
 
     def _prefix(
         self, blocks: Int[Tensor, " chosen"], queries: Float[Tensor, "dim queries"]

@@ -178,7 +178,7 @@ def _floors(
         of_sets = np.stack([_kth_largest(np.where(runs, lower, -np.inf), selection.top_k) for runs in disjoint])
         return of_sets.max(axis=0), of_sets.argmax(axis=0)
     groups = (_groups(scans, selection, query) for query in range(len(lower)))
-    floors = [_kth_group(row, of_runs, selection.top_k) for row, of_runs in zip(lower, groups, strict=True)]
+    floors = [kth_group(row, of_runs, selection.top_k) for row, of_runs in zip(lower, groups, strict=True)]
     return np.array(floors), np.zeros(len(lower), np.int64)
 
 
@@ -209,7 +209,7 @@ def _refined_floors(
         segments = [of_scan[query] for of_scan in exact]
         cosines = np.concatenate([spans.cosines for spans in segments])
         groups = np.concatenate([_groups_of(number, spans, selection) for number, spans in enumerate(segments)])
-        refined[query] = max(floor, _kth_group(cosines, groups, selection.top_k))
+        refined[query] = max(floor, kth_group(cosines, groups, selection.top_k))
     return refined
 
 
@@ -233,7 +233,7 @@ def _owners(view: SegmentView, units: Int[np.ndarray, " units"], selection: Sele
     return view.segment.part_document[parts] if selection.group_by == "document" else parts
 
 
-def _kth_group(cosines: Float[np.ndarray, " rows"], groups: Int[np.ndarray, " rows"], k: int) -> float:
+def kth_group(cosines: Float[np.ndarray, " rows"], groups: Int[np.ndarray, " rows"], k: int) -> float:
     """The k-th largest of the groups' best cosines."""
     order = np.argsort(-cosines, kind="stable")
     firsts = np.unique(groups[order], return_index=True)[1]

@@ -9,7 +9,7 @@ from weakref import ref
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from indexer.arrays import BITS, STRENGTHS
+from indexer.arrays import BITS, SENTENCE_STARTS, STRENGTHS
 from indexer.engine.query import Filter
 from indexer.errors import SegmentCorrupt
 from indexer.segments.columns import rows_equal
@@ -167,6 +167,16 @@ class Place:
         return self._segment.part_span(self._part)
 
     @property
+    def segment(self) -> Segment:
+        """The segment that holds the span."""
+        return self._segment
+
+    @property
+    def segment_units(self) -> UnitSpan:
+        """The span in units of its segment."""
+        return self._units
+
+    @property
     def units(self) -> UnitSpan:
         """The span in units of its document."""
         first_part = np.searchsorted(self._segment.part_document, self._document)
@@ -192,6 +202,12 @@ class Place:
     def unit_spans(self) -> list[CharSpan]:
         """The characters of every unit of the span."""
         return [CharSpan(int(a), int(b)) for a, b in self._segment.unit_spans[self._units.start : self._units.end]]
+
+    @property
+    def holds_sentence_end(self) -> bool:
+        """True if a sentence, a line or more ends inside the span."""
+        units = self._units
+        return bool(SENTENCE_STARTS[self._segment.borders[units.start + 1 : units.end]].any())
 
     @property
     def borders(self) -> tuple[int, int]:

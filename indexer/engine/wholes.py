@@ -1,16 +1,25 @@
-"""Search for whole clauses, sentences and parts: exact, and free of the bounds of the collection's spans."""
+"""Search for whole clauses, sentences and parts: exact, and free of the bounds of the collection's spans.
+
+A whole is ranked by its own span score and by that of its best span (``SpanScore.whole_share``): a long sentence that
+says it in passing has a span that says it.
+"""
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Float32, Int
 
 from indexer import kernels
-from indexer.arrays import SpanTerms
+from indexer.arrays import BLOCK, EXCLUDED, SpanTerms
 from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Selection
+from indexer.engine.scan import code_queries, errors, kth_group
 from indexer.engine.selection import ExactSpans, choose
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.snapshot import Place, SegmentView, Snapshot
 from models.ops.span_score import SpanScore
-from models.types import QueryVectors
+from models.ops.spans import enumerate_spans
+from models.types import CharSpan, QueryVectors, UnitSpan
+
+# Wholes whose best spans are scored exactly at first, for every one that is asked for.
+_AT_FIRST = 4
 
 
 def search_wholes(
@@ -39,7 +48,139 @@ def _scored(
     starts, ends = _candidates(view, selection)
     cosines = kernels.whole_cosines(view.segment.arrays, starts, ends, queries)
     scores = cosines + _terms(view, starts, ends, score, query_units)
-    return [_best(ExactSpans(view, starts, ends, of_query), selection) for of_query in scores]
+    wholes = [ExactSpans(view, starts, ends, of_query) for of_query in scores]
+    if score.whole_share == 1 or not len(starts):
+        return [_best(of_query, selection) for of_query in wholes]
+    terms = SpanTerms.of(score, query_units)
+    return [
+        BestWithin(of_query, query, terms.take(slice(number, number + 1)), selection, score.whole_share).select()
+        for number, (of_query, query) in enumerate(zip(wholes, queries, strict=True))
+    ]
+
+
+class BestWithin:
+    """Wholes of a segment for one query, and bounds on what they and their best spans score together.
+
+    Best spans lie within the bounds of the collection's spans. A whole too short for any counts alone.
+    """
+
+    def __init__(
+        self,
+        wholes: ExactSpans,
+        query: Float32[np.ndarray, " dim"],
+        terms: SpanTerms,
+        selection: Selection,
+        share: float,
+    ) -> None:
+        self._wholes, self._query, self._terms = wholes, query, terms
+        self._selection, self._share = selection, share
+        approximate, error = self._approximate()
+        firsts = np.stack([wholes.starts, wholes.ends], axis=1).reshape(-1)
+        self._upper = np.append(approximate + error, -np.inf)
+        upper = np.maximum.reduceat(self._upper, firsts)[::2]
+        # Spans that start in a clause may end outside: then the best of them says nothing about those within.
+        lower = np.append(approximate - error, -np.inf)
+        self._lower = np.maximum.reduceat(lower, firsts)[::2]
+        if selection.boundary == "clause":
+            self._lower[:] = -np.inf
+        self._bounds = np.where(upper > -np.inf, self._together(wholes.cosines, upper), wholes.cosines)
+
+    def select(self) -> ExactSpans:
+        """The wholes that may be selected, with exact scores."""
+        order = np.argsort(-self._bounds, kind="stable")
+        count = min(len(order), _AT_FIRST * self._selection.top_k)
+        while True:
+            rows = order[:count]
+            scores = self._exact(rows)
+            if count == len(order) or self._is_complete(rows, scores, float(self._bounds[order[count]])):
+                wholes = self._wholes
+                return ExactSpans(wholes.view, wholes.starts[rows], wholes.ends[rows], scores)
+            count = min(len(order), _AT_FIRST * count)
+
+    def _is_complete(self, rows: Int[np.ndarray, " rows"], scores: Float[np.ndarray, " rows"], bound: float) -> bool:
+        """Whether no whole that scores at most ``bound`` can be selected beside these."""
+        groups = self._groups(self._wholes.starts[rows])
+        last = kth_group(scores, groups, self._selection.top_k)
+        return bound < max(last, -np.inf if self._selection.floor is None else self._selection.floor)
+
+    def _groups(self, starts: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows"]:
+        segment = self._wholes.view.segment
+        if self._selection.group_by == "span":
+            return starts
+        parts = np.searchsorted(segment.part_units, starts, side="right") - 1
+        return segment.part_document[parts] if self._selection.group_by == "document" else parts
+
+    def _together(
+        self, wholes: Float[np.ndarray, " rows"], spans: Float[np.ndarray, " rows"]
+    ) -> Float[np.ndarray, " rows"]:
+        return self._share * wholes + (1 - self._share) * spans
+
+    def _approximate(self) -> tuple[Float[np.ndarray, " units"], Float[np.ndarray, " units"]]:
+        """For every start the best approximate score, -inf where no span starts, and what it may be off by."""
+        view = self._wholes.view
+        terms = self._terms
+        if self._selection.boundary == "sentence":
+            terms = terms._replace(crossing=np.full(1, 2 * EXCLUDED))
+        coded = code_queries(self._query[None], terms=terms)
+        blocks = np.arange(len(view.segment.norm_errors))
+        best = kernels.best_of_starts(
+            view.segment.arrays, coded.codes[0], coded.steps[0], coded.terms, blocks, None
+        ).astype(np.float64)
+        error = np.repeat(errors(view, blocks, coded.slack), BLOCK)[: len(best)]
+        return np.where(best > EXCLUDED, best, -np.inf), error
+
+    def _exact(self, rows: Int[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
+        """The exact scores of wholes and their best spans together."""
+        wholes = self._wholes
+        owners, starts, ends = self._spans(rows)
+        best = np.full(len(rows), -np.inf)
+        zeros = np.zeros(len(starts), np.int64)
+        scores = kernels.rescore(wholes.view.segment.arrays, starts, ends, self._query[None], zeros, self._terms)
+        np.maximum.at(best, owners, scores)
+        alone = wholes.cosines[rows]
+        return np.where(best > -np.inf, self._together(alone, best), alone)
+
+    def _spans(
+        self, rows: Int[np.ndarray, " rows"]
+    ) -> tuple[Int[np.ndarray, " spans"], Int[np.ndarray, " spans"], Int[np.ndarray, " spans"]]:
+        """The spans within wholes that may be the best, and the row of each."""
+        segment, bounds = self._wholes.view.segment, self._wholes.view.segment.recipe.bounds
+        firsts, sizes = self._wholes.starts[rows], self._wholes.ends[rows] - self._wholes.starts[rows]
+        owners = np.repeat(np.arange(len(rows)), sizes)
+        starts = firsts[owners] + _counting(sizes)
+        may: Bool[np.ndarray, " starts"] = self._upper[starts] >= self._lower[rows][owners]
+        may &= self._upper[starts] > -np.inf
+        owners, starts = owners[may], starts[may]
+        longest = np.minimum(self._wholes.ends[rows][owners] - starts, bounds.longest)
+        counts = np.maximum(longest - bounds.shortest + 1, 0)
+        span_owners, span_starts = np.repeat(owners, counts), np.repeat(starts, counts)
+        span_ends = span_starts + bounds.shortest + _counting(counts)
+        codes = segment.norm_codes[span_starts // BLOCK, span_ends - span_starts - bounds.shortest, span_starts % BLOCK]
+        there = codes > 0  # a sum without a direction is no span
+        return span_owners[there], span_starts[there], span_ends[there]
+
+
+def best_span_within(
+    whole: Place, query: Float32[np.ndarray, " dim"], terms: SpanTerms
+) -> tuple[CharSpan, float] | None:
+    """The characters of the best span within a whole, and its exact score for one query; None where no span fits."""
+    segment, units = whole.segment, whole.segment_units
+    spans = enumerate_spans(len(units), segment.recipe.bounds) + units.start
+    if not len(spans):
+        return None
+    starts, ends = spans.T.copy()
+    scores = kernels.rescore(segment.arrays, starts, ends, query[None], np.zeros(len(spans), np.int64), terms)
+    best = int(scores.argmax())
+    return segment.char_span(UnitSpan(int(starts[best]), int(ends[best]))), float(scores[best])
+
+
+def _counting(counts: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " items"]:
+    """From 0 on, for every row anew.
+
+    >>> _counting(np.array([2, 0, 3])).tolist()
+    [0, 1, 0, 1, 2]
+    """
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _candidates(

@@ -8,7 +8,7 @@ from numba import njit, prange
 from indexer.arrays import BITS, BLOCK, STRENGTHS, SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
 from indexer.kernels.intrinsics import FLIP, LANES, ROWS, best_of_run, grow_prefix
-from indexer.kernels.single import border_values, units_ahead
+from indexer.kernels.single import border_values, room_in_sentences, units_ahead
 
 # Pieces of work a thread: a core that is slow for a while leaves some of its share to the others.
 _PIECES = 8
@@ -52,6 +52,23 @@ def _leave_out(mask: Bool[np.ndarray, " starts"], inverse: Float32[np.ndarray, "
             inverse[:, i] = np.float32(np.nan)
 
 
+@njit(cache=True)
+def _kinds_of_ends(
+    of_strengths: Int32[np.ndarray, " bounds"],
+    room: Int32[np.ndarray, " starts"],
+    shortest: int,
+    crossing: int,
+    kinds: Int32[np.ndarray, "lengths block"],
+) -> None:
+    """Where the rows of every span's kind of end begin: by the strength of its border, and ``crossing`` further on if a
+    sentence ends inside the span.
+    """
+    for row in range(len(kinds)):
+        for i in range(BLOCK):
+            crossed = crossing if room[i] < row + shortest else 0
+            kinds[row, i] = of_strengths[i + row + shortest] + np.int32(crossed)
+
+
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
 def _scan_batch(  # type: ignore[no-untyped-def]
     pieces, segment, queries, first, steps, added, start, rows_of_strengths, blocks, masked, mask, best, peak
@@ -64,6 +81,7 @@ def _scan_batch(  # type: ignore[no-untyped-def]
         prefix = np.zeros((rows + 1, LANES), np.float32)
         starts, ends = np.empty(BLOCK, np.float32), np.empty(rows + 1, np.int32)
         inverse = np.empty(segment.norm_codes.shape[1:], np.float32)
+        room, kinds = np.empty(BLOCK, np.int32), np.empty(inverse.shape, np.int32)
         top = np.empty(LANES, np.float32)
         where = np.empty(LANES, np.int32)
         for position in range(piece * len(blocks) // pieces, (piece + 1) * len(blocks) // pieces):
@@ -72,6 +90,8 @@ def _scan_batch(  # type: ignore[no-untyped-def]
             _read(segment.vectors, segment.scales, begin, min(units, begin + BLOCK + ahead), flipped, sizes)
             border_values(segment.borders, 0, start, begin, starts)
             border_values(segment.borders, BITS, rows_of_strengths, begin, ends)
+            room_in_sentences(segment.borders, begin, ahead, room)
+            _kinds_of_ends(ends, room, segment.shortest, STRENGTHS * added.shape[2] * LANES, kinds)
             # A short block, the last one of a segment or the only one of a new document, has few runs to look at.
             there = min(RUNS, -(-(units - begin) // RUN))
             _decode(segment.norm_codes[block], segment.norm_affine[block], inverse)
@@ -83,7 +103,7 @@ def _scan_batch(  # type: ignore[no-untyped-def]
                 for run in range(RUNS):
                     if run < there:
                         best_of_run(
-                            prefix, inverse, added[group], starts, ends, run * RUN, segment.shortest, top, where
+                            prefix, inverse, added[group], starts, kinds, run * RUN, segment.shortest, top, where
                         )
                     else:
                         top[:] = NO_SPAN
@@ -122,6 +142,7 @@ def scan_packed(
     rounded, shortest = terms.rounded(), segment.shortest
     longest = shortest + segment.norm_codes.shape[1] - 1
     added = rounded.end[:, None] + rounded.lengths[:, None, shortest : longest + 1]
+    added = np.concatenate([added, added + rounded.crossing[:, None, None]], axis=1)
     rows_of_strengths = np.arange(STRENGTHS, dtype=np.int32) * added.shape[2] * LANES
     of_queries = *packed, _in_lanes(steps), _in_lanes(added), rounded.start, rows_of_strengths
     _scan_batch(pieces, segment, *of_queries, blocks, mask is not None, everything, best, peak)

@@ -122,20 +122,24 @@ def grow_prefix_of_one(typing_context, vectors, scales, high, low, first, step, 
 
 
 @intrinsic
-def score_run(typing_context, prefix, codes, affine, lengths, ends, begin, shortest, top):  # type: ignore[no-untyped-def]
+def score_run(  # type: ignore[no-untyped-def]
+    typing_context, prefix, codes, affine, lengths, ends, room, crossing, begin, shortest, top
+):
     """For every start of a run, the best approximate score over all lengths, for one query: a lane is a start.
 
     ``prefix`` is float32 [bounds] of a block, ``codes`` uint8 [lengths, BLOCK], ``affine`` float32 [lengths, 2],
-    ``lengths`` float32 [lengths] and ``ends`` float32 [bounds] what a length and an end add to a score, ``begin`` the
-    run's first start in the block, ``top`` float32 [BLOCK], of which that of the run is written.
+    ``lengths`` float32 [lengths] and ``ends`` float32 [bounds] what a length and an end add to a score, and
+    ``crossing`` float32 what spans longer than ``room``, int32 [BLOCK], add. ``begin`` is the run's first start in the
+    block, ``top`` float32 [BLOCK], of which that of the run is written.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        sums, code, norms, of_lengths, of_ends, _, _, out = _data(context, builder, signature, arguments)
+        sums, code, norms, of_lengths, of_ends, left, _, _, _, out = _data(context, builder, signature, arguments)
         lengths = _length(context, builder, signature, arguments, 1)
-        run, least = arguments[5], arguments[6]
+        of_crossing, run, least = _splat(builder, arguments[6]), arguments[7], arguments[8]
         groups = [builder.add(run, _whole(first)) for first in range(0, RUN, LANES)]
         before = [_load(builder, sums, start, _FLOATS) for start in groups]
+        rooms = [_load(builder, left, start, _INTS) for start in groups]
 
         def score_length(length: Any, best: Sequence[Any]) -> list[Any]:
             row = builder.mul(length, _whole(2))
@@ -143,15 +147,18 @@ def score_run(typing_context, prefix, codes, affine, lengths, ends, begin, short
                 _splat(builder, _load(builder, norms, builder.add(row, _whole(place)), _FLOAT)) for place in (0, 1)
             )
             of_length = _splat(builder, _load(builder, of_lengths, length, _FLOAT))
+            of_both = builder.fadd(of_length, of_crossing)
+            units = _splat(builder, builder.trunc(builder.add(length, least), _INT32))
             maxima = []
-            for start, sum_before, top in zip(groups, before, best, strict=True):
+            for start, sum_before, room_of_start, top in zip(groups, before, rooms, best, strict=True):
                 end = builder.add(builder.add(start, least), length)
                 place = builder.gep(code, [builder.add(builder.mul(length, _whole(BLOCK)), start)])
                 codes = builder.zext(builder.load(builder.bitcast(place, _BYTES.as_pointer()), align=1), _INTS)
                 scaled = builder.fmul(step, builder.sitofp(codes, _FLOATS), ("contract",))
                 norm = builder.fadd(offset, scaled, ("contract",))
                 cosine = builder.fmul(builder.fsub(_load(builder, sums, end, _FLOATS), sum_before), norm, ("contract",))
-                added = builder.fadd(_load(builder, of_ends, end, _FLOATS), of_length)
+                crossed = builder.icmp_signed("<", room_of_start, units)
+                added = builder.fadd(_load(builder, of_ends, end, _FLOATS), builder.select(crossed, of_both, of_length))
                 score = builder.fadd(cosine, added, ("contract",))
                 there = builder.icmp_unsigned("!=", codes, _constant(_INTS, 0))
                 better = builder.and_(there, builder.fcmp_ordered(">", score, top))
@@ -163,7 +170,8 @@ def score_run(typing_context, prefix, codes, affine, lengths, ends, begin, short
             _store(builder, best, out, start)
         return context.get_dummy_value()
 
-    return types.void(prefix, codes, affine, lengths, ends, types.intp, types.intp, top), generate
+    kinds = prefix, codes, affine, lengths, ends, room, types.float32, types.intp, types.intp, top
+    return types.void(*kinds), generate
 
 
 @intrinsic
@@ -174,8 +182,8 @@ def best_of_run(  # type: ignore[no-untyped-def]
 
     ``prefix`` is float32 [bounds, LANES]; ``inverse`` float32 [lengths, BLOCK], with a NaN, which no comparison
     prefers, where there is no span; ``best`` float32 [LANES], ``peak`` int32 [LANES]. What is added to a score:
-    ``added`` float32 [strengths, lengths, LANES] for a length and a border at the end, ``ends`` int32 [bounds] where
-    the rows of the strength of that border begin, ``starts`` float32 [BLOCK].
+    ``added`` float32 [kinds, lengths, LANES] for a length and a kind of end, ``ends`` int32 [lengths, BLOCK] where the
+    rows of the span's kind of end begin, ``starts`` float32 [BLOCK].
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -193,7 +201,7 @@ def best_of_run(  # type: ignore[no-untyped-def]
                 code = builder.add(builder.mul(length, _whole(BLOCK)), start)
                 norm = _splat(builder, _load(builder, inverses, code, _FLOAT))
                 cosine = builder.fmul(builder.fsub(after, before), norm, ("contract",))
-                row = builder.sext(_load(builder, of_ends, end, _INT32), _INT64)
+                row = builder.sext(_load(builder, of_ends, code, _INT32), _INT64)
                 of_length_and_end = builder.add(row, builder.mul(length, _whole(LANES)))
                 score = builder.fadd(cosine, _load(builder, added, of_length_and_end, _FLOATS), ("contract",))
                 return [builder.select(builder.fcmp_ordered(">", score, top[0]), score, top[0])]

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int8, Int16, Int32, UInt8
 from numba import njit, prange
 
-from indexer.arrays import BITS, BLOCK, STRENGTHS, SegmentArrays, SpanTerms
+from indexer.arrays import BITS, BLOCK, SENTENCE_STARTS, STRENGTHS, SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
 from indexer.kernels.intrinsics import (
     FLIP,
@@ -20,6 +20,8 @@ _CACHE_LINE = 64
 # The prefetch distance in units. Without prefetching the scan takes nearly twice as long.
 _AHEAD = 8
 _BYTES = has_byte_products()
+# More units than a span has.
+ENDLESS = 1 << 20
 
 
 @njit(fastmath=FAST, cache=True)
@@ -93,6 +95,25 @@ def border_values(
     values[there:] = table[(borders[0] >> shift) % STRENGTHS]
 
 
+@njit(cache=True)
+def room_in_sentences(
+    borders: UInt8[np.ndarray, " units"], begin: int, ahead: int, room: Int32[np.ndarray, " starts"]
+) -> None:
+    """For every start from unit ``begin`` on, the number of units to the end of its sentence, if it is near.
+
+    Sentences that begin more than ``ahead`` units behind the last start are not looked at.
+    """
+    left = ENDLESS
+    last = min(len(borders), begin + len(room) + ahead) - begin
+    room[max(0, last) :] = ENDLESS
+    for i in range(last - 1, -1, -1):
+        left += 1
+        if i < len(room):
+            room[i] = left
+        if SENTENCE_STARTS[borders[begin + i]]:
+            left = 0
+
+
 @njit(fastmath=FAST, cache=True)
 def block_scores(
     segment: SegmentArrays,
@@ -107,12 +128,14 @@ def block_scores(
     end = min(units, begin + BLOCK + ahead)
     prefix, ends = np.empty(BLOCK + ahead + 1, np.float32), np.empty(BLOCK + ahead + 1, np.float32)
     starts, lengths = np.empty(BLOCK, np.float32), terms.lengths[0, segment.shortest :]
+    room = np.empty(BLOCK, np.int32)
     numerators(segment.vectors[begin:end], segment.scales[begin:end], query, step, prefix)
     border_values(segment.borders, 0, terms.start, begin, starts)
     border_values(segment.borders, BITS, terms.end, begin, ends)
+    room_in_sentences(segment.borders, begin, ahead, room)
     codes, affine = segment.norm_codes[block], segment.norm_affine[block]
     for run in range(RUNS):
-        score_run(prefix, codes, affine, lengths, ends, run * RUN, segment.shortest, top)
+        score_run(prefix, codes, affine, lengths, ends, room, terms.crossing[0], run * RUN, segment.shortest, top)
     for i in range(BLOCK):
         top[i] += starts[i]  # this leaves NO_SPAN as it is: the terms are too small for it
 

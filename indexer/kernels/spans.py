@@ -6,7 +6,7 @@ from numba import njit, prange
 
 from indexer.arrays import BITS, SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
-from indexer.kernels.single import border_values, numerators, units_ahead
+from indexer.kernels.single import border_values, numerators, room_in_sentences, units_ahead
 
 # Runs that one pass gathers spans of: memory is allocated for all their spans.
 _RUNS_A_PASS = 512
@@ -37,6 +37,8 @@ def run_scores(
     of_starts, of_ends = np.empty(RUN, np.float32), np.empty(len(prefix), np.float32)
     border_values(segment.borders, 0, terms.start, begin, of_starts)
     border_values(segment.borders, BITS, terms.end, begin, of_ends)
+    room = np.empty(RUN, np.int32)
+    room_in_sentences(segment.borders, begin, units_ahead(segment), room)
     for row in range(lengths):
         low, size = segment.norm_affine[block, row, 0], segment.norm_affine[block, row, 1]
         ends = prefix[row + shortest : row + shortest + RUN]
@@ -44,7 +46,8 @@ def run_scores(
         of_length = terms.lengths[owner, row + shortest]
         for i in range(RUN):
             cosine = (ends[i] - starts[i]) * (low + size * np.float32(code[i]))
-            score = cosine + (of_length + of_ends[row + shortest + i] + of_starts[i])
+            crossing = terms.crossing[owner] if room[i] < row + shortest else np.float32(0)
+            score = cosine + (of_length + of_ends[row + shortest + i] + of_starts[i] + crossing)
             scores[row, i] = score if code[i] > 0 else NO_SPAN
     return scores
 

@@ -2,6 +2,7 @@
 
     score(q, i..j) = cosine(q, i..j) - discount * max(0, ln(units of q / units of the span))
                      + start[border before unit i] + end[border after unit j]
+                     + crossing, if a sentence ends inside the span and the query has only one
 
 The best cosine of a phrase favours short spans, whose mean is of few vectors, and knows no clauses (ADR 16). No term is
 positive: a score is at most its cosine, so at most 1, and ``raw`` need not be clipped where matches are good.
@@ -24,7 +25,9 @@ _NONE = (0.0,) * BORDERS
 class SpanScore:
     """The parameters of the span score of one encoder. Without any it is the literal cosine.
 
-    ``start`` and ``end`` are by the strength of the border, and not positive. Raises ``ValueError`` for other values.
+    ``start`` and ``end`` are by the strength of the border; like ``crossing`` they are not positive. ``whole_share``
+    concerns whole sentences and the like: how much their own score counts beside that of their best span. Raises
+    ``ValueError`` for other values.
 
     >>> score = SpanScore(0.5, start=(-0.03, -0.015, 0, 0, 0, 0))
     >>> score.lengths(np.array([4, 0]), 5).round(3).tolist()  # four units, and a query of unknown length
@@ -36,6 +39,8 @@ class SpanScore:
     discount: float = 0.0
     start: tuple[float, ...] = _NONE
     end: tuple[float, ...] = _NONE
+    crossing: float = 0.0
+    whole_share: float = 1.0
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.discount) and self.discount >= 0):
@@ -43,18 +48,22 @@ class SpanScore:
         for values in (self.start, self.end):
             if len(values) != BORDERS or not all(math.isfinite(value) and value <= 0 for value in values):
                 raise ValueError(f"borders take {BORDERS} numbers of which none is positive, not {values!r}")
+        if not (math.isfinite(self.crossing) and self.crossing <= 0):
+            raise ValueError(f"crossing is a number that is not positive, not {self.crossing!r}")
+        if not 0 <= self.whole_share <= 1:
+            raise ValueError(f"whole_share lies between 0 and 1, not {self.whole_share!r}")
 
     @property
     def is_cosine(self) -> bool:
         """True if nothing is added to the cosine."""
-        return not (self.discount or any(self.start) or any(self.end))
+        return not (self.discount or any(self.start) or any(self.end) or self.crossing)
 
     @property
     def fingerprint(self) -> str:
         """Identifies the parameters; empty for the literal cosine."""
         if self.is_cosine:
             return ""
-        values = json.dumps([self.discount, self.start, self.end])
+        values = json.dumps([self.discount, self.start, self.end, self.crossing, self.whole_share])
         return f"span.v1-{hashlib.sha256(values.encode('ascii')).hexdigest()[:12]}"
 
     def fingerprint_of(self, encoder: str) -> str:

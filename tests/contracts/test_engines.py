@@ -120,7 +120,9 @@ def _document(number: int, sizes: list[int], kind: str, rng: np.random.Generator
         codes, scales = quantize(vectors)
         dequantised = codes.astype(np.float64) * scales.astype(np.float64)[:, None]
         _codes[dequantised.tobytes()] = codes, scales
-        within = rng.integers(0, PART_BORDER, (size, 2)).tolist() if stores_borders else []
+        within = (
+            (rng.integers(0, PART_BORDER, (size, 2)) * (rng.random((size, 1)) < 0.5)).tolist() if stores_borders else []
+        )
         borders = [(PART_BORDER, PART_BORDER), *map(tuple, within)][: len(within)]
         stored.append((vectors, RefPart(dequantised, characters, part.metadata, borders)))
         start += len(part.text) + 1
@@ -152,21 +154,23 @@ def kernel_score(query: np.ndarray, vectors: np.ndarray, spans: list[tuple[int, 
 
 @dataclass(frozen=True)
 class Scoring:
-    """The span score of queries of some units."""
+    """The span score of queries of some units and sentences."""
 
     score: SpanScore
     units: list[int]
+    sentences: list[int]
 
     @property
     def terms(self) -> SpanTerms:
-        return SpanTerms.of(self.score, np.array(self.units))
+        return SpanTerms.of(self.score, np.array(self.units), np.array(self.sentences))
 
     def alone(self, query: int) -> "Scoring":
-        return Scoring(self.score, self.units[query : query + 1])
+        return Scoring(self.score, self.units[query : query + 1], self.sentences[query : query + 1])
 
     @property
     def of_reference(self) -> RefScore:
-        return RefScore(self.units[0], self.score.discount, self.score.start, self.score.end)
+        score, crossing = self.score, self.score.crossing if self.sentences[0] <= 1 else 0.0
+        return RefScore(self.units[0], score.discount, score.start, score.end, crossing)
 
 
 def terms_of(scoring: Scoring | None) -> SpanTerms | None:
@@ -176,12 +180,15 @@ def terms_of(scoring: Scoring | None) -> SpanTerms | None:
 # Round numbers make ties; the others must not.
 added = st.lists(st.sampled_from([0.0, -0.25, -0.03, -0.1234567]), min_size=BORDERS, max_size=BORDERS).map(tuple)
 query_units = st.lists(st.integers(0, 30), min_size=4, max_size=4)
-scorings = st.one_of(st.none(), st.tuples(st.sampled_from([0.0, 0.15, 0.7]), added, added, query_units))
+query_sentences = st.lists(st.integers(1, 2), min_size=4, max_size=4)
+crossings = st.sampled_from([0.0, -0.1, -1.0])
+parameters = st.tuples(st.sampled_from([0.0, 0.15, 0.7]), added, added, crossings)
+scorings = st.one_of(st.none(), st.tuples(parameters, query_units, query_sentences))
 
 
 def scoring_of(drawn: Any) -> Scoring | None:
     """What was drawn from ``scorings``, for four queries."""
-    return None if drawn is None else Scoring(SpanScore(*drawn[:3]), drawn[3])
+    return None if drawn is None else Scoring(SpanScore(*drawn[0]), *drawn[1:])
 
 
 def oracle(
@@ -263,9 +270,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scorings,
 )
 def test_any_search_is_the_oracles(engine, folder, segments, bounds, kind, seed, dead, selection, scoring) -> None:
+    scoring = scoring_of(scoring)
     top_k, floor, group_by, of_document, of_part = selection
     wanted = Selection(top_k, floor, group_by, Filter(of_document, of_part))
-    scoring = scoring_of(scoring)
     case = collection(folder, bounds, segments, kind, seed, dead, bordered=scoring is not None)
     queries = unit(np.random.default_rng(seed + 1).normal(size=(4, DIM)))
     alone = check(engine, case, queries[0], wanted, scoring and scoring.alone(0))
@@ -283,7 +290,7 @@ def test_parts_longer_than_blocks(engine: Engine, folder: Path, kind: str, bound
     check(engine, case, query, Selection(top_k=7))
     check(engine, case, query, Selection(top_k=2, group_by="part"))
     borders = (-0.06, -0.03, 0.0, 0.0, -0.01, 0.0)
-    check(engine, case, query, Selection(top_k=7), Scoring(SpanScore(0.15, borders, borders[::-1]), [9]))
+    check(engine, case, query, Selection(top_k=7), Scoring(SpanScore(0.15, borders, borders[::-1], -0.1), [9], [1]))
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)

@@ -22,7 +22,8 @@ from models.units import split
 from tests.examples import examples
 from tests.workspace import Workspace, document
 
-SCORE = SpanScore(0.2, (-0.04, -0.02, 0, 0, 0, 0), (-0.03, -0.01, 0, 0, 0, 0))
+SCORE = SpanScore(0.2, (-0.04, -0.02, 0, 0, 0, 0), (-0.03, -0.01, 0, 0, 0, 0), -0.1, whole_share=0.5)
+BOUNDS = SpanBounds(2, 6)
 LONG = "my parcel never came to the door " * 12
 DOCUMENTS = [
     document("a", "My parcel never came. I want to cancel, please; now!", "Hello there (friend).", kind="x"),
@@ -37,8 +38,8 @@ QUERY = "my parcel never came today"
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     with Workspace(tmp_path_factory.mktemp("wholes"), span_score=SCORE) as workspace:
-        workspace.index(DOCUMENTS[:20], bounds=SpanBounds(2, 6))
-        workspace.index(DOCUMENTS[20:], bounds=SpanBounds(2, 6))
+        workspace.index(DOCUMENTS[:20], bounds=BOUNDS)
+        workspace.index(DOCUMENTS[20:], bounds=BOUNDS)
         with lease(workspace.catalog, "c") as held:
             remove(workspace.catalog, held, ["deleted"])
         yield workspace
@@ -79,8 +80,24 @@ def brute(made: Workspace, boundary: Boundary, query: str, **filter: Any) -> dic
                         span.start + int(spans[begin, 0]),
                         span.start + int(spans[end - 1, 1]),
                     )
-                    scores[place] = score
+                    within = [
+                        (i, j)
+                        for i in range(begin, end)
+                        for j in range(i + BOUNDS.shortest, min(i + BOUNDS.longest, end) + 1)
+                    ]
+                    spans_of = [_span_score(vectors[first:], codes, level, i, j, vector, units) for i, j in within]
+                    share = SCORE.whole_share
+                    scores[place] = share * score + (1 - share) * max(spans_of) if spans_of else score
     return scores
+
+
+def _span_score(vectors, codes, level, begin: int, end: int, query, units: int) -> float:
+    """The score of a span of a part, in loops."""
+    total = vectors[begin:end].sum(axis=0)
+    score = float(total @ query / np.linalg.norm(total)) - SCORE.discount * max(0.0, np.log(units / (end - begin)))
+    inside = [int(min(start_strengths(codes)[u], end_strengths(codes)[u])) >= 2 for u in range(begin + 1, end)]
+    after = 5 if end == len(codes) else int(end_strengths(codes)[end])
+    return score + SCORE.start[start_strengths(codes)[begin]] + SCORE.end[after] + SCORE.crossing * any(inside)
 
 
 def places(hits: tuple[Hit, ...]) -> list[tuple[str, int, int]]:
@@ -108,9 +125,11 @@ def test_they_are_those_of_brute_force(
         assert scores[found] == pytest.approx(scores[place], abs=1e-9)
         assert hit.explanation is not None
         terms = hit.explanation.length + hit.explanation.borders
-        assert sum(unit.contribution for unit in hit.explanation.units) + terms == pytest.approx(
-            scores[found], abs=1e-4
-        )
+        total, within = sum(unit.contribution for unit in hit.explanation.units) + terms, hit.explanation.best_span
+        if within is not None:
+            assert hit.start <= within.start < within.end <= hit.end
+            total = (1 - within.share) * total + within.share * within.span_score
+        assert total == pytest.approx(scores[found], abs=1e-4)
 
 
 def test_they_have_their_punctuation_and_any_length(made: Workspace) -> None:

@@ -91,6 +91,7 @@ def check_resumed(folder: Path) -> int:
     return before
 
 
+@pytest.mark.slow
 def test_a_killed_job_is_resumed_at_once(jobs: dict[str, Job]) -> None:
     assert jobs["killed"].code == -signal.SIGKILL
     assert 0 < check_resumed(jobs["killed"].folder) < len(CALLS)

@@ -126,6 +126,7 @@ def test_half_a_request_is_answered_408(server: Server, name: str) -> None:
     assert "Traceback" not in "".join(server.log)
 
 
+@pytest.mark.slow
 def test_bytes_now_and_then_do_not_keep_a_request_open(server: Server) -> None:
     with closing(server.connect()) as connection:
         connection.sendall(b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n")
@@ -171,6 +172,7 @@ def test_connections_beyond_the_limit_are_refused_and_make_room_again(server: Se
         assert time.monotonic() < deadline
 
 
+@pytest.mark.slow
 def test_requests_one_after_the_other_and_pipelined_ones_are_answered(server: Server) -> None:
     request = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with closing(server.connect()) as connection:

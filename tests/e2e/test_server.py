@@ -44,6 +44,7 @@ def test_it_starts_answers_and_stops(settings) -> None:
         assert process.wait(timeout=20) == 0
 
 
+@pytest.mark.slow
 def test_what_was_acknowledged_survives_kill_minus_nine(settings) -> None:
     """Nine writes, so that the server is merging when it dies, or has merged."""
     encoder, path = load_encoder("hashing"), "/collections/sample/documents"
@@ -65,6 +66,7 @@ def test_what_was_acknowledged_survives_kill_minus_nine(settings) -> None:
         assert (found.documents, found.units) == (8, 7 * 2 + 1)
 
 
+@pytest.mark.slow
 def test_on_the_network_it_asks_for_the_key_and_keeps_its_limits(settings) -> None:
     def chunks() -> Iterator[bytes]:
         yield from (b" " * 1000 for _ in range(3))
@@ -81,6 +83,7 @@ def test_on_the_network_it_asks_for_the_key_and_keeps_its_limits(settings) -> No
         assert process.wait(timeout=20) == 0
 
 
+@pytest.mark.slow
 def test_without_tables_it_says_what_to_do_and_exits(tmp_path) -> None:
     with start(Settings(_env_file=None, data_dir=tmp_path, encoder="hashing")) as process:
         try:
@@ -97,6 +100,7 @@ OWN = ["localhost", "127.0.0.1:8000", "[::1]:8000", "app.localhost", "search.int
 OTHERS = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.0.2.1", "["]
 
 
+@pytest.mark.slow
 def test_without_keys_it_answers_only_its_own_pages(settings) -> None:
     with running(settings, allowed_hosts="search.internal, other.internal") as (_, client):
         for host in OWN + OTHERS:
@@ -120,6 +124,7 @@ def test_without_keys_it_answers_only_its_own_pages(settings) -> None:
         assert client.get("/collections", headers=headers).status_code == 200
 
 
+@pytest.mark.slow
 def test_head_is_get_without_the_body(settings) -> None:
     with running(settings) as (_, client):
         for path in ("/collections", "/health/live", "/metrics", "/collections/none"):
@@ -129,6 +134,7 @@ def test_head_is_get_without_the_body(settings) -> None:
         assert client.head("/search").status_code == 405
 
 
+@pytest.mark.slow
 def test_the_log_has_routes_and_no_names_or_queries(settings) -> None:
     log: list[str] = []
     with running(settings, log) as (process, client):

@@ -41,6 +41,7 @@ def small_indexes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexer.maintenance, "WORTH_WINDOWS", 100)
 
 
+@pytest.mark.slow
 def test_a_job_that_fails_anywhere_leaves_nothing_and_the_next_one_recovers(
     disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

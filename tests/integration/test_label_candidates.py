@@ -49,6 +49,7 @@ def hits(workspace: Workspace, phrase: str, group_by: str) -> dict[tuple[str, in
     return {(hit.document_id, hit.start, hit.end): hit.raw for hit in answer.hits}
 
 
+@pytest.mark.slow
 def test_they_are_the_best_spans_of_documents(workspace: Workspace) -> None:
     drawn = found(workspace)
     assert len(drawn.candidates) == 60

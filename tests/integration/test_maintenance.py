@@ -276,6 +276,7 @@ def test_a_crash_while_merging_loses_nothing(stage: str, workspace: Workspace, m
     assert workspace.folders() == workspace.live()
 
 
+@pytest.mark.slow
 def test_large_segments_of_a_collection_too_large_to_scan_get_windows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

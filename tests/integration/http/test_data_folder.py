@@ -45,6 +45,7 @@ def assert_lost(client: Client, problem, why: str) -> None:
     problem(client.get("/collections"), 503, "data_folder_lost")
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_gone_until_it_is_back(data: Settings, start, problem) -> None:
     client, elsewhere = start(data), data.data_dir.with_name("elsewhere")
     assert client.post(PATH, NEW).status_code == 200

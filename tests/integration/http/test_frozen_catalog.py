@@ -66,6 +66,7 @@ def check(client: httpx.Client, method: str, path: str, code: str) -> None:
     assert answer.json()["code"] == code, (method, path, answer.text)
 
 
+@pytest.mark.slow
 def test_a_threshold_waits_for_a_locked_catalog_until_the_deadline(tmp_path) -> None:
     settings = Settings(_env_file=None, data_dir=tmp_path, encoder="hashing", database_url="")
     upgrade(settings.catalog_url)

@@ -42,6 +42,7 @@ async def write(client: Client, ends: Callable[[], bool]) -> Counter[int]:
     return statuses
 
 
+@pytest.mark.slow
 def test_a_job_gets_its_turn(settings: Settings, start, monkeypatch: pytest.MonkeyPatch) -> None:
     """The writes follow each other closely, and each takes a quarter of a second."""
     client, refusals = start(settings), []

@@ -40,14 +40,14 @@ def vectors_of(kind: str, size: int, dim: int, seed: int) -> np.ndarray:
 def borders_of(units: int) -> np.ndarray:
     """Codes of borders, two strengths each, drawn at random; the first is a part's."""
     starts, ends = np.random.default_rng(units).integers(0, 6, (2, units)).astype(np.uint8)
-    borders = starts | ends << 4
+    borders = (starts | ends << 4) * (np.random.default_rng(units + 1).random(units) < 0.3)
     borders[:1] = 0x55
     return borders
 
 
 def terms_of(queries: int) -> SpanTerms:
     """Terms of queries of different lengths, which are as large as the differences of cosines."""
-    score = SpanScore(0.2, (-0.3, -0.2, -0.1, 0.0, -0.07, 0.0), (-0.21, 0.0, -0.11, -0.05, 0.0, -0.4))
+    score = SpanScore(0.2, (-0.3, -0.2, -0.1, 0.0, -0.07, 0.0), (-0.21, 0.0, -0.11, -0.05, 0.0, -0.4), -0.35)
     return SpanTerms.of(score, np.arange(queries) * 7 % 30)
 
 
@@ -124,6 +124,8 @@ def test_codes_and_bounds(parts: list[int], bounds: tuple[int, int], kind: str, 
                 assert abs(decoded * np.sqrt(square) - 1) <= errors[block]
                 after = segment.borders[start + length if start + length < units else 0]
                 added = terms.lengths[0, length] + terms.start[segment.borders[start] & 15] + terms.end[after >> 4]
+                inside = segment.borders[start + 1 : start + length]
+                added += terms.crossing[0] * any(min(code & 15, code >> 4) >= 2 for code in inside.tolist())
                 exact = total @ query / np.sqrt(square) + added
                 assert abs(scores[row, i] - exact) <= errors[block] * (1 + coded.slack[0]) + coded.slack[0] + 1e-5
     assert prefix.shape == (units + 1, dim)
