@@ -6,10 +6,12 @@ defaults. An encoder without an entry has the literal cosine.
 """
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from models.checksums import read_checked
+from models.atomic import replacing
+from models.checksums import read_checked, record_checksums
 from models.errors import BackboneMismatch
 from models.ops.span_score import COSINE, SpanScore
 
@@ -32,3 +34,14 @@ def read_span_score(folder: Path, fingerprint: str) -> SpanScore:
             f"{path} is not a span score: {error}.",
             hint="Restore the file, or remove it; without it spans are ranked by their cosine.",
         ) from error
+
+
+def write_span_score(folder: Path, fingerprint: str, score: SpanScore) -> None:
+    """Write the span score of the encoder with this fingerprint beside its weights; other entries stay."""
+    path = folder / FILE
+    entries: dict[str, Any] = json.loads(read_checked(path)) if path.is_file() else {}
+    entries[fingerprint] = asdict(score)
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in sorted(entries.items()))
+    with replacing(path) as partial:
+        partial.write_text(f"{{\n{lines}\n}}\n", "utf-8")
+    record_checksums(folder)

@@ -60,10 +60,10 @@ class SpanScore:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the parameters; empty for the literal cosine."""
+        """Identifies the parameters by which spans are scored; empty for the literal cosine."""
         if self.is_cosine:
             return ""
-        values = json.dumps([self.discount, self.start, self.end, self.crossing, self.whole_share])
+        values = json.dumps([self.discount, self.start, self.end, self.crossing])
         return f"span.v1-{hashlib.sha256(values.encode('ascii')).hexdigest()[:12]}"
 
     def fingerprint_of(self, encoder: str) -> str:

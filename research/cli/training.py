@@ -17,6 +17,7 @@ from research.cli.train_cross_encoder import pseudo_label, train_cross_encoder
 from research.cli.train_facets import train_facets
 from research.cli.train_nugget import train_average_nuggets, train_nugget
 from research.cli.train_nugget_lm import train_nugget_lm
+from research.cli.train_span_score import train_span_score
 from research.cli.train_whitening import train_whitening
 from research.cli.train_word_vectors import train_word_vectors
 from research.cli.training_options import (
@@ -53,6 +54,7 @@ train_cli.command("word-vectors")(train_word_vectors)
 train_cli.command("facets")(train_facets)
 train_cli.command("calibration")(train_calibration)
 train_cli.command("no-match")(train_no_match)
+train_cli.command("span-score")(train_span_score)
 add_deprecated(train_cli, "judge", "cross-encoder")
 add_deprecated(train_cli, "grade-pairs", "pseudo-label", {"--judge": "--cross-encoder"})
 add_deprecated(train_cli, "average", "average-slice")
@@ -160,6 +162,7 @@ def train_average_slice(
     data: FolderOption,
     folder: OutOption,
     of: Annotated[list[Path], typer.Option(help="Folder of weights; repeat for all that are to be averaged.")],
+    untrained: Annotated[int, typer.Option(min=0, help="How often the backbone itself counts.")] = 0,
     exclude: ExcludeOption = None,
     seed: SeedOption = 13,
     backbone: BackboneOption = None,
@@ -181,7 +184,7 @@ def train_average_slice(
         backbone=settings.backbone,
         device=settings.device,
     )
-    artifact = average_slice(of, config)
+    artifact = average_slice(of, config, untrained)
     if as_json:
         print_json({"folder": str(folder), "parts": len(of), "sha256": artifact.sha256})
     else:

@@ -30,11 +30,15 @@ _TOP = 5
 
 @dataclass(frozen=True, slots=True)
 class SampleFigures:
-    """Hit rates over the phrases with gold; AUC of the best score, of phrases with a match against those without."""
+    """Hit rates over the phrases with gold, and the overlap F1 of their first hits, in units.
+
+    ``no_match_auc`` is the AUC of the best score, of phrases with a match against those without.
+    """
 
     phrases: int
     top1: float
     top5: float
+    f1: float
     bm25_top1: float
     no_match_auc: float
 
@@ -66,6 +70,7 @@ def evaluate_sample(
         phrases=len(phrases),
         top1=figures.top1,
         top5=figures.top5,
+        f1=figures.f1,
         bm25_top1=measure(corpus, with_gold, bm25_answers(corpus, corpus.parts(), with_gold)).part_top1,
         no_match_auc=auc(best[has_match], best[~has_match]),
     )

@@ -1,12 +1,14 @@
 """Checkpoint averaging: the mean of the weights of several runs, often better than each of them.
 
 Wortsman et al. (2022), "Model soups": runs fine-tuned from the same weights end in one basin of the loss, whose
-centre generalizes better than its edges, where single runs stop.
+centre generalizes better than its edges, where single runs stop. Wortsman et al. (2022), "Robust fine-tuning of
+zero-shot models": part of the way back to the backbone restores what it did better before, at little cost.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,21 +24,23 @@ from research.training.slice import fit_projection, learnt_spans, load_teachers,
 _AGREED = ("backbone_sha256", "foundation_sha256", "layer", "feedback", "gather", "selector", "spacing", "data")
 
 
-def average_slice(folders: Sequence[Path], config: SliceConfig) -> Artifact:
+def average_slice(folders: Sequence[Path], config: SliceConfig, untrained: int = 0) -> Artifact:
     """Average the weights of several folders, equally weighted, and save them in ``config.out``.
+
+    The backbone itself counts as so many of them as ``untrained`` says.
 
     The projection is refitted to the spans of the average, drawn from the texts that ``config`` names. Of its other
     settings only the backbone, the device and the seed are used.
     """
     parts = [load_artifact(folder) for folder in folders]
-    tensors = mean_tensors(parts)
-    artifact = Artifact(arrays_of(tensors), dict(parts[0].config), "")
     student = load_backbone(config.backbone, device=config.device)
+    tensors = _with_backbone(mean_tensors(parts), student.parameters(), untrained / (len(parts) + untrained))
+    artifact = Artifact(arrays_of(tensors), dict(parts[0].config), "")
     put_in_place(student, artifact)
     spans = learnt_spans(student, load_teachers(config), read_material(config), config, step=0)
     begin = torch.from_numpy(projection_of(artifact)).to(student.device)
     tensors[PROJECTION] = fit_projection(spans, begin, config.seed).to("cpu", torch.float16)
-    return save_artifact(config.out, tensors, _facts(parts, config))
+    return save_artifact(config.out, tensors, _facts(parts, config) | {"untrained": untrained})
 
 
 def average_nuggets(folders: Sequence[Path], out: Path) -> Artifact:
@@ -74,6 +78,18 @@ def mean_tensors(parts: Sequence[Artifact]) -> dict[str, Tensor]:
     return {
         name: torch.stack([of_part[name].float() for of_part in tensors]).mean(dim=0).to(torch.float16)
         for name in first.arrays
+    }
+
+
+def _with_backbone(
+    tensors: Mapping[str, Tensor], backbone: Mapping[str, np.ndarray], share: float
+) -> dict[str, Tensor]:
+    """Tensors of which the backbone's own value makes this share; the projection, which it has not, stays."""
+    return {
+        name: ((1 - share) * tensor.float() + share * torch.from_numpy(backbone[name]).float()).to(torch.float16)
+        if share and name in backbone
+        else tensor
+        for name, tensor in tensors.items()
     }
 
 

@@ -148,19 +148,24 @@ def _context(span: GradedSpan, query: Float32[np.ndarray, " dim"], vectors: Unit
     )
 
 
-def learn_span_score(grades: Grades, rounds: int = 4) -> tuple[SpanScore, Fitness]:
-    """Coordinate search from the cosine: each parameter in turn takes its best value, until none changes."""
-    best, fitness = COSINE, grades.fitness(COSINE)
-    for _ in range(rounds):
+def learn_span_score(grades: Grades, discount: float | None = None, crossing: float | None = None) -> SpanScore:
+    """Coordinate search from the cosine: each parameter in turn takes its best value, until none changes.
+
+    A ``discount`` or ``crossing`` that is given is not learned.
+    """
+    best = replace(COSINE, discount=discount or 0.0, crossing=crossing or 0.0)
+    steps = [_borders]
+    steps += [_discounts] if discount is None else []
+    steps += [_crossings] if crossing is None else []
+    fitness = grades.fitness(best).total
+    while True:
         before = best
-        for neighbours in (_discounts, _borders, _crossings):
+        for neighbours in steps:
             for candidate in neighbours(best):
-                value = grades.fitness(candidate)
-                if value.total > fitness.total:
+                if (value := grades.fitness(candidate).total) > fitness:
                     best, fitness = candidate, value
         if best == before:
-            break
-    return best, fitness
+            return best
 
 
 def _discounts(score: SpanScore) -> Iterator[SpanScore]:

@@ -286,7 +286,7 @@ def test_eval_sample(run: Run, tmp_path: Path) -> None:
     ]
     (tmp_path / "samples" / "phrases.ndjson").write_text("".join(json.dumps(phrase) + "\n" for phrase in phrases))
     figures = run("eval", "sample", "--json").json
-    assert figures == {"phrases": 2, "top1": 1.0, "top5": 1.0, "bm25_top1": 1.0, "no_match_auc": 1.0}
+    assert figures == {"phrases": 2, "top1": 1.0, "top5": 1.0, "f1": 1.0, "bm25_top1": 1.0, "no_match_auc": 1.0}
     assert "top1           1.000" in run("eval", "sample", "--samples", "samples", "--encoder", "hashing").out
     assert run("eval", "sample", "--samples", "nowhere").code == 1
 

@@ -105,7 +105,7 @@ def test_words_alone_do_not_find_the_gold(lines: list[dict[str, Any]]) -> None:
 def test_figures_are_shares(corpus: dict[str, Document], lines: list[dict[str, Any]]) -> None:
     figures = evaluate_sample(SAMPLES, HashingEncoder())
     assert figures.phrases == len(lines)
-    assert list(asdict(figures)) == ["phrases", "top1", "top5", "bm25_top1", "no_match_auc"]
+    assert list(asdict(figures)) == ["phrases", "top1", "top5", "f1", "bm25_top1", "no_match_auc"]
     assert 0 <= figures.top1 <= figures.top5 <= 1
     assert 0 <= figures.bm25_top1 <= 1
     assert 0 <= figures.no_match_auc <= 1

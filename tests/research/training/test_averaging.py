@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from models.artifacts import Artifact, load_artifact
+from models.backbones import load_backbone
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.errors import InvalidInput
 from research.training import checkpoint_averaging as averaging
@@ -48,5 +49,9 @@ def test_the_average_of_two_runs_is_an_encoder(
     middle = (one.tensors[LAYER].float() + other.tensors[LAYER].float()) / 2
     torch.testing.assert_close(found.tensors[LAYER].float(), middle, atol=1e-3, rtol=1e-3)
     assert [of["sha256"] for of in found.config["parts"]] == [one.sha256, other.sha256]
+    again = average_slice([config.out, other_run.out], replace(config, out=tmp_path / "nearer"), untrained=2)
+    plain = torch.from_numpy(load_backbone(config.backbone, device="cpu").parameters()[LAYER])
+    torch.testing.assert_close(again.tensors[LAYER].float(), (middle + plain) / 2, atol=1e-3, rtol=1e-3)
+    assert again.config["untrained"] == 2
     encoder = load_encoder("slice", EncoderOptions(config.backbone, tmp_path / "average", "cpu"))
     assert encoder.fingerprint.endswith(load_artifact(tmp_path / "average").sha256[:24])
