@@ -201,17 +201,17 @@ class PhraseSet:
 
     def take(self, rows: Sequence[int]) -> "PhraseSet":
         """Some of the phrases."""
-        return PhraseSet(
-            self.version,
-            tuple(self.names[row] for row in rows),
-            tuple(self.filters[row] for row in rows),
-            tuple(self.thresholds[row] for row in rows),
-            tuple(self.changed_in[row] for row in rows),
-            self.vectors[np.array(rows, np.int64)],
-            self.tuning,
-            None if self.units is None else self.units[np.array(rows, np.int64)],
-            self.score,
-            None if self.terms is None else tuple(self.terms[row] for row in rows),
+        chosen = np.array(rows, np.int64)
+        return replace(
+            self,
+            names=tuple(self.names[row] for row in rows),
+            filters=tuple(self.filters[row] for row in rows),
+            thresholds=tuple(self.thresholds[row] for row in rows),
+            changed_in=tuple(self.changed_in[row] for row in rows),
+            vectors=self.vectors[chosen],
+            units=None if self.units is None else self.units[chosen],
+            sentences=None if self.sentences is None else self.sentences[chosen],
+            terms=None if self.terms is None else tuple(self.terms[row] for row in rows),
         )
 
 

@@ -237,12 +237,13 @@ def _explanation(request: SearchRequest, query: SpanQuery, scored: ScoredSpan) -
     length = float(query.score.lengths(np.array([query.units]), len(vectors))[0, -1])
     borders = float(terms.start[before] + terms.end[after])
     cosine = float(contributions.sum())
-    if request.spans.boundary:
+    if request.spans.boundary and not _is_exact(query, scored):
         return Explanation(cosine, tuple(contributed), length, borders, best_span=_span_within(request, query, scored))
-    if place.holds_sentence_end:
+    if place.holds_sentence_end and not request.spans.boundary:
         borders += float(terms.crossing[0])
-    exact = scored.cosine - cosine - length - borders if _is_exact(query, scored) else 0.0
-    return Explanation(scored.cosine - exact - length - borders, tuple(contributed), length, borders, exact)
+    if _is_exact(query, scored):
+        return Explanation(cosine, tuple(contributed), length, borders, scored.cosine - cosine - length - borders)
+    return Explanation(scored.cosine - length - borders, tuple(contributed), length, borders)
 
 
 def _span_within(request: SearchRequest, query: SpanQuery, whole: ScoredSpan) -> SpanWithin | None:

@@ -69,7 +69,9 @@ class Search:
         return cls(
             np.concatenate([span_cosines(query.query, each.vectors, each.spans) for each in contexts]),
             np.concatenate([each.spans[:, 1] - each.spans[:, 0] for each in contexts]),
-            *(np.concatenate([getattr(each, name) for each in contexts]) for name in ("starts", "ends", "crossed")),
+            np.concatenate([each.starts for each in contexts]),
+            np.concatenate([each.ends for each in contexts]),
+            np.concatenate([each.crossed for each in contexts]),
             np.concatenate([own, np.zeros(others)]),
             query.query_units,
         )
