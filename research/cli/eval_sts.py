@@ -58,7 +58,15 @@ def eval_sts_b_context(
         encoders.load(against.encoder)  # an unknown name is reported now, not after the forward passes
     rows, bounds = half_of(read_rows(data), half), span_bounds(min_span, max_span)
     with _progress() as tell:
-        table1 = Table1(rows, encoders.load, bounds, scores, tell, discount)
+        table1 = Table1(
+            rows,
+            encoders.load,
+            bounds,
+            scores,
+            tell,
+            discount,
+            lambda each: encoders.span_score(name, each.fingerprint),
+        )
         swept = swept_entries(name, entries if setups else [], against) if sweep or plot else []
         default = encoders.default_calibration(name)
         knots = default.map if default else None

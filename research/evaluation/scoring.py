@@ -1,6 +1,7 @@
 """The scores of one list of rows by any encoder in any set-up, each computed once."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +9,11 @@ from jaxtyping import Float
 
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
-from models.ops.span_score import SpanScore
+from models.ops.span_score import COSINE, SpanScore
 from models.types import SpanBounds, UnitSpan
 from models.units import split
 from research.evaluation.score_cache import KeptScores, row_key
-from research.evaluation.setups import SETUPS, BestByLength, SetUp
+from research.evaluation.setups import SETUPS, BestByLength, SetUp, span_score
 
 
 def shared_units(one: UnitSpan, other: UnitSpan) -> int:
@@ -58,6 +59,9 @@ GROUP = 16
 Tell = Callable[[str, int, int], None]
 
 
+SPAN_SCORE = "span_score"
+
+
 def silent(setup: str, done: int, rows: int) -> None:
     """Report nothing."""
 
@@ -66,6 +70,7 @@ class Scoring:
     """Scores of queries against their passages: the cosine of the passage, or of its best span.
 
     ``discount`` is that of the span score, for spans shorter than the query. Cosines are kept without it.
+    ``span_scores`` gives an encoder's parameters for the set-up ``span_score``, which the discount does not concern.
     What was computed is kept in memory and, where a folder is given, in files that later runs go on from.
 
     >>> from models.encoders.hashing import HashingEncoder
@@ -81,12 +86,14 @@ class Scoring:
         folder: Path | None = None,
         tell: Tell = silent,
         discount: float = 0.0,
+        span_scores: Callable[[Encoder], SpanScore] = lambda _: COSINE,
     ) -> None:
         self._texts = list(zip(queries, passages, strict=True))
         self._keys = [row_key(*texts) for texts in self._texts]
         self._folder = folder
         self._tell = tell
         self._score = SpanScore(discount)
+        self._span_scores = span_scores
         self._query_units = np.array([len(split(query)) for query in queries], int)
         self._kept: dict[tuple[str, str], KeptScores] = {}
 
@@ -102,7 +109,7 @@ class Scoring:
                 hint="Give a smaller --min-span.",
                 field="min_span",
             )
-        if chosen.over_spans:
+        if chosen.over_spans and setup != SPAN_SCORE:
             best = best + self._score.lengths(self._query_units, within.longest)[:, within.shortest :]
         return np.nanmax(best, axis=1)
 
@@ -113,12 +120,18 @@ class Scoring:
             self._tell(setup, len(self._keys) - len(missing) + begin, len(self._keys))
             group = missing[begin : begin + GROUP]
             queries, passages = zip(*(self._texts[row] for row in group), strict=True)
-            cached.add([self._keys[row] for row in group], SETUPS[setup].best(encoder, queries, passages, longest))
+            cached.add([self._keys[row] for row in group], self._best(encoder, setup)(queries, passages, longest))
         self._tell(setup, len(self._keys), len(self._keys))
         return cached.matrix(self._keys, longest)
 
+    def _best(self, encoder: Encoder, setup: str) -> Callable[[Sequence[str], Sequence[str], int], BestByLength]:
+        if setup == SPAN_SCORE:
+            return partial(span_score, encoder, score=self._span_scores(encoder))
+        return partial(SETUPS[setup].best, encoder)
+
     def _kept_scores(self, encoder: Encoder, setup: str) -> KeptScores:
-        name = encoder.fingerprint, setup
+        score = self._span_scores(encoder).fingerprint if setup == SPAN_SCORE else ""
+        name = encoder.fingerprint, setup + (f"-{score}" if score else "")
         if name not in self._kept:
             self._kept[name] = KeptScores(self._folder / f"{'.'.join(name)}.ndjson" if self._folder else None)
         return self._kept[name]

@@ -12,12 +12,16 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
+from indexer.arrays import SpanTerms
+from models.borders import border_codes, count_sentences
 from models.encoders.base import Encoder, tokenize_units
 from models.ops.pooling import pool
 from models.ops.similarity import normalize
+from models.ops.span_score import COSINE, SpanScore
 from models.ops.spans import enumerate_spans, span_cosines
 from models.tokens import Tokens, UnitTokens, unit_shares
 from models.types import SpanBounds, UnitVectors
+from models.units import split
 from research.evaluation.texts import checked_window, encode_texts, token_vectors
 
 BestByLength: TypeAlias = Float[np.ndarray, "rows lengths"]
@@ -63,6 +67,27 @@ def single_pass(encoder: Encoder, queries: Sequence[str], passages: Sequence[str
     return np.stack(best)
 
 
+def span_score(
+    encoder: Encoder, queries: Sequence[str], passages: Sequence[str], longest: int, score: SpanScore = COSINE
+) -> BestByLength:
+    """As ``single_pass``, by the span score: with what length, borders and sentence ends inside take off.
+
+    >>> from models.encoders.hashing import HashingEncoder
+    >>> halved = SpanScore(end=(-0.5, 0, 0, 0, 0, 0))
+    >>> span_score(HashingEncoder(), ["so good"], ["it is so good, yes"], 3, halved).round(3)[0, 1].item()
+    1.0
+    """
+    best = []
+    read = zip(queries, passages, encode_texts(encoder, queries), unit_vectors(encoder, passages), strict=True)
+    for query, passage, vector, vectors in read:
+        within, spans, queried = enumerate_spans(len(vectors), SpanBounds(1, longest)), split(passage), split(query)
+        counts = np.array([len(queried)]), np.array([count_sentences(query, queried)])
+        terms = SpanTerms.of(score, *counts)
+        added = terms.of_spans(border_codes(passage, spans), *within.T, np.zeros(len(within), np.int64))
+        best.append(best_by_length(span_cosines(vector, vectors, within) + added, within, longest))
+    return np.stack(best)
+
+
 def start_end(encoder: Encoder, queries: Sequence[str], passages: Sequence[str], longest: int) -> BestByLength:
     """One forward pass; a span's vector is that of its first token beside that of its last, and so is the query's.
 
@@ -99,6 +124,7 @@ SETUPS: Mapping[str, SetUp] = MappingProxyType(
         "ngram_forward": SetUp(ngram_forward),
         "single_pass": SetUp(single_pass),
         "start_end": SetUp(start_end),
+        "span_score": SetUp(span_score),
     }
 )
 

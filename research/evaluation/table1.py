@@ -12,6 +12,7 @@ from models.encoders.base import Encoder
 from models.errors import InvalidInput
 from models.ops.calibrate import Knots, score_from_raw
 from models.ops.similarity import raws
+from models.ops.span_score import COSINE, SpanScore
 from models.types import SpanBounds
 from research.evaluation.bm25 import bm25_scores
 from research.evaluation.scoring import Scoring, Tell, setup_named, silent
@@ -76,13 +77,14 @@ class Table1:
         folder: Path | None = None,
         tell: Tell = silent,
         discount: float = 0.0,
+        span_scores: Callable[[Encoder], SpanScore] = lambda _: COSINE,
     ) -> None:
         self._load = load
         self._bounds = bounds
         self._gold = np.array([row.gold for row in rows])
         self._queries = [row.query for row in rows]
         self._passages = [row.passage for row in rows]
-        self._contexts = Scoring(self._queries, self._passages, folder, tell, discount)
+        self._contexts = Scoring(self._queries, self._passages, folder, tell, discount, span_scores)
         self._gold_pairs = Scoring(self._queries, [row.paraphrase for row in rows], folder, tell)
 
     def __len__(self) -> int:

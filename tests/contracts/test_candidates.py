@@ -80,6 +80,7 @@ def test_not_everything_is_read(snapshot: Snapshot) -> None:
     assert FEW.search(snapshot, asked[:1], everything)[0] == exact
 
 
+@pytest.mark.slow
 def test_windows_of_several_segments_compete(tmp_path: Path) -> None:
     """Texts of two segments have nothing in common: of the one that a query is not like, hardly a block is read."""
     parts, halves = [30] * (UNITS // 30), np.arange(DIM) < DIM // 2

@@ -97,6 +97,7 @@ def test_a_killed_job_is_resumed_at_once(jobs: dict[str, Job]) -> None:
     assert 0 < check_resumed(jobs["killed"].folder) < len(CALLS)
 
 
+@pytest.mark.slow
 def test_ctrl_c_publishes_what_was_read(jobs: dict[str, Job]) -> None:
     job = jobs["interrupted"]
     assert job.code == 130
@@ -108,6 +109,7 @@ def test_ctrl_c_publishes_what_was_read(jobs: dict[str, Job]) -> None:
     assert check_resumed(job.folder) == report["documents"]
 
 
+@pytest.mark.slow
 def test_the_command_searches_what_was_published(jobs: dict[str, Job]) -> None:
     found = subprocess.run(
         [SPANSEEK, "search", "needle7", "--collection", "c", "--top-k", "1", "--json"],

@@ -101,6 +101,7 @@ def test_a_head_without_end_is_answered_431_and_takes_no_memory(server: Server, 
     assert server.client.get("/health/live").status_code == 200
 
 
+@pytest.mark.slow
 def test_large_headers_that_arrive_at_once_are_answered_431(server: Server) -> None:
     fits = server.client.get("/health/live", headers={"X": "x" * 60_000})
     assert fits.status_code == 200

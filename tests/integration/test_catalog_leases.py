@@ -155,6 +155,7 @@ def test_of_those_who_race_for_it_one_gets_it(catalog):
     assert sorted(_race(catalog)) == [False, False, False, True]
 
 
+@pytest.mark.slow
 def test_the_lease_of_a_dead_process_is_free_at_once(catalog):
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     with child:
@@ -249,6 +250,7 @@ def test_of_those_who_race_for_an_abandoned_lease_one_gets_it(catalog, outage):
     assert sorted(_race(catalog)) == [False, False, False, True]
 
 
+@pytest.mark.slow
 def test_an_abandoned_lease_is_not_free_to_other_processes(catalog, outage):
     failed = _abandon(catalog, outage)
     take = (

@@ -63,6 +63,7 @@ def test_a_job_that_fails_anywhere_leaves_nothing_and_the_next_one_recovers(
         assert workspace.folders() == workspace.live()
 
 
+@pytest.mark.slow
 def test_a_merge_that_fails_changes_nothing(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_indexes(monkeypatch)
     with Workspace(disk / "data", nugget_ratio=0.25) as workspace:

@@ -136,6 +136,7 @@ def test_what_was_published_in_small_segments_is_merged(small_pools: Workspace) 
     assert workspace.found("changed") == {("d0000", "changed")}
 
 
+@pytest.mark.slow
 def test_stopping_publishes_what_was_read(workspace: Workspace) -> None:
     many = [document(f"d{number:04}", f"needle{number}") for number in range(1_000)]
     given: list[Record] = []

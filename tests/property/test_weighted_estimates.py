@@ -120,6 +120,7 @@ def test_without_weights_it_would_not_be() -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.76, 0.8, 0.84, 0.88])
+@pytest.mark.slow
 def test_intervals_of_precision_cover_it_as_often_as_they_promise(threshold: float) -> None:
     shares = [reaching(figures, threshold).precision for figures in all_figures()]
     covered = np.mean([share.low <= MADE.precision(threshold) <= share.high for share in shares])
