@@ -83,7 +83,8 @@ def span_score(
         within, spans, queried = enumerate_spans(len(vectors), SpanBounds(1, longest)), split(passage), split(query)
         counts = np.array([len(queried)]), np.array([count_sentences(query, queried)])
         terms = SpanTerms.of(score, *counts)
-        added = terms.of_spans(border_codes(passage, spans), *within.T, np.zeros(len(within), np.int64))
+        starts, ends = within.T
+        added = terms.of_spans(border_codes(passage, spans), starts, ends, np.zeros(len(within), np.int64))
         best.append(best_by_length(span_cosines(vector, vectors, within) + added, within, longest))
     return np.stack(best)
 
