@@ -40,7 +40,7 @@ _FEWEST: Final = 50
 _A_HIT: Final = 2
 _ALL: Final = 2**62
 # The weights of the best span, the sentence and its words; they add up to 1.
-WEIGHTS: Final = (0.4, 0.3, 0.3)
+WEIGHTS: Final = (0.3, 0.5, 0.2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ def combined(
     """The scores of sentences from those of their best spans, their cosines and their shares of BM25.
 
     >>> combined(np.array([1.0, 0.5]), np.array([1.0, 0.5]), np.array([1.0, 0.0])).round(2).tolist()
-    [1.0, 0.05]
+    [1.0, 0.2]
     """
     return WEIGHTS[0] * spans + WEIGHTS[1] * wholes + WEIGHTS[2] * (2 * shares - 1)
 
