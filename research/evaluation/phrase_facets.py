@@ -141,9 +141,7 @@ def _turney(path: Path, scorer: Scorer) -> Figures:
     reverse = [" ".join(reversed(phrase.split())) for phrase in phrases]
     here = scorer(phrases, texts).reshape(-1, 5)
     ten = np.concatenate([here, scorer(reverse, texts).reshape(-1, 5)], axis=1)
-    return {
-        f"turney{count}": _percent(float((ten[:, 0] > ten[:, 1:count].max(axis=1)).mean())) for count in (5, 10)
-    }
+    return {f"turney{count}": _percent(float((ten[:, 0] > ten[:, 1:count].max(axis=1)).mean())) for count in (5, 10)}
 
 
 def _percent(share: float) -> float:

@@ -89,9 +89,11 @@ def draw(
     rng = random.Random(f"facets/{seed}/{step}")  # noqa: S311  sampling, not secrets
     drawn = [texts[rng.randrange(len(texts))] for _ in range(batch)]
     others = [texts[rng.randrange(len(texts))] for _ in range(batch)]
-    return [row.text for row in drawn], [_some(row.near, most, rng) for row in drawn], [
-        _some(row.near, most, rng) for row in others
-    ]
+    return (
+        [row.text for row in drawn],
+        [_some(row.near, most, rng) for row in drawn],
+        [_some(row.near, most, rng) for row in others],
+    )
 
 
 def _some(ids: Ids, most: int, rng: random.Random) -> Ids:

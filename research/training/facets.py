@@ -63,9 +63,7 @@ def train_facets(
 ) -> Artifact:
     """Train, and save the weights with every checkpoint. Raises ``InvalidInput`` for no texts or an unknown loss."""
     if config.loss not in LOSSES:
-        raise InvalidInput(
-            f"There is no loss {config.loss!r}.", hint=f"They are: {', '.join(LOSSES)}.", field="loss"
-        )
+        raise InvalidInput(f"There is no loss {config.loss!r}.", hint=f"They are: {', '.join(LOSSES)}.", field="loss")
     if not texts:
         raise InvalidInput("There are no texts to learn from.", hint="Check --extract.", field="extract")
     torch.manual_seed(config.seed)

@@ -42,9 +42,7 @@ class FacetNetwork(nn.Module):
         )
         self.starts = nn.ModuleList(nn.Linear(shape.dim, shape.dim) for _ in range(shape.facets))
         self.decoder = nn.ModuleList(
-            self._layer(nn.TransformerDecoderLayer)
-            if shape.attention
-            else self._layer(nn.TransformerEncoderLayer)
+            self._layer(nn.TransformerDecoderLayer) if shape.attention else self._layer(nn.TransformerEncoderLayer)
             for _ in range(shape.decoder_layers)
         )
         self.norm = nn.LayerNorm(shape.dim)
