@@ -292,9 +292,7 @@ def folded(unit: str) -> str:
         return ""
     while not words[0]:
         text, kinds, words = text[1:], kinds[1:], words[1:]
-    while not words[-1] and not kinds[-1].startswith("M"):
-        text, kinds, words = text[:-1], kinds[:-1], words[:-1]
-    while "M" in {kind[0] for kind in kinds[-1:]} and not all(k.startswith("M") for k in kinds[_last(words) + 1 :]):
+    while not (words[-1] or (kinds[-1].startswith("M") and all(k.startswith("M") for k in kinds[_last(words) + 1 :]))):
         text, kinds, words = text[:-1], kinds[:-1], words[:-1]
     return text
 

@@ -80,7 +80,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
 
 def check_resumed(folder: Path) -> int:
     """Run the job again; every document must be there once. Returns how many had been published before."""
-    with Workspace(folder) as workspace:
+    with Workspace(folder, words=True) as workspace:
         before = workspace.catalog.collection("c").documents
         report = workspace.index(CALLS)
         assert (report.documents, report.unchanged) == (len(CALLS) - before, before)

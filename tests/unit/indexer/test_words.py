@@ -26,6 +26,7 @@ terms = st.sampled_from(["", "a", "b", "c"])
 
 
 @given(strategies.texts)
+@example("a.\u0301")
 @example("can\u2019t _x_ \u00ad\u0301a\u0301\u200d. ^ $5")
 @settings(max_examples=examples(400))
 def test_folding_is_that_of_loops(text: str) -> None:
