@@ -124,6 +124,7 @@ def test_groups_filters_and_boundaries(workspace: Workspace, drawn: Any, query: 
 
 @given(documents, st.lists(queries, min_size=2, max_size=3), st.sampled_from([0.6, 0.9, 1.0]))
 @settings(max_examples=examples(20), deadline=None, phases=[Phase.generate])
+@pytest.mark.slow
 def test_counts_and_saved_phrases_have_them_all(
     workspace: Workspace, drawn: Any, phrases: list[str], threshold: float
 ) -> None:

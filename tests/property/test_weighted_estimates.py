@@ -130,6 +130,7 @@ def test_intervals_of_precision_cover_it_as_often_as_they_promise(threshold: flo
 
 
 @pytest.mark.parametrize("threshold", [0.8, 0.84])
+@pytest.mark.slow
 def test_intervals_of_recall_and_f1_cover_them(threshold: float) -> None:
     precision, recall = MADE.precision(threshold), MADE.recall(threshold)
     truth = {"recall": recall, "f1": 2 * precision * recall / (precision + recall)}

@@ -261,6 +261,7 @@ def test_products_of_bfloat16_are_exact_up_to_their_sums(rows: int, inputs: int,
 
 @pytest.mark.native_precision
 @pytest.mark.skipif(not multiplies_brains(), reason="this processor does not multiply bfloat16")
+@pytest.mark.slow
 def test_texts_in_bfloat16_are_nearer_to_float32_than_those_of_torch(tmp_path: Path) -> None:
     folder = bert(tmp_path)
     encoder = SliceEncoder(open_backbone(str(folder)))
