@@ -43,7 +43,7 @@ _EPSILON = 2.0**-24
 
 
 class SpanTerms(NamedTuple):
-    """What is added to the cosines of spans: by query and number of units, by the strengths of the span's borders, and
+    """Terms added to the cosines of spans: by query and number of units, by the strengths of the span's borders, and
     by query where a sentence ends inside the span.
 
     ``models.ops.span_score`` makes them. The kernels read them as float32, exact scores as float64.
@@ -103,7 +103,7 @@ class SpanTerms(NamedTuple):
         ends: Int[np.ndarray, " spans"],
         owners: Int[np.ndarray, " spans"],
     ) -> Float64[np.ndarray, " spans"]:
-        """What is added to the cosine of every span with its query.
+        """The term added to the cosine of every span with its query.
 
         >>> terms = SpanTerms.none(1)
         >>> terms.lengths[0, 2], terms.start[5], terms.end[5] = -0.25, 0.5, 0.125
@@ -119,7 +119,7 @@ class SpanTerms(NamedTuple):
     def of_borders(
         self, borders: UInt8[np.ndarray, " units"], starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"]
     ) -> Float64[np.ndarray, " spans"]:
-        """What the borders of spans add."""
+        """The terms of the borders of spans."""
         if not len(starts):
             return np.zeros(0)
         # A segment ends as a part does: with the border that its first part begins with, if it stores borders.
@@ -134,7 +134,7 @@ class SpanTerms(NamedTuple):
 def crosses(
     borders: UInt8[np.ndarray, " units"], starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"]
 ) -> Bool[np.ndarray, " spans"]:
-    """Which spans hold the end of a sentence: another begins at one of their units, but not at the first.
+    """A mask of the spans that hold the end of a sentence: another begins at one of their units, but not at the first.
 
     >>> crosses(np.array([0x55, 0, 0x22, 0], np.uint8), np.array([0, 0, 2]), np.array([2, 3, 4])).tolist()
     [False, True, False]

@@ -59,7 +59,7 @@ _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u02bc": "'"})
 
 
 def is_negated(text: str, start: int, end: int) -> bool:
-    """Whether ``text[start:end]`` is negated, by a cue within it or by one whose scope reaches its start.
+    """True if ``text[start:end]`` is negated, by a cue within it or by one whose scope reaches its start.
 
     Offsets are code points. The text is what surrounds the span; a clause on either side is enough.
 
@@ -75,7 +75,7 @@ def is_negated(text: str, start: int, end: int) -> bool:
 
 
 def has_negation(text: str) -> bool:
-    """Whether a text has a negation cue.
+    """True if a text has a negation cue.
 
     >>> has_negation("the tenant must not sublet"), has_negation("not only books")
     (True, False)
@@ -84,7 +84,7 @@ def has_negation(text: str) -> bool:
 
 
 def is_english(text: str, metadata: Mapping[str, Any] | None = None) -> bool:
-    """Whether a text is English: by the ``lang`` or ``language`` of its metadata, or else by two function words, or
+    """True if a text is English: by the ``lang`` or ``language`` of its metadata, or else by two function words, or
     one contracted negation.
 
     >>> is_english("we couldn't book"), is_english("no quiero reservar"), is_english("no", {"lang": "en-GB"})
@@ -100,7 +100,7 @@ def is_english(text: str, metadata: Mapping[str, Any] | None = None) -> bool:
 
 
 def _scopes(text: str, start: int) -> tuple[bool, bool]:
-    """Whether a cue, and whether a lexical negation, is in force at ``start`` or within the text from there on."""
+    """A pair of flags: a cue, and a lexical negation, is in force at ``start`` or within the text from there on."""
     reaches = {"cue": 0, "lexical": 0}
     inside = {"cue": False, "lexical": False}
     for kind, at in _tokens(text):

@@ -14,5 +14,5 @@ def lower_priority() -> None:
 
 
 def niceness() -> int:
-    """How far the priority of the current thread is lowered. Threads that it starts inherit it."""
+    """The lowered priority of the current thread. Threads that it starts inherit it."""
     return os.getpriority(os.PRIO_PROCESS, 0) if sys.platform == "linux" else 0

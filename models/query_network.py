@@ -36,7 +36,7 @@ _PART = 2_048  # tokens that one thread takes through the layers at once, in som
 
 @dataclass(frozen=True, slots=True)
 class BertConfig:
-    """What a ``config.json`` says of a BERT's size."""
+    """The size of a BERT, from its ``config.json``."""
 
     dim: int
     layers: int
@@ -68,7 +68,7 @@ def read_bert_config(folder: Path) -> BertConfig | None:
 
 
 def fits(config: BertConfig, parameters: Arrays) -> bool:
-    """Whether all parameters are there, in the shapes that the config asks for."""
+    """True if all parameters are there, in the shapes that the config asks for."""
     return all(name in parameters and parameters[name].shape == shape for name, shape in _shapes(config).items())
 
 
@@ -125,7 +125,7 @@ class QueryNetwork:
         return [states.hidden[own] for own in self.own(states)]
 
     def embed(self, windows: Sequence[Int32[np.ndarray, " _tokens"]]) -> "States":
-        """What the first layer is given: the windows' tokens, and around each the special ones."""
+        """The input of the first layer: the windows' tokens, each window between the special ones."""
         rows = [np.concatenate([self._prefix, window, self._suffix]) for window in windows]
         places = np.concatenate([np.arange(len(row)) for row in rows])
         hidden = _floats(self._words[np.concatenate(rows)]) + self._places[places]

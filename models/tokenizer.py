@@ -86,7 +86,7 @@ def open_tokenizer(folder: Path) -> TextTokenizer | None:
 
 
 def _agree(backend: Backend, settings: dict[str, Any]) -> bool:
-    """Whether both files of a BERT's tokenizer say the same, so that it does not matter which of them is asked."""
+    """True if both files of a BERT's tokenizer agree, so that either may be read."""
     normalizer = backend.normalizer
     return (
         isinstance(backend.model, WordPiece)

@@ -89,7 +89,7 @@ class FilterBody(Body):
 
 
 class SpansBody(Body):
-    """Which spans are hits."""
+    """Restrictions on the spans that are hits."""
 
     min_units: int | None = Field(None, ge=1, description="The fewest units of a hit.")
     max_units: int | None = Field(None, ge=1, description="The most units of a hit.")

@@ -26,7 +26,7 @@ MAX_QUERY_UNITS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class SpanChoice:
-    """Which spans are hits: of so many units, and of any boundaries or whole clauses, sentences or parts."""
+    """Restrictions on hits: numbers of units, and any boundaries or whole clauses, sentences or parts."""
 
     min_units: int | None = None
     max_units: int | None = None

@@ -42,7 +42,7 @@ class SpanLengths:
     longest: int | None = None
 
     def contain(self, lengths: Int[np.ndarray, " spans"]) -> Bool[np.ndarray, " spans"]:
-        """Which lengths lie in the range.
+        """A mask of the lengths in the range.
 
         >>> SpanLengths(2, 3).contain(np.array([1, 2, 3, 4])).tolist()
         [False, True, True, False]

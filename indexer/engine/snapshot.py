@@ -104,7 +104,7 @@ class Snapshot:
         return sum(view.segment.manifest.units for view in self.views)
 
     def is_outdated(self) -> bool:
-        """Whether one of its segments is damaged, or the files of a damaged one have changed, since it was opened."""
+        """True if one of its segments is damaged, or the files of a damaged one have changed, since it was opened."""
         return not all(is_readable(view.segment) for view in self.views) or not all(
             is_quarantined(segment.key) for segment in self.damaged
         )

@@ -60,7 +60,7 @@ def _kinds_of_ends(
     crossing: int,
     kinds: Int32[np.ndarray, "lengths block"],
 ) -> None:
-    """Where the rows of every span's kind of end begin: by the strength of its border, and ``crossing`` further on if a
+    """The first row of every span's kind of end: by the strength of its border, and ``crossing`` further on if a
     sentence ends inside the span.
     """
     for row in range(len(kinds)):

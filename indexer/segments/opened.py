@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Quarantined:
-    """What is wrong with a segment, and its files when it was found."""
+    """The damage of a segment, and its files when it was found."""
 
     error: SegmentCorrupt
     stamp: _Stamp
@@ -55,7 +55,7 @@ def open_segment(folder: Path, manifest_sha256: str) -> Segment:
 
 
 def is_quarantined(key: SegmentKey) -> bool:
-    """Whether a segment is in quarantine; it is released when its files have changed."""
+    """True if a segment is in quarantine; it is released when its files have changed."""
     with _opening:
         return _quarantined(key) is not None
 
@@ -68,7 +68,7 @@ def quarantined_in(folder: Path) -> tuple[str, ...]:
 
 
 def is_readable(segment: Segment) -> bool:
-    """Whether an opened segment has no known damage, and files of the right sizes.
+    """True if an opened segment has no known damage, and files of the right sizes.
 
     Reading a mapped file beyond its end would kill the process.
     """

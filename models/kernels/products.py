@@ -34,12 +34,12 @@ _DOT_PAIRS = ir.InlineAsm(ir.FunctionType(_FLOATS, [_FLOATS, _PAIRS, _PAIRS]), "
 
 
 def reads_halves() -> bool:
-    """Whether the processor has an instruction that makes 32 bits of floating-point numbers of 16."""
+    """True if the processor has an instruction that widens floating-point numbers of 16 bits to 32."""
     return bool(_FEATURES.get("f16c")) or platform.machine() == "aarch64"
 
 
 def multiplies_brains() -> bool:
-    """Whether the processor multiplies pairs of bfloat16, twice as fast as floats of 32 bits."""
+    """True if the processor multiplies pairs of bfloat16, twice as fast as floats of 32 bits."""
     return bool(_FEATURES.get("avx512bf16"))
 
 
@@ -160,7 +160,7 @@ def power_of_two(typing_context, exponent):
 
 
 def _begins(builder: Any, array: Any, rows: int, kind: Any) -> list[Any]:
-    """Where the rows of an array begin."""
+    """The addresses of an array's rows."""
     first = builder.bitcast(array.data, ir.IntType(8).as_pointer())
     step = builder.extract_value(array.strides, 0)
     return [

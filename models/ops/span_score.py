@@ -67,16 +67,16 @@ class SpanScore:
         return f"span.v1-{hashlib.sha256(values.encode('ascii')).hexdigest()[:12]}"
 
     def fingerprint_of(self, encoder: str) -> str:
-        """What a calibration belongs to: the encoder's fingerprint, and that of the score unless it is the cosine."""
+        """The fingerprint that calibrations are bound to: the encoder's, with that of the score unless it is the cosine."""
         return encoder if self.is_cosine else f"{encoder}+{self.fingerprint}"
 
     def of_texts(self, query_units: int, text_units: int) -> float:
-        """What is added to the cosine of a query and a whole text."""
+        """The term added to the cosine of a query and a whole text."""
         length = self.lengths(np.array([query_units]), max(text_units, 1))[0, -1]
         return float(length) + self.start[-1] + self.end[-1]
 
     def lengths(self, query_units: Int[np.ndarray, " queries"], longest: int) -> Float[np.ndarray, "queries lengths"]:
-        """What is added for every query and number of units of a span, from 0; nothing for a query of 0 units."""
+        """The term for every query and number of units of a span, from 0; zero for a query of 0 units."""
         ratio = np.maximum(query_units, 1)[:, None] / np.maximum(np.arange(longest + 1), 1)
         added = -self.discount * np.maximum(0.0, np.log(ratio)) + 0.0
         added[:, 0] = 0
