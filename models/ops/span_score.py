@@ -67,7 +67,7 @@ class SpanScore:
         return f"span.v1-{hashlib.sha256(values.encode('ascii')).hexdigest()[:12]}"
 
     def fingerprint_of(self, encoder: str) -> str:
-        """The fingerprint that calibrations are bound to: the encoder's, with that of the score unless it is the cosine."""
+        """The fingerprint that calibrations are bound to: the encoder's, and the score's unless it is the cosine."""
         return encoder if self.is_cosine else f"{encoder}+{self.fingerprint}"
 
     def of_texts(self, query_units: int, text_units: int) -> float:
