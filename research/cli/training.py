@@ -163,6 +163,9 @@ def train_average_slice(
     folder: OutOption,
     of: Annotated[list[Path], typer.Option(help="Folder of weights; repeat for all that are to be averaged.")],
     untrained: Annotated[int, typer.Option(min=0, help="How often the backbone itself counts.")] = 0,
+    frozen_layers: Annotated[
+        int, typer.Option(min=0, help="How many of the lowest layers the backbone does not count in.")
+    ] = 0,
     exclude: ExcludeOption = None,
     seed: SeedOption = 13,
     backbone: BackboneOption = None,
@@ -183,6 +186,7 @@ def train_average_slice(
         seed=seed,
         backbone=settings.backbone,
         device=settings.device,
+        frozen_layers=frozen_layers,
     )
     artifact = average_slice(of, config, untrained)
     if as_json:

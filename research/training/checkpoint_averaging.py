@@ -8,7 +8,6 @@ zero-shot models": part of the way back to the backbone restores what it did bet
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,7 +17,7 @@ from models.encoders.slice import PROJECTION, projection_of, put_in_place
 from models.errors import InvalidInput
 from models.types import JsonValue
 from research.training.config import SliceConfig
-from research.training.slice import fit_projection, learnt_spans, load_teachers, read_material
+from research.training.slice import fit_projection, learnt_spans, load_teachers, read_material, trainable
 
 # Settings of nugget weights in which all parts must agree.
 _AGREED = ("backbone_sha256", "foundation_sha256", "layer", "feedback", "gather", "selector", "spacing", "data")
@@ -27,20 +26,24 @@ _AGREED = ("backbone_sha256", "foundation_sha256", "layer", "feedback", "gather"
 def average_slice(folders: Sequence[Path], config: SliceConfig, untrained: int = 0) -> Artifact:
     """Average the weights of several folders, equally weighted, and save them in ``config.out``.
 
-    The backbone itself counts as so many of them as ``untrained`` says.
+    The backbone itself counts as so many of them as ``untrained`` says, but not in the lowest ``config.frozen_layers``
+    layers: nuggets depend on those.
 
     The projection is refitted to the spans of the average, drawn from the texts that ``config`` names. Of its other
     settings only the backbone, the device and the seed are used.
     """
     parts = [load_artifact(folder) for folder in folders]
     student = load_backbone(config.backbone, device=config.device)
-    tensors = _with_backbone(mean_tensors(parts), student.parameters(), untrained / (len(parts) + untrained))
+    begin = trainable(student, config.frozen_layers)
+    tensors = _with_backbone(mean_tensors(parts), begin, untrained / (len(parts) + untrained))
     artifact = Artifact(arrays_of(tensors), dict(parts[0].config), "")
     put_in_place(student, artifact)
     spans = learnt_spans(student, load_teachers(config), read_material(config), config, step=0)
-    begin = torch.from_numpy(projection_of(artifact)).to(student.device)
-    tensors[PROJECTION] = fit_projection(spans, begin, config.seed).to("cpu", torch.float16)
-    return save_artifact(config.out, tensors, _facts(parts, config) | {"untrained": untrained})
+    projection = torch.from_numpy(projection_of(artifact)).to(student.device)
+    tensors[PROJECTION] = fit_projection(spans, projection, config.seed).to("cpu", torch.float16)
+    return save_artifact(
+        config.out, tensors, _facts(parts, config) | {"untrained": untrained, "frozen_layers": config.frozen_layers}
+    )
 
 
 def average_nuggets(folders: Sequence[Path], out: Path) -> Artifact:
@@ -81,12 +84,10 @@ def mean_tensors(parts: Sequence[Artifact]) -> dict[str, Tensor]:
     }
 
 
-def _with_backbone(
-    tensors: Mapping[str, Tensor], backbone: Mapping[str, np.ndarray], share: float
-) -> dict[str, Tensor]:
-    """Tensors of which the backbone's own value makes this share; the projection, which it has not, stays."""
+def _with_backbone(tensors: Mapping[str, Tensor], backbone: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
+    """Tensors of which the backbone's own value makes this share; tensors that it does not have stay."""
     return {
-        name: ((1 - share) * tensor.float() + share * torch.from_numpy(backbone[name]).float()).to(torch.float16)
+        name: ((1 - share) * tensor.float() + share * backbone[name].detach().float()).to(torch.float16)
         if share and name in backbone
         else tensor
         for name, tensor in tensors.items()

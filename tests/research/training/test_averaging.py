@@ -53,5 +53,10 @@ def test_the_average_of_two_runs_is_an_encoder(
     plain = torch.from_numpy(load_backbone(config.backbone, device="cpu").parameters()[LAYER])
     torch.testing.assert_close(again.tensors[LAYER].float(), (middle + plain) / 2, atol=1e-3, rtol=1e-3)
     assert again.config["untrained"] == 2
+    frozen = replace(config, out=tmp_path / "frozen", frozen_layers=1)
+    kept = average_slice([config.out, other_run.out], frozen, untrained=2)
+    lowest = LAYER.replace("layer.1", "layer.0")
+    torch.testing.assert_close(kept.tensors[LAYER], again.tensors[LAYER])
+    torch.testing.assert_close(kept.tensors[lowest], found.tensors[lowest])
     encoder = load_encoder("slice", EncoderOptions(config.backbone, tmp_path / "average", "cpu"))
     assert encoder.fingerprint.endswith(load_artifact(tmp_path / "average").sha256[:24])
