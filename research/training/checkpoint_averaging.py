@@ -5,6 +5,7 @@ centre generalizes better than its edges, where single runs stop. Wortsman et al
 zero-shot models": part of the way back to the backbone restores what it did better before, at little cost.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -99,10 +100,12 @@ def _shapes(part: Artifact) -> dict[str, tuple[int, ...]]:
 
 
 def _facts(parts: Sequence[Artifact], config: SliceConfig) -> dict[str, JsonValue]:
-    """Provenance: backbone, seed, and every part with its checksum and its own provenance."""
+    """Provenance: backbone, seed, and every part with its weight, its checksum and its own provenance."""
+    weights = Counter(part.sha256 for part in parts)
+    made = {part.sha256: part.config for part in parts}
     return {
         "recipe": "average.v1",
         "backbone_sha256": parts[0].config["backbone_sha256"],
         "seed": config.seed,
-        "parts": [{"sha256": part.sha256, "made": part.config} for part in parts],
+        "parts": [{"sha256": sha256, "weight": weight, "made": made[sha256]} for sha256, weight in weights.items()],
     }
