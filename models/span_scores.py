@@ -1,8 +1,8 @@
 """The span score of an encoder, stored in ``span_score.json`` beside its weights.
 
 The file has an entry for every encoder that uses the weights, by its fingerprint: ``discount``, ``start``, ``end``,
-``crossing`` and ``whole_share`` as in :class:`models.ops.span_score.SpanScore`, the last two if they are not their
-defaults. An encoder without an entry has the literal cosine.
+``crossing``, ``whole_share`` and ``part_share`` as in :class:`models.ops.span_score.SpanScore`. The last three may be
+missing; parts then have the share of other wholes. An encoder without an entry has the literal cosine.
 """
 
 import json
@@ -28,7 +28,10 @@ def read_span_score(folder: Path, fingerprint: str) -> SpanScore:
         if entry is None:
             return COSINE
         borders = tuple(entry["start"]), tuple(entry["end"])
-        return SpanScore(entry["discount"], *borders, entry.get("crossing", 0.0), entry.get("whole_share", 1.0))
+        whole_share = entry.get("whole_share", 1.0)
+        return SpanScore(
+            entry["discount"], *borders, entry.get("crossing", 0.0), whole_share, entry.get("part_share", whole_share)
+        )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BackboneMismatch(
             f"{path} is not a span score: {error}.",

@@ -248,7 +248,7 @@ def _explanation(request: SearchRequest, query: SpanQuery, scored: ScoredSpan) -
 
 def _span_within(request: SearchRequest, query: SpanQuery, whole: ScoredSpan) -> SpanWithin | None:
     """The best span of a whole, where it counts."""
-    share, place = 1 - query.score.whole_share, whole.place
+    share, place = 1 - query.score.share(request.spans.boundary or "part"), whole.place
     within = best_span_within(place, query.vector, _terms([query])) if share else None
     if within is None:
         return None

@@ -10,21 +10,21 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from jaxtyping import Bool, Float, Float64, Int
+from jaxtyping import Bool, Float, Int
 
 from app.search.best_span import BestSpan, SpanQuery, TokenizedQuery
 from app.search.lexical import ADD_WORDS
-from app.search.modes import Counts, Resources, ScoredRows, SearchMode
+from app.search.modes import Counts, Resources, SearchMode
+from app.search.sentences import ALL, ScoredSentence, across_sentences, count_sentences, snapshot_of
 from app.search.span_hits import present_spans
 from app.search.types import Hit, HybridExplanation, Mode, SearchRequest, TextSpan
-from indexer import kernels
 from indexer.arrays import SpanTerms
 from indexer.engine.base import ScoredSpan
-from indexer.engine.exhaustive_count import SpanCount
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.query import Filter, Selection
-from indexer.engine.selection import ExactSpans, choose, selected_rows
-from indexer.engine.snapshot import Place, Snapshot
+from indexer.engine.selection import ExactSpans, choose
+from indexer.engine.snapshot import Snapshot
+from indexer.engine.wholes import BestSpans, best_within
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.bm25 import Bm25, SegmentWords, text_share
@@ -50,7 +50,6 @@ class HybridQuery:
     span: TokenizedQuery | SpanQuery
     words: WordQuery
     terms: tuple[str, ...]
-    longest: int
 
     @property
     def encoded(self) -> SpanQuery:
@@ -61,39 +60,18 @@ class HybridQuery:
 
     @property
     def span_terms(self) -> SpanTerms:
-        """What is added to the cosines of spans."""
+        """The terms added to the cosines of spans."""
         return SpanTerms.of(self.encoded.score, np.array([self.encoded.units]))
 
 
 @dataclass(frozen=True, slots=True)
-class HybridSpan:
+class HybridSpan(ScoredSentence):
     """A scored sentence, and the parts of its score; an occurrence across sentences has none."""
 
-    scored: ScoredSpan
     best: float
     best_span: CharSpan
     whole: float
     share: float
-
-    @property
-    def document_id(self) -> str:
-        """The document's id."""
-        return self.scored.document_id
-
-    @property
-    def span(self) -> CharSpan:
-        """Its characters in the document."""
-        return self.scored.span
-
-    @property
-    def cosine(self) -> float:
-        """The score."""
-        return self.scored.cosine
-
-    @property
-    def place(self) -> Place:
-        """Its place in the document."""
-        return self.scored.place
 
 
 class Hybrid(SearchMode[HybridQuery, HybridQuery, HybridSpan]):
@@ -133,7 +111,7 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery, HybridSpan]):
         if not terms:
             raise InvalidInput("The query holds no words.", hint="Give at least one word.", field="text")
         span = self._spans.read(request, recipe)
-        return HybridQuery(span, plain_query(terms), span.terms, recipe.bounds.longest)
+        return HybridQuery(span, plain_query(terms), span.terms)
 
     def encode(self, queries: Sequence[HybridQuery], recipe: Recipe) -> list[HybridQuery]:
         """The vector of every query; all share a forward pass."""
@@ -153,14 +131,9 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery, HybridSpan]):
 
     def count(self, snapshot: Snapshot, query: HybridQuery, floor: float | None, filter: Filter) -> Counts:
         """The best sentence of every document, and the sentences above the floor, of all."""
-        scorer = _Scorer(snapshot, query, Selection(_ALL, filter=filter))
+        scorer = _Scorer(snapshot, query, Selection(ALL, filter=filter))
         spans = [scorer.spans(segment, np.flatnonzero(scorer.chosen(segment))) for segment in scorer.segments]
-        best = [each.take(selected_rows(each, Selection(_ALL, None, "document"))) for each in spans]
-        over = Selection(_ALL, floor, "span")
-        above = None if floor is None else [each.take(selected_rows(each, over)) for each in spans]
-        counted = SpanCount(best, above)
-        above_rows = None if counted.spans is None else ScoredRows(counted.spans, counted.span)
-        return Counts(ScoredRows(counted.documents, counted.document), above_rows)
+        return count_sentences(spans, floor)
 
     def present(
         self, request: SearchRequest, query: HybridQuery, results: list[HybridSpan], tuning: Tuning
@@ -190,21 +163,17 @@ def create(resources: Resources) -> SearchMode[HybridQuery, HybridQuery, HybridS
     return Hybrid(BestSpan(resources.encoders, resources.engine))
 
 
-# Of some wholes the scores of their best spans, these spans in units, and the cosines of the wholes.
-_Parts = tuple[Float64[np.ndarray, " rows"], Int[np.ndarray, "rows 2"], Float64[np.ndarray, " rows"]]
-
-
 class _Scorer:
     """Scores the wholes of a snapshot for one query."""
 
     def __init__(self, snapshot: Snapshot, query: HybridQuery, selection: Selection) -> None:
         self.selection = replace(selection, boundary=selection.boundary or "sentence")
-        self.crosses = selection.boundary is None
+        self.unbounded = None if selection.boundary else selection
         self.query = query
         self.bm25 = Bm25(snapshot, query.words, selection.boundary or "sentence")
         self.segments = self.bm25.segments
         self.shares = {id(segment): self.bm25.shares(segment) for segment in self.segments}
-        self._parts: dict[int, tuple[Int[np.ndarray, " rows"], _Parts]] = {}
+        self._parts: dict[int, tuple[Int[np.ndarray, " rows"], BestSpans]] = {}
 
     def chosen(self, segment: SegmentWords) -> Bool[np.ndarray, " wholes"]:
         """The wholes that a selection allows."""
@@ -213,13 +182,11 @@ class _Scorer:
         chosen = np.ones(len(starts), bool) if mask is None else mask[starts]
         return chosen & self.selection.lengths.contain(ends - starts) if self.selection.lengths else chosen
 
-    def parts(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> "_Parts":
+    def parts(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> BestSpans:
         """Of some wholes the score of the best span, that span, and the cosine of the whole."""
-        starts, ends = segment.bounds[rows].astype(np.int64), segment.bounds[rows + 1].astype(np.int64)
-        query = self.query
-        return kernels.best_in_wholes(
-            segment.view.segment.arrays, starts, ends, query.longest, query.encoded.vector, query.span_terms
-        )
+        query, bounds = self.query, segment.bounds
+        stored = segment.view.segment
+        return best_within(stored, bounds[rows], bounds[rows + 1], query.encoded.vector, query.span_terms)
 
     def spans(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> ExactSpans:
         """Some wholes with their scores; those with an occurrence, and occurrences across wholes, are exact."""
@@ -232,16 +199,11 @@ class _Scorer:
         exact = literal_spans(segment.view, self.query.terms, self.selection)
         spans = spans.take(np.flatnonzero(~np.isin(spans.starts, exact.starts)))
         spans = joined(exact, replace(spans, cosines=np.minimum(spans.cosines, BELOW)))
-        return joined(self._crossing(segment), spans) if self.crosses else spans
-
-    def _crossing(self, segment: SegmentWords) -> ExactSpans:
-        spans = literal_spans(segment.view, self.query.terms, replace(self.selection, boundary=None))
-        ends = segment.bounds[np.searchsorted(segment.bounds, spans.starts, side="right")]
-        return spans.take(np.flatnonzero(ends < spans.ends))
+        return joined(across_sentences(segment, self.query.terms, self.unbounded), spans) if self.unbounded else spans
 
     def result(self, scored: ScoredSpan) -> HybridSpan:
         """A scored sentence with the parts of its score."""
-        stored, units = scored.place.stored
+        stored, units = scored.place.segment, scored.place.segment_units
         segment = next(each for each in self.segments if each.view.segment is stored)
         row = int(np.searchsorted(segment.bounds, units.start, side="right")) - 1
         rows, (best, spans, cosines) = self._parts[id(segment)]
@@ -267,7 +229,7 @@ def combined(
 def _search(scorer: _Scorer, found: Sequence[ScoredSpan], candidates: int) -> list[HybridSpan]:
     spans = []
     for segment in scorer.segments:
-        units = [each.place.stored[1].start for each in found if each.place.stored[0] is segment.view.segment]
+        units = [each.place.segment_units.start for each in found if each.place.segment is segment.view.segment]
         of_spans = np.searchsorted(segment.bounds, np.array(units, np.int64), side="right") - 1
         shares = np.where(scorer.chosen(segment), scorer.shares[id(segment)], 0.0)
         rows = np.argpartition(-shares, candidates)[:candidates] if len(shares) > candidates else np.arange(len(shares))
@@ -297,10 +259,7 @@ def _span_score(query: HybridQuery, span: NamedSpan) -> float:
     view = span.located.view
     if is_occurrence(view, span.units, query.terms):
         return EXACT
-    snapshot = view.snapshot()
-    if snapshot is None:
-        raise AssertionError("the span's snapshot is open")
-    scorer = _Scorer(snapshot, query, Selection(_ALL))
+    scorer = _Scorer(snapshot_of(span), query, Selection(ALL))
     segment = next((each for each in scorer.segments if each.view is view), None)
     if segment is None:
         return -1.0

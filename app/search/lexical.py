@@ -8,19 +8,19 @@ import numpy as np
 from jaxtyping import Float
 
 from app.search.best_span import check_span_choice
-from app.search.modes import Counts, Resources, ScoredRows, SearchMode
+from app.search.modes import Counts, Resources, SearchMode
+from app.search.sentences import ALL, ScoredSentence, across_sentences, count_sentences, snapshot_of
 from app.search.span_hits import present_spans
 from app.search.types import Hit, LexicalExplanation, Mode, SearchRequest, TextSpan, WordContribution
 from indexer.engine.base import ScoredSpan
-from indexer.engine.exhaustive_count import SpanCount
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.query import Filter, Selection
-from indexer.engine.selection import ExactSpans, choose, selected_rows
-from indexer.engine.snapshot import Place, Snapshot
+from indexer.engine.selection import ExactSpans, choose
+from indexer.engine.snapshot import Snapshot
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.bm25 import Bm25, SegmentWords, WordMatch, text_share
-from indexer.words.literal import BELOW, EXACT, is_occurrence, joined, literal_spans
+from indexer.words.literal import BELOW, EXACT, is_occurrence, joined
 from indexer.words.occurrences import occurrences
 from indexer.words.queries import WordQuery, read_query
 from indexer.words.recipe import DETAILS, has_words
@@ -29,7 +29,6 @@ from models.folding import words
 from models.ops.similarity import raw_from_cosine
 from models.types import CharSpan, UnitSpan
 
-_ALL = 2**62
 ADD_WORDS = "Run `spanseek optimize --words` once, which adds the words of its texts."
 
 
@@ -43,33 +42,12 @@ class LexicalQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class LexicalSpan:
+class LexicalSpan(ScoredSentence):
     """A sentence, or its units around the query's words, and what its score is made of."""
 
-    scored: ScoredSpan
     matches: tuple[WordMatch, ...]
     highest: float
     highlights: tuple[CharSpan, ...]
-
-    @property
-    def document_id(self) -> str:
-        """The document's id."""
-        return self.scored.document_id
-
-    @property
-    def span(self) -> CharSpan:
-        """Its characters in the document."""
-        return self.scored.span
-
-    @property
-    def cosine(self) -> float:
-        """``2 * raw - 1``."""
-        return self.scored.cosine
-
-    @property
-    def place(self) -> Place:
-        """Its place in the document."""
-        return self.scored.place
 
 
 class Lexical(SearchMode[LexicalQuery, LexicalQuery, LexicalSpan]):
@@ -122,13 +100,8 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery, LexicalSpan]):
     def count(self, snapshot: Snapshot, query: LexicalQuery, floor: float | None, filter: Filter) -> Counts:
         """The best sentence of every document with a word of the query, and the sentences above the floor."""
         bm25 = Bm25(snapshot, query.words)
-        spans = [_spans(bm25, segment, query, Selection(_ALL, filter=filter)) for segment in bm25.segments]
-        best = [each.take(selected_rows(each, Selection(_ALL, None, "document"))) for each in spans]
-        over = Selection(_ALL, floor, "span")
-        above = None if floor is None else [each.take(selected_rows(each, over)) for each in spans]
-        counted = SpanCount(best, above)
-        above_rows = None if counted.spans is None else ScoredRows(counted.spans, counted.span)
-        return Counts(ScoredRows(counted.documents, counted.document), above_rows)
+        spans = [_spans(bm25, segment, query, Selection(ALL, filter=filter)) for segment in bm25.segments]
+        return count_sentences(spans, floor)
 
     def present(
         self, request: SearchRequest, query: LexicalQuery, results: list[LexicalSpan], tuning: Tuning
@@ -171,14 +144,7 @@ def _spans(bm25: Bm25, segment: SegmentWords, query: LexicalQuery, selection: Se
     elif selection.lengths:
         chosen &= selection.lengths.contain(ends - starts)
     spans = bm25.spans(segment, _shares(bm25, segment, query), chosen, None if selection.boundary else query.longest)
-    return spans if selection.boundary else joined(_crossing(segment, query, selection), spans)
-
-
-def _crossing(segment: SegmentWords, query: LexicalQuery, selection: Selection) -> ExactSpans:
-    """The occurrences of the query's words that lie in more than one sentence."""
-    spans = literal_spans(segment.view, query.terms, selection)
-    ends = segment.bounds[np.searchsorted(segment.bounds, spans.starts, side="right")]
-    return spans.take(np.flatnonzero(ends < spans.ends))
+    return spans if selection.boundary else joined(across_sentences(segment, query.terms, selection), spans)
 
 
 def _shares(bm25: Bm25, segment: SegmentWords, query: LexicalQuery) -> Float[np.ndarray, " wholes"]:
@@ -191,7 +157,7 @@ def _shares(bm25: Bm25, segment: SegmentWords, query: LexicalQuery) -> Float[np.
 
 
 def _explained(bm25: Bm25, scored: ScoredSpan) -> LexicalSpan:
-    stored, units = scored.place.stored
+    stored, units = scored.place.segment, scored.place.segment_units
     segment = next(each for each in bm25.segments if each.view.segment is stored)
     whole = int(np.searchsorted(segment.bounds, units.start, side="right")) - 1
     weights = segment.weights(np.ones(len(bm25.query.items)))
@@ -222,10 +188,7 @@ def _highlights(request: SearchRequest, result: LexicalSpan) -> tuple[TextSpan, 
 def _share(query: LexicalQuery, span: NamedSpan) -> float:
     if is_occurrence(span.located.view, span.units, query.terms):
         return 1.0
-    snapshot = span.located.view.snapshot()
-    if snapshot is None:
-        raise AssertionError("the span's snapshot is open")
-    bm25 = Bm25(snapshot, query.words)
+    bm25 = Bm25(snapshot_of(span), query.words)
     segment = next((each for each in bm25.segments if each.view is span.located.view), None)
     if segment is None:
         return 0.0

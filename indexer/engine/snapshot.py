@@ -147,11 +147,6 @@ class Place:
         return int(self._segment.part_document[self._part])
 
     @property
-    def stored(self) -> tuple[Segment, UnitSpan]:
-        """The segment, and the units of the span in it."""
-        return self._segment, self._units
-
-    @property
     def document_id(self) -> str:
         """The document's id."""
         return self._segment.document_id(self._document)

@@ -1,11 +1,11 @@
 """Search for whole clauses, sentences and parts: exact, and free of the bounds of the collection's spans.
 
-A whole is ranked by its own span score and by that of its best span (``SpanScore.whole_share``): a long sentence that
+A whole is ranked by its own span score and by that of its best span (``SpanScore.share``): a long sentence that
 says it in passing has a span that says it.
 """
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Float, Float32, Float64, Int
 
 from indexer import kernels
 from indexer.arrays import BLOCK, EXCLUDED, SpanTerms
@@ -14,9 +14,12 @@ from indexer.engine.query import Selection
 from indexer.engine.scan import code_queries, errors, kth_group
 from indexer.engine.selection import ExactSpans, choose
 from indexer.engine.snapshot import Place, SegmentView, Snapshot
+from indexer.segments.reader import Segment
 from models.ops.span_score import SpanScore
-from models.ops.spans import enumerate_spans
 from models.types import CharSpan, QueryVectors, UnitSpan
+
+# Of some wholes the exact scores of their best spans, these spans in units, and the exact cosines of the wholes.
+BestSpans = tuple[Float64[np.ndarray, " rows"], Int[np.ndarray, "rows 2"], Float64[np.ndarray, " rows"]]
 
 # Wholes whose best spans are scored exactly at first, for every one that is asked for.
 _AT_FIRST = 4
@@ -49,11 +52,12 @@ def _scored(
     cosines = kernels.whole_cosines(view.segment.arrays, starts, ends, queries)
     scores = cosines + _terms(view, starts, ends, score, query_units)
     wholes = [ExactSpans(view, starts, ends, of_query) for of_query in scores]
-    if score.whole_share == 1 or not len(starts):
+    share = score.share(selection.boundary or "part")
+    if share == 1 or not len(starts):
         return [_best(of_query, selection) for of_query in wholes]
     terms = SpanTerms.of(score, query_units)
     return [
-        BestWithin(of_query, query, terms.take(slice(number, number + 1)), selection, score.whole_share).select()
+        BestWithin(of_query, query, terms.take(slice(number, number + 1)), selection, share).select()
         for number, (of_query, query) in enumerate(zip(wholes, queries, strict=True))
     ]
 
@@ -76,13 +80,7 @@ class BestWithin:
         self._selection, self._share = selection, share
         approximate, error = self._approximate()
         firsts = np.stack([wholes.starts, wholes.ends], axis=1).reshape(-1)
-        self._upper = np.append(approximate + error, -np.inf)
-        upper = np.maximum.reduceat(self._upper, firsts)[::2]
-        # Spans that start in a clause may end outside: then the best of them says nothing about those within.
-        lower = np.append(approximate - error, -np.inf)
-        self._lower = np.maximum.reduceat(lower, firsts)[::2]
-        if selection.boundary == "clause":
-            self._lower[:] = -np.inf
+        upper = np.maximum.reduceat(np.append(approximate + error, -np.inf), firsts)[::2]
         self._bounds = np.where(upper > -np.inf, self._together(wholes.cosines, upper), wholes.cosines)
 
     def select(self) -> ExactSpans:
@@ -98,7 +96,7 @@ class BestWithin:
             count = min(len(order), _AT_FIRST * count)
 
     def _is_complete(self, rows: Int[np.ndarray, " rows"], scores: Float[np.ndarray, " rows"], bound: float) -> bool:
-        """Whether no whole that scores at most ``bound`` can be selected beside these."""
+        """True if no whole that scores at most ``bound`` can be selected beside these."""
         groups = self._groups(self._wholes.starts[rows])
         last = kth_group(scores, groups, self._selection.top_k)
         return bound < max(last, -np.inf if self._selection.floor is None else self._selection.floor)
@@ -132,32 +130,21 @@ class BestWithin:
     def _exact(self, rows: Int[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
         """The exact scores of wholes and their best spans together."""
         wholes = self._wholes
-        owners, starts, ends = self._spans(rows)
-        best = np.full(len(rows), -np.inf)
-        zeros = np.zeros(len(starts), np.int64)
-        scores = kernels.rescore(wholes.view.segment.arrays, starts, ends, self._query[None], zeros, self._terms)
-        np.maximum.at(best, owners, scores)
+        best, _, _ = best_within(wholes.view.segment, wholes.starts[rows], wholes.ends[rows], self._query, self._terms)
         alone = wholes.cosines[rows]
-        return np.where(best > -np.inf, self._together(alone, best), alone)
+        return np.where(best > EXCLUDED, self._together(alone, best), alone)
 
-    def _spans(
-        self, rows: Int[np.ndarray, " rows"]
-    ) -> tuple[Int[np.ndarray, " spans"], Int[np.ndarray, " spans"], Int[np.ndarray, " spans"]]:
-        """The spans within wholes that may be the best, and the row of each."""
-        segment, bounds = self._wholes.view.segment, self._wholes.view.segment.recipe.bounds
-        firsts, sizes = self._wholes.starts[rows], self._wholes.ends[rows] - self._wholes.starts[rows]
-        owners = np.repeat(np.arange(len(rows)), sizes)
-        starts = firsts[owners] + _counting(sizes)
-        may: Bool[np.ndarray, " starts"] = self._upper[starts] >= self._lower[rows][owners]
-        may &= self._upper[starts] > -np.inf
-        owners, starts = owners[may], starts[may]
-        longest = np.minimum(self._wholes.ends[rows][owners] - starts, bounds.longest)
-        counts = np.maximum(longest - bounds.shortest + 1, 0)
-        span_owners, span_starts = np.repeat(owners, counts), np.repeat(starts, counts)
-        span_ends = span_starts + bounds.shortest + _counting(counts)
-        codes = segment.norm_codes[span_starts // BLOCK, span_ends - span_starts - bounds.shortest, span_starts % BLOCK]
-        there = codes > 0  # a sum without a direction is no span
-        return span_owners[there], span_starts[there], span_ends[there]
+
+def best_within(
+    segment: Segment,
+    starts: Int[np.ndarray, " wholes"],
+    ends: Int[np.ndarray, " wholes"],
+    query: Float32[np.ndarray, " dim"],
+    terms: SpanTerms,
+) -> BestSpans:
+    """The best span within every whole, its exact score for one query, and the exact cosine of the whole."""
+    longest = segment.recipe.bounds.longest
+    return kernels.best_in_wholes(segment.arrays, starts.astype(np.int64), ends.astype(np.int64), longest, query, terms)
 
 
 def best_span_within(
@@ -165,22 +152,12 @@ def best_span_within(
 ) -> tuple[CharSpan, float] | None:
     """The characters of the best span within a whole, and its exact score for one query; None where no span fits."""
     segment, units = whole.segment, whole.segment_units
-    spans = enumerate_spans(len(units), segment.recipe.bounds) + units.start
-    if not len(spans):
+    if len(units) < segment.recipe.bounds.shortest:
         return None
-    starts, ends = spans.T.copy()
-    scores = kernels.rescore(segment.arrays, starts, ends, query[None], np.zeros(len(spans), np.int64), terms)
-    best = int(scores.argmax())
-    return segment.char_span(UnitSpan(int(starts[best]), int(ends[best]))), float(scores[best])
-
-
-def _counting(counts: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " items"]:
-    """From 0 on, for every row anew.
-
-    >>> _counting(np.array([2, 0, 3])).tolist()
-    [0, 1, 0, 1, 2]
-    """
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    scores, spans, _ = best_within(segment, np.array([units.start]), np.array([units.end]), query, terms)
+    if scores[0] <= EXCLUDED:
+        return None
+    return segment.char_span(UnitSpan(*spans[0].tolist())), float(scores[0])
 
 
 def _candidates(
@@ -203,7 +180,7 @@ def _terms(
     score: SpanScore,
     query_units: Int[np.ndarray, " queries"],
 ) -> Float[np.ndarray, "queries wholes"]:
-    """What is added to the cosines; lengths are not limited to those of the collection's spans."""
+    """The terms added to the cosines; lengths are not limited to those of the collection's spans."""
     lengths = ends - starts
     of_lengths = score.lengths(query_units, int(lengths.max(initial=0)))[:, lengths]
     borders = SpanTerms.of(score, np.zeros(1, np.int64))

@@ -4,22 +4,26 @@ import numpy as np
 from jaxtyping import Float32, Float64, Int, Int64
 from numba import njit, prange
 
-from indexer.arrays import BITS, STRENGTHS, SegmentArrays, SpanTerms
+from indexer.arrays import BITS, SENTENCE_STARTS, STRENGTHS, SegmentArrays, SpanTerms
 from indexer.kernels.common import FAST, one_at_a_time
 
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
-def _best_in_wholes(segment, starts, ends, longest, query, lengths, first, last, scores, spans, cosines):  # type: ignore[no-untyped-def]
+def _best_in_wholes(segment, starts, ends, longest, query, terms, scores, spans, cosines):  # type: ignore[no-untyped-def]
     dim = segment.vectors.shape[1]
     units = len(segment.scales)
+    lengths, crossing = terms.lengths[0], terms.crossing[0]
     for row in prange(len(starts)):
-        shortest = min(segment.shortest, ends[row] - starts[row])
+        size = ends[row] - starts[row]
+        shortest = min(segment.shortest, size)
         whole = np.zeros(dim, np.float64)
         best = -9.0
         for start in range(starts[row], ends[row]):
             total = np.zeros(dim, np.float64)
+            crosses = False
             for end in range(start + 1, min(start + longest, ends[row]) + 1):
                 scale = np.float64(segment.scales[end - 1])
+                crosses |= end > start + 1 and SENTENCE_STARTS[segment.borders[end - 1]]
                 dot, squares = 0.0, 0.0
                 for k in range(dim):
                     total[k] += np.float64(segment.vectors[end - 1, k]) * scale
@@ -28,10 +32,12 @@ def _best_in_wholes(segment, starts, ends, longest, query, lengths, first, last,
                 if end == start + 1:
                     for k in range(dim):
                         whole[k] += total[k]
-                if end - start < shortest:
+                if end - start < shortest or (squares == 0 and size >= segment.shortest):
                     continue
                 after = segment.borders[end if end < units else 0] >> BITS
-                score = lengths[end - start] + first[segment.borders[start] % STRENGTHS] + last[after]
+                score = lengths[end - start] + terms.start[segment.borders[start] % STRENGTHS] + terms.end[after]
+                if crosses and size >= segment.shortest:
+                    score += crossing
                 if squares > 0:
                     score += dot / np.sqrt(squares)
                 if score > best:
@@ -56,12 +62,11 @@ def best_in_wholes(
 ) -> tuple[Float64[np.ndarray, " wholes"], Int[np.ndarray, "wholes 2"], Float64[np.ndarray, " wholes"]]:
     """The score of the best span of every whole, that span in units, and the cosine of the whole.
 
-    A span has up to ``longest`` units, and at least as many as the segment's shortest, or as the whole. Of equal spans
-    the first is the best, and of these the shortest. ``terms`` are those of the one query.
+    A span has up to ``longest`` units, and at least as many as the segment's shortest; a shorter whole is its own best
+    span. Of equal spans the first is the best, and of these the shortest. ``terms`` are those of the one query. A sum
+    without a direction is no span: a whole that has no other scores -9.
     """
     spans = np.zeros((len(starts), 2), np.int64)
     scores, cosines = np.empty((2, len(starts)), np.float64)
-    _best_in_wholes(
-        segment, starts, ends, longest, query, terms.lengths[0], terms.start, terms.end, scores, spans, cosines
-    )
+    _best_in_wholes(segment, starts, ends, longest, query, terms, scores, spans, cosines)
     return scores, spans, cosines

@@ -162,15 +162,15 @@ def below(scores: Float[np.ndarray, " spans"]) -> Float[np.ndarray, " spans"]:
 def _beside(spans: list[ScoredSpan], literal: list[ScoredSpan], selection: Selection) -> list[ScoredSpan]:
     """Spans that overlap no occurrence, and are of no document or part that an occurrence stands for."""
     rising: dict[int, tuple[Int[np.ndarray, " spans"], Int[np.ndarray, " spans"]]] = {}
-    for key in {id(span.place.stored[0]) for span in literal}:
-        units = sorted(span.place.stored[1] for span in literal if id(span.place.stored[0]) == key)
+    for key in {id(span.place.segment) for span in literal}:
+        units = sorted(span.place.segment_units for span in literal if id(span.place.segment) == key)
         rising[key] = np.array([each.start for each in units]), np.array([each.end for each in units])
     groups = {_group(span, selection) for span in literal} if selection.group_by != "span" else set()
 
     def is_beside(span: ScoredSpan) -> bool:
         if groups:
             return _group(span, selection) not in groups
-        segment, units = span.place.stored
+        segment, units = span.place.segment, span.place.segment_units
         if id(segment) not in rising:
             return True
         starts, ends = rising[id(segment)]

@@ -25,9 +25,9 @@ _NONE = (0.0,) * BORDERS
 class SpanScore:
     """The parameters of the span score of one encoder. Without any it is the literal cosine.
 
-    ``start`` and ``end`` are by the strength of the border; like ``crossing`` they are not positive. ``whole_share``
-    concerns whole sentences and the like: how much their own score counts beside that of their best span. Raises
-    ``ValueError`` for other values.
+    ``start`` and ``end`` are by the strength of the border; like ``crossing`` they are not positive. ``whole_share`` is
+    the weight of the own score of a whole clause or sentence beside that of its best span, ``part_share`` that of a
+    whole part. Raises ``ValueError`` for other values.
 
     >>> score = SpanScore(0.5, start=(-0.03, -0.015, 0, 0, 0, 0))
     >>> score.lengths(np.array([4, 0]), 5).round(3).tolist()  # four units, and a query of unknown length
@@ -41,6 +41,7 @@ class SpanScore:
     end: tuple[float, ...] = _NONE
     crossing: float = 0.0
     whole_share: float = 1.0
+    part_share: float = 1.0
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.discount) and self.discount >= 0):
@@ -50,8 +51,9 @@ class SpanScore:
                 raise ValueError(f"borders take {BORDERS} numbers of which none is positive, not {values!r}")
         if not (math.isfinite(self.crossing) and self.crossing <= 0):
             raise ValueError(f"crossing is a number that is not positive, not {self.crossing!r}")
-        if not 0 <= self.whole_share <= 1:
-            raise ValueError(f"whole_share lies between 0 and 1, not {self.whole_share!r}")
+        for share in (self.whole_share, self.part_share):
+            if not 0 <= share <= 1:
+                raise ValueError(f"a share lies between 0 and 1, not {share!r}")
 
     @property
     def is_cosine(self) -> bool:
@@ -65,6 +67,10 @@ class SpanScore:
             return ""
         values = json.dumps([self.discount, self.start, self.end, self.crossing])
         return f"span.v1-{hashlib.sha256(values.encode('ascii')).hexdigest()[:12]}"
+
+    def share(self, boundary: str) -> float:
+        """The weight of the own score of a whole of this kind (``models.borders.Boundary``)."""
+        return self.part_share if boundary == "part" else self.whole_share
 
     def fingerprint_of(self, encoder: str) -> str:
         """The fingerprint that calibrations are bound to: the encoder's, and the score's unless it is the cosine."""

@@ -22,7 +22,7 @@ from models.units import split
 from tests.examples import examples
 from tests.workspace import Workspace, document
 
-SCORE = SpanScore(0.2, (-0.04, -0.02, 0, 0, 0, 0), (-0.03, -0.01, 0, 0, 0, 0), -0.1, whole_share=0.5)
+SCORE = SpanScore(0.2, (-0.04, -0.02, 0, 0, 0, 0), (-0.03, -0.01, 0, 0, 0, 0), -0.1, whole_share=0.5, part_share=0.7)
 BOUNDS = SpanBounds(2, 6)
 LONG = "my parcel never came to the door " * 12
 DOCUMENTS = [
@@ -86,7 +86,7 @@ def brute(made: Workspace, boundary: Boundary, query: str, **filter: Any) -> dic
                         for j in range(i + BOUNDS.shortest, min(i + BOUNDS.longest, end) + 1)
                     ]
                     spans_of = [_span_score(vectors[first:], codes, level, i, j, vector, units) for i, j in within]
-                    share = SCORE.whole_share
+                    share = SCORE.share(boundary)
                     scores[place] = share * score + (1 - share) * max(spans_of) if spans_of else score
     return scores
 

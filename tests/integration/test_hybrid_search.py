@@ -9,13 +9,14 @@ from app.search.hybrid import WEIGHTS, combined
 from app.search.types import HybridExplanation, SpanChoice
 from indexer import kernels
 from indexer.arrays import SpanTerms
+from models.borders import Boundary
 from models.errors import InvalidInput
 from models.ops.span_score import SpanScore
 from models.types import SpanBounds
 from tests import reference
 from tests.workspace import Workspace, document
 
-SCORE = SpanScore(0.15, (-0.06, -0.03, 0, 0, 0, 0), (-0.05, -0.02, 0, 0, 0, 0))
+SCORE = SpanScore(0.15, (-0.06, -0.03, 0, 0, 0, 0), (-0.05, -0.02, 0, 0, 0, 0), -0.1)
 TEXTS = [
     ("Please cancel my plan. The plan, my friend, is dear!", "I plan to stay."),
     ("The CANCELLATION of plans", "cancel it. My plan stays, and nothing else does in here."),
@@ -31,13 +32,14 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
         yield made
 
 
-def test_the_best_span_of_a_sentence_is_that_of_loops(workspace: Workspace) -> None:
+@pytest.mark.parametrize("boundary", ["sentence", "part"])
+def test_the_best_span_of_a_whole_is_that_of_loops(workspace: Workspace, boundary: Boundary) -> None:
     query = np.random.default_rng(0).normal(size=64).astype(np.float32)
     query /= np.linalg.norm(query)
     terms = SpanTerms.of(SCORE, np.array([3]))
     for view in workspace.store.snapshot("c").views:
         segment = view.segment
-        bounds = segment.wholes["sentence"]
+        bounds = segment.wholes[boundary]
         scores, spans, cosines = kernels.best_in_wholes(segment.arrays, bounds[:-1], bounds[1:], 4, query, terms)
         vectors = segment.vectors.astype(np.float64) * segment.scales.astype(np.float64)[:, None]
         for row, (start, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
