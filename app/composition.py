@@ -17,7 +17,8 @@ from models.encoders.registry import load_span_score
 if TYPE_CHECKING:
     from app.calibration.service import ThresholdService
     from app.collections.documents import DocumentService
-    from app.collections.service import CollectionService
+    from app.collections.reindexing import Reindexing
+    from app.collections.service import CollectionOptions, CollectionService
     from app.phrases.service import PhraseService
     from app.search.service import SearchService
     from app.spans.service import SpanService
@@ -110,6 +111,13 @@ class Services:
         return CollectionService(
             self.store, self.encoders, default_encoder=settings.encoder, default_words=settings.words
         )
+
+    def reindexing(self, name: str, options: "CollectionOptions") -> "Reindexing":
+        """A job that brings a collection into another recipe."""
+        from app.collections.reindexing import Reindexing
+
+        units, modes = self._settings.segment_units, self.search.modes
+        return Reindexing(self.store, self.encoders, self.collections, modes, name, options, segment_units=units)
 
     @cached_property
     def documents(self) -> "DocumentService":

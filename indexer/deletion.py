@@ -12,6 +12,7 @@ from indexer.catalog.leases import Lease
 from indexer.catalog.publish import remove_collection
 from indexer.errors import LeaseLost
 from indexer.store import Store
+from indexer.types import Collection
 
 _MARKER = "DELETED"
 
@@ -23,17 +24,29 @@ def delete_collection(store: Store, held: Lease) -> None:
 
     Running searches finish on their snapshots; later ones raise ``CollectionNotFound``.
     """
-    folder = store.folder(store.catalog.collection(held.collection))
-    folder.mkdir(parents=True, exist_ok=True)
-    marker = folder / _MARKER
-    marker.touch()
+    collection = store.catalog.collection(held.collection)
+    marker = mark_deleted(store, collection)
     try:
         remove_collection(store.catalog, held)
     except LeaseLost:  # the only error after which the rows are certainly still there
         marker.unlink()
         raise
     store.forget(held.collection)
-    _remove(folder)
+    remove_files(store, collection)
+
+
+def mark_deleted(store: Store, collection: Collection) -> Path:
+    """Mark the folder of a collection for ``sweep_deleted``, which removes it once the catalog has no such row."""
+    folder = store.folder(collection)
+    folder.mkdir(parents=True, exist_ok=True)
+    marker = folder / _MARKER
+    marker.touch()
+    return marker
+
+
+def remove_files(store: Store, collection: Collection) -> None:
+    """Remove the folder of a collection whose rows are deleted."""
+    _remove(store.folder(collection))
 
 
 def sweep_deleted(store: Store) -> None:

@@ -16,7 +16,7 @@ from indexer.freshness import FreshValues
 from indexer.phrases import PhraseSets
 from indexer.segments.opened import quarantined_in
 from indexer.tuning import Tunings
-from indexer.types import Collection
+from indexer.types import Collection, Generation
 from models.ops.span_score import COSINE
 
 # Longer than opening a snapshot takes after reading its generation from the catalog.
@@ -59,7 +59,10 @@ class Store:
 
     def folder(self, collection: Collection) -> Path:
         """The folder of a collection's segments."""
-        return self.data_dir / "collections" / collection.id
+        return self._folder(collection.id)
+
+    def _folder(self, collection_id: str) -> Path:
+        return self.data_dir / "collections" / collection_id
 
     def snapshot(self, name: str) -> Snapshot:
         """The collection's current snapshot, at most a quarter of a second behind the last generation."""
@@ -82,18 +85,18 @@ class Store:
         current = (opened.collection_id, opened.snapshot.generation) if opened else None
         if opened and version == current and not opened.snapshot.is_outdated():
             return opened
-        collection = self.catalog.collection(name)
-        return _Opened(self._open(collection), collection.id)
+        # One transaction reads the generation with its recipe: reindexing changes both.
+        live = self.catalog.live_generation(name)
+        return _Opened(self._open(name, live), live.collection_id)
 
-    def _open(self, collection: Collection) -> Snapshot:
-        live = self.catalog.live_generation(collection.name)
+    def _open(self, name: str, live: Generation) -> Snapshot:
         try:
-            snapshot = open_snapshot(self.folder(collection), collection.recipe, live)
+            snapshot = open_snapshot(self._folder(live.collection_id), live.recipe, live)
         except SegmentCorrupt:
-            self.catalog.collection(collection.name)  # raises where it was deleted while its files were opened
+            self.catalog.collection(name)  # raises where it was deleted while its files were opened
             raise
         if snapshot.damaged:
-            self.catalog.collection(collection.name)
+            self.catalog.collection(name)
         return snapshot
 
     def damages(self, collection: Collection | None = None) -> tuple[str, ...]:

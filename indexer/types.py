@@ -91,7 +91,9 @@ class LiveSegment:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The numbered set of live segments."""
+    """The numbered set of live segments, and the recipe of all of them."""
 
     number: int
     segments: tuple[LiveSegment, ...]
+    recipe: Recipe
+    collection_id: str

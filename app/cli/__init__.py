@@ -21,6 +21,7 @@ from app.cli.labels import candidates, label, labels_cli
 from app.cli.maintenance import backup, init_db, optimize, stats, verify
 from app.cli.phrases import phrases_cli
 from app.cli.preview import preview
+from app.cli.reindex import reindex
 from app.cli.research import CommandGroup
 from app.cli.search import search
 from app.cli.serve import serve
@@ -38,7 +39,7 @@ cli = typer.Typer(
 )
 _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
     "Search": {"search": search, "spans": spans, "phrases": phrases_cli},
-    "Documents": {"index": index, "delete": delete, "collections": collections_cli},
+    "Documents": {"index": index, "reindex": reindex, "delete": delete, "collections": collections_cli},
     "Tuning": {
         "preview": preview,
         "labels": labels_cli,

@@ -69,9 +69,9 @@ def index(
         loaded, forward = services.encoders.load(target.recipe.encoder), services.encoders.forward_pass(target.recipe)
         hooks = JobHooks(
             progress=progress.indexing,
-            bad_record=_report_bad_record,
+            bad_record=report_bad_record,
             stop=stop.is_set,
-            busy=Patience(wait, stop=stop.is_set, begin=_report_busy),
+            busy=Patience(wait, stop=stop.is_set, begin=report_busy),
         )
         job = IndexJob(store, loaded, target, hooks, forward=forward, segment_units=settings.segment_units)
         report = job.run(records)
@@ -109,7 +109,7 @@ def _check_any_document(records: "Source", path: Path) -> None:
     if bad:
         for record in records:
             if not isinstance(record, Document):
-                _report_bad_record(record)
+                report_bad_record(record)
         raise SourceUnreadable(
             f"{path} holds {counted(bad, 'record')}, none of them valid; nothing was indexed.",
             hint="Correct the records named above, or give another --source.",
@@ -117,9 +117,11 @@ def _check_any_document(records: "Source", path: Path) -> None:
         )
 
 
-def _report_bad_record(record: "BadRecord") -> None:
+def report_bad_record(record: "BadRecord") -> None:
+    """Name a record that is skipped."""
     err.print(f"skipped {record.where}: {record.reason}", markup=False, soft_wrap=True)
 
 
-def _report_busy(error: CollectionBusy) -> None:
+def report_busy(error: CollectionBusy) -> None:
+    """Say that another process writes to the collection."""
     err.print(f"{error}. Waiting.", markup=False, soft_wrap=True)

@@ -92,9 +92,12 @@ class CollectionService:
             nuggets = nugget_recipe(self._store.catalog.collection(name).recipe)
             delete_collection(self._store, held)
         if nuggets is not None:
-            fingerprint = nuggets.fingerprint
-            self._encoders.remove_whitening(fingerprint, lambda: self._is_used(fingerprint))
+            self.remove_whitening(nuggets.fingerprint)
         return DeletedCollection(name)
+
+    def remove_whitening(self, fingerprint: str) -> None:
+        """Remove the whitening of nuggets that no collection uses any longer."""
+        self._encoders.remove_whitening(fingerprint, lambda: self._is_used(fingerprint))
 
     def _describe(self, collection: Collection) -> CollectionDescription:
         return CollectionDescription.of(collection, self._store.damages(collection))

@@ -72,7 +72,7 @@ class Encoders:
             raise RecipeMismatch(
                 f"The collection was indexed with {recipe.encoder} {recipe.fingerprint}; "
                 f"this server has {encoder.fingerprint}.",
-                hint="Serve with the weights it was indexed with, or index its documents into a new collection.",
+                hint="Run `spanseek reindex` once: it encodes the stored texts anew. Or serve with its weights.",
                 field="collection",
             )
         return encoder
@@ -137,7 +137,7 @@ class Encoders:
         if encoder is None:
             raise RecipeMismatch(
                 f"The collection's nuggets are of {nuggets.fingerprint}; this server has {trained.fingerprint}.",
-                hint="Serve with the nugget weights it was indexed with, or index its documents into a new collection.",
+                hint="Run `spanseek reindex` once, or serve with the nugget weights it was indexed with.",
                 field="collection",
             )
         return NuggetPass(encoder, nuggets.ratio)

@@ -140,12 +140,7 @@ class Catalog:
                 insert(collections).values(
                     id=collection_id,
                     name=name,
-                    encoder=recipe.encoder,
-                    fingerprint=recipe.fingerprint,
-                    dim=recipe.dim,
-                    shortest=recipe.bounds.shortest,
-                    longest=recipe.bounds.longest,
-                    representations=dict(recipe.details),
+                    **recipe_columns(recipe),
                     generation=0,
                     created_at=self.clock(),
                 )
@@ -187,18 +182,34 @@ def _collection(row: Row[*tuple[Any, ...]]) -> Collection:
     return Collection(
         id=row.id,
         name=row.name,
-        recipe=Recipe(
-            encoder=row.encoder,
-            fingerprint=row.fingerprint,
-            dim=row.dim,
-            bounds=SpanBounds(row.shortest, row.longest),
-            details=row.representations,
-        ),
+        recipe=_recipe(row),
         generation=row.generation,
         documents=int(row.documents),
         units=int(row.units),
         segments=row.segments,
         bytes=int(row.bytes),
+    )
+
+
+def recipe_columns(recipe: Recipe) -> dict[str, object]:
+    """The columns of a collection's row that hold its recipe."""
+    return {
+        "encoder": recipe.encoder,
+        "fingerprint": recipe.fingerprint,
+        "dim": recipe.dim,
+        "shortest": recipe.bounds.shortest,
+        "longest": recipe.bounds.longest,
+        "representations": dict(recipe.details),
+    }
+
+
+def _recipe(row: Row[*tuple[Any, ...]]) -> Recipe:
+    return Recipe(
+        encoder=row.encoder,
+        fingerprint=row.fingerprint,
+        dim=row.dim,
+        bounds=SpanBounds(row.shortest, row.longest),
+        details=row.representations,
     )
 
 
@@ -244,13 +255,14 @@ _INFO = (
 
 def _generation(connection: Connection, name: str) -> Generation | None:
     # The three statements read one generation only in a snapshot.
-    collection = connection.execute(select(collections.c.id, collections.c.generation).where(named(name))).first()
+    collection = connection.execute(select(collections).where(named(name))).first()
     if collection is None:
         return None
     infos = _live_segments(connection, collection.id)
     dead = _tombstones(connection, collection.id)
     nothing = np.empty(0, dtype=np.int64)
-    return Generation(collection.generation, tuple(LiveSegment(info, dead.get(info.name, nothing)) for info in infos))
+    live = tuple(LiveSegment(info, dead.get(info.name, nothing)) for info in infos)
+    return Generation(collection.generation, live, _recipe(collection), collection.id)
 
 
 def _live_segments(connection: Connection, collection_id: str) -> list[SegmentInfo]:

@@ -91,12 +91,17 @@ def remove_collection(catalog: Catalog, lease: Lease) -> None:
     API keys that are limited to the collection stay.
     """
     with holding(catalog, lease) as (connection, _):
-        names = select(segments.c.name).where(segments.c.collection_id == lease.collection_id)
-        connection.execute(delete(tombstones).where(tombstones.c.segment.in_(names)))
-        for table in reversed(metadata.sorted_tables):
-            if "collection_id" in table.c:
-                connection.execute(delete(table).where(table.c.collection_id == lease.collection_id))
-        connection.execute(delete(collections).where(collections.c.id == lease.collection_id))
+        delete_rows(connection, lease.collection_id)
+
+
+def delete_rows(connection: Connection, collection_id: str) -> None:
+    """Delete all rows of a collection, within a transaction that holds its lock."""
+    names = select(segments.c.name).where(segments.c.collection_id == collection_id)
+    connection.execute(delete(tombstones).where(tombstones.c.segment.in_(names)))
+    for table in reversed(metadata.sorted_tables):
+        if "collection_id" in table.c:
+            connection.execute(delete(table).where(table.c.collection_id == collection_id))
+    connection.execute(delete(collections).where(collections.c.id == collection_id))
 
 
 def _check_rows(segment: SegmentInfo, rows: Sequence[DocumentRow]) -> None:

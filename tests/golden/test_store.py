@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.collections.service import CollectionOptions
 from app.composition import Services, open_store
 from app.search.service import SearchService
 from app.search.types import Explanation, Hit, SearchRequest
@@ -23,6 +24,7 @@ from indexer.catalog.leases import lease
 from indexer.catalog.phrases import list_phrases
 from indexer.errors import BordersMissing, RecipeMismatch
 from indexer.maintenance import optimize
+from indexer.pipeline import JobHooks
 from models.borders import border_codes
 
 ARCHIVE = Path(__file__).parent / "store.0.1.tar.gz"
@@ -125,6 +127,24 @@ def test_saved_phrases_are_kept(settings: Settings) -> None:
     (phrase,) = list_phrases(store.catalog, "fixture", 10)
     assert (phrase.name, phrase.text) == ("porting", "my number was not transferred")
     store.catalog.close()
+
+
+def test_reindexing_brings_it_to_the_shipped_weights(unpacked: Path, settings: Settings, tmp_path: Path) -> None:
+    shutil.copytree(unpacked / "data", tmp_path / "data")
+    copied = settings.model_copy(update={"data_dir": tmp_path / "data", "grace_s": 0.0})
+    services = Services(copied, open_store(copied))
+    before = services.store.catalog.collection("fixture")
+    job = services.reindexing("fixture", CollectionOptions())
+    reindexed = job.run(job.documents(), JobHooks())
+    after = services.store.catalog.collection("fixture")
+    assert reindexed is not None
+    assert reindexed.phrases == 1
+    assert (after.documents, after.recipe.bounds) == (before.documents, before.recipe.bounds)
+    assert after.recipe.fingerprint == services.encoders.load("slice").fingerprint != before.recipe.fingerprint
+    assert set(after.recipe.representations) == set(before.recipe.representations)
+    (answer,) = services.search.search(SearchRequest("fixture", text="I was charged twice", top_k=1))
+    assert len(answer.hits) == 1
+    services.store.catalog.close()
 
 
 def test_optimizing_adds_the_borders_and_changes_no_cosine(

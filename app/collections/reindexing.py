@@ -1,0 +1,183 @@
+"""Reindexing: a collection's stored texts into another recipe, while it is searched and written to.
+
+The new segments are built in a collection beside it. They take the place of the old ones in one transaction, so that
+every search is answered by one generation. An interrupted job goes on where it stopped.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Annotated
+
+import numpy as np
+from jaxtyping import Float32
+
+from app.answers import described
+from app.calibration.default_calibration import default_calibration
+from app.collections.service import CollectionOptions, CollectionService
+from app.search.encoders import Encoders
+from app.search.modes import Modes
+from indexer.catalog.leases import Lease, lease
+from indexer.catalog.publish import remove
+from indexer.catalog.replacement import PhrasesChanged, Replacement, phrase_texts, replace_content, unlike
+from indexer.deletion import mark_deleted, remove_files
+from indexer.errors import RecipeMismatch
+from indexer.nuggets.recipe import nugget_recipe
+from indexer.pipeline import IndexJob, JobHooks
+from indexer.store import Store
+from indexer.stored_documents import StoredDocuments
+from indexer.types import Collection
+from indexer.words.recipe import has_words
+from models.encoders.base import encode_queries
+
+# The nuggets of the new recipe are whitened by a sample of this many documents.
+_SAMPLED = 20_000
+# Texts of saved phrases per forward pass.
+_BATCH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexed:
+    """A collection after it was reindexed."""
+
+    collection: str
+    documents: int
+    encoder: str
+    fingerprint: Annotated[str, described("Architecture, weights and splitter of the encoder.")]
+    generation: Annotated[int, described("The first generation of the new recipe.")]
+    phrases: Annotated[int, described("Saved phrases that were encoded anew.")]
+    bytes: Annotated[int, described("Size on disk.")]
+
+
+class Reindexing:
+    """Reindexes one collection. ``target`` is the collection that is built beside it; deleting it abandons the work."""
+
+    def __init__(
+        self,
+        store: Store,
+        encoders: Encoders,
+        collections: CollectionService,
+        modes: Modes,
+        name: str,
+        options: CollectionOptions,
+        *,
+        segment_units: int,
+    ) -> None:
+        self._store, self._encoders, self._collections, self._modes = store, encoders, collections, modes
+        self._segment_units = segment_units
+        self._old = store.catalog.collection(name)
+        self.target = f"reindex-{self._old.id}"
+        self._options = options
+
+    def documents(self) -> StoredDocuments:
+        """The stored documents, which are indexed first."""
+        return StoredDocuments(self._store.snapshot(self._old.name))
+
+    def run(self, documents: StoredDocuments, hooks: JobHooks) -> Reindexed | None:
+        """Build the new segments, and put them in place. None if ``hooks.stop`` was true: run it again to resume."""
+        target = self._create(documents)
+        self._index(target, documents, hooks)
+        if hooks.stop():
+            return None
+        # Other writers wait from here on; few documents are left.
+        with lease(self._store.catalog, self._old.name, again=hooks.busy) as held:
+            self._catch_up(target, hooks)
+            with lease(self._store.catalog, target.name, again=hooks.busy):
+                return self._replace(held, self._store.catalog.collection(target.name))
+
+    def _create(self, documents: StoredDocuments) -> Collection:
+        options = self._complete(documents)
+        try:
+            return self._collections.create(self.target, options).collection
+        except RecipeMismatch:  # begun with other options or weights
+            self._collections.delete(self.target)
+            return self._collections.create(self.target, options).collection
+
+    def _complete(self, documents: StoredDocuments) -> CollectionOptions:
+        """The options, those not given as in the old recipe."""
+        recipe, options = self._old.recipe, self._options
+        nuggets = nugget_recipe(recipe)
+        return replace(
+            options,
+            encoder=options.encoder or recipe.encoder,
+            shortest=options.shortest or recipe.bounds.shortest,
+            longest=options.longest or recipe.bounds.longest,
+            nugget_ratio=options.nugget_ratio or (nuggets.ratio if nuggets else None),
+            texts=(document.text for document in islice(documents, _SAMPLED)),
+            words=has_words(recipe) if options.words is None else options.words,
+        )
+
+    def _index(self, target: Collection, documents: StoredDocuments, hooks: JobHooks) -> None:
+        job = IndexJob(
+            self._store,
+            self._encoders.load(target.recipe.encoder),
+            target,
+            hooks,
+            forward=self._encoders.forward_pass(target.recipe),
+            segment_units=self._segment_units,
+        )
+        job.run(documents)
+
+    def _catch_up(self, target: Collection, hooks: JobHooks) -> None:
+        """Bring over what was written to the collection since its documents were read."""
+        missing, extra = unlike(self._store.catalog, self._old, target)
+        if missing:
+            self._store.forget(self._old.name)  # a snapshot may be a quarter of a second old
+            snapshot = self._store.snapshot(self._old.name)
+            self._index(target, StoredDocuments(snapshot, missing), replace(hooks, stop=lambda: False))
+        if extra:
+            with lease(self._store.catalog, target.name) as held:
+                remove(self._store.catalog, held, extra)
+
+    def _replace(self, held: Lease, built: Collection) -> Reindexed:
+        store, nuggets = self._store, nugget_recipe(self._old.recipe)
+        self._link(built)
+        calibration = default_calibration(self._encoders, built.recipe)
+        fingerprints = {
+            str(name): mode.fingerprint(built.recipe)
+            for name, mode in self._modes.items()
+            if mode.available(built.recipe)
+        }
+        mark_deleted(store, built)
+        while True:
+            version, texts = phrase_texts(store.catalog, self._old.id)
+            new = Replacement(built, self._encode(built, texts), version, fingerprints, calibration)
+            with suppress(PhrasesChanged):
+                generation = replace_content(store.catalog, held, new)
+                break
+        store.forget(self._old.name)
+        store.forget(built.name)
+        remove_files(store, built)
+        if nuggets is not None and nuggets != nugget_recipe(built.recipe):
+            self._collections.remove_whitening(nuggets.fingerprint)
+        recipe = built.recipe
+        return Reindexed(
+            self._old.name, built.documents, recipe.encoder, recipe.fingerprint, generation, len(texts), built.bytes
+        )
+
+    def _link(self, built: Collection) -> None:
+        """Link the files of the new segments into the old collection's folder. A crash leaves them to the next job."""
+        folder, live = self._store.folder(self._old), self._store.catalog.live_generation(built.name)
+        folder.mkdir(parents=True, exist_ok=True)
+        for segment in live.segments:
+            shutil.rmtree(folder / segment.info.name, ignore_errors=True)
+            source = self._store.folder(built) / segment.info.name
+            shutil.copytree(source, folder / segment.info.name, copy_function=_link)
+
+    def _encode(self, built: Collection, texts: Mapping[str, str]) -> dict[str, Float32[np.ndarray, " dim"]]:
+        encoder, names = self._encoders.load(built.recipe.encoder), list(texts)
+        vectors: dict[str, Float32[np.ndarray, " dim"]] = {}
+        for first in range(0, len(names), _BATCH):
+            batch = names[first : first + _BATCH]
+            vectors |= zip(batch, encode_queries(encoder, [texts[name] for name in batch]), strict=True)
+        return vectors
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without hard links
+        shutil.copy2(source, target)
