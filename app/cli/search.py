@@ -129,6 +129,8 @@ def _explained(
     if isinstance(explanation, LexicalExplanation):
         yield "  ".join(f"{word.word} {word.contribution:+.3f}" for word in explanation.words)
     if isinstance(explanation, PairedExplanation):
+        if explanation.best_sentence:
+            yield f"{explanation.best_sentence.cosine:+.3f}  best sentence: {one_line(explanation.best_sentence.text)}"
         for pair in explanation.pairs:
             query = one_line(pair.query.text).strip() if pair.query else "the vector"
             yield f"{pair.contribution:+.3f}  {query} → {one_line(pair.stretch.text).strip()}"

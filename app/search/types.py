@@ -143,11 +143,25 @@ class NuggetPair:
 
 
 @dataclass(frozen=True, slots=True)
+class SentenceMatch:
+    """A sentence of a document, and the mean cosine that its nuggets alone have."""
+
+    start: int
+    end: int
+    text: str
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
 class PairedExplanation:
     """The mean cosine of the pairs, and the pairs, whose contributions add up to it."""
 
     cosine: float
     pairs: tuple[NuggetPair, ...]
+    best_sentence: Annotated[
+        SentenceMatch | None,
+        optional("The sentence that alone matches the query best; absent where the collection has no borders."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

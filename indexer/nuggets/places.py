@@ -9,7 +9,7 @@ from indexer.nuggets.representation import stored_nuggets
 from indexer.segments.reader import Segment
 from indexer.segments.text import OffsetUnit
 from models.ops.quantization import dequantize
-from models.types import CharSpan, JsonValue
+from models.types import CharSpan, JsonValue, QueryVectors, UnitSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,19 @@ class DocumentPlace:
         """The stored vectors of the nuggets."""
         stored = stored_nuggets(self._segment)
         return dequantize(stored.codes[self._nuggets], stored.scales[self._nuggets])
+
+    def best_sentence(self, query: QueryVectors) -> tuple[CharSpan, float] | None:
+        """The sentence whose nuggets alone have the highest MaxSim, and that score; None without borders or nuggets."""
+        if not self._segment.has_borders or not len(self._nuggets):
+            return None
+        bounds = self._segment.wholes["sentence"]
+        of_nuggets = np.searchsorted(bounds, stored_nuggets(self._segment).units[self._nuggets], side="right") - 1
+        sentences, firsts = np.unique(of_nuggets, return_index=True)
+        cosines = self.nugget_vectors().astype(np.float64) @ query.astype(np.float64).T
+        scores = np.maximum.reduceat(cosines, firsts).mean(axis=1)
+        best = int(scores.argmax())
+        first, last = bounds[sentences[best] : sentences[best] + 2].tolist()
+        return self._segment.char_span(UnitSpan(first, last)), float(scores[best])
 
     def nugget(self, number: int) -> NuggetPlace:
         """The place of one of the nuggets, numbered from 0."""

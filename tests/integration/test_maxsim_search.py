@@ -1,6 +1,7 @@
 """Mode maxsim: documents found by their nuggets, what is said of them, and what is refused."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,31 @@ def test_explanations_name_the_pairs_and_add_up(workspace: Workspace, unit: str)
             assert pair.nugget.end == pair.stretch.end
             assert pair.stretch.start <= pair.nugget.start
             assert "\n" not in pair.stretch.text  # no stretch crosses parts
+
+
+def test_the_best_sentence_is_that_of_loops(tmp_path: Path) -> None:
+    with Workspace(tmp_path, nugget_ratio=0.4) as made:
+        asked = "Nobody answers the telephone all day."
+        made.index([document("a", f"Please cancel my subscription now. {asked}", "The telephone is answered by day.")])
+        (hit,) = documents(made, asked, explain=True)
+        assert isinstance(hit.explanation, PairedExplanation)
+        best = hit.explanation.best_sentence
+        assert best is not None
+        assert best.text == hit.text[best.start : best.end] == asked
+        assert best.cosine <= hit.explanation.cosine + 1e-6  # sums of float32
+        (view,) = made.store.snapshot("c").views
+        stored = stored_nuggets(view.segment)
+        assert made.nuggets is not None
+        (query,) = encode_nugget_queries(made.nuggets, [asked])
+        vectors = dequantize(stored.codes, stored.scales)
+        bounds = view.segment.wholes["sentence"].tolist()
+        naive = [
+            reference.maxsim(query.vectors, vectors[inside])[0]
+            for start, end in pairwise(bounds)
+            if (inside := (stored.units >= start) & (stored.units < end)).any()
+        ]
+        assert len(naive) == 3
+        assert best.cosine == pytest.approx(max(naive), abs=1e-6)
 
 
 def cut(text: str, start: int, end: int, unit: str) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from app.search.maxsim.nugget_queries import NuggetQuery
-from app.search.types import Hit, NuggetPair, PairedExplanation, SearchRequest, TextSpan
+from app.search.types import Hit, NuggetPair, PairedExplanation, SearchRequest, SentenceMatch, TextSpan
+from indexer.nuggets.places import DocumentPlace
 from indexer.nuggets.scan import ScoredDocument, match
 from indexer.segments.text import OffsetUnit, offset_in
 from indexer.tuning import Tuning
@@ -50,7 +51,18 @@ def _explanation(request: SearchRequest, query: NuggetQuery, document: ScoredDoc
     return PairedExplanation(
         matched.score,
         tuple(_pair(request, query, number, document, nugget, cosine) for number, (nugget, cosine) in enumerate(pairs)),
+        _best_sentence(request, query, document.place),
     )
+
+
+def _best_sentence(request: SearchRequest, query: NuggetQuery, place: DocumentPlace) -> SentenceMatch | None:
+    """A sentence that has them together: the best nuggets of several query vectors may lie far apart."""
+    best = place.best_sentence(query.vectors)
+    if best is None:
+        return None
+    span, cosine = best
+    start, end = (place.offset(at, request.offset_unit) for at in (span.start, span.end))
+    return SentenceMatch(start, end, place.text(span), cosine)
 
 
 def _pair(
