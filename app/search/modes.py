@@ -7,7 +7,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Literal, Protocol, Self, TypeAlias, TypeVar, get_args
+from typing import Literal, Protocol, Self, TypeAlias, TypeVar, cast, get_args
 
 import numpy as np
 from jaxtyping import Float
@@ -173,6 +173,18 @@ def load_modes(encoders: Encoders, engine: Engine, documents: DocumentEngine | N
     """All modes, by name."""
     resources = Resources(encoders, engine, documents)
     return {name: _create(name, resources) for name in get_args(Mode)}
+
+
+def mode_named(name: str) -> Mode:
+    """The mode of this name. Raises ``InvalidInput`` for a name that no mode has.
+
+    >>> mode_named("hybrid")
+    'hybrid'
+    """
+    for mode in get_args(Mode):
+        if mode == name:
+            return cast("Mode", mode)
+    raise InvalidInput(f"There is no mode {name!r}.", hint=f"Choose one of {', '.join(get_args(Mode))}.", field="mode")
 
 
 def _create(name: Mode, resources: Resources) -> AnyMode:

@@ -44,8 +44,21 @@ class SpanChoice:
         return None if self.boundaries == "any" else self.boundaries
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitOptions:
+    """Which hits are good enough, how they are ranked, and what an answer says of them."""
+
+    threshold: float | None = None
+    threshold_on: ThresholdOn = "score"
+    offset_unit: OffsetUnit = "codepoint"
+    context: int = 0
+    explain: bool = False
+    ranking: Ranking = "span_score"
+    spans: SpanChoice = SpanChoice()
+
+
 @dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(HitOptions):
     """One query, which is a text or a vector, and which hits to return.
 
     Without a threshold the collection's applies, on its own scale; 0 returns all hits. Without ``group_by``
@@ -59,15 +72,8 @@ class SearchRequest:
     mode: Mode = "best_span"
     top_k: int = 10
     group_by: Grouping | None = None
-    threshold: float | None = None
-    threshold_on: ThresholdOn = "score"
     filter: Filter = field(default_factory=Filter)
-    offset_unit: OffsetUnit = "codepoint"
-    context: int = 0
-    explain: bool = False
-    ranking: Ranking = "span_score"
     query_units: int | None = None
-    spans: SpanChoice = SpanChoice()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from app.calibration.default_calibration import default_tuning
 from app.search.encoders import Encoders
 from app.search.modes import AnyMode
 from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
-from app.search.types import Hit, SearchRequest, SpanChoice
+from app.search.types import Hit, HitOptions, SearchRequest, SpanChoice
 from app.spans.types import MAX_PHRASES, SpansAnswer, SpansRequest, TextHit, TextSpans, check_size
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.kernels import on_one_thread
@@ -147,18 +147,8 @@ def _bounds(spans: SpanChoice) -> SpanBounds:
 
 
 def _query(request: SpansRequest, phrase: str) -> SearchRequest:
-    return SearchRequest(
-        collection="",
-        text=phrase,
-        top_k=request.limit,
-        threshold=request.threshold,
-        threshold_on=request.threshold_on,
-        offset_unit=request.offset_unit,
-        context=request.context,
-        explain=request.explain,
-        ranking=request.ranking,
-        spans=request.spans,
-    )
+    options = {field.name: getattr(request, field.name) for field in fields(HitOptions)}
+    return SearchRequest("", text=phrase, top_k=request.limit, **options)
 
 
 def _hits(phrases: Phrases, view: SegmentView) -> tuple[TextHit, ...]:

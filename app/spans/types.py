@@ -1,14 +1,12 @@
 """Requests and answers of ``POST /spans`` and ``spanseek spans``."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict
 
 from app.answers import described
-from app.search.types import Hit, Ranking, SpanChoice, UsedThreshold
-from indexer.segments.text import OffsetUnit
-from indexer.tuning import ThresholdOn
+from app.search.types import Hit, HitOptions, UsedThreshold
 from models.errors import InvalidInput
 from models.types import Document
 
@@ -26,19 +24,12 @@ class TooMuchText(InvalidInput):
 
 
 @dataclass(frozen=True, slots=True)
-class SpansRequest:
+class SpansRequest(HitOptions):
     """Phrases, texts, and which spans to return: at most ``limit`` of every text for every phrase."""
 
     phrases: tuple[str, ...]
     texts: tuple[Document, ...]
     limit: int = 3
-    threshold: float | None = None
-    threshold_on: ThresholdOn = "score"
-    offset_unit: OffsetUnit = "codepoint"
-    context: int = 0
-    explain: bool = False
-    ranking: Ranking = "span_score"
-    spans: SpanChoice = field(default_factory=SpanChoice)
 
 
 @dataclass(frozen=True, slots=True)

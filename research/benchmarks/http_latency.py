@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from app.cli.console import out, print_json
@@ -38,6 +39,9 @@ from research.benchmarks.phrases import sample_phrases
 from research.benchmarks.prepare import opened
 from research.benchmarks.rows import percentile
 from research.evaluation.searching import scratch_store
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _COLLECTION = "bench"
 _QUERIES = 500
@@ -82,30 +86,38 @@ class Latency:
     requests_per_s: float
 
 
-class Client:
-    """Asks for the best spans over one connection that is kept open."""
+class Connection:
+    """JSON over one connection that is kept open."""
 
-    def __init__(self, url: str) -> None:
-        self._connection = HTTPConnection(urlsplit(url).netloc, timeout=60)
+    def __init__(self, url: str, timeout_s: float = 60) -> None:
+        self._connection = HTTPConnection(urlsplit(url).netloc, timeout=timeout_s)
 
-    def ask(self, phrase: str) -> Answered:
-        """One search."""
-        body = json.dumps({"collection": _COLLECTION, "text": phrase, "top_k": 10})
-        started = time.perf_counter()
-        try:
-            self._connection.request("POST", "/search", body, {"content-type": "application/json"})
-            response = self._connection.getresponse()
-            answer = json.loads(response.read())
-        except (OSError, HTTPException, ValueError):
-            self._connection.close()
-            return Answered((time.perf_counter() - started) * 1000, 0.0, ok=False)
-        wall_ms = (time.perf_counter() - started) * 1000
-        took_ms, generation = float(answer.get("took_ms", 0.0)), int(answer.get("generation", 0))
-        return Answered(wall_ms, took_ms, response.status == 200, generation)
+    def request(self, method: str, path: str, body: object = None) -> tuple[int, dict[str, Any]]:
+        """The status and the body of an answer."""
+        headers = {} if body is None else {"content-type": "application/json"}
+        self._connection.request(method, path, None if body is None else json.dumps(body), headers)
+        response = self._connection.getresponse()
+        return response.status, json.loads(response.read())
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+class Client(Connection):
+    """Asks for the best spans."""
+
+    def ask(self, phrase: str) -> Answered:
+        """One search."""
+        started = time.perf_counter()
+        try:
+            status, answer = self.request("POST", "/search", {"collection": _COLLECTION, "text": phrase, "top_k": 10})
+        except (OSError, HTTPException, ValueError):
+            self.close()
+            return Answered((time.perf_counter() - started) * 1000, 0.0, ok=False)
+        wall_ms = (time.perf_counter() - started) * 1000
+        took_ms, generation = float(answer.get("took_ms", 0.0)), int(answer.get("generation", 0))
+        return Answered(wall_ms, took_ms, status == 200, generation)
 
 
 def ask_all(url: str, phrases: Sequence[str]) -> list[Answered]:
@@ -235,6 +247,16 @@ def summary(
     )
 
 
+def print_figures(figures: "DataclassInstance", *, as_json: bool) -> None:
+    """Print the fields of a dataclass, a line each, or as JSON."""
+    values = asdict(figures)
+    if as_json:
+        print_json(values)
+        return
+    for name, value in values.items():
+        out.print(f"{name:28s} {value:,}", markup=False)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", required=True, help="an indexed collection, or a file or folder to index first")
@@ -244,12 +266,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    figures = asdict(measure(given.source, given.units, given.requests, given.clients, given.seed))
-    if given.json:
-        print_json(figures)
-        return
-    for name, value in figures.items():
-        out.print(f"{name:24s} {value:,}", markup=False)
+    print_figures(measure(given.source, given.units, given.requests, given.clients, given.seed), as_json=given.json)
 
 
 if __name__ == "__main__":

@@ -15,18 +15,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
-from http.client import HTTPConnection
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import urlsplit
 
-from app.cli.console import out, print_json
 from indexer.sources import Source
 from models.types import Document
-from research.benchmarks.http_latency import serving
+from research.benchmarks.http_latency import Connection, print_figures, serving
 from research.benchmarks.rows import percentile
 
 PHRASE = "I want to cancel my contract"
@@ -59,26 +56,18 @@ class Figures:
     search_beside_spans_p50_ms: float
 
 
-class Client:
-    """Sends JSON over one connection."""
+class Client(Connection):
+    """Sends JSON, and waits long for the answer."""
 
     def __init__(self, url: str) -> None:
-        self._connection = HTTPConnection(urlsplit(url).netloc, timeout=300)
+        super().__init__(url, timeout_s=300)
 
     def send(self, method: str, path: str, body: object = None) -> dict[str, Any]:
         """The answer's body; ``SystemExit`` for an error."""
-        content = None if body is None else json.dumps(body)
-        self._connection.request(method, path, content, {"content-type": "application/json"} if content else {})
-        response = self._connection.getresponse()
-        answer = response.read()
-        if response.status >= 400:
-            raise SystemExit(f"{method} {path}: {answer.decode()}")
-        value: dict[str, Any] = json.loads(answer)
-        return value
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
+        status, answer = self.request(method, path, body)
+        if status >= 400:
+            raise SystemExit(f"{method} {path}: {answer}")
+        return answer
 
 
 @contextmanager
@@ -213,12 +202,8 @@ def main() -> None:
     parser.add_argument("--encoder")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    figures = asdict(measure(given.source.resolve(), given.texts, given.words, given.rounds, given.encoder))
-    if given.json:
-        print_json(figures)
-        return
-    for name, value in figures.items():
-        out.print(f"{name:28s} {value:,}", markup=False)
+    figures = measure(given.source.resolve(), given.texts, given.words, given.rounds, given.encoder)
+    print_figures(figures, as_json=given.json)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from rich.table import Table
 from app.cli.console import JsonOption, err, out, print_json
 from app.collections.bounds import span_bounds
 from app.search.encoders import Encoders
+from app.search.modes import mode_named
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -27,23 +28,41 @@ def eval_intents(
     discount: Annotated[float, typer.Option(min=0, help="Discount for spans shorter than the query.")] = 0.15,
     min_span: Annotated[int, typer.Option(help="Shortest span, in units.")] = 1,
     max_span: Annotated[int, typer.Option(help="Longest span, in units.")] = 20,
+    mode: Annotated[
+        list[str] | None, typer.Option(help="A search mode to set beside them; repeat for several.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """How well turns are found by the name of their intent: best span, whole turn and both, beside BM25."""
     from research.evaluation.intents import read_intents
-    from research.evaluation.topical_retrieval import WHOLE, bm25_scores, encoder_scores, gains_over, measure_topics
+    from research.evaluation.topical_modes import mode_scores
+    from research.evaluation.topical_retrieval import (
+        DISCOUNTED,
+        WHOLE,
+        bm25_scores,
+        encoder_scores,
+        gains_over,
+        measure_topics,
+    )
 
     settings = Settings()
     bounds = span_bounds(min_span, max_span)
     encoders = Encoders(settings.encoder_options)
-    loaded = {name: encoders.load(name) for name in (encoder or settings.encoder, baseline)}
+    ours = encoder or settings.encoder
+    loaded = {name: encoders.load(name) for name in (ours, baseline)}
     topics = read_intents(data, split)
     figures = {"bm25": measure_topics(bm25_scores(topics), topics)}
     for name, model in loaded.items():
         with err.status(f"{name}: {len(topics.texts):,} turns"):
             scores = encoder_scores(model, topics, bounds, discount)
         figures |= {f"{name}: {row}": measure_topics(of_row, topics) for row, of_row in scores.items()}
-    gains = gains_over(figures, ["bm25", f"{baseline}: {WHOLE}"])
+    baselines = ["bm25", f"{baseline}: {WHOLE}"]
+    if mode:
+        with err.status(f"{ours}: {', '.join(mode)}"):
+            of_modes = mode_scores(encoders, ours, [mode_named(name) for name in mode], topics, bounds)
+        figures |= {f"{ours}: mode {name}": measure_topics(scores, topics) for name, scores in of_modes.items()}
+        baselines += [f"{ours}: {DISCOUNTED}", f"{ours}: {WHOLE}"]
+    gains = gains_over(figures, baselines)
     intents = len(set(topics.topics))
     if as_json:
         print_json({"split": split, "turns": len(topics.texts), "intents": intents} | _as_json(figures, gains))

@@ -3,7 +3,8 @@
 Both rank sentences: they are given the borders that the search has to find.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -69,6 +70,18 @@ def search_answers(corpus: Corpus, queries: Sequence[Query], encoders: Encoders,
 
     Raises ``InvalidInput`` for a query that the mode cannot read, and ``ModeUnavailable``, before anything is indexed.
     """
+    with indexed(corpus, queries, encoders, setup) as service:
+        spans = best_hits(service, queries, setup, TOP, None)
+        documents = best_hits(service, queries, setup, TOP_DOCUMENTS, "document")
+        return [
+            Ranked(of_query, tuple(span.document_id for span in of_documents))
+            for of_query, of_documents in zip(spans, documents, strict=True)
+        ]
+
+
+@contextmanager
+def indexed(corpus: Corpus, queries: Sequence[Query], encoders: Encoders, setup: Setup) -> Iterator[SearchService]:
+    """A search of the indexed corpus. Raises as :func:`search_answers`, before anything is indexed."""
     with scratch_store() as store:
         service = SearchService(store, load_modes(encoders, ScanEngine()))
         texts = (document.text for document in corpus.documents.values())
@@ -80,12 +93,7 @@ def search_answers(corpus: Corpus, queries: Sequence[Query], encoders: Encoders,
         marked = (replace(document, metadata={_OWN_ID: id}) for id, document in corpus.documents.items())
         encoder, forward = encoders.load(setup.encoder), encoders.forward_pass(target.recipe)
         IndexJob(store, encoder, target, forward=forward).run(marked)
-        spans = _search(service, queries, setup, TOP, None)
-        documents = _search(service, queries, setup, TOP_DOCUMENTS, "document")
-        return [
-            Ranked(of_query, tuple(span.document_id for span in of_documents))
-            for of_query, of_documents in zip(spans, documents, strict=True)
-        ]
+        yield service
 
 
 def _refuse_unreadable(mode: AnyMode, setup: Setup, query: Query, recipe: Recipe) -> None:
@@ -95,7 +103,7 @@ def _refuse_unreadable(mode: AnyMode, setup: Setup, query: Query, recipe: Recipe
         raise InvalidInput(f"Query {query.id}: {error}", hint=error.hint, field="queries") from error
 
 
-def _search(
+def best_hits(
     service: SearchService, queries: Sequence[Query], setup: Setup, top_k: int, group_by: Grouping | None
 ) -> list[list[DocumentSpan]]:
     """The best hits of every query. Those of several requests are put into the order that one answer has."""

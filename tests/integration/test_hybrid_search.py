@@ -4,16 +4,19 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.search.hybrid import WEIGHTS, combined
 from app.search.types import HybridExplanation, SpanChoice
 from indexer import kernels
 from indexer.arrays import SpanTerms
-from models.borders import Boundary
+from models.borders import LEVELS, Boundary
 from models.errors import InvalidInput
 from models.ops.span_score import SpanScore
 from models.types import SpanBounds
 from tests import reference
+from tests.examples import examples
 from tests.workspace import Workspace, document
 
 SCORE = SpanScore(0.15, (-0.06, -0.03, 0, 0, 0, 0), (-0.05, -0.02, 0, 0, 0, 0), -0.1)
@@ -32,11 +35,15 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
         yield made
 
 
-@pytest.mark.parametrize("boundary", ["sentence", "part"])
-def test_the_best_span_of_a_whole_is_that_of_loops(workspace: Workspace, boundary: Boundary) -> None:
-    query = np.random.default_rng(0).normal(size=64).astype(np.float32)
+@pytest.mark.parametrize("boundary", LEVELS)
+@given(seed=st.integers(0, 2**32 - 1), units=st.integers(0, 9))
+@settings(max_examples=examples(40))
+def test_the_best_span_of_a_whole_is_that_of_loops(
+    workspace: Workspace, boundary: Boundary, seed: int, units: int
+) -> None:
+    query = np.random.default_rng(seed).normal(size=64).astype(np.float32)
     query /= np.linalg.norm(query)
-    terms = SpanTerms.of(SCORE, np.array([3]))
+    terms = SpanTerms.of(SCORE, np.array([units]))
     for view in workspace.store.snapshot("c").views:
         segment = view.segment
         bounds = segment.wholes[boundary]
@@ -45,11 +52,10 @@ def test_the_best_span_of_a_whole_is_that_of_loops(workspace: Workspace, boundar
         for row, (start, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
             candidates = reference.all_spans(end - start, min(2, end - start), 4)
             starts, ends = (start + np.array([span[side] for span in candidates]) for side in (0, 1))
-            added = terms.of_spans(segment.borders, starts, ends, np.zeros(len(starts), np.int64))
-            naive = [reference.cosine(query, vectors, span) for span in zip(starts, ends, strict=True)] + added
+            naive = terms.of_spans(segment.borders, starts, ends, np.zeros(len(starts), np.int64))
+            naive += [reference.cosine(query, vectors, span) for span in zip(starts, ends, strict=True)]
             assert scores[row] == pytest.approx(naive.max(), abs=1e-6)
-            best = candidates[int(naive.argmax())]
-            assert spans[row].tolist() == [start + best[0], start + best[1]]
+            assert spans[row].tolist() == [starts[naive.argmax()], ends[naive.argmax()]]
             assert cosines[row] == pytest.approx(reference.cosine(query, vectors, (start, end)), abs=1e-6)
 
 

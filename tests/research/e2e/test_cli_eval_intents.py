@@ -39,3 +39,18 @@ def test_figures_and_gains_are_printed() -> None:
 def test_figures_are_shown_in_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = run("eval intents --data . --baseline hashing --discount 0 --min-span 1 --max-span 3")
     assert all(word in " ".join(shown.split()) for word in ("4 turns, 2", "bm25", "+0.0000"))
+
+
+def test_search_modes_are_set_beside_them() -> None:
+    (line,) = run("eval intents --data . --baseline hashing --mode hybrid --mode lexical --json").splitlines()
+    printed = json.loads(line)
+    assert list(printed["rows"])[-2:] == ["hashing: mode hybrid", "hashing: mode lexical"]
+    assert all(
+        0 <= printed["rows"][f"hashing: mode {name}"]["average_precision"] <= 1 for name in ("hybrid", "lexical")
+    )
+    assert {"hashing: whole", "hashing: best span, discounted"} <= set(printed["gains"])
+
+
+def test_an_unknown_mode_is_refused() -> None:
+    result = CliRunner().invoke(cli, ["eval", "intents", "--data", ".", "--baseline", "hashing", "--mode", "none"])
+    assert result.exit_code != 0

@@ -1,0 +1,49 @@
+"""Retrieval by topic with search modes: the score of every turn, as a search without a limit has it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.collections.service import CollectionOptions, CollectionService
+from app.search.encoders import Encoders
+from app.search.modes import available_mode, load_modes
+from app.search.types import Mode, SearchRequest
+from indexer.engine.query import Filter
+from indexer.engine.scan import ScanEngine
+from indexer.pipeline import IndexJob
+from models.types import Document, Part, SpanBounds
+from research.evaluation.searching import COLLECTION, scratch_store
+from research.evaluation.topical_retrieval import Scores, Topics
+
+
+def mode_scores(
+    encoders: Encoders, encoder: str, modes: Sequence[Mode], topics: Topics, bounds: SpanBounds
+) -> dict[str, Scores]:
+    """The score of the best result of every turn in each mode; -1 for a turn without one.
+
+    >>> from models.encoders.hashing import HashingEncoder
+    >>> encoders = Encoders.of({"hashing": HashingEncoder()})
+    >>> topics = Topics(["a red car", "snow"], ["car"], np.array([[True, False]]), ["cars"])
+    >>> scores = mode_scores(encoders, "hashing", ["lexical"], topics, SpanBounds())
+    >>> scores["lexical"].tolist()
+    [[1.0, -1.0]]
+    """
+    with scratch_store() as store:
+        options = CollectionOptions(encoder, bounds.shortest, bounds.longest, texts=topics.texts)
+        collection = CollectionService(store, encoders, default_encoder=encoder).create(COLLECTION, options).collection
+        forward = encoders.forward_pass(collection.recipe)
+        documents = (Document(str(number), (Part(text),)) for number, text in enumerate(topics.texts))
+        IndexJob(store, encoders.load(encoder), collection, forward=forward).run(documents)
+        snapshot, loaded = store.snapshot(COLLECTION), load_modes(encoders, ScanEngine())
+        scores: dict[str, Scores] = {}
+        for name in modes:
+            mode = available_mode(loaded, name, COLLECTION, snapshot.recipe)
+            requests = [SearchRequest(COLLECTION, text=query, mode=name) for query in topics.queries]
+            queries = mode.encode([mode.read(request, snapshot.recipe) for request in requests], snapshot.recipe)
+            rows = np.full((len(queries), len(topics.texts)), -1.0)
+            for row, query in zip(rows, queries, strict=True):
+                counted = mode.count(snapshot, query, None, Filter()).documents
+                turns = [int(counted.row(number).document_id) for number in range(len(counted.cosines))]
+                row[turns] = counted.cosines
+            scores[name] = rows
+        return scores

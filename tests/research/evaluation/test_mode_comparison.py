@@ -1,0 +1,64 @@
+"""Modes beside each other on gold spans: an interrupted run goes on, and gains are those of loops."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from research.evaluation.mode_comparison import RANKINGS, Outcome, compared, gain, main, read_outcomes
+
+TEXTS = {"a": "The red car is fast. A blue car stands here.", "b": "Snow falls in the hills. Rain falls in town."}
+QUERIES = [("1", "a blue car", "a", 21, 44), ("2", "snow in the hills", "b", 0, 24)]
+
+
+@pytest.fixture
+def arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    documents = [json.dumps({"id": id, "text": text}) for id, text in TEXTS.items()]
+    gold = [
+        json.dumps({"id": id, "text": text, "gold": [{"document_id": document, "start": start, "end": end}]})
+        for id, text, document, start, end in QUERIES
+    ]
+    for name, lines in (("documents", documents), ("queries", gold)):
+        (tmp_path / f"{name}.ndjson").write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr(
+        "research.evaluation.mode_comparison.RANKINGS", tuple(each for each in RANKINGS if each.encoder is None)
+    )
+    return [
+        "mode_comparison",
+        *("--data", str(tmp_path / "documents.ndjson"), "--queries", str(tmp_path / "queries.ndjson")),
+        *("--out", str(tmp_path / "out.ndjson"), "--encoder", "hashing", "--min-span", "1", "--max-span", "9"),
+    ]
+
+
+def test_a_run_goes_on_where_it_was(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", arguments)
+    main()
+    first = capsys.readouterr().out
+    out = tmp_path / "out.ndjson"
+    lines = out.read_text().splitlines()
+    assert len(lines) == 2 * 5
+    out.write_text("\n".join(lines[:-3]) + "\n")
+    main()
+    assert json.loads(capsys.readouterr().out) == json.loads(first)
+    assert sorted(out.read_text().splitlines()) == sorted(lines)
+    rankings = json.loads(first)["rankings"]
+    assert rankings["bm25"]["top1"] == rankings["lexical"]["top1"] == 1.0
+    assert {row.ranking for row in read_outcomes(out)} == set(rankings)
+
+
+def test_gains_are_paired() -> None:
+    ours, theirs = np.array([1.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 0.0])
+    found = gain(ours, theirs)
+    assert found.difference == 0.5
+    assert 0 <= found.lower < found.difference
+    # In a resample without a query that differs nothing is gained: (1 / 2) ** 4 of them.
+    assert found.positive == pytest.approx(1 - 1 / 16, abs=0.02)
+
+
+def test_incomplete_rankings_are_left_out() -> None:
+    rows = [Outcome("hybrid", "1", True, True), Outcome("hybrid", "2", False, True), Outcome("bm25", "1", True, True)]
+    assert compared(rows) == {"hybrid": {"top1": 0.5, "place10": 1.0}}
