@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from app.answers import described
+from app.answers import described, optional
 from app.calibration.labels import FEWEST, MATCH_DEGREE, MOST_DEGREE
 from app.calibration.prepare_all import prepare_all
 from app.calibration.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
@@ -71,6 +71,9 @@ class LabelCandidate:
     raw: float
     stratum: Annotated[int, described("Send it back with the label.")]
     probability: Annotated[float, described("The probability of being drawn. Send it back with the label.")]
+    exact: Annotated[
+        Literal[True] | None, optional("The span has the phrase's own words in their order; `match` is the label's.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,4 +222,5 @@ class _Pool:
             raw=raw,
             stratum=drawn.stratum.number,
             probability=chance,
+            exact=True if self.encoded.prepared.mode.is_exact(self.encoded.query, scored) else None,
         )

@@ -26,6 +26,7 @@ _COLUMNS = (
     "raw",
     "stratum",
     "probability",
+    "exact",
 )
 _YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -122,7 +123,8 @@ def marked_context(candidate: LabelCandidate) -> str:
 
 def _candidate_row(candidate: LabelCandidate) -> dict[str, Any]:
     row = asdict(candidate) | {"says": _one_line(candidate.says), "context": marked_context(candidate), "match": None}
-    del row["context_start"]
+    for name in ("context_start", *(("exact",) if candidate.exact is None else ())):
+        del row[name]
     return row
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from app.answers import described
+from app.answers import described, optional
 from app.calibration.prepare_all import prepare_all
 from app.search.modes import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
@@ -57,6 +57,7 @@ class Example:
     text: str
     score: float
     raw: float
+    match: Annotated[Literal["exact"] | None, optional("`exact`: the phrase's own words in their order.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +227,8 @@ def _of_phrase(service: SearchService, encoded: Encoded, saved: str | None, requ
         spans_above=spans_above,
         # The last bar holds its right end, too.
         histogram=tuple((above[:-1] - np.append(above[1:-1], 0)).tolist()),
-        above=tuple(_example(counts.documents, documents, row) for row in over),
-        below=tuple(_example(counts.documents, documents, row) for row in under),
+        above=tuple(_example(encoded, counts.documents, documents, row) for row in over),
+        below=tuple(_example(encoded, counts.documents, documents, row) for row in under),
     )
 
 
@@ -255,7 +256,14 @@ def _nearest(documents: _Counted, used: UsedThreshold, most: int) -> tuple[list[
     return order[border : border + most].tolist(), order[max(border - most, 0) : border][::-1].tolist()
 
 
-def _example(rows: ScoredRows, documents: _Counted, row: int) -> Example:
+def _example(encoded: Encoded, rows: ScoredRows, documents: _Counted, row: int) -> Example:
     scored = rows.row(row)
-    scales = float(documents.score[row]), float(documents.raw[row])
-    return Example(scored.document_id, scored.span.start, scored.span.end, scored.place.text(scored.span), *scales)
+    return Example(
+        document_id=scored.document_id,
+        start=scored.span.start,
+        end=scored.span.end,
+        text=scored.place.text(scored.span),
+        score=float(documents.score[row]),
+        raw=float(documents.raw[row]),
+        match="exact" if encoded.prepared.mode.is_exact(encoded.query, scored) else None,
+    )

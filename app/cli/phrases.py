@@ -154,6 +154,7 @@ def _show_imported(results: Sequence["ImportedPhrase"]) -> None:
 def _show(page: "EventPage") -> None:
     for event in page.events:
         place = f"  {one_line(event.document_id)}  [{event.start}, {event.end})"
+        place += "  exact" if event.exact else ""
         detail = one_line(event.text or "") if event.event == "matched" else f"withdrawn: {event.reason}"
         score = (f"{event.score:.3f}", "bold green" if event.event == "matched" else "dim")
         out.print(Text.assemble(score, f"  {one_line(event.phrase)}", place, "  ", detail), soft_wrap=True)

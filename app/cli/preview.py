@@ -106,5 +106,7 @@ def _table(answer: "Preview", counts: "PhrasePreview") -> Table:
 
 def _show_examples(where: str, examples: tuple["Example", ...]) -> None:
     for example in examples:
-        place = f"  {where}  {one_line(example.text)}  {one_line(example.document_id)}"
+        place = (
+            f"  {where}  {one_line(example.text)}  {one_line(example.document_id)}{'  exact' if example.match else ''}"
+        )
         out.print(Text.assemble((f"{example.score:.3f}", "bold green"), place), soft_wrap=True)

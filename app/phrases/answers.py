@@ -10,6 +10,8 @@ from indexer.engine.query import Filter
 from indexer.matching import Rematched
 from indexer.phrases import EventKind, MatchEvent, Phrase, Reason, Saved
 from indexer.tuning import Threshold, ThresholdOn
+from indexer.types import Recipe
+from indexer.words.recipe import has_words
 from models.errors import SpanseekError
 
 
@@ -120,10 +122,13 @@ class Event:
     calibration: Annotated[str | None, described("The calibration of the score; null: score equals raw.")]
     generation: Annotated[int, described("The first generation that contains the document.")]
     reason: Annotated[Reason | None, described("Why it was withdrawn; null for `matched`.")]
+    exact: Annotated[
+        Literal[True] | None, optional("The span has the phrase's own words in their order; `match` is a number.")
+    ] = None
 
     @classmethod
-    def of(cls, event: MatchEvent) -> "Event":
-        """An event as an answer."""
+    def of(cls, event: MatchEvent, recipe: Recipe) -> "Event":
+        """An event of a collection as an answer. In a collection with words nothing but an occurrence has raw 1."""
         return cls(
             event=event.kind,
             match=event.id,
@@ -138,6 +143,7 @@ class Event:
             calibration=event.calibration,
             generation=event.generation,
             reason=event.reason,
+            exact=True if event.raw == 1 and has_words(recipe) else None,
         )
 
 

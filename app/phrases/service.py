@@ -127,11 +127,12 @@ class PhraseService:
         Raises ``CursorExpired`` for a cursor after which withdrawals have been deleted.
         """
         _check_limit(limit, MAX_EVENTS)
-        id = self._catalog.collection(collection).id
+        target = self._catalog.collection(collection)
+        id = target.id
         after = None if cursor is None else EventCursor(*position_of(cursor, "events", id, (0, 0)))
         read = read_events(self._catalog, id, after, limit, phrases)
         next_cursor = cursor_at("events", id, read.cursor.number, read.cursor.forgotten)
-        return EventPage(tuple(map(Event.of, read.events)), next_cursor, read.more)
+        return EventPage(tuple(Event.of(event, target.recipe) for event in read.events), next_cursor, read.more)
 
     def _writing(self, collection: str, backfill: bool) -> AbstractContextManager[Lease | None]:
         """The lease, which only a backfill needs. Without it nothing is saved either."""

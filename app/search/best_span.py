@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int32
 
 from app.search.encoders import Encoders
-from app.search.modes import Counts, Resources, ScoredRows, SearchMode
+from app.search.modes import Counts, Resources, Scored, ScoredRows, SearchMode
 from app.search.query_vectors import query_vector
 from app.search.span_hits import present_spans
 from app.search.types import Explanation, Hit, Mode, SearchRequest, SpanChoice, SpanWithin, UnitContribution
@@ -156,6 +156,10 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
         pairs = zip(hits, results, strict=True)
         return tuple(replace(hit, match="exact") if _is_exact(query, scored) else hit for hit, scored in pairs)
 
+    def is_exact(self, query: SpanQuery, scored: Scored) -> bool:
+        """True for an occurrence of the query's own words."""
+        return _is_exact(query, scored)
+
     def text_cosines(self, queries: Sequence[SpanQuery], texts: Sequence[SpanQuery]) -> Float[np.ndarray, " pairs"]:
         """The score of a whole text: the cosine of two query vectors, and the terms of its length and its borders."""
         return np.array([_text_score(query, text) for query, text in zip(queries, texts, strict=True)])
@@ -205,7 +209,7 @@ def create(resources: Resources) -> SearchMode[TokenizedQuery | SpanQuery, SpanQ
     return BestSpan(resources.encoders, resources.engine)
 
 
-def _is_exact(query: SpanQuery, scored: ScoredSpan) -> bool:
+def _is_exact(query: SpanQuery, scored: Scored) -> bool:
     return bool(query.terms) and scored.cosine == EXACT
 
 

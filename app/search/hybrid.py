@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 
 from app.search.best_span import BestSpan, SpanQuery, TokenizedQuery
 from app.search.lexical import ADD_WORDS
-from app.search.modes import Counts, Resources, SearchMode
+from app.search.modes import Counts, Resources, Scored, SearchMode
 from app.search.sentences import ALL, ScoredSentence, across_sentences, count_sentences, snapshot_of
 from app.search.span_hits import present_spans
 from app.search.types import Hit, HybridExplanation, Mode, SearchRequest, TextSpan
@@ -142,9 +142,13 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery, HybridSpan]):
         of_scored = {id(result.scored): result for result in results}
         scored = [result.scored for result in results]
         hits = present_spans(request, scored, tuning, lambda each: _explanation(request, of_scored[id(each)]))
-        exact = [bool(query.terms) and each.cosine == EXACT for each in scored]
+        exact = [self.is_exact(query, each) for each in scored]
         pairs = zip(hits, exact, strict=True)
         return tuple(replace(hit, match="exact") if is_exact else hit for hit, is_exact in pairs)
+
+    def is_exact(self, query: HybridQuery, scored: Scored) -> bool:
+        """True for a sentence that holds an occurrence of the query's own words."""
+        return bool(query.terms) and scored.cosine == EXACT
 
     def text_cosines(self, queries: Sequence[HybridQuery], texts: Sequence[HybridQuery]) -> Float[np.ndarray, " pairs"]:
         """The score of a text that is one span, one sentence and its words."""

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from app.search.best_span import check_span_choice
-from app.search.modes import Counts, Resources, SearchMode
+from app.search.modes import Counts, Resources, Scored, SearchMode
 from app.search.sentences import ALL, ScoredSentence, across_sentences, count_sentences, snapshot_of
 from app.search.span_hits import present_spans
 from app.search.types import Hit, LexicalExplanation, Mode, SearchRequest, TextSpan, WordContribution
@@ -115,6 +115,10 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery, LexicalSpan]):
         return tuple(
             replace(hit, highlights=_highlights(request, result), match=_match(result)) for hit, result in pairs
         )
+
+    def is_exact(self, query: LexicalQuery, scored: Scored) -> bool:
+        """True for a sentence that holds the query's words in their order."""
+        return scored.cosine == EXACT
 
     def text_cosines(
         self, queries: Sequence[LexicalQuery], texts: Sequence[LexicalQuery]

@@ -147,6 +147,10 @@ class SearchMode(Protocol[Read, Query, Result]):
     def present(self, request: SearchRequest, query: Query, results: list[Result], tuning: Tuning) -> tuple[Hit, ...]:
         """Hits with texts and metadata, numbered from 1, offsets in the unit of the request."""
 
+    def is_exact(self, query: Query, scored: Scored) -> bool:
+        """True for an occurrence of the query's own words, as hits say it by ``match``."""
+        return False
+
     def text_cosines(self, queries: Sequence[Query], texts: Sequence[Query]) -> Float[np.ndarray, " pairs"]:
         """The cosine of every query with a text of its own, both encoded."""
 

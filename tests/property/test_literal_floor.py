@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from app.answers import json_values
+from app.calibration.label_candidates import LabelCandidatesRequest, sample_label_candidates
+from app.calibration.label_files import read_label_rows, write_label_candidates
 from app.calibration.preview import PreviewRequest, preview
-from app.search.types import Hit, SpanChoice
+from app.search.types import Hit, Mode, SpanChoice
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
@@ -138,7 +142,45 @@ def test_counts_and_saved_phrases_have_them_all(
         (counted,) = preview(workspace.service, request).phrases
         assert counted.spans == len(hits)
         assert counted.documents == len({hit.document_id for hit in hits})
+        assert all((example.match == "exact") == (example.raw == 1) for example in (*counted.above, *counted.below))
         matches = workspace.phrases.events(case.name, 1000, None, [name]).events
         assert {(each.document_id, each.start, each.end, each.raw) for each in matches} == {
             (*place(hit), hit.raw) for hit in hits
         }
+        exact = {(each.document_id, each.start, each.end) for each in matches if each.exact}
+        assert exact == {place(hit) for hit in hits if hit.match}
+
+
+@pytest.mark.parametrize("mode", ["best_span", "lexical", "hybrid"])
+def test_previews_and_label_files_mark_occurrences(workspace: Workspace, tmp_path: Path, mode: Mode) -> None:
+    name = f"exact-{mode}"
+    texts = ["My parcel came.", "a parcel, late", "nothing of it", "the late parcel"]
+    arriving = [Document(f"d{number}", (Part(text),)) for number, text in enumerate(texts)]
+    workspace.index(arriving, name=name, bounds=BOUNDS)
+    request = PreviewRequest(name, ("my parcel",), mode, threshold=0.99, threshold_on="raw", ranking="span_score")
+    (counted,) = preview(workspace.service, request).phrases
+    assert [(example.document_id, example.match) for example in counted.above] == [("d0", "exact")]
+    assert counted.below
+    assert not [example for example in counted.below if example.match]
+    candidates = sample_label_candidates(workspace.service, LabelCandidatesRequest(name, ("my parcel",), 20, mode=mode))
+    assert {each.span.document_id for each in candidates.candidates if each.exact} == {"d0"}
+    assert len(candidates.candidates) > 1
+    for file in ("labels.csv", "labels.ndjson"):
+        write_label_candidates(tmp_path / file, candidates)
+        rows = [row.values for row in read_label_rows(tmp_path / file)]
+        assert [str(row.get("exact") or "") for row in rows].count("True") == 1
+        assert not [row for row in rows if row["match"]]
+    workspace.phrases.put(name, [PhraseDraft("p", "my parcel", 0.3)], backfill=True)
+    events = workspace.phrases.events(name, 100).events
+    assert {event.document_id for event in events if event.exact} == {"d0"}
+    assert json_values(next(event for event in events if event.exact))["exact"] is True
+    assert all("exact" not in json_values(event) for event in events if not event.exact)
+
+
+def test_cosines_of_collections_without_words_are_never_exact(tmp_path: Path) -> None:
+    with Workspace(tmp_path, span_score=SCORE) as made:
+        made.index([Document("a", (Part("my parcel"),))], bounds=BOUNDS)
+        (counted,) = preview(made.service, PreviewRequest("c", ("my parcel",), threshold=0.9)).phrases
+        assert [(example.raw, example.match) for example in counted.above] == [(pytest.approx(1, abs=1e-4), None)]
+        made.phrases.put("c", [PhraseDraft("p", "my parcel", 0.9)], backfill=True)
+        assert [event.exact for event in made.phrases.events("c", 10).events] == [None]
