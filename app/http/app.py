@@ -23,6 +23,7 @@ from app.http.middleware import (
     ServerErrorMiddleware,
 )
 from app.http.openapi import DESCRIPTION, TAGS, describe_problems
+from app.http.page import Page, page_router
 from app.http.problems import add_error_handlers
 from app.http.request_ids import RequestIdMiddleware
 from app.http.routes import (
@@ -88,6 +89,7 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
     app.state.allowed_hosts = AllowedHosts(settings.allowed_hosts.replace(",", " ").split(), origins)
     for resource in _RESOURCES:
         app.include_router(resource.router)
+    app.include_router(page_router(Page.load()))
     add_error_handlers(app)
     app.add_exception_handler(CollectionNotFound, collection_not_found)  # type: ignore[arg-type]
     describe_problems(app)

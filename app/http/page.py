@@ -1,0 +1,76 @@
+"""The web page at ``/``: static files of ``app/page``, read once when the application is made.
+
+The page's address never changes. Its modules and its style lie under a version, the digest of all files: browsers keep
+them for a year, and an upgrade never mixes two versions.
+"""
+
+import hashlib
+import mimetypes
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Final
+
+from fastapi import APIRouter, HTTPException, Request
+from starlette.responses import Response
+
+_POLICY: Final = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+_HEADERS: Final = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+_YEAR: Final = "public, max-age=31536000, immutable"
+_INDEX: Final = "index.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The files of the page by name, and the version under which they are served."""
+
+    contents: dict[str, bytes]
+    version: str
+
+    @classmethod
+    def load(cls) -> "Page":
+        """Read the files of the package."""
+        names = (
+            file for file in files("app").joinpath("page").iterdir() if file.name.endswith((".html", ".css", ".js"))
+        )
+        contents = {file.name: file.read_bytes() for file in sorted(names, key=lambda file: file.name)}
+        digest = hashlib.sha256(b"\0".join(part for name in contents for part in (name.encode(), contents[name])))
+        return cls(contents, digest.hexdigest()[:12])
+
+    def index(self, request: Request) -> Response:
+        """The page itself; browsers ask each time whether it is still current."""
+        body = self.contents[_INDEX].replace(b"{version}", self.version.encode())
+        return self._response(request, body, "text/html", "no-cache")
+
+    def asset(self, request: Request, name: str) -> Response:
+        """A module or the style."""
+        media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        return self._response(request, self.contents[name], media_type, _YEAR)
+
+    def _response(self, request: Request, body: bytes, media_type: str, caching: str) -> Response:
+        # Weak: the middleware may compress the body.
+        tag = f'W/"{self.version}"'
+        headers = _HEADERS | {"ETag": tag, "Cache-Control": caching}
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(body, media_type=media_type, headers=headers)
+
+
+def page_router(page: Page) -> APIRouter:
+    """The routes of the page. They need no key and are no part of the API."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/")
+    async def index(request: Request) -> Response:
+        return page.index(request)
+
+    @router.get("/page/{version}/{name}")
+    async def asset(request: Request, version: str, name: str) -> Response:
+        if version != page.version or name == _INDEX or name not in page.contents:
+            raise HTTPException(404)
+        return page.asset(request, name)
+
+    return router

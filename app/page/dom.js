@@ -1,0 +1,59 @@
+// Elements without markup: every string becomes a text node.
+export function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name.startsWith("--")) element.style.setProperty(name, value);
+    else if (name in element && typeof value !== "string") element[name] = value;
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export const field = (label, control) => el("label", {}, label, control);
+
+export function select(options, value, onchange) {
+  const control = el("select", { onchange: () => onchange(control.value) });
+  for (const [name, label] of options) control.append(el("option", { value: name, selected: name === value }, label));
+  return control;
+}
+
+export function say(text) {
+  document.getElementById("status").textContent = text;
+}
+
+export function problem(error) {
+  return el("section", { class: "panel problem", role: "alert" },
+    el("h2", {}, error.message), error.hint ? el("p", { class: "muted" }, error.hint) : null);
+}
+
+export function table(headings, rows, caption) {
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, el("table", {},
+    el("caption", { class: "hidden" }, caption),
+    el("thead", {}, el("tr", {}, headings.map((heading) => el("th", { scope: "col" }, heading)))),
+    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell) => el("td", {}, cell)))))));
+}
+
+export function openDialog(title, ...content) {
+  const dialog = document.getElementById("dialog");
+  dialog.replaceChildren(
+    el("div", { class: "row" }, el("h2", { id: "dialog-title", class: "grow" }, title),
+      el("button", { class: "plain", type: "button", onclick: () => dialog.close() }, "Close")), ...content.flat());
+  if (!dialog.open) dialog.showModal();
+}
+
+export function download(name, text, type) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  el("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+// A cell that a spreadsheet would run as a formula is kept as text by an apostrophe.
+export function csv(rows) {
+  const cell = (value) => {
+    const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "");
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}

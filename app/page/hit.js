@@ -1,0 +1,126 @@
+import { el, openDialog, problem, table } from "./dom.js";
+import { post } from "./api.js";
+
+const points = (text, from, to) => Array.from(text).slice(from, to).join("");
+
+// The hit in its context, the span marked. Offsets of a context count code points.
+export function highlighted(hit) {
+  const { context } = hit;
+  if (!context) return [el("mark", {}, hit.text)];
+  return [points(context.text, 0, context.start), el("mark", {}, points(context.text, context.start, context.end)),
+    points(context.text, context.end)];
+}
+
+export const metadata = (hit) => Object.entries({ ...hit.metadata, ...hit.part_metadata });
+
+export function scoreBar(score) {
+  return el("div", { class: "score" },
+    el("span", { class: "track", "aria-hidden": "true" }, el("div", { class: "fill", "--value": String(score) })),
+    el("span", {}, score.toFixed(2)));
+}
+
+export function card(hit, index, { onopen, onwhy }) {
+  const facts = metadata(hit).map(([name, value]) => `${name}: ${value}`);
+  const notes = [hit.match === "exact" ? "exact words" : "", hit.polarity === "negated" ? "negated" : ""].filter(Boolean);
+  const actions = { o: () => onopen(hit), w: () => onwhy(hit), Enter: () => onopen(hit) };
+  return el("article", {
+    class: "card", "aria-label": `Hit ${index + 1}, ${hit.document_id}, score ${hit.score.toFixed(2)}`,
+    onkeydown: (event) => {
+      if (event.target === event.currentTarget && actions[event.key]) { event.preventDefault(); actions[event.key](); }
+    },
+  },
+  scoreBar(hit.score), el("p", { class: "said" }, highlighted(hit)),
+  el("div", { class: "row" }, el("span", { class: "meta" }, [hit.document_id, ...notes, ...facts].join(" · ")),
+    el("button", { class: "quiet", type: "button", onclick: () => onwhy(hit) }, "Why"),
+    el("button", { class: "quiet", type: "button", onclick: () => onopen(hit) }, "Document")));
+}
+
+// All hits of one document: where they lie, and each in the widest context that the API gives.
+export async function showDocument(hit, request) {
+  openDialog(hit.document_id, el("p", { class: "muted" }, "Loading"));
+  try {
+    const wide = hit.mode === "maxsim" ? request : { ...request, context: 1000, offset_unit: "codepoint" };
+    const { hits } = await post("/search", wide);
+    const own = hits.filter((other) => other.document_id === hit.document_id).sort((a, b) => a.start - b.start);
+    const passages = merged(own);
+    const end = Math.max(1, ...passages.map((passage) => passage.end));
+    const strip = el("div", { class: "strip", role: "img", "aria-label": `${own.length} hits lie here, from the first to the last passage` },
+      own.map((other) => el("i", { "--from": String(other.start / end), "--wide": String((other.end - other.start) / end) })));
+    openDialog(hit.document_id,
+      el("p", { class: "muted" }, `${own.length} ${own.length === 1 ? "hit" : "hits"} at or above the threshold. `
+        + (hit.mode === "maxsim" ? "The whole document:" : "Passages around them:")),
+      strip, passages.map((passage) => el("p", { class: "text" }, marked(passage))));
+  } catch (error) { openDialog(hit.document_id, problem(error)); }
+}
+
+function merged(hits) {
+  const passages = [];
+  for (const hit of hits) {
+    const letters = Array.from(hit.context ? hit.context.text : hit.text);
+    const start = hit.start - (hit.context ? hit.context.start : 0);
+    const last = passages.at(-1);
+    if (last && start <= last.end) {
+      last.letters.push(...letters.slice(last.end - start));
+      last.end = Math.max(last.end, start + letters.length);
+      last.hits.push(hit);
+    } else passages.push({ start, end: start + letters.length, letters, hits: [hit] });
+  }
+  return passages;
+}
+
+function marked({ start, letters, hits }) {
+  if (hits[0].mode === "maxsim") return [letters.join("")];
+  const pieces = [];
+  let at = 0;
+  for (const hit of hits) {
+    pieces.push(letters.slice(at, hit.start - start).join(""));
+    pieces.push(el("mark", {}, letters.slice(hit.start - start, hit.end - start).join("")));
+    at = hit.end - start;
+  }
+  return [...pieces, letters.slice(at).join("")];
+}
+
+export async function showWhy(hit, request) {
+  openDialog("Why this hit", el("p", { class: "muted" }, "Loading"));
+  try {
+    const top_k = Math.min(1000, hit.rank + 10);
+    const { hits } = await post("/search", { ...request, explain: true, top_k });
+    const same = hits.find((other) => other.document_id === hit.document_id && other.start === hit.start && other.end === hit.end);
+    openDialog("Why this hit", same ? explained(same) : el("p", {}, "The collection has changed since. Search again."));
+  } catch (error) { openDialog("Why this hit", problem(error)); }
+}
+
+const TERMS = {
+  cosine: "Similarity (cosine)", length: "Length", borders: "Borders of the text", exact: "The query's own words", bm25: "Words (BM25)",
+};
+
+function explained(hit) {
+  const terms = Object.entries(hit.explanation || {});
+  const numbers = terms.filter(([, value]) => typeof value === "number");
+  const content = [scoreBar(hit.score)];
+  for (const [name, value] of terms) {
+    if (name === "units") content.push(shaded(value));
+    else if (name === "pairs") content.push(pairs(value));
+    else if (Array.isArray(value) && value.length) {
+      content.push(el("h2", {}, name), table(Object.keys(value[0]), value.map((entry) => Object.values(entry).map(plain)), name));
+    } else if (value && typeof value === "object") {
+      content.push(el("p", {}, `${name.replaceAll("_", " ")}: ${value.text ?? Object.entries(value).map(([key, item]) => `${key} ${plain(item)}`).join(", ")}`));
+    }
+  }
+  content.push(table(["Part of the score", "Value"], numbers.map(([name, value]) => [TERMS[name] || name.replaceAll("_", " "), plain(value)]), "Terms of the score"));
+  return el("div", {}, content);
+}
+
+function shaded(units) {
+  const top = Math.max(1e-9, ...units.map((unit) => Math.abs(unit.contribution)));
+  return el("p", { class: "text" }, units.flatMap((unit) => [el("span", {
+    class: unit.contribution < 0 ? "unit negative" : "unit", "--weight": String(Math.abs(unit.contribution) / top),
+  }, unit.text, el("span", { class: "meta" }, ` ${unit.contribution.toFixed(2)}`)), " "]));
+}
+
+function pairs(rows) {
+  return table(["Part of the query", "Stretch of the document", "Cosine"],
+    rows.map((row) => [row.query ? row.query.text : "vector", row.stretch.text, row.cosine.toFixed(2)]), "Pairs of query and document");
+}
+
+const plain = (value) => (typeof value === "number" ? String(Math.round(value * 1000) / 1000) : typeof value === "object" ? JSON.stringify(value) : String(value));

@@ -1,0 +1,39 @@
+import { setKey } from "./api.js";
+import { el, field, openDialog, problem } from "./dom.js";
+import { closeView, searchView } from "./search.js";
+import { reload, state } from "./state.js";
+
+const VIEWS = { search: ["Search", searchView] };
+const main = document.getElementById("main");
+
+async function show() {
+  const name = VIEWS[state.view] ? state.view : "search";
+  const [label, view] = VIEWS[name];
+  document.title = `${label} · Spanseek`;
+  document.getElementById("nav").replaceChildren(...Object.entries(VIEWS).map(([id, [text]]) => el("a", {
+    href: id === "search" ? "/" : `?view=${id}`, "aria-current": id === name ? "page" : null,
+  }, text)));
+  closeView();
+  try { await view(main); } catch (error) { if (error.name !== "AbortError") main.replaceChildren(problem(error)); }
+}
+
+function signIn() {
+  const input = el("input", { type: "password", autocomplete: "off", required: true });
+  openDialog("Sign in with a key", el("form", { onsubmit: (event) => {
+    event.preventDefault();
+    setKey(input.value.trim());
+    document.getElementById("dialog").close();
+    show();
+  } }, el("p", { class: "muted" }, "The key stays in this page's memory until you reload it. `spanseek keys create` makes one."),
+  field("API key", input), el("p", {}, el("button", { type: "submit" }, "Sign in"))));
+}
+
+document.getElementById("sign-in").addEventListener("click", signIn);
+document.addEventListener("sign-in", signIn);
+document.getElementById("theme").addEventListener("click", () => {
+  const root = document.documentElement;
+  const dark = root.style.colorScheme ? root.style.colorScheme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.style.colorScheme = dark ? "light" : "dark";
+});
+addEventListener("popstate", () => { reload(); show(); });
+show();

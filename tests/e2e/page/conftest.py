@@ -1,0 +1,62 @@
+"""The page in a real browser: Debian's Chromium, driven by Playwright, on a server with the sample corpus."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.settings import Settings
+from indexer.catalog.schema import upgrade
+from tests.serving import running
+
+SAMPLES = Path(__file__).parents[3] / "samples" / "documents"
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server with the sample documents."""
+    settings = Settings(_env_file=None, data_dir=tmp_path_factory.mktemp("data"), encoder="hashing")
+    upgrade(settings.catalog_url)
+    with running(settings) as (_, client):
+        client.put("/collections/sample", json={})
+        for file in sorted(SAMPLES.glob("*.ndjson")):
+            answer = client.post(
+                "/collections/sample/documents",
+                content=file.read_bytes(),
+                headers={"Content-Type": "application/x-ndjson"},
+            )
+            assert answer.status_code == 200, answer.text
+        script = {
+            "id": "hostile",
+            "text": "<script>window.bad=1</script><img src=x onerror='window.bad=1'> zebra crossing",
+        }
+        client.post("/collections/sample/documents", json=script)
+        yield str(client.base_url).rstrip("/")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """A headless Chromium; without one, tests are skipped."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(params=[(1280, 900), (360, 740)], ids=["desktop", "phone"])
+def page(request, browser, address) -> Iterator[object]:
+    """A window of the browser; fails the test if a script fails or something outside the server is asked for."""
+    width, height = request.param
+    opened = browser.new_page(viewport={"width": width, "height": height}, base_url=address)
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("request", lambda sent: sent.url.startswith((address, "blob:")) or errors.append(sent.url))
+    opened.on("console", lambda said: "Security Policy" in said.text and errors.append(said.text))
+    yield opened
+    opened.close()
+    assert errors == []
