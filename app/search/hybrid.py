@@ -236,8 +236,10 @@ def _search(scorer: _Scorer, found: Sequence[ScoredSpan], candidates: int) -> li
         units = [each.place.segment_units.start for each in found if each.place.segment is segment.view.segment]
         of_spans = np.searchsorted(segment.bounds, np.array(units, np.int64), side="right") - 1
         shares = np.where(scorer.chosen(segment), scorer.shares[id(segment)], 0.0)
-        rows = np.argpartition(-shares, candidates)[:candidates] if len(shares) > candidates else np.arange(len(shares))
-        both = np.union1d(of_spans, rows[shares[rows] > 0]).astype(np.int64)
+        rows = np.flatnonzero(shares)
+        if len(rows) > candidates:
+            rows = rows[np.argpartition(-shares[rows], candidates)[:candidates]]
+        both = np.union1d(of_spans, rows).astype(np.int64)
         spans.append(scorer.spans(segment, both[scorer.chosen(segment)[both]]))
     return [scorer.result(scored) for scored in choose(spans, scorer.selection)]
 

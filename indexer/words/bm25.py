@@ -97,8 +97,11 @@ class Bm25:
         for (item, most), weight, units in zip(self.query.items, self.weights.tolist(), segment.units, strict=True):
             counted = required if item.is_required else matches
             kernels.add_bm25(segment.bounds, norms, units, weight, most, K1, scores, counted)
-        complete = required == sum(item.is_required for item, _ in self.query.items)
-        return np.where(complete, np.minimum(scores / self.highest, 1.0), 0.0)
+        there = np.flatnonzero(scores)
+        there = there[required[there] == sum(item.is_required for item, _ in self.query.items)]
+        shares = np.zeros(len(scores))
+        shares[there] = np.minimum(scores[there] / self.highest, 1.0)
+        return shares
 
     def matches(self, segment: SegmentWords, whole: int) -> list[WordMatch]:
         """The items of the query in one whole, and what they add to its score."""
@@ -128,7 +131,9 @@ class Bm25:
 
     def _norms(self, lengths: Integer[np.ndarray, " wholes"]) -> Float64[np.ndarray, " wholes"]:
         mean = self._words / max(sum(len(each.lengths) for each in self.segments), 1)
-        return K1 * (1 - B + B * np.maximum(lengths, self.query.length) / max(mean, 1e-9))
+        counts = np.arange(int(lengths.max(initial=0)) + 1)
+        of_counts = K1 * (1 - B + B * np.maximum(counts, self.query.length) / max(mean, 1e-9))
+        return of_counts[lengths]
 
     @cached_property
     def _words(self) -> int:
