@@ -1,8 +1,8 @@
 """The span score of an encoder, stored in ``span_score.json`` beside its weights.
 
 The file has an entry for every encoder that uses the weights, by its fingerprint: ``discount``, ``start``, ``end``,
-``crossing``, ``whole_share`` and ``part_share`` as in :class:`models.ops.span_score.SpanScore`. The last three may be
-missing; parts then have the share of other wholes. An encoder without an entry has the literal cosine.
+``crossing``, ``whole_share``, ``part_share`` and ``context_share`` as in :class:`models.ops.span_score.SpanScore`. The
+last four may be missing; parts then have the share of other wholes. An encoder without an entry has the literal cosine.
 """
 
 import json
@@ -29,9 +29,8 @@ def read_span_score(folder: Path, fingerprint: str) -> SpanScore:
             return COSINE
         borders = tuple(entry["start"]), tuple(entry["end"])
         whole_share = entry.get("whole_share", 1.0)
-        return SpanScore(
-            entry["discount"], *borders, entry.get("crossing", 0.0), whole_share, entry.get("part_share", whole_share)
-        )
+        shares = whole_share, entry.get("part_share", whole_share), entry.get("context_share", 0.0)
+        return SpanScore(entry["discount"], *borders, entry.get("crossing", 0.0), *shares)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BackboneMismatch(
             f"{path} is not a span score: {error}.",

@@ -121,7 +121,8 @@ def _explained(
     if isinstance(explanation, Explanation):
         terms = ("cosine", explanation.cosine), ("length", explanation.length), ("borders", explanation.borders)
         exact = [("exact", explanation.exact)] if explanation.exact else []
-        yield "  ".join(f"{name} {value:+.3f}" for name, value in (*terms, *exact))
+        part = [("part", explanation.part.cosine)] if explanation.part else []
+        yield "  ".join(f"{name} {value:+.3f}" for name, value in (*terms, *exact, *part))
         yield "  ".join(f"{one_line(unit.text)} {unit.contribution:+.3f}" for unit in explanation.units)
     if isinstance(explanation, HybridExplanation):
         parts = ("span", explanation.best), ("sentence", explanation.whole), ("bm25", explanation.bm25)

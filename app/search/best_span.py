@@ -11,7 +11,7 @@ from app.search.encoders import Encoders
 from app.search.modes import Counts, Resources, Scored, ScoredRows, SearchMode
 from app.search.query_vectors import query_vector
 from app.search.span_hits import present_spans
-from app.search.types import Explanation, Hit, Mode, SearchRequest, SpanChoice, SpanWithin, UnitContribution
+from app.search.types import Explanation, Hit, Mode, PartAround, SearchRequest, SpanChoice, SpanWithin, UnitContribution
 from indexer.arrays import EXCLUDED, LONGEST, SpanTerms
 from indexer.engine.base import Engine, ScoredSpan
 from indexer.engine.exhaustive_count import count_spans
@@ -242,12 +242,23 @@ def _explanation(request: SearchRequest, query: SpanQuery, scored: ScoredSpan) -
     borders = float(terms.start[before] + terms.end[after])
     cosine = float(contributions.sum())
     if request.spans.boundary and not _is_exact(query, scored):
-        return Explanation(cosine, tuple(contributed), length, borders, best_span=_span_within(request, query, scored))
+        best = _span_within(request, query, scored)
+        around = _part_around(request, query, scored, 1 - (best.share if best else 0.0))
+        return Explanation(cosine, tuple(contributed), length, borders, best_span=best, part=around)
     if place.holds_sentence_end and not request.spans.boundary:
         borders += float(terms.crossing[0])
     if _is_exact(query, scored):
         return Explanation(cosine, tuple(contributed), length, borders, scored.cosine - cosine - length - borders)
     return Explanation(scored.cosine - length - borders, tuple(contributed), length, borders)
+
+
+def _part_around(request: SearchRequest, query: SpanQuery, whole: ScoredSpan, left: float) -> PartAround | None:
+    """The part around a whole, where it counts; ``left`` is the share of the whole and its part."""
+    share = left * query.score.share_of_context(request.spans.boundary or "part")
+    if not share:
+        return None
+    total = whole.place.part_vectors().astype(np.float64).sum(axis=0)
+    return PartAround(float(total @ query.vector / np.linalg.norm(total)), share)
 
 
 def _span_within(request: SearchRequest, query: SpanQuery, whole: ScoredSpan) -> SpanWithin | None:

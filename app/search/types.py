@@ -96,6 +96,14 @@ class UnitContribution:
 
 
 @dataclass(frozen=True, slots=True)
+class PartAround:
+    """The part around a whole clause or sentence."""
+
+    cosine: float
+    share: Annotated[float, described("How much its cosine counts beside the terms of the whole and its best span.")]
+
+
+@dataclass(frozen=True, slots=True)
 class SpanWithin:
     """The best span within a whole clause, sentence or part."""
 
@@ -110,7 +118,7 @@ class SpanWithin:
 class Explanation:
     """The terms of the hit's span score, and the units' contributions to its cosine.
 
-    Their sum is `2 * raw - 1`. Of a whole with a best span the sum counts for what the share of that span leaves.
+    Their sum is `2 * raw - 1`. Of a whole the sum counts for what the shares of its best span and of its part leave.
     """
 
     cosine: Annotated[float, described("The contributions of the units add up to it.")]
@@ -124,6 +132,9 @@ class Explanation:
     best_span: Annotated[
         SpanWithin | None, described("Of whole clauses, sentences and parts: the span that says it best.")
     ] = None
+    part: Annotated[PartAround | None, optional("Of whole clauses and sentences: the part around, if it counts.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, slots=True)

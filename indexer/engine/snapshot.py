@@ -211,6 +211,12 @@ class Place:
         after = units.end if units.end < len(codes) else 0
         return int(codes[units.start]) % STRENGTHS, int(codes[after]) >> BITS
 
+    def part_vectors(self) -> Float[np.ndarray, "units dim"]:
+        """The stored vectors of the units of the span's part."""
+        segment = self._segment
+        units = slice(*segment.part_units[self._part : self._part + 2].tolist())
+        return dequantize(segment.vectors[units], segment.scales[units])
+
     def unit_vectors(self) -> Float[np.ndarray, "units dim"]:
         """The stored vectors of the span's units."""
         rows = slice(self._units.start, self._units.end)

@@ -1,7 +1,8 @@
 """Search for whole clauses, sentences and parts: exact, and free of the bounds of the collection's spans.
 
 A whole is ranked by its own span score and by that of its best span (``SpanScore.share``): a long sentence that
-says it in passing has a span that says it.
+says it in passing has a span that says it. The part around a clause or sentence tells its topic
+(``SpanScore.share_of_context``): "It was built in 1998." does not.
 """
 
 import numpy as np
@@ -51,6 +52,9 @@ def _scored(
     starts, ends = _candidates(view, selection)
     cosines = kernels.whole_cosines(view.segment.arrays, starts, ends, queries)
     scores = cosines + _terms(view, starts, ends, score, query_units)
+    context = score.share_of_context(selection.boundary or "part")
+    if context and len(starts):
+        scores = (1 - context) * scores + context * _part_cosines(view, starts, queries)
     wholes = [ExactSpans(view, starts, ends, of_query) for of_query in scores]
     share = score.share(selection.boundary or "part")
     if share == 1 or not len(starts):
@@ -185,6 +189,16 @@ def _terms(
     of_lengths = score.lengths(query_units, int(lengths.max(initial=0)))[:, lengths]
     borders = SpanTerms.of(score, np.zeros(1, np.int64))
     return of_lengths + borders.of_borders(view.segment.borders, starts, ends)
+
+
+def _part_cosines(
+    view: SegmentView, starts: Int[np.ndarray, " wholes"], queries: QueryVectors
+) -> Float[np.ndarray, "queries wholes"]:
+    """The cosine of the part that each whole lies in."""
+    bounds = view.segment.part_units
+    parts, of_wholes = np.unique(np.searchsorted(bounds, starts, side="right") - 1, return_inverse=True)
+    cosines = kernels.whole_cosines(view.segment.arrays, bounds[parts], bounds[parts + 1], queries)
+    return cosines[:, of_wholes]
 
 
 def _best(spans: ExactSpans, selection: Selection) -> ExactSpans:

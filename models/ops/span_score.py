@@ -27,7 +27,8 @@ class SpanScore:
 
     ``start`` and ``end`` are by the strength of the border; like ``crossing`` they are not positive. ``whole_share`` is
     the weight of the own score of a whole clause or sentence beside that of its best span, ``part_share`` that of a
-    whole part. Raises ``ValueError`` for other values.
+    whole part. ``context_share`` is the weight of the cosine of the part around in the own score of a clause or
+    sentence, whose topic it tells. Raises ``ValueError`` for other values.
 
     >>> score = SpanScore(0.5, start=(-0.03, -0.015, 0, 0, 0, 0))
     >>> score.lengths(np.array([4, 0]), 5).round(3).tolist()  # four units, and a query of unknown length
@@ -42,6 +43,7 @@ class SpanScore:
     crossing: float = 0.0
     whole_share: float = 1.0
     part_share: float = 1.0
+    context_share: float = 0.0
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.discount) and self.discount >= 0):
@@ -51,7 +53,7 @@ class SpanScore:
                 raise ValueError(f"borders take {BORDERS} numbers of which none is positive, not {values!r}")
         if not (math.isfinite(self.crossing) and self.crossing <= 0):
             raise ValueError(f"crossing is a number that is not positive, not {self.crossing!r}")
-        for share in (self.whole_share, self.part_share):
+        for share in (self.whole_share, self.part_share, self.context_share):
             if not 0 <= share <= 1:
                 raise ValueError(f"a share lies between 0 and 1, not {share!r}")
 
@@ -71,6 +73,10 @@ class SpanScore:
     def share(self, boundary: str) -> float:
         """The weight of the own score of a whole of this kind (``models.borders.Boundary``)."""
         return self.part_share if boundary == "part" else self.whole_share
+
+    def share_of_context(self, boundary: str) -> float:
+        """The weight of the part around in the own score of a whole of this kind."""
+        return 0.0 if boundary == "part" else self.context_share
 
     def fingerprint_of(self, encoder: str) -> str:
         """The fingerprint that calibrations are bound to: the encoder's, and the score's unless it is the cosine."""

@@ -28,6 +28,9 @@ def train_span_score(
         float, typer.Option(min=0, max=1, help="Share of a clause or sentence beside its best span.")
     ] = 1.0,
     part_share: Annotated[float, typer.Option(min=0, max=1, help="Share of a part beside its best span.")] = 1.0,
+    context_share: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of the part around within that of a clause or sentence.")
+    ] = 0.0,
     seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = 13,
     write: Annotated[bool, typer.Option("--write", help="Write the parameters beside the weights.")] = False,
     as_json: JsonOption = False,
@@ -56,7 +59,11 @@ def train_span_score(
     scores = {"cosine": COSINE, "present": encoders.span_score(encoder, model.fingerprint), "learned": learned}
     report = {name: {**asdict(score), **asdict(grades.fitness(score))} for name, score in scores.items()}
     if write:
-        write_span_score(folder, model.fingerprint, replace(learned, whole_share=whole_share, part_share=part_share))
+        write_span_score(
+            folder,
+            model.fingerprint,
+            replace(learned, whole_share=whole_share, part_share=part_share, context_share=context_share),
+        )
     if as_json:
         print_json(report)
         return

@@ -22,7 +22,15 @@ from models.units import split
 from tests.examples import examples
 from tests.workspace import Workspace, document
 
-SCORE = SpanScore(0.2, (-0.04, -0.02, 0, 0, 0, 0), (-0.03, -0.01, 0, 0, 0, 0), -0.1, whole_share=0.5, part_share=0.7)
+SCORE = SpanScore(
+    0.2,
+    (-0.04, -0.02, 0, 0, 0, 0),
+    (-0.03, -0.01, 0, 0, 0, 0),
+    -0.1,
+    whole_share=0.5,
+    part_share=0.7,
+    context_share=0.3,
+)
 BOUNDS = SpanBounds(2, 6)
 LONG = "my parcel never came to the door " * 12
 DOCUMENTS = [
@@ -86,6 +94,9 @@ def brute(made: Workspace, boundary: Boundary, query: str, **filter: Any) -> dic
                         for j in range(i + BOUNDS.shortest, min(i + BOUNDS.longest, end) + 1)
                     ]
                     spans_of = [_span_score(vectors[first:], codes, level, i, j, vector, units) for i, j in within]
+                    around = vectors[first : first + len(spans)].sum(axis=0)
+                    context = 0.0 if boundary == "part" else SCORE.context_share
+                    score = (1 - context) * score + context * float(around @ vector / np.linalg.norm(around))
                     share = SCORE.share(boundary)
                     scores[place] = share * score + (1 - share) * max(spans_of) if spans_of else score
     return scores
@@ -126,9 +137,15 @@ def test_they_are_those_of_brute_force(
         assert hit.explanation is not None
         terms = hit.explanation.length + hit.explanation.borders
         total, within = sum(unit.contribution for unit in hit.explanation.units) + terms, hit.explanation.best_span
+        around, left = hit.explanation.part, 1.0
+        assert (around is None) == (boundary == "part")
+        parts = [0.0]
+        if around is not None:
+            left, parts = left - around.share, [*parts, around.share * around.cosine]
         if within is not None:
             assert hit.start <= within.start < within.end <= hit.end
-            total = (1 - within.share) * total + within.share * within.span_score
+            left, parts = left - within.share, [*parts, within.share * within.span_score]
+        total = left * total + sum(parts)
         assert total == pytest.approx(scores[found], abs=1e-4)
 
 
