@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 from app.cli import cli
 from tests.research.evaluation.test_topical_retrieval import write_turns
 
-SCORED = ["best span", "best span, discounted", "whole", "0.7 span + 0.3 whole", "0.5 span + 0.5 whole"]
+MIXED = ["0.7 span + 0.3 whole", "0.5 span + 0.5 whole", "0.2 span + 0.8 whole"]
+SCORED = ["best span", "best span, discounted", "whole", *MIXED]
 
 
 @pytest.fixture(autouse=True)
