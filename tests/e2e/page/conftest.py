@@ -35,7 +35,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield str(client.base_url).rstrip("/")
 
 
-@pytest.fixture(scope="session")
+# Of a module: Playwright runs an event loop in this thread as long as it lives, and other tests start their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
     """A headless Chromium; without one, tests are skipped."""
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
