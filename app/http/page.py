@@ -64,6 +64,7 @@ def page_router(page: Page) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.get("/")
+    @router.get("/docs")
     async def index(request: Request) -> Response:
         return page.index(request)
 

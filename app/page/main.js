@@ -1,19 +1,26 @@
 import { setKey } from "./api.js";
 import { el, field, openDialog, problem } from "./dom.js";
+import { dataView } from "./data.js";
+import { referenceView } from "./reference.js";
 import { closeView, searchView } from "./search.js";
 import { reload, state } from "./state.js";
+import { closeThresholds, thresholdsView } from "./thresholds.js";
 
-const VIEWS = { search: ["Search", searchView] };
+const VIEWS = {
+  search: ["Search", searchView], thresholds: ["Thresholds", thresholdsView], data: ["Data", dataView], docs: ["API", referenceView],
+};
+const ADDRESSES = { search: "/", docs: "/docs" };
 const main = document.getElementById("main");
 
 async function show() {
-  const name = VIEWS[state.view] ? state.view : "search";
+  const name = location.pathname === "/docs" ? "docs" : Object.hasOwn(VIEWS, state.view ?? "") ? state.view : "search";
   const [label, view] = VIEWS[name];
   document.title = `${label} · Spanseek`;
   document.getElementById("nav").replaceChildren(...Object.entries(VIEWS).map(([id, [text]]) => el("a", {
-    href: id === "search" ? "/" : `?view=${id}`, "aria-current": id === name ? "page" : null,
+    href: ADDRESSES[id] || `/?view=${id}`, "aria-current": id === name ? "page" : null,
   }, text)));
   closeView();
+  closeThresholds();
   try { await view(main); } catch (error) { if (error.name !== "AbortError") main.replaceChildren(problem(error)); }
 }
 

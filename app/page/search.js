@@ -16,7 +16,7 @@ export async function searchView(main) {
   keys = new AbortController();
   const { collections } = await get("/collections");
   if (!collections.length) {
-    main.replaceChildren(el("h1", {}, "Nothing to search yet"), el("p", {}, "Add documents under ", el("a", { href: "?view=data" }, "Data"), ", then come back."));
+    main.replaceChildren(el("h1", {}, "Nothing to search yet"), el("p", {}, "Add documents under ", el("a", { href: "/?view=data" }, "Data"), ", then come back."));
     return;
   }
   if (!collections.some((one) => one.name === state.c)) update({ c: collections[0].name });

@@ -1,0 +1,26 @@
+import { get } from "./api.js";
+import { el, table } from "./dom.js";
+
+// The OpenAPI document, to read. Its descriptions are set as text.
+export async function referenceView(main) {
+  const document = await get("/openapi.json");
+  const routes = Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, route]) => ({ path, method, route })));
+  main.replaceChildren(el("h1", {}, `${document.info.title} API ${document.info.version}`), el("p", { class: "text" }, document.info.description),
+    el("p", {}, el("a", { href: "/openapi.json" }, "The OpenAPI document")), ...routes.map((one) => described(one, document)));
+}
+
+function described({ path, method, route }, document) {
+  const body = Object.entries(route.requestBody?.content || {});
+  const content = [el("p", { class: "text" }, route.description || "")];
+  if (route.parameters?.length) content.push(table(["Parameter", "In", "Meaning"], route.parameters.map((one) => [one.name + (one.required ? " (required)" : ""), one.in, one.description || ""]), "Parameters"));
+  for (const [type, { schema }] of body) content.push(el("p", { class: "meta" }, `Body: ${type}`), fields(schema, document));
+  content.push(table(["Status", "Meaning"], Object.entries(route.responses).map(([status, answer]) => [status, answer.description]), "Answers"));
+  return el("details", { class: "panel" }, el("summary", {}, el("strong", {}, `${method.toUpperCase()} ${path}`), ` ${route.summary || ""}`), content);
+}
+
+function fields(schema, document) {
+  const references = [schema, ...(schema?.anyOf || [])].map((one) => one?.$ref).filter(Boolean);
+  const model = references.length ? document.components.schemas[references[0].split("/").at(-1)] : schema;
+  const rows = Object.entries(model?.properties || {}).map(([name, one]) => [name, one.default === undefined ? "" : JSON.stringify(one.default), one.description || ""]);
+  return rows.length ? table(["Field", "Default", "Meaning"], rows, "Fields of the body") : el("p", {}, model?.description || "");
+}

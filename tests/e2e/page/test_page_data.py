@@ -1,0 +1,35 @@
+"""The walk of a person who loads data, and the API's reference, in a real browser."""
+
+from tests.e2e.page.checks import no_sideways_scrolling, serious
+
+
+def test_files_are_uploaded_with_errors_by_line(page):
+    page.goto("/?view=data&c=sample")
+    width = page.viewport_size["width"]
+    page.get_by_label("Into").select_option(label="A new collection")
+    page.get_by_label("Name of the new collection").fill(f"mine-{width}")
+    table = 'id,text,kind\na,"Hello, ""you""\nthere",mail\nb,,mail\nc,too,many,cells\n'
+    files = [
+        ("notes.csv", table),
+        ("calls.ndjson", '{"id": "x", "text": "cancel it"}\n{broken\n{"id": "y", "text": 7}\n'),
+        ("letter.txt", "Dear all"),
+    ]
+    page.get_by_label("Files").set_input_files(
+        [{"name": name, "mimeType": "text/plain", "buffer": body.encode()} for name, body in files]
+    )
+    page.get_by_text("notes.csv: 2 indexed, 0 unchanged, 1 failed").first.wait_for()
+    page.get_by_text("calls.ndjson: 1 indexed, 0 unchanged, 2 failed").first.wait_for()
+    page.get_by_text("letter.txt: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
+    for name, lines in (("notes.csv", ["5"]), ("calls.ndjson", ["2", "3"])):
+        cells = page.get_by_role("region", name=f"Errors of {name}").locator("tbody tr td:first-child")
+        assert cells.all_inner_texts() == lines
+    page.get_by_role("link", name=f"mine-{width}").wait_for()
+    assert serious(page) == []
+    assert no_sideways_scrolling(page)
+
+
+def test_the_reference_lists_the_routes(page):
+    page.goto("/docs")
+    page.get_by_text("POST /search", exact=True).wait_for()
+    assert serious(page) == []
+    assert no_sideways_scrolling(page)
