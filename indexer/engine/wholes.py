@@ -133,10 +133,11 @@ class BestWithin:
 
     def _exact(self, rows: Int[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
         """The exact scores of wholes and their best spans together."""
-        wholes = self._wholes
-        best, _, _ = best_within(wholes.view.segment, wholes.starts[rows], wholes.ends[rows], self._query, self._terms)
-        alone = wholes.cosines[rows]
-        return np.where(best > EXCLUDED, self._together(alone, best), alone)
+        wholes, segment = self._wholes, self._wholes.view.segment
+        starts, ends, alone = wholes.starts[rows], wholes.ends[rows], wholes.cosines[rows]
+        best, _, _ = best_within(segment, starts, ends, self._query, self._terms)
+        holds_span = (best > EXCLUDED) & (ends - starts >= segment.recipe.bounds.shortest)
+        return np.where(holds_span, self._together(alone, best), alone)
 
 
 def best_within(

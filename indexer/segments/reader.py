@@ -93,7 +93,8 @@ class Segment:
                 f"{self.folder.name} was written before version 0.3: its clauses and sentences are not known.",
                 hint="Run `spanseek optimize` once; it adds them. Nothing is encoded again.",
             )
-        return {boundary: np.append(whole_starts(self.borders, boundary), len(self.borders)) for boundary in LEVELS}
+        # Parts begin wholes even where their borders, which are verified after the first search, are damaged.
+        return {boundary: np.union1d(whole_starts(self.borders, boundary), self.part_units) for boundary in LEVELS}
 
     @property
     def has_borders(self) -> bool:
