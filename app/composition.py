@@ -17,6 +17,7 @@ from models.encoders.registry import load_span_score
 if TYPE_CHECKING:
     from app.calibration.service import ThresholdService
     from app.collections.documents import DocumentService
+    from app.collections.reading import DocumentReader
     from app.collections.reindexing import Reindexing
     from app.collections.service import CollectionOptions, CollectionService
     from app.phrases.service import PhraseService
@@ -125,6 +126,13 @@ class Services:
         from app.collections.documents import DocumentService
 
         return DocumentService(self.store, self.encoders, segment_units=self._settings.segment_units)
+
+    @cached_property
+    def reader(self) -> "DocumentReader":
+        """Reading documents back."""
+        from app.collections.reading import DocumentReader
+
+        return DocumentReader(self.store)
 
     @cached_property
     def thresholds(self) -> "ThresholdService":

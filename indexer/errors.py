@@ -9,6 +9,12 @@ class CollectionNotFound(SpanseekError):
     code = "collection_not_found"
 
 
+class DocumentNotFound(SpanseekError):
+    """The collection has no document of this id."""
+
+    code = "document_not_found"
+
+
 class RecipeMismatch(SpanseekError):
     """The collection was made with another encoder, or with other span bounds."""
 

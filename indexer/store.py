@@ -68,6 +68,11 @@ class Store:
         """The collection's current snapshot, at most a quarter of a second behind the last generation."""
         return self._snapshots.get(name).snapshot
 
+    def present(self, name: str) -> Snapshot:
+        """The snapshot of the newest generation, for writers that hold the lease."""
+        self._snapshots.forget(name)
+        return self.snapshot(name)
+
     def refresh(self) -> None:
         """Release snapshots of old generations and of deleted collections, which occupy disk space."""
         for name in self._snapshots.cached():

@@ -28,13 +28,14 @@ class StoredDocuments:
             for number in np.flatnonzero(view.live_documents).tolist():
                 id = view.segment.document_id(number)
                 if self._ids is None or id in self._ids:
-                    yield _document(view.segment, number, id)
+                    yield stored_document(view.segment, number)
                 self.read_bytes += int(starts[number + 1] - starts[number])
 
 
-def _document(segment: Segment, number: int, id: str) -> Document:
+def stored_document(segment: Segment, number: int) -> Document:
+    """A document of a segment."""
     first, last = segment.document_parts[number : number + 2].tolist()
     parts = (
         Part(segment.text(number, segment.part_span(part)), segment.part_metadata(part)) for part in range(first, last)
     )
-    return Document(id, tuple(parts), segment.document_metadata(number))
+    return Document(segment.document_id(number), tuple(parts), segment.document_metadata(number))

@@ -14,7 +14,7 @@ from rich.text import Text
 from app.cli.calibrations import calibrate, calibrations_cli
 from app.cli.collections import collections_cli
 from app.cli.console import err, out
-from app.cli.documents import delete
+from app.cli.documents import delete, documents_cli
 from app.cli.index import index
 from app.cli.keys import keys_cli
 from app.cli.labels import candidates, label, labels_cli
@@ -39,7 +39,13 @@ cli = typer.Typer(
 )
 _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
     "Search": {"search": search, "spans": spans, "phrases": phrases_cli},
-    "Documents": {"index": index, "reindex": reindex, "delete": delete, "collections": collections_cli},
+    "Documents": {
+        "index": index,
+        "reindex": reindex,
+        "delete": delete,
+        "documents": documents_cli,
+        "collections": collections_cli,
+    },
     "Tuning": {
         "preview": preview,
         "labels": labels_cli,

@@ -1,22 +1,104 @@
-"""``spanseek delete``: delete documents."""
+"""``spanseek documents`` and ``spanseek delete``: list, show, change and delete documents."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, out, print_json
+from app.answers import json_values
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, one_line, out, print_json
 from app.cli.maintenance import removed_text, wait_for_readers
+from app.cli.options import WhereOption, WherePartOption, filter_of, key_values
 from app.settings import Settings
 from models.errors import InvalidInput
+from models.types import JsonValue
+
+documents_cli = typer.Typer(help="List, show and change documents.", no_args_is_help=True)
+IdArgument = Annotated[str, typer.Argument(help="The document's id.")]
+
+
+@documents_cli.command("list")
+def list_documents(
+    collection: CollectionOption,
+    where: WhereOption = None,
+    where_part: WherePartOption = None,
+    limit: Annotated[int, typer.Option(help="Maximum number of documents, up to 1000.")] = 100,
+    cursor: Annotated[str | None, typer.Option(help="The cursor of the previous page.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List documents by id, with the beginnings of their texts."""
+    from app.collections.reading import DocumentReader
+
+    with checked_store(Settings()) as store:
+        page = DocumentReader(store).list(collection, limit, cursor, filter_of(where, where_part))
+    if as_json:
+        print_json(json_values(page))
+        return
+    for document in page.documents:
+        out.print(f"{one_line(document.id)}  {one_line(document.beginning)}", soft_wrap=True, markup=False)
+    out.print(f"{len(page.documents):,} of {counted(page.total, 'document')}")
+    if page.cursor is not None:
+        out.print(f"The next page: --cursor {page.cursor}", soft_wrap=True, markup=False)
+
+
+@documents_cli.command("show")
+def show_document(
+    id: IdArgument,
+    collection: CollectionOption,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a document: its metadata, and its parts with their metadata and texts."""
+    from app.collections.reading import DocumentReader
+
+    with checked_store(Settings()) as store:
+        document = DocumentReader(store).get(collection, id)
+    if as_json:
+        print_json(json_values(document))
+        return
+    out.print(f"{one_line(id)}  {_spelt(document.metadata)}", soft_wrap=True, markup=False)
+    for part in document.parts:
+        out.print(f"\n[{part.start}, {part.end})  {_spelt(part.metadata)}", soft_wrap=True, markup=False)
+        for line in document.text[part.start : part.end].splitlines():
+            out.print(one_line(line), soft_wrap=True, markup=False)
+
+
+@documents_cli.command("change")
+def change_document(
+    id: IdArgument,
+    collection: CollectionOption,
+    set: Annotated[
+        list[str] | None, typer.Option("--set", help="Metadata, KEY=VALUE; VALUE is JSON, or else a string.")
+    ] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="A key of the metadata to remove.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change the metadata of a document. Its text is not encoded again."""
+    from app.composition import Services
+    from indexer.documents import checked_metadata
+
+    metadata = checked_metadata(key_values(set))
+    settings = Settings()
+    with checked_store(settings) as store:
+        changed = Services(settings, store).documents.change(collection, id, metadata, remove or ())
+    if as_json:
+        print_json(json_values(changed))
+    else:
+        out.print(f"{one_line(id)} is {changed.status}: {_spelt(changed.metadata)}", soft_wrap=True, markup=False)
+
+
+def _spelt(metadata: Mapping[str, JsonValue]) -> str:
+    return one_line(json.dumps(metadata, ensure_ascii=False))
 
 
 def delete(
     collection: CollectionOption,
     id: Annotated[list[str] | None, typer.Option(help="Id of a document; repeat for several.")] = None,
     ids: Annotated[Path | None, typer.Option(help="File with one id per line.")] = None,
+    where: WhereOption = None,
+    where_part: WherePartOption = None,
     purge: Annotated[
         bool, typer.Option("--purge", help="Also erase deleted and replaced documents from the disk, now.")
     ] = False,
@@ -25,15 +107,17 @@ def delete(
     """Delete documents: searches no longer find them. --purge also erases them from the disk."""
     from indexer.catalog.leases import lease
     from indexer.catalog.publish import remove
+    from indexer.document_rows import passing_ids
     from indexer.maintenance import purge as purge_segments
     from indexer.maintenance import sweep
 
-    names = [*(id or []), *_lines(ids)]
-    if not names and not purge:
-        raise InvalidInput("No document is named.", hint="Give --id or --ids, or --purge alone.", field="id")
+    names, filter = [*(id or []), *_lines(ids)], filter_of(where, where_part)
+    if not names and not filter and not purge:
+        raise InvalidInput("No document is named.", hint="Give --id, --ids or --where, or --purge alone.", field="id")
     with checked_store(Settings()) as store, lease(store.catalog, collection) as held:
         sweep(store, held)
-        deleted = remove(store.catalog, held, names)
+        matching = passing_ids(store.present(collection), filter) if filter else ()
+        deleted = remove(store.catalog, held, [*names, *matching])
         removed = purge_segments(store, held, wait_for_readers) if purge else None
         generation = store.catalog.generation(collection)
     missing = sorted(set(names) - deleted)

@@ -25,10 +25,11 @@ def filter_of(where: list[str] | None, where_part: list[str] | None) -> Filter:
     >>> filter_of(["week=7", "lang=en"], None)
     Filter(document={'week': 7, 'lang': 'en'}, part={})
     """
-    return Filter(_key_values(where), _key_values(where_part))
+    return Filter(key_values(where), key_values(where_part))
 
 
-def _key_values(pairs: list[str] | None) -> dict[str, JsonValue]:
+def key_values(pairs: list[str] | None) -> dict[str, JsonValue]:
+    """The values of ``KEY=VALUE``, which are JSON or else strings."""
     values: dict[str, JsonValue] = {}
     for pair in pairs or []:
         key, equals, value = pair.partition("=")

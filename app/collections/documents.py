@@ -5,15 +5,21 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from app.answers import ItemError, described, optional
+from app.collections.reading import document_not_found
 from app.search.encoders import Encoders
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
+from indexer.document_rows import passing_ids
+from indexer.engine.named_spans import find_documents
+from indexer.engine.query import Filter
 from indexer.errors import InvalidDocument
 from indexer.maintenance import tidy
 from indexer.pipeline import IndexJob, JobHooks, Outcome
+from indexer.relabelling import relabel
+from indexer.segments.columns import canonical
 from indexer.store import Store
-from models.errors import SpanseekError
-from models.types import Document
+from models.errors import InvalidInput, SpanseekError
+from models.types import Document, JsonValue, Metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,25 @@ class DeletedDocuments:
     generation: Annotated[int, described("The first generation without the documents.")]
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedDocument:
+    """The metadata of a document after a change."""
+
+    id: str
+    status: Literal["changed", "unchanged"]
+    metadata: dict[str, JsonValue]
+    generation: Annotated[int, described("The first generation that contains the change.")]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedByFilter:
+    """The documents that passed the filter."""
+
+    deleted: Annotated[int, described("The number of documents; with `dry_run`, of those that would be deleted.")]
+    dry_run: bool
+    generation: Annotated[int, described("The first generation without the documents.")]
+
+
 class DocumentService:
     """Writes to the collections of one store. Raises ``CollectionBusy`` while another process writes."""
 
@@ -101,6 +126,34 @@ class DocumentService:
             deleted = remove(self._store.catalog, held, ids)
         results = [DeletedDocument(id, "deleted" if id in deleted else "not_found") for id in ids]
         return DeletedDocuments(tuple(results), self._store.catalog.generation(collection))
+
+    def delete_matching(self, collection: str, filter: Filter, *, dry_run: bool = False) -> DeletedByFilter:
+        """Delete the documents that pass a filter. Raises ``InvalidInput`` for an empty one."""
+        if not filter:
+            raise InvalidInput(
+                "The filter is empty: it would delete all documents.",
+                hint="Name metadata; or delete the collection, and create it again.",
+                field="filter",
+            )
+        with lease(self._store.catalog, collection) as held:
+            ids = frozenset(passing_ids(self._store.present(collection), filter))
+            count = len(ids if dry_run else remove(self._store.catalog, held, ids))
+        return DeletedByFilter(count, dry_run, self._store.catalog.generation(collection))
+
+    def change(self, collection: str, id: str, metadata: Metadata, removed: Sequence[str] = ()) -> ChangedDocument:
+        """Set and remove keys of a document's metadata; its text is not encoded again. Raises ``DocumentNotFound``."""
+        with lease(self._store.catalog, collection) as held:
+            snapshot = self._store.present(collection)
+            located = find_documents(snapshot, [id]).get(id)
+            if located is None:
+                snapshot.require_complete()
+                raise document_not_found(collection, id)
+            old = located.view.segment.document_metadata(located.document)
+            new = {key: value for key, value in (old | dict(metadata)).items() if key not in removed}
+            if canonical(new) == canonical(old):
+                return ChangedDocument(id, "unchanged", old, snapshot.generation)
+            generation = relabel(self._store, held, snapshot, {id: new})
+        return ChangedDocument(id, "changed", new, generation)
 
     def tidy(self, collection: str, stop: Callable[[], bool]) -> bool:
         """Merge segments that are due and remove retired ones; False if some are still in their grace period."""

@@ -125,8 +125,7 @@ class Reindexing:
         """Bring over what was written to the collection since its documents were read."""
         missing, extra = unlike(self._store.catalog, self._old, target)
         if missing:
-            self._store.forget(self._old.name)  # a snapshot may be a quarter of a second old
-            snapshot = self._store.snapshot(self._old.name)
+            snapshot = self._store.present(self._old.name)
             self._index(target, StoredDocuments(snapshot, missing), replace(hooks, stop=lambda: False))
         if extra:
             with lease(self._store.catalog, target.name) as held:

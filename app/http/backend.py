@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from app.calibration.service import ThresholdService
+from app.collections.reading import DocumentReader
 from app.collections.service import CollectionService
 from app.composition import Services
 from app.http.lanes import JobLane
@@ -85,6 +86,11 @@ class Backend:
     def collections(self) -> CollectionService:
         """Creating, describing and deleting collections; writes run in the lane :attr:`writing`."""
         return self._open().services.collections
+
+    @property
+    def reader(self) -> DocumentReader:
+        """Reading documents back."""
+        return self._open().services.reader
 
     @property
     def writing(self) -> WriteLane:

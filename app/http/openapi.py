@@ -34,7 +34,7 @@ Errors are problem+json (RFC 9457) with a stable `code` and a `hint`. Where API 
 TAGS = [
     {"name": "search", "description": "Find spans."},
     {"name": "collections", "description": "See what can be searched."},
-    {"name": "documents", "description": "Add, replace and delete documents."},
+    {"name": "documents", "description": "Read, add, replace, change and delete documents."},
     {"name": "phrases", "description": "Save phrases, and read what they match in everything that arrives."},
     {"name": "admin", "description": "Tune thresholds and what scores mean."},
     {"name": "health", "description": "Watch the server."},

@@ -98,6 +98,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     Forbidden: HTTPStatus.FORBIDDEN,
     RouteNotFound: HTTPStatus.NOT_FOUND,
     indexer.CollectionNotFound: HTTPStatus.NOT_FOUND,
+    indexer.DocumentNotFound: HTTPStatus.NOT_FOUND,
     indexer.CalibrationNotFound: HTTPStatus.NOT_FOUND,
     indexer.PhraseNotFound: HTTPStatus.NOT_FOUND,
     MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,

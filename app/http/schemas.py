@@ -15,10 +15,13 @@ from app.search.types import (
     SpanChoice,
 )
 from indexer.catalog.names import MAX_ID_LENGTH, MAX_NOTE
+from indexer.documents import checked_metadata
 from indexer.engine.query import Filter, Grouping
+from indexer.errors import InvalidDocument
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
 from models.checks import unstorable
+from models.types import JsonValue
 
 MAX_TEXT = 10_000
 # A query may be a whole document in mode maxsim; in the others a window of the encoder is the limit.
@@ -32,6 +35,13 @@ def _storable(text: str) -> str:
     if reason is not None:
         raise ValueError(f"It holds {reason}.")
     return text
+
+
+def _metadata(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        return dict(checked_metadata(value))
+    except InvalidDocument as error:
+        raise ValueError(f"{error}.") from error
 
 
 def _not_blank(text: str) -> str:
@@ -86,6 +96,10 @@ class FilterBody(Body):
 
     document: Wanted = Field({}, description="What the document's metadata must hold.")
     part: Wanted = Field({}, description="What the metadata of the hit's part must hold.")
+
+    def filter(self) -> Filter:
+        """The filter for the services."""
+        return Filter(self.document, self.part)
 
 
 class SpansBody(Body):
@@ -183,7 +197,7 @@ class SearchBody(Body):
             group_by=self.group_by,
             threshold=self.threshold,
             threshold_on=self.threshold_on,
-            filter=Filter(self.filter.document, self.filter.part),
+            filter=self.filter.filter(),
             offset_unit=self.offset_unit,
             context=self.context,
             explain=self.explain,
@@ -220,6 +234,28 @@ class DeleteBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["call-17", "call-18"]}]})
 
     ids: list[DocumentId] = Field(min_length=1, description="Ids of documents; those that are not there do no harm.")
+
+
+class DeleteByFilterBody(Body):
+    """The filter of the documents to delete."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"filter": {"document": {"year": 2019}}}]})
+
+    filter: FilterBody = Field(
+        description="The metadata of the documents; a document passes `part` if one of its parts does. Not empty."
+    )
+    dry_run: bool = Field(False, description="Only count.")
+
+
+class ChangeDocumentBody(Body):
+    """Changes of a document's metadata; other keys stay."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"metadata": {"reviewed": True}, "remove": ["draft"]}]})
+
+    metadata: Annotated[dict[str, JsonValue], AfterValidator(_metadata)] = Field(
+        {}, description="The keys to set, with their values."
+    )
+    remove: list[str] = Field([], description="The keys to remove.")
 
 
 class FieldError(BaseModel):

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from app.collections.documents import DeletedDocuments, DocumentService, Written
+from app.collections.documents import ChangedDocument, DeletedByFilter, DeletedDocuments, DocumentService, Written
 from app.http.lanes import JobLane
 from app.http.turns import Turns
 from app.search.errors import QueueFull, ShuttingDown
+from indexer.engine.query import Filter
 from indexer.errors import CollectionBusy, CollectionNotFound
 from models.errors import SpanseekError
-from models.types import Document
+from models.types import Document, Metadata
 
 Result = TypeVar("Result")
 
@@ -54,6 +55,21 @@ class WriteLane:
     async def delete(self, collection: str, ids: Sequence[str], deadline_s: float) -> DeletedDocuments:
         """Delete documents. Raises ``DeadlineExceeded``; a write that has started continues."""
         return await self._write(collection, partial(self._service.delete, collection, ids), deadline_s)
+
+    async def delete_matching(
+        self, collection: str, filter: Filter, deadline_s: float, *, dry_run: bool
+    ) -> DeletedByFilter:
+        """Delete the documents that pass a filter. Raises as :meth:`delete`."""
+        job = partial(self._service.delete_matching, collection, filter, dry_run=dry_run)
+        return await self._write(collection, job, deadline_s)
+
+    async def change(
+        self, collection: str, id: str, metadata: Metadata, removed: Sequence[str], deadline_s: float
+    ) -> ChangedDocument:
+        """Change the metadata of a document. Raises as :meth:`upsert`."""
+        return await self._write(
+            collection, partial(self._service.change, collection, id, metadata, removed), deadline_s
+        )
 
     async def run(self, job: Callable[[], Result], deadline_s: float) -> Result:
         """Run another job that encodes or writes. Raises ``DeadlineExceeded`` in the same way."""

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 from jaxtyping import Float32
 
+from app.cursors import cursor_at, position_of
 from app.phrases.answers import Event, EventPage, ImportedPhrase, ImportedPhrases, PhraseDescription, PhrasePage
-from app.phrases.cursors import cursor_at, position_of
 from app.phrases.parsing import Line, RefusedLine
 from app.search.encoders import Encoders
 from indexer.catalog.leases import Lease, lease

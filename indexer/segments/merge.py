@@ -5,7 +5,7 @@ alone, some dozens of bytes a part. The result is, bit for bit, what ``SegmentWr
 documents; inverse norms are computed anew, because they lie in blocks that run across documents.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -18,14 +18,14 @@ from jaxtyping import Bool, Int
 from indexer.representations.base import LiveRows
 from indexer.representations.registry import representation
 from indexer.segments import layout
-from indexer.segments.columns import merged_metadata, stacked, write_table
+from indexer.segments.columns import merged_metadata, metadata_columns, stacked, write_table
 from indexer.segments.norms import write_norms
 from indexer.segments.reader import Segment
 from indexer.segments.seal import Counts, Derive, seal
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.borders import border_codes
-from models.types import CharSpans
+from models.types import CharSpans, Metadata
 
 _UNITS_A_PIECE = 16_384
 _CODE_POINTS_A_PIECE = 32 * layout.TEXT_BLOCK
@@ -49,16 +49,31 @@ class Source:
         return self.live[self.segment.part_document]
 
 
+@dataclass(frozen=True, slots=True)
+class Relabelled:
+    """Other metadata of a document, and the content hash that it has with them."""
+
+    metadata: Metadata
+    content_hash: str
+
+
 def merge(
-    folder: Path, recipe: Recipe, sources: Sequence[Source], more: Sequence[Derive] = ()
+    folder: Path,
+    recipe: Recipe,
+    sources: Sequence[Source],
+    more: Sequence[Derive] = (),
+    relabelled: Mapping[str, Relabelled] | None = None,
 ) -> tuple[SegmentInfo, list[DocumentRow]]:
-    """Write the segment ``folder`` of the live documents of all sources, in their order; ``more`` adds files to it."""
+    """Write the segment ``folder`` of the live documents of all sources, in their order; ``more`` adds files to it.
+
+    ``relabelled``, if given, has the metadata of every one of these documents, by id, instead of those of the sources.
+    """
     folder.mkdir(parents=True)
     _copy_units(folder, sources)
     copied = {name: _copy_rows(folder, recipe, name, sources) for name in recipe.details}
     code_points = _copy_texts(folder, sources)
     part_units = _write_parts(folder, sources)
-    rows = _write_documents(folder, sources)
+    rows = _write_documents(folder, sources, relabelled)
     write_norms(folder, recipe, part_units)
     _copy_borders(folder, sources)
     for derive in more:
@@ -145,7 +160,9 @@ def _write_parts(folder: Path, sources: Sequence[Source]) -> Int[np.ndarray, " p
     return part_units
 
 
-def _write_documents(folder: Path, sources: Sequence[Source]) -> list[DocumentRow]:
+def _write_documents(
+    folder: Path, sources: Sequence[Source], relabelled: Mapping[str, Relabelled] | None
+) -> list[DocumentRow]:
     tables = [source.segment.document_table.filter(pa.array(source.live)) for source in sources]
     lengths = [np.diff(source.segment.text_starts)[source.live] for source in sources]
     columns = {
@@ -154,7 +171,12 @@ def _write_documents(folder: Path, sources: Sequence[Source]) -> list[DocumentRo
         "first_part": pa.array(_starts(np.concatenate([_parts_each(source) for source in sources]))[:-1]),
         "text_start": pa.array(_starts(np.concatenate(lengths))[:-1]),
     }
-    write_table(folder / layout.DOCUMENTS, columns | merged_metadata(tables))
+    metadata = merged_metadata(tables)
+    if relabelled is not None:
+        changed = [relabelled[id] for id in columns["id"].to_pylist()]
+        columns["content_hash"] = pa.array([each.content_hash for each in changed])
+        metadata = metadata_columns([each.metadata for each in changed])
+    write_table(folder / layout.DOCUMENTS, columns | metadata)
     pairs = zip(columns["id"].to_pylist(), columns["content_hash"].to_pylist(), strict=True)
     return [DocumentRow(id, ordinal, content_hash) for ordinal, (id, content_hash) in enumerate(pairs)]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.phrases.cursors import cursor_at, position_of
+from app.cursors import cursor_at, position_of
 from models.errors import InvalidInput
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0/"), min_size=1, max_size=200)

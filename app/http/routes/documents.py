@@ -1,27 +1,46 @@
-"""``/collections/{collection}/documents``: add, replace and delete documents."""
+"""``/collections/{collection}/documents``: read, add, replace, change and delete documents."""
 
 import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
+from pydantic import ValidationError
 from starlette.responses import Response
 
-from app.collections.documents import DeletedDocuments, WrittenDocument, WrittenDocuments
+from app.collections.documents import (
+    ChangedDocument,
+    DeletedByFilter,
+    DeletedDocuments,
+    WrittenDocument,
+    WrittenDocuments,
+)
+from app.collections.reading import MAX_LISTED, DocumentPage, StoredDocument
 from app.http.auth import Caller, CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.schemas import CollectionName, DeleteBody, DocumentId
+from app.http.schemas import (
+    ChangeDocumentBody,
+    CollectionName,
+    DeleteBody,
+    DeleteByFilterBody,
+    DocumentId,
+    FilterBody,
+)
 from app.http.uploads import uploads
+from indexer.engine.query import Filter
+from indexer.segments.text import OffsetUnit
 from models.errors import InvalidInput
 from models.types import Document
 
 router = APIRouter(
     prefix="/collections/{collection}/documents",
     tags=["documents"],
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507),
 )
+_WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507)
+_READ = problems(401, 403, 404, 422, 503)
 Collection = Annotated[CollectionName, Path(description="The collection's name.")]
+Id = Annotated[DocumentId, Path(description="The document's id, percent-encoded.")]
 
 
 _SENT: dict[str, Any] = {
@@ -41,7 +60,40 @@ _SENT: dict[str, Any] = {
 }
 
 
-@router.post("", response_model=WrittenDocuments, openapi_extra=_SENT, summary="Add or replace documents")
+@router.get("", response_model=DocumentPage, summary="List documents", responses=_READ)
+def list_documents(
+    collection: Collection,
+    caller: CallerDependency,
+    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of documents.")] = 100,
+    cursor: Annotated[str | None, Query(description="The cursor of the previous page.")] = None,
+    filter: Annotated[
+        str | None, Query(description='A filter as in a search, in JSON: {"document": {...}, "part": {...}}.')
+    ] = None,
+) -> Response:
+    """List the documents of a collection by id, with their metadata and the beginnings of their texts."""
+    caller.require("search", collection)
+    return answer_response(caller.backend.reader.list(collection, limit, cursor, _filter(filter)))
+
+
+@router.get("/{document_id:path}", response_model=StoredDocument, summary="Read a document", responses=_READ)
+def get_document(
+    collection: Collection,
+    document_id: Id,
+    caller: CallerDependency,
+    offset_unit: Annotated[OffsetUnit, Query(description="What the offsets of parts count.")] = "codepoint",
+) -> Response:
+    """Read a document: its text, its parts with their offsets and metadata, and its own metadata."""
+    caller.require("search", collection)
+    return answer_response(caller.backend.reader.get(collection, document_id, offset_unit))
+
+
+@router.post(
+    "",
+    response_model=WrittenDocuments,
+    openapi_extra=_SENT,
+    summary="Add or replace documents",
+    responses=_WRITE,
+)
 async def put_documents(collection: Collection, request: Request, caller: CallerDependency) -> Response:
     """Index documents, replacing those with the same ids; unchanged ones are skipped."""
     caller.require("index", collection)
@@ -59,7 +111,35 @@ async def put_documents(collection: Collection, request: Request, caller: Caller
     return answer_response(WrittenDocuments(tuple(results), written.generation))
 
 
-@router.delete("", response_model=DeletedDocuments, summary="Delete documents")
+@router.post("/delete", response_model=DeletedByFilter, summary="Delete documents by a filter", responses=_WRITE)
+async def delete_documents_by_filter(
+    collection: Collection, body: DeleteByFilterBody, caller: CallerDependency
+) -> Response:
+    """Delete all documents that pass a filter, which must not be empty; says how many."""
+    caller.require("index", collection)
+    backend = caller.backend
+    deleted = await backend.writing.delete_matching(
+        collection, body.filter.filter(), backend.limits.write_deadline_s, dry_run=body.dry_run
+    )
+    return answer_response(deleted)
+
+
+@router.patch(
+    "/{document_id:path}", response_model=ChangedDocument, summary="Change a document's metadata", responses=_WRITE
+)
+async def change_document(
+    collection: Collection, document_id: Id, body: ChangeDocumentBody, caller: CallerDependency
+) -> Response:
+    """Set and remove keys of a document's metadata. Its text is not encoded again."""
+    caller.require("index", collection)
+    backend = caller.backend
+    changed = await backend.writing.change(
+        collection, document_id, body.metadata, body.remove, backend.limits.write_deadline_s
+    )
+    return answer_response(changed)
+
+
+@router.delete("", response_model=DeletedDocuments, summary="Delete documents", responses=_WRITE)
 async def delete_documents(
     collection: Collection,
     caller: CallerDependency,
@@ -73,10 +153,10 @@ async def delete_documents(
     return await _delete(caller, collection, ids)
 
 
-@router.delete("/{document_id:path}", response_model=DeletedDocuments, summary="Delete a document")
+@router.delete("/{document_id:path}", response_model=DeletedDocuments, summary="Delete a document", responses=_WRITE)
 async def delete_document(
     collection: Collection,
-    document_id: Annotated[DocumentId, Path(description="The document's id, percent-encoded.")],
+    document_id: Id,
     caller: CallerDependency,
 ) -> Response:
     """Delete one document; an unknown id is not an error."""
@@ -87,3 +167,16 @@ async def _delete(caller: Caller, collection: str, ids: Sequence[str]) -> Respon
     caller.require("index", collection)
     backend = caller.backend
     return answer_response(await backend.writing.delete(collection, ids, backend.limits.write_deadline_s))
+
+
+def _filter(text: str | None) -> Filter:
+    if text is None:
+        return Filter()
+    try:
+        return FilterBody.model_validate_json(text).filter()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(("filter", *map(str, first["loc"])))
+        raise InvalidInput(
+            f"{name}: {first['msg']}.", hint='Send JSON such as {"document": {"year": 2019}}.', field="filter"
+        ) from error

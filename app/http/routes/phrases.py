@@ -16,7 +16,6 @@ from app.http.uploads import phrase_uploads
 from app.phrases.answers import DeletedPhrase, ImportedPhrases, PhraseDescription, PhrasePage
 from app.phrases.service import MAX_LISTED
 from indexer.catalog.names import MAX_PHRASE_NAME, checked_phrase_name
-from indexer.engine.query import Filter
 from indexer.matching import Rematched
 from indexer.phrases import Phrase, PhraseChanges, PhraseDraft
 from indexer.tuning import ThresholdOn
@@ -61,7 +60,7 @@ class NewPhraseBody(Body):
             text=self.text,
             threshold=self.threshold,
             threshold_on=self.threshold_on,
-            filter=Filter(self.filter.document, self.filter.part),
+            filter=self.filter.filter(),
             note=self.note,
         )
 
@@ -77,7 +76,7 @@ class ChangePhraseBody(Body):
 
     def changes(self) -> PhraseChanges:
         """The changes for the service."""
-        filter = None if self.filter is None else Filter(self.filter.document, self.filter.part)
+        filter = None if self.filter is None else self.filter.filter()
         return PhraseChanges(self.text, filter, self.note)
 
 

@@ -9,10 +9,10 @@ import json
 from collections.abc import Sequence
 from typing import Literal, TypeVar, cast
 
-from indexer.catalog.names import is_phrase_name
+from indexer.catalog.names import is_document_id
 from models.errors import InvalidInput
 
-ListName = Literal["events", "phrases"]
+ListName = Literal["documents", "events", "phrases", "tasks"]
 Position = TypeVar("Position", bound=tuple[int | str, ...])
 # The largest integer that databases store.
 _MAX_INTEGER = 2**63 - 1
@@ -62,4 +62,4 @@ def _is_like(position: Sequence[object], beginning: tuple[int | str, ...]) -> bo
 
 
 def _is_storable(value: object) -> bool:
-    return 0 <= value <= _MAX_INTEGER if isinstance(value, int) else is_phrase_name(str(value))
+    return 0 <= value <= _MAX_INTEGER if isinstance(value, int) else is_document_id(str(value))

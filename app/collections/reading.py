@@ -1,0 +1,133 @@
+"""Reading the documents of a collection back from its segments."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from app.answers import described, optional
+from app.cursors import cursor_at, position_of
+from indexer.document_rows import page_of
+from indexer.engine.named_spans import Located, find_documents
+from indexer.engine.query import Filter
+from indexer.engine.snapshot import Snapshot
+from indexer.errors import DocumentNotFound
+from indexer.segments.text import OffsetUnit, offset_in
+from indexer.store import Store
+from indexer.stored_documents import stored_document
+from models.errors import InvalidInput
+from models.types import CharSpan, Document, JsonValue
+
+MAX_LISTED = 1000
+# Code points of a text that a list shows.
+_BEGINNING = 200
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPart:
+    """A part of a document: `text[start:end]` of the document's text, in the offset unit."""
+
+    start: int
+    end: int
+    metadata: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as it was indexed."""
+
+    id: str
+    text: Annotated[str, described("The parts, joined by a newline; the offsets of hits refer to it.")]
+    parts: tuple[StoredPart, ...]
+    metadata: dict[str, JsonValue]
+    offset_unit: OffsetUnit
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A document in a list, without its text."""
+
+    id: str
+    metadata: dict[str, JsonValue]
+    parts: Annotated[int, described("The number of parts.")]
+    characters: Annotated[int, described("The length of the text in code points.")]
+    beginning: Annotated[str, described("The first 200 code points of the text.")]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """A page of documents, by id."""
+
+    documents: tuple[ListedDocument, ...]
+    total: Annotated[int, described("The documents of all pages.")]
+    cursor: Annotated[str | None, described("The cursor of the next page; null at the end.")]
+    generation: int
+    degraded: Annotated[
+        tuple[str, ...] | None,
+        optional("The damage of segments whose documents are left out; absent if there is none."),
+    ] = None
+
+
+class DocumentReader:
+    """Reads documents from the present snapshots of one store. Raises ``CollectionNotFound``."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, collection: str, id: str, offset_unit: OffsetUnit = "codepoint") -> StoredDocument:
+        """A document with its text, parts and metadata. Raises ``DocumentNotFound``."""
+        snapshot = self._store.snapshot(collection)
+        located = find_documents(snapshot, [id]).get(id)
+        if located is None:
+            snapshot.require_complete()
+            raise document_not_found(collection, id)
+        document = stored_document(located.view.segment, located.document)
+        parts = tuple(_parts(document, offset_unit))
+        metadata = dict(document.metadata)
+        return StoredDocument(id, document.text, parts, metadata, offset_unit, snapshot.generation)
+
+    def list(
+        self, collection: str, limit: int = 100, cursor: str | None = None, filter: Filter | None = None
+    ) -> DocumentPage:
+        """At most ``limit`` documents by id that pass the filter, after the cursor of the previous page."""
+        if not 1 <= limit <= MAX_LISTED:
+            raise InvalidInput(f"A page cannot have {limit} documents.", hint=f"1 to {MAX_LISTED}.", field="limit")
+        collection_id, _ = self._store.catalog.version(collection)
+        (after,) = position_of(cursor, "documents", collection_id, ("",))
+        snapshot = self._store.snapshot(collection)
+        rows = page_of(snapshot, filter or Filter(), after, limit + 1)
+        page = tuple(map(_listed, rows.documents[:limit]))
+        more = len(rows.documents) > limit
+        next_cursor = cursor_at("documents", collection_id, page[-1].id) if more else None
+        return DocumentPage(page, rows.total, next_cursor, snapshot.generation, _degraded(snapshot))
+
+
+def document_not_found(collection: str, id: str) -> DocumentNotFound:
+    """The error of an id that no live document has."""
+    return DocumentNotFound(
+        f"The collection {collection!r} has no document {id[:80]!r}.",
+        hint="List its documents; ids are compared to the letter.",
+        field="id",
+    )
+
+
+def _parts(document: Document, unit: OffsetUnit) -> Iterator[StoredPart]:
+    start = 0
+    for part in document.parts:
+        end = start + offset_in(part.text, len(part.text), unit)
+        yield StoredPart(start, end, dict(part.metadata))
+        start = end + 1  # the newline between parts has one unit of every kind
+
+
+def _listed(located: Located) -> ListedDocument:
+    segment, row = located.view.segment, located.document
+    first, last = segment.document_parts[row : row + 2].tolist()
+    start, end = segment.text_starts[row : row + 2].tolist()
+    beginning = segment.text(row, CharSpan(0, min(_BEGINNING, end - start)))
+    return ListedDocument(
+        segment.document_id(row), segment.document_metadata(row), last - first, end - start, beginning
+    )
+
+
+def _degraded(snapshot: Snapshot) -> tuple[str, ...] | None:
+    return tuple(str(segment.error) for segment in snapshot.damaged) or None

@@ -1,0 +1,55 @@
+"""Changing the metadata of documents: their rows are copied into a new segment, and nothing is encoded again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from indexer.catalog.leases import Lease
+from indexer.documents import content_hash
+from indexer.engine.named_spans import Located, find_documents
+from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.errors import SegmentCorrupt
+from indexer.matching import publish_matched
+from indexer.new_segment import new_segment
+from indexer.segments.folders import settle
+from indexer.segments.manifest import damages
+from indexer.segments.merge import Relabelled, Source, merge
+from indexer.store import Store
+from indexer.stored_documents import stored_document
+from models.types import Document, Metadata
+
+
+def relabel(store: Store, held: Lease, snapshot: Snapshot, metadata: Mapping[str, Metadata]) -> int:
+    """Give live documents of the present generation other metadata, by id; returns the generation that has them.
+
+    Saved phrases, which may filter by metadata, are matched with them anew. A later upload of the same texts with
+    this metadata finds the documents unchanged.
+    """
+    located = find_documents(snapshot, metadata)
+    collection = store.catalog.collection(held.collection)
+    relabelled = {id: _relabelled(each, metadata[id]) for id, each in located.items()}
+    with new_segment(store, held) as folder:
+        info, rows = merge(folder, collection.recipe, _sources(list(located.values())), relabelled=relabelled)
+        info = replace(info, name=settle(folder).name)
+        return publish_matched(store, held, info, rows)
+
+
+def _relabelled(located: Located, metadata: Metadata) -> Relabelled:
+    stored = stored_document(located.view.segment, located.document)
+    return Relabelled(metadata, content_hash(Document(stored.id, stored.parts, metadata)))
+
+
+def _sources(located: Sequence[Located]) -> list[Source]:
+    views: dict[Path, SegmentView] = {each.view.segment.folder: each.view for each in located}
+    return [_source(view, [each.document for each in located if each.view is view]) for view in views.values()]
+
+
+def _source(view: SegmentView, rows: list[int]) -> Source:
+    # Copied without a check, a flipped bit would get a new checksum and be undetectable.
+    for damage in damages(*view.segment.key):
+        raise SegmentCorrupt(damage, hint="Restore the segment from a backup, or index its documents again.")
+    chosen = np.zeros(view.segment.manifest.documents, bool)
+    chosen[rows] = True
+    return Source(view.segment, chosen)

@@ -1,0 +1,98 @@
+"""Documents are read, listed, changed and deleted by a filter over HTTP."""
+
+import json
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from app.collections.documents import ChangedDocument, DeletedByFilter
+from app.collections.reading import DocumentPage, StoredDocument
+from tests.integration.http.conftest import DOCUMENTS, Client, read_answer
+
+PATH = "/collections/sample/documents"
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch) -> None:
+    monkeypatch.setattr("indexer.freshness.FRESH_S", -1.0)
+
+
+@pytest.fixture
+def client(settings, start) -> Client:
+    return start(settings)
+
+
+def patch(client: Client, id: str, body: object) -> httpx.Response:
+    return client.run(client.http.patch(f"{PATH}/{quote(id)}", json=body, headers=client.headers))
+
+
+def test_hits_lie_where_the_document_says(client) -> None:
+    for unit, encoding, width in (("utf16", "utf-16-le", 2), ("byte", "utf-8", 1), ("codepoint", "utf-32-le", 4)):
+        (hit, *_) = client.search(text="cancel my subscription", offset_unit=unit)["hits"]
+        path = f"{PATH}/{hit['document_id']}?offset_unit={unit}"
+        document = read_answer(StoredDocument, client.get(path))
+        text = document.text.encode(encoding)
+        assert text[hit["start"] * width : hit["end"] * width].decode(encoding) == hit["text"]
+        assert document.metadata == hit["metadata"]
+        assert any(part.start <= hit["start"] < hit["end"] <= part.end for part in document.parts)
+
+
+def test_all_documents_are_listed_page_by_page(client) -> None:
+    ids, cursor = [], ""
+    while cursor is not None:
+        page = read_answer(DocumentPage, client.get(f"{PATH}?limit=20{cursor and '&cursor=' + cursor}"))
+        ids, cursor = ids + [each.id for each in page.documents], page.cursor
+        assert page.total == len(DOCUMENTS)
+    assert ids == sorted(document.id for document in DOCUMENTS)
+
+
+def test_a_list_is_filtered_by_documents_and_by_parts(client) -> None:
+    def listed(filter: object) -> list[str]:
+        page = read_answer(DocumentPage, client.get(f"{PATH}?filter={quote(json.dumps(filter))}"))
+        return [each.id for each in page.documents]
+
+    assert listed({"document": {"year": 2024}}) == ["call-1"]
+    assert listed({"part": {"speaker": "customer"}}) == ["call-1", "call-2"]
+    assert listed({"document": {"kind": "call"}, "part": {"speaker": "agent"}}) == ["call-1"]
+
+
+@pytest.mark.parametrize(
+    "query", ["filter={", "filter=[]", 'filter={"document":{"a":[1]}}', 'filter={"x":{}}', "cursor=x", "limit=0"]
+)
+def test_a_bad_query_is_refused(client, problem, query) -> None:
+    problem(client.get(f"{PATH}?{query}"), 422, "invalid_input")
+
+
+def test_an_unknown_document_is_not_found(client, problem) -> None:
+    problem(client.get(f"{PATH}/nobody"), 404, "document_not_found")
+    problem(patch(client, "nobody", {"metadata": {"a": 1}}), 404, "document_not_found")
+    problem(client.get("/collections/nobody/documents"), 404, "collection_not_found")
+    problem(client.get("/collections/nobody/documents/a"), 404, "collection_not_found")
+
+
+def test_metadata_is_changed(client, problem) -> None:
+    changed = read_answer(ChangedDocument, patch(client, "call-1", {"metadata": {"year": 2025}, "remove": ["open"]}))
+    assert (changed.status, changed.metadata) == ("changed", {"kind": "call", "year": 2025})
+    hits = client.search(text="cancel my subscription", filter={"document": {"year": 2025}})["hits"]
+    assert {hit["document_id"] for hit in hits} == {"call-1"}
+    assert client.get("/collections/sample").json()["documents"] == len(DOCUMENTS)
+    assert read_answer(ChangedDocument, patch(client, "call-1", {})).status == "unchanged"
+    problem(patch(client, "call-1", {"metadata": {"a\0": 1}}), 422, "invalid_input")
+
+
+def test_documents_are_deleted_by_a_filter(client, problem) -> None:
+    body = {"filter": {"part": {"speaker": "customer"}}}
+    counted = read_answer(DeletedByFilter, client.post(f"{PATH}/delete", body | {"dry_run": True}))
+    assert (counted.deleted, counted.dry_run) == (2, True)
+    assert read_answer(DeletedByFilter, client.post(f"{PATH}/delete", body)).deleted == 2
+    problem(client.get(f"{PATH}/call-1"), 404, "document_not_found")
+    problem(client.post(f"{PATH}/delete", {"filter": {}}), 422, "invalid_input")
+    problem(client.post(f"{PATH}/delete", {}), 422, "invalid_input")
+
+
+def test_keys_read_with_search_and_write_with_index(client, make_key, problem) -> None:
+    client.headers = {"Authorization": f"Bearer {make_key('search')}"}
+    assert client.get(f"{PATH}/call-1").status_code == client.get(PATH).status_code == 200
+    problem(patch(client, "call-1", {"metadata": {"a": 1}}), 403, "forbidden")
+    problem(client.post(f"{PATH}/delete", {"filter": {"document": {"year": 2024}}}), 403, "forbidden")
