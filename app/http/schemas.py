@@ -175,7 +175,7 @@ class SearchBody(Body):
     )
     ranking: Ranking = Field(
         "span_score",
-        description="What spans are ranked by: their span score, or the cosine alone. Mode maxsim has one ranking.",
+        description="What spans are ranked by: their span score, or the cosine alone. Exact hits need `span_score`.",
     )
     query_units: int | None = Field(
         None,

@@ -171,7 +171,7 @@ class SentenceMatch:
 
 @dataclass(frozen=True, slots=True)
 class PairedExplanation:
-    """The mean cosine of the pairs, and the pairs, whose contributions add up to it."""
+    """The mean cosine of the pairs, and the pairs, whose contributions add up to it; with `exact`, to `2 * raw - 1`."""
 
     cosine: float
     pairs: tuple[NuggetPair, ...]
@@ -179,6 +179,7 @@ class PairedExplanation:
         SentenceMatch | None,
         optional("The sentence that alone matches the query best; absent where the collection has no borders."),
     ] = None
+    exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from app.answers import json_values
 from app.calibration.label_candidates import LabelCandidatesRequest, sample_label_candidates
 from app.calibration.label_files import read_label_rows, write_label_candidates
 from app.calibration.preview import PreviewRequest, preview
-from app.search.types import Hit, Mode, SpanChoice
+from app.search.types import Hit, Mode, PairedExplanation, SpanChoice
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
@@ -40,6 +40,12 @@ _numbers = count()
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     with Workspace(tmp_path_factory.mktemp("literal"), words=True, span_score=SCORE) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def with_nuggets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    with Workspace(tmp_path_factory.mktemp("nuggets"), words=True, nugget_ratio=0.3) as made:
         yield made
 
 
@@ -124,6 +130,32 @@ def test_groups_filters_and_boundaries(workspace: Workspace, drawn: Any, query: 
             assert bool(hit.match) == bool(folded(query) and reference.occurrences(words, folded(query)))
     for hit in case.search(query, spans=SpanChoice(min_units=2, max_units=3)):
         assert 2 <= len(split(hit.text)) <= 3
+
+
+@given(documents, queries)
+@settings(max_examples=examples(20), deadline=None, phases=[Phase.generate])
+def test_documents_with_an_occurrence_rank_first_in_maxsim(with_nuggets: Workspace, drawn: Any, query: str) -> None:
+    case = Case(with_nuggets, drawn)
+    for _ in range(2):
+        expected = sorted(document.id for document in case.documents if occurrences(document, query))
+        hits = case.search(query, mode="maxsim", explain=True)
+        exact = [hit for hit in hits if hit.match]
+        assert [hit.document_id for hit in exact] == expected
+        assert list(hits[: len(exact)]) == exact
+        assert all(hit.raw == hit.score == 1 for hit in exact)
+        assert all(hit.raw < 1 for hit in hits[len(exact) :])
+        for hit in hits:
+            assert isinstance(hit.explanation, PairedExplanation)
+            assert hit.explanation.cosine + hit.explanation.exact == pytest.approx(2 * hit.raw - 1, abs=1e-9)
+        for top_k in (1, 2):
+            some = case.search(query, mode="maxsim", top_k=top_k)
+            assert [hit.document_id for hit in some] == [hit.document_id for hit in hits[:top_k]]
+        assert not [hit for hit in case.search(query, mode="maxsim", ranking="cosine") if hit.match]
+        request = PreviewRequest(case.name, (query,), "maxsim", threshold=1.0, threshold_on="raw", examples=50)
+        (counted,) = preview(with_nuggets.service, request).phrases
+        assert counted.documents == len(expected)
+        assert {example.document_id for example in counted.above if example.match} == set(expected)
+        case.merge()
 
 
 @given(documents, st.lists(queries, min_size=2, max_size=3), st.sampled_from([0.6, 0.9, 1.0]))

@@ -10,6 +10,7 @@ from indexer.nuggets.places import DocumentPlace
 from indexer.nuggets.scan import ScoredDocument, match
 from indexer.segments.text import OffsetUnit, offset_in
 from indexer.tuning import Tuning
+from indexer.words.literal import EXACT
 from models.ops.similarity import raws
 from models.types import CharSpan
 
@@ -41,6 +42,7 @@ def _hit(
         rank=rank,
         metadata=place.metadata(),
         explanation=_explanation(request, query, document) if request.explain else None,
+        match="exact" if query.terms and document.cosine == EXACT else None,
     )
 
 
@@ -52,6 +54,7 @@ def _explanation(request: SearchRequest, query: NuggetQuery, document: ScoredDoc
         matched.score,
         tuple(_pair(request, query, number, document, nugget, cosine) for number, (nugget, cosine) in enumerate(pairs)),
         _best_sentence(request, query, document.place),
+        EXACT - matched.score if query.terms and document.cosine == EXACT else 0.0,
     )
 
 

@@ -1,15 +1,16 @@
 """Mode ``maxsim`` in the steps of a search."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
 
 from app.search.encoders import Encoders
 from app.search.maxsim.hits import present_documents
+from app.search.maxsim.literal import count_with_floor, documents_with_floor, holds
 from app.search.maxsim.nugget_queries import NuggetQuery, encode_windows, query_windows
-from app.search.modes import Counts, HitUnit, Resources, ScoredRows, SearchMode
+from app.search.modes import Counts, HitUnit, Resources, Scored, ScoredRows, SearchMode
 from app.search.query_vectors import query_vector
 from app.search.types import Hit, Mode, SearchRequest, SpanChoice
 from indexer.engine.query import Filter, Selection
@@ -19,16 +20,20 @@ from indexer.nuggets.recipe import NAME, NuggetRecipe, nugget_recipe
 from indexer.nuggets.scan import DocumentEngine, ScoredDocument, count_documents
 from indexer.tuning import Tuning
 from indexer.types import Recipe
+from indexer.words.literal import BELOW, EXACT, Terms
+from indexer.words.recipe import has_words
 from models.errors import InvalidInput
+from models.folding import words
 from models.ops.maxsim import maxsim
 from models.tokens import UnitTokens
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedQuery:
-    """The windows of a query text."""
+    """The windows of a query text, and its folded words if documents that hold them in their order rank first."""
 
     windows: list[UnitTokens]
+    terms: Terms = ()
 
 
 class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDocument]):
@@ -84,24 +89,34 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDoc
         if request.text is None:
             return NuggetQuery(query_vector(request, _nuggets(recipe).dim)[None])
         (windows,) = query_windows(self._encoders.nugget_pass(recipe), [request.text])
-        return TokenizedQuery(windows)
+        is_literal = has_words(recipe) and request.ranking != "cosine"
+        return TokenizedQuery(windows, words(request.text) if is_literal else ())
 
     def encode(self, queries: Sequence[TokenizedQuery | NuggetQuery], recipe: Recipe) -> list[NuggetQuery]:
         """The nuggets of every query; windows of all texts share forward passes."""
         tokenized = [query.windows for query in queries if isinstance(query, TokenizedQuery)]
         encoded = iter(encode_windows(self._encoders.nugget_pass(recipe), tokenized) if tokenized else ())
-        return [next(encoded) if isinstance(query, TokenizedQuery) else query for query in queries]
+        return [
+            replace(next(encoded), terms=query.terms) if isinstance(query, TokenizedQuery) else query
+            for query in queries
+        ]
 
     def search(
         self, snapshot: Snapshot, queries: Sequence[NuggetQuery], selection: Selection
     ) -> list[list[ScoredDocument]]:
-        """The best documents for every query."""
-        return self._engine.search(snapshot, [query.vectors for query in queries], selection)
+        """The best documents for every query; those that hold its own words in their order rank first."""
+        found = self._engine.search(snapshot, [query.vectors for query in queries], selection)
+        return [
+            documents_with_floor(snapshot, query.terms, documents, selection) if query.terms else documents
+            for query, documents in zip(queries, found, strict=True)
+        ]
 
     def count(self, snapshot: Snapshot, query: NuggetQuery, floor: float | None, filter: Filter) -> Counts:
         """Every document; there are no spans."""
-        census = count_documents(snapshot, query.vectors, filter)
-        return Counts(ScoredRows.of(census.scored), spans=None)
+        documents = count_documents(snapshot, query.vectors, filter).scored
+        if query.terms:
+            documents = count_with_floor(snapshot, query.terms, documents, filter)
+        return Counts(ScoredRows.of(documents), spans=None)
 
     def present(
         self, request: SearchRequest, query: NuggetQuery, results: list[ScoredDocument], tuning: Tuning
@@ -110,14 +125,24 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDoc
         return present_documents(request, query, results, tuning)
 
     def text_cosines(self, queries: Sequence[NuggetQuery], texts: Sequence[NuggetQuery]) -> Float[np.ndarray, " pairs"]:
-        """MaxSim of the query's nuggets and the text's."""
-        pairs = zip(queries, texts, strict=True)
-        return np.array([maxsim(query.vectors, text.vectors).score for query, text in pairs], np.float64)
+        """MaxSim of the query's nuggets and the text's, or 1 for a text that holds the query's own words."""
+        return np.array([_text_score(query, text) for query, text in zip(queries, texts, strict=True)], np.float64)
+
+    def is_exact(self, query: NuggetQuery, scored: Scored) -> bool:
+        """True for a document that holds the query's own words in their order."""
+        return bool(query.terms) and scored.cosine == EXACT
 
 
 def create(resources: Resources) -> SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDocument]:
     """The mode."""
     return MaxSimMode(resources.encoders, resources.documents or DocumentCandidates())
+
+
+def _text_score(query: NuggetQuery, text: NuggetQuery) -> float:
+    score = maxsim(query.vectors, text.vectors).score
+    if not query.terms:
+        return score
+    return EXACT if holds(text.terms, query.terms) else min(score, BELOW)
 
 
 def _nuggets(recipe: Recipe) -> NuggetRecipe:
