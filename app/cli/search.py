@@ -125,8 +125,8 @@ def _explained(
         yield "  ".join(f"{name} {value:+.3f}" for name, value in (*terms, *exact, *part))
         yield "  ".join(f"{one_line(unit.text)} {unit.contribution:+.3f}" for unit in explanation.units)
     if isinstance(explanation, HybridExplanation):
-        parts = ("span", explanation.best), ("sentence", explanation.whole), ("bm25", explanation.bm25)
-        yield "  ".join(f"{name} {value:+.3f}" for name, value in parts) + f"  {one_line(explanation.span.text)}"
+        weighed = "  ".join(f"{term.name.replace('_', ' ')} {term.value:+.3f}" for term in explanation.terms)
+        yield f"{weighed}  {one_line(explanation.span.text)}" if explanation.span else weighed
     if isinstance(explanation, LexicalExplanation):
         yield "  ".join(f"{word.word} {word.contribution:+.3f}" for word in explanation.words)
     if isinstance(explanation, PairedExplanation):

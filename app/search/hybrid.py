@@ -1,13 +1,13 @@
-"""Mode ``hybrid``: sentences by their best span, by themselves and by their words.
+"""Mode ``hybrid``: sentences by meaning and by their words.
 
-The score of a sentence is a convex combination of three numbers from -1 to 1: the span score of its best span, the
-cosine of the sentence, and ``2 * share - 1`` of its BM25 score. A search scores the sentences of the best spans and
-those of the best BM25 scores, counts score all sentences.
+The score of a sentence is a convex combination of the score by which mode ``best_span`` ranks whole sentences
+(``indexer.engine.wholes``), and of ``2 * share - 1`` of BM25. Both count the sentence and the part around it. A search
+scores the sentences of the best spans and those of the best BM25 scores, counts score all sentences.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -17,30 +17,33 @@ from app.search.lexical import ADD_WORDS
 from app.search.modes import Counts, Resources, Scored, SearchMode
 from app.search.sentences import ALL, ScoredSentence, across_sentences, count_sentences, snapshot_of
 from app.search.span_hits import present_spans
-from app.search.types import Hit, HybridExplanation, Mode, SearchRequest, TextSpan
-from indexer.arrays import SpanTerms
+from app.search.types import Hit, HybridExplanation, HybridTerm, Mode, SearchRequest, TextSpan
 from indexer.engine.base import ScoredSpan
 from indexer.engine.named_spans import NamedSpan
-from indexer.engine.query import Filter, Selection
+from indexer.engine.query import Filter, Grouping, Selection
 from indexer.engine.selection import ExactSpans, choose
 from indexer.engine.snapshot import Snapshot
-from indexer.engine.wholes import BestSpans, best_within
+from indexer.engine.wholes import WholeScores, score_wholes
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.bm25 import Bm25, SegmentWords, text_share
 from indexer.words.literal import BELOW, EXACT, is_occurrence, joined, literal_spans
 from indexer.words.queries import WordQuery, plain_query
 from indexer.words.recipe import DETAILS, has_words
+from models.borders import Boundary
 from models.errors import InvalidInput
 from models.folding import words
-from models.types import CharSpan
+from models.types import CharSpan, UnitSpan
 
 # Candidates from either side, and how many for every hit.
 _FEWEST: Final = 50
 _A_HIT: Final = 2
 _ALL: Final = 2**62
-# The weights of the best span, the sentence and its words; they add up to 1.
-WEIGHTS: Final = (0.3, 0.5, 0.2)
+# The weight of words beside meaning, and of the words of the part around beside those of the sentence.
+WORDS: Final = 0.3
+WORDS_OF_PART: Final = 0.3
+
+Shares: TypeAlias = Float[np.ndarray, " wholes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +61,12 @@ class HybridQuery:
             return self.span
         raise AssertionError("the query is encoded")
 
-    @property
-    def span_terms(self) -> SpanTerms:
-        """The terms added to the cosines of spans."""
-        return SpanTerms.of(self.encoded.score, np.array([self.encoded.units]))
-
 
 @dataclass(frozen=True, slots=True)
 class HybridSpan(ScoredSentence):
-    """A scored sentence, and the parts of its score; an occurrence across sentences has none."""
+    """A scored sentence, or an occurrence across sentences, and what explains its score."""
 
-    best: float
-    best_span: CharSpan
-    whole: float
-    share: float
+    scorer: "_Scorer"
 
 
 class Hybrid(SearchMode[HybridQuery, HybridQuery, HybridSpan]):
@@ -171,13 +166,28 @@ class _Scorer:
     """Scores the wholes of a snapshot for one query."""
 
     def __init__(self, snapshot: Snapshot, query: HybridQuery, selection: Selection) -> None:
-        self.selection = replace(selection, boundary=selection.boundary or "sentence")
+        self.boundary: Boundary = selection.boundary or "sentence"
+        self.selection = replace(selection, boundary=self.boundary)
         self.unbounded = None if selection.boundary else selection
         self.query = query
-        self.bm25 = Bm25(snapshot, query.words, selection.boundary or "sentence")
+        self.bm25 = Bm25(snapshot, query.words, self.boundary)
+        self.of_parts = Bm25(snapshot, query.words, "part") if self.boundary != "part" else self.bm25
         self.segments = self.bm25.segments
-        self.shares = {id(segment): self.bm25.shares(segment) for segment in self.segments}
-        self._parts: dict[int, tuple[Int[np.ndarray, " rows"], BestSpans]] = {}
+        pairs = zip(self.segments, self.of_parts.segments, strict=True)
+        self._shares = {id(segment): self._both_shares(segment, parts) for segment, parts in pairs}
+
+    def _both_shares(self, segment: SegmentWords, parts: SegmentWords) -> tuple[Shares, Shares]:
+        """The shares of wholes, and of the parts around them."""
+        shares = self.bm25.shares(segment)
+        if parts is segment:
+            return shares, shares
+        wholes = np.diff(np.searchsorted(segment.bounds, parts.bounds))
+        return shares, np.repeat(self.of_parts.shares(parts), wholes)
+
+    def shares(self, segment: SegmentWords) -> Shares:
+        """The shares of BM25 of wholes with their parts."""
+        wholes, parts = self._shares[id(segment)]
+        return (1 - WORDS_OF_PART) * wholes + WORDS_OF_PART * parts
 
     def chosen(self, segment: SegmentWords) -> Bool[np.ndarray, " wholes"]:
         """The wholes that a selection allows."""
@@ -186,17 +196,14 @@ class _Scorer:
         chosen = np.ones(len(starts), bool) if mask is None else mask[starts]
         return chosen & self.selection.lengths.contain(ends - starts) if self.selection.lengths else chosen
 
-    def parts(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> BestSpans:
-        """Of some wholes the score of the best span, that span, and the cosine of the whole."""
-        query, bounds = self.query, segment.bounds
-        stored = segment.view.segment
-        return best_within(stored, bounds[rows], bounds[rows + 1], query.encoded.vector, query.span_terms)
+    def by_meaning(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> WholeScores:
+        """The scores of some wholes by their meaning."""
+        query, starts, ends = self.query.encoded, segment.bounds[rows], segment.bounds[rows + 1]
+        return score_wholes(segment.view, starts, ends, query.vector, query.units, query.score, self.boundary)
 
     def spans(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> ExactSpans:
         """Some wholes with their scores; those with an occurrence, and occurrences across wholes, are exact."""
-        best, _, cosines = parts = self.parts(segment, rows)
-        self._parts[id(segment)] = rows, parts
-        scores = combined(best, cosines, self.shares[id(segment)][rows])
+        scores = combined(self.by_meaning(segment, rows).scores, self.shares(segment)[rows])
         spans = ExactSpans(segment.view, segment.bounds[rows], segment.bounds[rows + 1], scores)
         if not self.query.terms:
             return spans
@@ -205,29 +212,45 @@ class _Scorer:
         spans = joined(exact, replace(spans, cosines=np.minimum(spans.cosines, BELOW)))
         return joined(across_sentences(segment, self.query.terms, self.unbounded), spans) if self.unbounded else spans
 
-    def result(self, scored: ScoredSpan) -> HybridSpan:
-        """A scored sentence with the parts of its score."""
+    def terms(self, scored: ScoredSpan) -> tuple[tuple[HybridTerm, ...], CharSpan | None]:
+        """What the score of a whole is made of, and its best span."""
         stored, units = scored.place.segment, scored.place.segment_units
         segment = next(each for each in self.segments if each.view.segment is stored)
         row = int(np.searchsorted(segment.bounds, units.start, side="right")) - 1
-        rows, (best, spans, cosines) = self._parts[id(segment)]
-        at = int(np.searchsorted(rows, row))
-        if at == len(rows) or rows[at] != row:  # exact, and no candidate
-            (best, spans, cosines), at = self.parts(segment, np.array([row])), 0
-        unit_spans = stored.unit_spans[[spans[at, 0], spans[at, 1] - 1]]
-        best_span = CharSpan(int(unit_spans[0, 0]), int(unit_spans[1, 1]))
-        return HybridSpan(scored, float(best[at]), best_span, float(cosines[at]), float(self.shares[id(segment)][row]))
+        meaning = self.by_meaning(segment, np.array([row]))
+        wholes, parts = self._shares[id(segment)]
+        span = stored.char_span(UnitSpan(*meaning.spans[0].tolist())) if meaning.has_span[0] else None
+        return (*_meaning_terms(meaning), *_word_terms(float(wholes[row]), float(parts[row]), self.boundary)), span
+
+
+def _meaning_terms(meaning: WholeScores) -> Iterator[HybridTerm]:
+    """The terms of the score of one whole by its meaning."""
+    share = meaning.share if meaning.has_span[0] else 1.0
+    yield HybridTerm("whole", float(meaning.own[0]), (1 - WORDS) * share * (1 - meaning.share_of_context))
+    if meaning.share_of_context:
+        yield HybridTerm("part", float(meaning.part[0]), (1 - WORDS) * share * meaning.share_of_context)
+    if meaning.has_span[0]:
+        yield HybridTerm("best_span", float(meaning.best[0]), (1 - WORDS) * (1 - share))
+
+
+def _word_terms(whole: float, part: float, boundary: Boundary) -> Iterator[HybridTerm]:
+    """The terms of the shares of one whole and the part around it."""
+    if boundary == "part":
+        yield HybridTerm("words", 2 * whole - 1, WORDS)
+    else:
+        yield HybridTerm("words", 2 * whole - 1, WORDS * (1 - WORDS_OF_PART))
+        yield HybridTerm("words_of_part", 2 * part - 1, WORDS * WORDS_OF_PART)
 
 
 def combined(
-    spans: Float[np.ndarray, " wholes"], wholes: Float[np.ndarray, " wholes"], shares: Float[np.ndarray, " wholes"]
+    meanings: Float[np.ndarray, " wholes"], shares: Float[np.ndarray, " wholes"]
 ) -> Float[np.ndarray, " wholes"]:
-    """The scores of sentences from those of their best spans, their cosines and their shares of BM25.
+    """The scores of sentences from those of their meaning and their shares of BM25.
 
-    >>> combined(np.array([1.0, 0.5]), np.array([1.0, 0.5]), np.array([1.0, 0.0])).round(2).tolist()
-    [1.0, 0.2]
+    >>> combined(np.array([1.0, 0.5]), np.array([1.0, 0.0])).round(2).tolist()
+    [1.0, 0.05]
     """
-    return WEIGHTS[0] * spans + WEIGHTS[1] * wholes + WEIGHTS[2] * (2 * shares - 1)
+    return (1 - WORDS) * meanings + WORDS * (2 * shares - 1)
 
 
 def _search(scorer: _Scorer, found: Sequence[ScoredSpan], candidates: int) -> list[HybridSpan]:
@@ -235,25 +258,39 @@ def _search(scorer: _Scorer, found: Sequence[ScoredSpan], candidates: int) -> li
     for segment in scorer.segments:
         units = [each.place.segment_units.start for each in found if each.place.segment is segment.view.segment]
         of_spans = np.searchsorted(segment.bounds, np.array(units, np.int64), side="right") - 1
-        shares = np.where(scorer.chosen(segment), scorer.shares[id(segment)], 0.0)
+        shares = np.where(scorer.chosen(segment), scorer.shares(segment), 0.0)
         rows = np.flatnonzero(shares)
         if len(rows) > candidates:
             rows = rows[np.argpartition(-shares[rows], candidates)[:candidates]]
-        both = np.union1d(of_spans, rows).astype(np.int64)
+        both = _of_groups(segment, np.union1d(of_spans, rows).astype(np.int64), scorer.selection.group_by)
         spans.append(scorer.spans(segment, both[scorer.chosen(segment)[both]]))
-    return [scorer.result(scored) for scored in choose(spans, scorer.selection)]
+    return [HybridSpan(scored, scorer) for scored in choose(spans, scorer.selection)]
+
+
+def _of_groups(segment: SegmentWords, rows: Int[np.ndarray, " rows"], group_by: Grouping) -> Int[np.ndarray, " all"]:
+    """All wholes of the parts or documents of some: the best of a document need not be the one with its best span."""
+    if group_by == "span":
+        return rows
+    stored = segment.view.segment
+    groups = np.searchsorted(stored.part_units, segment.bounds[:-1], side="right") - 1
+    if group_by == "document":
+        groups = stored.part_document[groups]
+    return np.flatnonzero(np.isin(groups, groups[rows]))
 
 
 def _fingerprint(spans: str) -> str:
-    return f"{spans}+{DETAILS['fingerprint']}+hybrid.v1"
+    return f"{spans}+{DETAILS['fingerprint']}+hybrid.v2"
 
 
 def _text_score(query: HybridQuery, text: HybridQuery, span: float) -> float:
+    """The score of a text that is one span, one sentence and one part."""
     if query.terms and query.terms == text.terms:
         return EXACT
     cosine = float(query.encoded.vector.astype(np.float64) @ text.encoded.vector)
-    shares = np.array([text_share(query.words, words_of(text))])
-    return min(float(combined(np.array([span]), np.array([cosine]), shares)[0]), BELOW if query.terms else 1.0)
+    score = query.encoded.score
+    context = score.share("sentence") * score.share_of_context("sentence")
+    meaning, share = (1 - context) * span + context * cosine, text_share(query.words, words_of(text))
+    return min(float(combined(np.array([meaning]), np.array([share]))[0]), BELOW if query.terms else 1.0)
 
 
 def words_of(query: HybridQuery) -> tuple[str, ...]:
@@ -275,9 +312,9 @@ def _span_score(query: HybridQuery, span: NamedSpan) -> float:
     return float(scores.cosines[inside].max())
 
 
-def _explanation(request: SearchRequest, span: HybridSpan) -> HybridExplanation:
-    place, unit, best = span.place, request.offset_unit, span.best_span
-    text = TextSpan(place.offset(best.start, unit), place.offset(best.end, unit), place.text(best))
-    parts = np.array([span.best]), np.array([span.whole]), np.array([span.share])
-    score = float(combined(*parts)[0])
-    return HybridExplanation(score, text, span.best, span.whole, span.share, WEIGHTS, span.cosine - score)
+def _explanation(request: SearchRequest, result: HybridSpan) -> HybridExplanation:
+    place, unit = result.place, request.offset_unit
+    terms, span = result.scorer.terms(result.scored)
+    text = TextSpan(place.offset(span.start, unit), place.offset(span.end, unit), place.text(span)) if span else None
+    score = sum(term.weight * term.value for term in terms)
+    return HybridExplanation(score, terms, text, result.cosine - score)

@@ -182,16 +182,26 @@ class PairedExplanation:
     exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
 
 
+# What a hybrid score is made of: the hit's best span, the hit and the part around it, by meaning and by their words.
+HybridTermName = Literal["best_span", "whole", "part", "words", "words_of_part"]
+
+
+@dataclass(frozen=True, slots=True)
+class HybridTerm:
+    """A term of a hybrid score."""
+
+    name: HybridTermName
+    value: Annotated[float, described("From -1 to 1: a score of meaning, or `2 * share - 1` of the BM25 score.")]
+    weight: Annotated[float, described("How much it counts; the weights add up to 1.")]
+
+
 @dataclass(frozen=True, slots=True)
 class HybridExplanation:
-    """The parts of a hybrid score, which is `2 * raw - 1`: `cosine` is their weighted mean, and `exact` the rest."""
+    """The terms of a hybrid score, which is `2 * raw - 1`: `cosine` is their weighted mean, and `exact` the rest."""
 
-    cosine: Annotated[float, described("The weights' mean of `best`, `whole` and `2 * bm25 - 1`.")]
-    span: Annotated[TextSpan, described("The best span of the hit.")]
-    best: Annotated[float, described("The score of the best span.")]
-    whole: Annotated[float, described("The cosine of the whole sentence.")]
-    bm25: Annotated[float, described("The share of the highest BM25 score.")]
-    weights: Annotated[tuple[float, float, float], described("Those of `best`, `whole` and `bm25`.")]
+    cosine: Annotated[float, described("The weighted mean of the terms.")]
+    terms: tuple[HybridTerm, ...]
+    span: Annotated[TextSpan | None, optional("The best span of the hit; absent where none fits into it.")] = None
     exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
 
 

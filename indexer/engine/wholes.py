@@ -5,8 +5,10 @@ says it in passing has a span that says it. The part around a clause or sentence
 (``SpanScore.share_of_context``): "It was built in 1998." does not.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
-from jaxtyping import Float, Float32, Float64, Int
+from jaxtyping import Bool, Float, Float32, Float64, Int
 
 from indexer import kernels
 from indexer.arrays import BLOCK, EXCLUDED, SpanTerms
@@ -16,6 +18,7 @@ from indexer.engine.scan import code_queries, errors, kth_group
 from indexer.engine.selection import ExactSpans, choose
 from indexer.engine.snapshot import Place, SegmentView, Snapshot
 from indexer.segments.reader import Segment
+from models.borders import Boundary
 from models.ops.span_score import SpanScore
 from models.types import CharSpan, QueryVectors, UnitSpan
 
@@ -136,8 +139,52 @@ class BestWithin:
         wholes, segment = self._wholes, self._wholes.view.segment
         starts, ends, alone = wholes.starts[rows], wholes.ends[rows], wholes.cosines[rows]
         best, _, _ = best_within(segment, starts, ends, self._query, self._terms)
-        holds_span = (best > EXCLUDED) & (ends - starts >= segment.recipe.bounds.shortest)
-        return np.where(holds_span, self._together(alone, best), alone)
+        return np.where(best > EXCLUDED, self._together(alone, best), alone)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeScores:
+    """The exact scores of whole clauses, sentences or parts for one query, row by row, and what they are made of.
+
+    ``own`` is the cosine of the whole with the terms of its length and borders, ``part`` the cosine of the part around,
+    ``best`` the score of the best span, and ``spans`` that span in units. A whole without a span counts alone.
+    """
+
+    own: Float[np.ndarray, " rows"]
+    part: Float[np.ndarray, " rows"]
+    best: Float[np.ndarray, " rows"]
+    spans: Int[np.ndarray, "rows 2"]
+    share: float
+    share_of_context: float
+
+    @property
+    def has_span(self) -> Bool[np.ndarray, " rows"]:
+        """True where a span fits into the whole, and counts."""
+        return (self.best > EXCLUDED) & (self.share < 1)
+
+    @property
+    def scores(self) -> Float[np.ndarray, " rows"]:
+        """The scores by which :func:`search_wholes` ranks."""
+        context = self.share_of_context
+        alone = (1 - context) * self.own + context * self.part
+        return np.where(self.has_span, self.share * alone + (1 - self.share) * self.best, alone)
+
+
+def score_wholes(
+    view: SegmentView,
+    starts: Int[np.ndarray, " rows"],
+    ends: Int[np.ndarray, " rows"],
+    query: Float32[np.ndarray, " dim"],
+    units: int,
+    score: SpanScore,
+    boundary: Boundary,
+) -> WholeScores:
+    """Score some wholes of a segment for a unit-length query of so many units."""
+    counts = np.array([units])
+    best, spans, cosines = best_within(view.segment, starts, ends, query, SpanTerms.of(score, counts))
+    own, context = cosines + _terms(view, starts, ends, score, counts)[0], score.share_of_context(boundary)
+    part = _part_cosines(view, starts, query[None])[0] if context else np.zeros(len(starts))
+    return WholeScores(own, part, best, spans, score.share(boundary), context)
 
 
 def best_within(
@@ -157,8 +204,6 @@ def best_span_within(
 ) -> tuple[CharSpan, float] | None:
     """The characters of the best span within a whole, and its exact score for one query; None where no span fits."""
     segment, units = whole.segment, whole.segment_units
-    if len(units) < segment.recipe.bounds.shortest:
-        return None
     scores, spans, _ = best_within(segment, np.array([units.start]), np.array([units.end]), query, terms)
     if scores[0] <= EXCLUDED:
         return None

@@ -14,8 +14,6 @@ def _best_in_wholes(segment, starts, ends, longest, query, terms, scores, spans,
     units = len(segment.scales)
     lengths, crossing = terms.lengths[0], terms.crossing[0]
     for row in prange(len(starts)):
-        size = ends[row] - starts[row]
-        shortest = min(segment.shortest, size)
         whole = np.zeros(dim, np.float64)
         best = -9.0
         for start in range(starts[row], ends[row]):
@@ -32,14 +30,13 @@ def _best_in_wholes(segment, starts, ends, longest, query, terms, scores, spans,
                 if end == start + 1:
                     for k in range(dim):
                         whole[k] += total[k]
-                if end - start < shortest or (squares == 0 and size >= segment.shortest):
+                if end - start < segment.shortest or squares == 0:
                     continue
                 after = segment.borders[end if end < units else 0] >> BITS
                 score = lengths[end - start] + terms.start[segment.borders[start] % STRENGTHS] + terms.end[after]
-                if crosses and size >= segment.shortest:
+                if crosses:
                     score += crossing
-                if squares > 0:
-                    score += dot / np.sqrt(squares)
+                score += dot / np.sqrt(squares)
                 if score > best:
                     best = score
                     spans[row, 0], spans[row, 1] = start, end
@@ -62,9 +59,9 @@ def best_in_wholes(
 ) -> tuple[Float64[np.ndarray, " wholes"], Int[np.ndarray, "wholes 2"], Float64[np.ndarray, " wholes"]]:
     """The score of the best span of every whole, that span in units, and the cosine of the whole.
 
-    A span has up to ``longest`` units, and at least as many as the segment's shortest; a shorter whole is its own best
-    span. Of equal spans the first is the best, and of these the shortest. ``terms`` are those of the one query. A sum
-    without a direction is no span: a whole that has no other scores -9.
+    A span has up to ``longest`` units, and at least as many as the segment's shortest. Of equal spans the first is the
+    best, and of these the shortest. ``terms`` are those of the one query. A sum without a direction is no span. A whole
+    without a span scores -9.
     """
     spans = np.zeros((len(starts), 2), np.int64)
     scores, cosines = np.empty((2, len(starts)), np.float64)

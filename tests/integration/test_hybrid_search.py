@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.search.hybrid import WEIGHTS, combined
+from app.search.hybrid import WORDS, WORDS_OF_PART
 from app.search.types import HybridExplanation, SpanChoice
 from indexer import kernels
 from indexer.arrays import SpanTerms
@@ -19,7 +19,15 @@ from tests import reference
 from tests.examples import examples
 from tests.workspace import Workspace, document
 
-SCORE = SpanScore(0.15, (-0.06, -0.03, 0, 0, 0, 0), (-0.05, -0.02, 0, 0, 0, 0), -0.1)
+SCORE = SpanScore(
+    0.15,
+    (-0.06, -0.03, 0, 0, 0, 0),
+    (-0.05, -0.02, 0, 0, 0, 0),
+    -0.1,
+    whole_share=0.6,
+    part_share=0.8,
+    context_share=0.3,
+)
 TEXTS = [
     ("Please cancel my plan. The plan, my friend, is dear!", "I plan to stay."),
     ("The CANCELLATION of plans", "cancel it. My plan stays, and nothing else does in here."),
@@ -50,7 +58,10 @@ def test_the_best_span_of_a_whole_is_that_of_loops(
         scores, spans, cosines = kernels.best_in_wholes(segment.arrays, bounds[:-1], bounds[1:], 4, query, terms)
         vectors = segment.vectors.astype(np.float64) * segment.scales.astype(np.float64)[:, None]
         for row, (start, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
-            candidates = reference.all_spans(end - start, min(2, end - start), 4)
+            candidates = reference.all_spans(end - start, 2, 4)
+            assert (scores[row] == -9) == (not candidates)
+            if not candidates:
+                continue
             starts, ends = (start + np.array([span[side] for span in candidates]) for side in (0, 1))
             naive = terms.of_spans(segment.borders, starts, ends, np.zeros(len(starts), np.int64))
             naive += [reference.cosine(query, vectors, span) for span in zip(starts, ends, strict=True)]
@@ -59,23 +70,37 @@ def test_the_best_span_of_a_whole_is_that_of_loops(
             assert cosines[row] == pytest.approx(reference.cosine(query, vectors, (start, end)), abs=1e-6)
 
 
-def test_a_score_is_the_weighted_mean_of_its_parts(workspace: Workspace) -> None:
-    assert sum(WEIGHTS) == pytest.approx(1)
-    hits = workspace.search("cancel the plan", mode="hybrid", explain=True)
-    lexical = {
-        (hit.document_id, hit.start): hit.raw
-        for hit in workspace.search("cancel the plan", mode="lexical", spans=SpanChoice(boundaries="sentence"))
-    }
-    assert {hit.text for hit in hits} >= {"Please cancel my plan.", "Nothing like it."}
-    for hit in hits:
-        explanation = hit.explanation
+@pytest.mark.parametrize("boundary", LEVELS)
+def test_a_score_is_that_of_the_whole_and_of_the_words(workspace: Workspace, boundary: Boundary) -> None:
+    query, spans = "cancel the plan", SpanChoice(boundaries=boundary)
+    by_meaning, by_words, of_parts = (
+        {
+            (hit.document_id, hit.start, hit.end): 2 * hit.raw - 1
+            for hit in workspace.search(query, mode=mode, spans=choice, threshold=0)
+        }
+        for mode, choice in (("best_span", spans), ("lexical", spans), ("lexical", SpanChoice(boundaries="part")))
+    )
+    for hit in workspace.search(query, mode="hybrid", explain=True, spans=spans):
+        explanation, place = hit.explanation, (hit.document_id, hit.start, hit.end)
         assert isinstance(explanation, HybridExplanation)
-        parts = (np.array([value]) for value in (explanation.best, explanation.whole, explanation.bm25))
-        assert explanation.cosine == pytest.approx(combined(*parts)[0])
-        assert explanation.bm25 == pytest.approx(lexical.get((hit.document_id, hit.start), 0.0))
-        assert hit.start <= explanation.span.start < explanation.span.end <= hit.end
-        source = "\n".join(TEXTS[int(hit.document_id[1:])])
-        assert explanation.span.text == source[explanation.span.start : explanation.span.end]
+        terms = {term.name: term for term in explanation.terms}
+        assert sum(term.weight for term in terms.values()) == pytest.approx(1)
+        assert terms["words"].value == pytest.approx(by_words.get(place, -1.0))
+        around = [
+            value
+            for (id, start, end), value in of_parts.items()
+            if id == hit.document_id and start <= hit.start and hit.end <= end
+        ]
+        words = (1 - WORDS_OF_PART) * by_words.get(place, -1.0) + WORDS_OF_PART * (around[0] if around else -1.0)
+        words = by_words.get(place, -1.0) if boundary == "part" else words
+        assert 2 * hit.raw - 1 == pytest.approx((1 - WORDS) * by_meaning[place] + WORDS * words)
+        assert explanation.cosine == pytest.approx(sum(term.weight * term.value for term in explanation.terms))
+        assert explanation.cosine + explanation.exact == pytest.approx(2 * hit.raw - 1)
+        assert (explanation.span is None) == ("best_span" not in terms)
+        if explanation.span:
+            assert hit.start <= explanation.span.start < explanation.span.end <= hit.end
+            source = "\n".join(TEXTS[int(hit.document_id[1:])])
+            assert explanation.span.text == source[explanation.span.start : explanation.span.end]
 
 
 def test_occurrences_are_exact_within_and_across_sentences(workspace: Workspace) -> None:
