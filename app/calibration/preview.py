@@ -20,6 +20,7 @@ from indexer.tuning import ThresholdOn, Tuning, check_threshold
 from models.calibrations import NoMatch
 from models.errors import InvalidInput
 from models.ops.similarity import raws
+from models.stemming import Language
 
 MAX_PHRASES = 100
 MAX_EXAMPLES = 50
@@ -45,6 +46,7 @@ class PreviewRequest:
     examples: int = 5
     saved: tuple[str, ...] | Literal["all"] = ()
     ranking: Ranking = "span_score"
+    stemming: Language | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,7 @@ def _encoded(
             threshold_on=request.threshold_on,
             filter=request.filter or own,
             ranking=request.ranking,
+            stemming=request.stemming,
         )
         for text, own in [
             *((text, Filter()) for text in request.phrases),

@@ -1,4 +1,4 @@
-"""Options that several commands share: the ranking and metadata filters."""
+"""Options that several commands share: the ranking, stemming and metadata filters."""
 
 import json
 from typing import Annotated, TypeAlias
@@ -7,10 +7,14 @@ import typer
 
 from app.search.types import Ranking
 from indexer.engine.query import Filter
+from models.stemming import Language
 from models.types import JsonValue
 
 RankingOption: TypeAlias = Annotated[
     Ranking, typer.Option(help="Rank spans by their span score, or by the cosine alone.")
+]
+StemmingOption: TypeAlias = Annotated[
+    Language | None, typer.Option(help="Modes lexical and hybrid: compare words by their stems in this language.")
 ]
 WhereOption: TypeAlias = Annotated[
     list[str] | None,

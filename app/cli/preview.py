@@ -9,7 +9,7 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, one_line, out, print_json
-from app.cli.options import RankingOption, WhereOption, WherePartOption, filter_of
+from app.cli.options import RankingOption, StemmingOption, WhereOption, WherePartOption, filter_of
 from app.cli.plots import plots_for
 from app.search.types import Mode
 from app.settings import Settings
@@ -36,6 +36,7 @@ def preview(
     where: WhereOption = None,
     where_part: WherePartOption = None,
     ranking: RankingOption = "span_score",
+    stemming: StemmingOption = None,
     examples: Annotated[int, typer.Option(min=0, max=50, help="Maximum number of examples on either side.")] = 5,
     plot: Annotated[Path | None, typer.Option(help="Draw the counts to this file; its ending sets the format.")] = None,
     as_json: JsonOption = False,
@@ -57,6 +58,7 @@ def preview(
         examples=examples,
         saved="all" if all_saved else tuple(saved or ()),
         ranking=ranking,
+        stemming=stemming,
     )
     settings = Settings()
     with checked_store(settings) as store:

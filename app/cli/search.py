@@ -10,7 +10,7 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, marked, one_line, out, print_json
-from app.cli.options import RankingOption, WhereOption, WherePartOption, filter_of
+from app.cli.options import RankingOption, StemmingOption, WhereOption, WherePartOption, filter_of
 from app.search.types import (
     Boundaries,
     Explanation,
@@ -49,6 +49,7 @@ def search(
     where: WhereOption = None,
     where_part: WherePartOption = None,
     ranking: RankingOption = "span_score",
+    stemming: StemmingOption = None,
     boundaries: Annotated[
         Boundaries, typer.Option(help="Any span, or whole clauses, sentences or parts of any length.")
     ] = "any",
@@ -72,6 +73,7 @@ def search(
         text=phrase,
         mode=mode,
         ranking=ranking,
+        stemming=stemming,
         top_k=top_k,
         group_by=group_by,
         threshold=threshold,

@@ -21,6 +21,7 @@ from indexer.errors import InvalidDocument
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
 from models.checks import unstorable
+from models.stemming import Language
 from models.types import JsonValue
 
 MAX_TEXT = 10_000
@@ -177,6 +178,9 @@ class SearchBody(Body):
         "span_score",
         description="What spans are ranked by: their span score, or the cosine alone. Exact hits need `span_score`.",
     )
+    stemming: Language | None = Field(
+        None, description="The language of the words that modes lexical and hybrid compare by their stems."
+    )
     query_units: int | None = Field(
         None,
         ge=1,
@@ -203,6 +207,7 @@ class SearchBody(Body):
             explain=self.explain,
             ranking=self.ranking,
             query_units=self.query_units,
+            stemming=self.stemming,
             spans=SpanChoice(self.spans.min_units, self.spans.max_units, self.spans.boundaries),
         )
 

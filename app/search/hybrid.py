@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from app.search.best_span import BestSpan, SpanQuery, TokenizedQuery
-from app.search.lexical import ADD_WORDS
+from app.search.lexical import ADD_WORDS, stem_fingerprint
 from app.search.modes import Counts, Resources, Scored, SearchMode
 from app.search.sentences import ALL, ScoredSentence, across_sentences, count_sentences, snapshot_of
 from app.search.span_hits import present_spans
@@ -87,8 +87,8 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery, HybridSpan]):
         return _fingerprint(self._spans.fingerprint(recipe))
 
     def score_fingerprint(self, request: SearchRequest, recipe: Recipe) -> str:
-        """The same, for the ranking of the request."""
-        return _fingerprint(self._spans.score_fingerprint(request, recipe))
+        """The same, for the ranking of the request and the language of stems."""
+        return _fingerprint(self._spans.score_fingerprint(request, recipe)) + stem_fingerprint(request.stemming)
 
     def load(self, recipe: Recipe) -> None:
         """Load the collection's encoder."""
@@ -106,7 +106,7 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery, HybridSpan]):
         if not terms:
             raise InvalidInput("The query holds no words.", hint="Give at least one word.", field="text")
         span = self._spans.read(request, recipe)
-        return HybridQuery(span, plain_query(terms), span.terms)
+        return HybridQuery(span, plain_query(terms, request.stemming), span.terms)
 
     def encode(self, queries: Sequence[HybridQuery], recipe: Recipe) -> list[HybridQuery]:
         """The vector of every query; all share a forward pass."""

@@ -27,9 +27,15 @@ from indexer.words.recipe import DETAILS, has_words
 from models.errors import InvalidInput
 from models.folding import words
 from models.ops.similarity import raw_from_cosine
+from models.stemming import Language
 from models.types import CharSpan, UnitSpan
 
 ADD_WORDS = "Run `spanseek optimize --words` once, which adds the words of its texts."
+
+
+def stem_fingerprint(language: Language | None) -> str:
+    """What stemming adds to the fingerprint of a score."""
+    return f"+stems.{language}" if language else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,10 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery, LexicalSpan]):
         """The fingerprint of the words, and of their score."""
         return f"{DETAILS['fingerprint']}+bm25.v1"
 
+    def score_fingerprint(self, request: SearchRequest, recipe: Recipe) -> str:
+        """The same, with the language of stems."""
+        return self.fingerprint(recipe) + stem_fingerprint(request.stemming)
+
     def read(self, request: SearchRequest, recipe: Recipe) -> LexicalQuery:
         """Read the words of a text. Vectors have none."""
         check_span_choice(request.spans, recipe.bounds)
@@ -80,7 +90,7 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery, LexicalSpan]):
                 field="query_units",
             )
         longest = recipe.bounds.longest if request.spans.max_units is None else request.spans.max_units
-        return LexicalQuery(read_query(request.text), words(request.text), longest)
+        return LexicalQuery(read_query(request.text, request.stemming), words(request.text), longest)
 
     def encode(self, queries: Sequence[LexicalQuery], recipe: Recipe) -> list[LexicalQuery]:
         """The queries as they are."""

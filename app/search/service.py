@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from app.search.modes import AnyMode, Counts, Modes, available_mode
 from app.search.threshold import cosine_floor, used_threshold
-from app.search.types import SearchAnswer, SearchRequest, UsedThreshold
+from app.search.types import STEMMING_MODES, SearchAnswer, SearchRequest, UsedThreshold
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.store import Store
@@ -101,6 +101,7 @@ def prepare(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, tuning: T
         raise InvalidInput("Give either text or vector.", field="text")
     _refuse_unencodable(request)
     check_threshold(request.threshold)
+    _refuse_stemming(request)
     if request.text is not None:
         started += _seconds(lambda: mode.load(snapshot.recipe))  # not part of the answer's time
     query = mode.read(request, snapshot.recipe)
@@ -173,6 +174,15 @@ def _seconds(work: Callable[[], None]) -> float:
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
+
+
+def _refuse_stemming(request: SearchRequest) -> None:
+    if request.stemming and request.mode not in STEMMING_MODES:
+        raise InvalidInput(
+            f"Mode {request.mode} compares meanings, which have no stems.",
+            hint=f"Leave stemming out, or search in mode {' or '.join(STEMMING_MODES)}.",
+            field="stemming",
+        )
 
 
 def _refuse_unencodable(request: SearchRequest) -> None:

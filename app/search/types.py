@@ -11,9 +11,12 @@ from indexer.engine.query import Filter, Grouping, SpanLengths
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
 from models.borders import Boundary
+from models.stemming import Language
 
 # A mode is implemented by app/search/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
 Mode = Literal["best_span", "hybrid", "lexical", "maxsim"]
+# The modes that can compare words by their stems.
+STEMMING_MODES: tuple[Mode, ...] = ("lexical", "hybrid")
 # What hits are ranked by; the paper ranks by the cosine alone.
 Ranking = Literal["span_score", "cosine"]
 Boundaries = Literal["any", "clause", "sentence", "part"]
@@ -63,7 +66,8 @@ class SearchRequest(HitOptions):
 
     Without a threshold the collection's applies, on its own scale; 0 returns all hits. Without ``group_by``
     every span, or every document in modes that return documents, is a hit. ``query_units`` is the number of units of
-    the text that a vector stands for; without it no span is too short for the vector.
+    the text that a vector stands for; without it no span is too short for the vector. ``stemming`` is the language of
+    the words that modes lexical and hybrid compare by their stems; without it they compare words.
     """
 
     collection: str
@@ -74,6 +78,7 @@ class SearchRequest(HitOptions):
     group_by: Grouping | None = None
     filter: Filter = field(default_factory=Filter)
     query_units: int | None = None
+    stemming: Language | None = None
 
 
 @dataclass(frozen=True, slots=True)

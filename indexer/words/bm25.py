@@ -12,6 +12,7 @@ of times in the query, and a sentence shorter than the query counts as long as i
 is raw.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,7 @@ from indexer.words.occurrences import occurrences
 from indexer.words.queries import WordItem, WordQuery
 from indexer.words.representation import stored_words
 from models.borders import Boundary
+from models.stemming import stems
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -161,6 +163,8 @@ def text_share(query: WordQuery, terms: Sequence[str]) -> float:
 def _count(item: WordItem, terms: Sequence[str]) -> int:
     if item.is_prefix:
         return sum(term.startswith(item.words[0]) for term in terms)
+    if item.stemming:
+        return Counter(stems(terms, item.stemming))[stems(item.words, item.stemming)[0]]
     size = len(item.words)
     return sum(tuple(terms[start : start + size]) == item.words for start in range(len(terms) - size + 1))
 
@@ -169,6 +173,8 @@ def _numbers(stored: StoredWords, item: WordItem) -> list[int]:
     """The numbers of the words of an item that the segment holds."""
     if item.is_prefix:
         return list(stored.with_prefix(item.words[0]))
+    if item.stemming:
+        return stored.with_stem(item.words[0], item.stemming)
     return [number for number in map(stored.number, item.words) if number]
 
 

@@ -23,6 +23,8 @@ from jaxtyping import Int, Integer, UInt8, UInt32
 
 from indexer import kernels
 from indexer.segments.mapping import mapped
+from indexer.words.stems import StemIndex
+from models.stemming import Language, stems
 
 OF_UNITS = "unit_words.u32"
 UNITS = "word_units.u32"
@@ -46,6 +48,7 @@ class StoredWords:
         self.of_units = of_units
         self._units, self._starts, self._bounds, self._terms = units, starts, bounds, terms
         self._lengths: dict[str, Int[np.ndarray, " wholes"]] = {}
+        self._stems: dict[Language, StemIndex] = {}
 
     @classmethod
     def open(cls, folder: Path, words: int) -> Self:
@@ -106,6 +109,22 @@ class StoredWords:
         return range(
             first + 1, bisect_right(range(self.terms), start, first, key=lambda row: self._bytes(row)[: len(start)]) + 1
         )
+
+    def with_stem(self, word: str, language: Language) -> list[int]:
+        """The numbers of all words that share their stem with a folded word, rising.
+
+        The first call for a language computes the stems of all words.
+
+        >>> stored = StoredWords.of(["plan", "a", "plans", "planned", "plane"])
+        >>> [stored.term(number) for number in stored.with_stem("planning", "english")]
+        ['plan', 'planned', 'plans']
+        """
+        if language not in self._stems:
+            self._stems[language] = StemIndex([self.term(number + 1) for number in range(self.terms)], language)
+        (stem,) = stems([word], language)
+        numbers = self._stems[language].candidates(stem)
+        of_numbers = stems([self.term(number) for number in numbers], language)
+        return [number for number, each in zip(numbers, of_numbers, strict=True) if each == stem]
 
     def units(self, number: int) -> UInt32[np.ndarray, " occurrences"]:
         """The units that are this word, rising."""

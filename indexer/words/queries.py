@@ -1,24 +1,29 @@
 """Queries of words: words, prefixes and phrases."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import regex
 
 from models.errors import InvalidInput
 from models.folding import words
+from models.stemming import Language, stems
 
 _CLAUSE: Final = regex.compile(r"[\"“”](?P<phrase>[^\"“”]*)[\"“”]|(?P<prefix>[^\s\"“”]+)\*(?!\S)|(?P<word>[^\s\"“”]+)")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class WordItem:
-    """A word, the beginning of words, or the words of a phrase, which a hit must hold."""
+    """A word, the beginning of words, or the words of a phrase, which a hit must hold.
+
+    A word with a language stands for all words with its stem.
+    """
 
     words: tuple[str, ...]
     is_prefix: bool = False
     is_required: bool = False
+    stemming: Language | None = None
 
     @property
     def text(self) -> str:
@@ -43,8 +48,10 @@ class WordQuery:
         return sum(len(item.words) * count for item, count in self.items)
 
 
-def read_query(text: str) -> WordQuery:
-    """Read words, ``"phrases"`` and ``prefixes*``. Raises ``InvalidInput`` for a text without words.
+def read_query(text: str, stemming: Language | None = None) -> WordQuery:
+    """Read words, ``"phrases"`` and ``prefixes*``; only words are stemmed.
+
+    Raises ``InvalidInput`` for a text without words.
 
     >>> [item.text for item, _ in read_query('Cancel* "my plan", please').items]
     ['cancel*', '"my plan"', 'please']
@@ -61,9 +68,29 @@ def read_query(text: str) -> WordQuery:
             items.update(WordItem((word,)) for word in folded)
     if not items:
         raise InvalidInput("The query holds no words.", hint="Give at least one word, number or symbol.", field="text")
-    return WordQuery(tuple(items.items()))
+    return WordQuery(tuple(_stemmed(items, stemming).items()))
 
 
-def plain_query(terms: tuple[str, ...]) -> WordQuery:
-    """A query of words alone, whatever marks the text has."""
-    return WordQuery(tuple(Counter(WordItem((term,)) for term in terms).items()))
+def plain_query(terms: tuple[str, ...], stemming: Language | None = None) -> WordQuery:
+    """A query of words alone, whatever marks the text has.
+
+    >>> query = plain_query(("plans", "my", "plan"), "english")
+    >>> [(item.text, count) for item, count in query.items]
+    [('plans', 2), ('my', 1)]
+    """
+    return WordQuery(tuple(_stemmed(Counter(WordItem((term,)) for term in terms), stemming).items()))
+
+
+def _stemmed(items: Counter[WordItem], stemming: Language | None) -> Counter[WordItem]:
+    """The same items with a language for words; those that share a stem are one item, named by the first."""
+    if stemming is None:
+        return items
+    firsts: dict[str, WordItem] = {}
+    counts: Counter[WordItem] = Counter()
+    for item, count in items.items():
+        if item.is_required or item.is_prefix:
+            counts[item] += count
+        else:
+            (stem,) = stems(item.words, stemming)
+            counts[firsts.setdefault(stem, replace(item, stemming=stemming))] += count
+    return counts

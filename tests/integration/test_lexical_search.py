@@ -3,18 +3,21 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import get_args
 
 import pytest
+import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.search.types import LexicalExplanation, SpanChoice
+from app.search.types import LexicalExplanation, Mode, SearchRequest, SpanChoice
 from indexer.catalog.leases import lease
 from indexer.engine.query import Filter
 from indexer.maintenance import optimize
 from indexer.words.bm25 import K1, B
 from indexer.words.queries import read_query
 from models.errors import InvalidInput
+from models.stemming import Language, stems
 from tests import reference
 from tests.examples import examples
 from tests.workspace import Workspace, document
@@ -92,6 +95,63 @@ def test_a_query_without_words(workspace: Workspace, text: str) -> None:
 def test_reading_queries() -> None:
     items = read_query('a "b c" d-e* a "x').items
     assert [(item.text, count) for item, count in items] == [("a", 2), ('"b c"', 1), ("d", 1), ("e*", 1), ("x", 1)]
+
+
+def test_stems_stand_for_all_their_words(workspace: Workspace) -> None:
+    assert texts(workspace, "cancellations") == []
+    (hit, *_) = workspace.search("plans cancelled", mode="lexical", stemming="english", explain=True)
+    assert hit.text in {"The CANCELLATION of plans", "Cancel “my” plan, now.", "Please cancel my plan."}
+    assert hit.highlights is not None
+    assert {word.text.lower() for word in hit.highlights} <= {"cancellation", "cancel", "plan", "plans"}
+    assert isinstance(hit.explanation, LexicalExplanation)
+    assert {word.word for word in hit.explanation.words} == {"plans", "cancelled"}
+    assert texts(workspace, '"plans"', stemming="english") == ["The CANCELLATION of plans"]
+    assert texts(workspace, "planner*", stemming="english") == []
+
+
+@pytest.mark.parametrize("mode", ["best_span", "maxsim"])
+def test_meanings_have_no_stems(tmp_path: Path, mode: Mode) -> None:
+    with Workspace(tmp_path, words=True, nugget_ratio=0.5) as made:
+        made.index([document("a", "my plan")])
+        with pytest.raises(InvalidInput, match="no stems") as refused:
+            made.search("plan", mode=mode, stemming="english")
+    assert refused.value.field == "stemming"
+
+
+def test_a_calibration_does_not_apply_to_the_scores_of_stems(workspace: Workspace) -> None:
+    recipe = workspace.catalog.collection("c").recipe
+    for mode in (workspace.service.modes["lexical"], workspace.service.modes["hybrid"]):
+        with_words, with_stems, others = (
+            mode.score_fingerprint(SearchRequest("c", text="plan", stemming=language), recipe)
+            for language in (None, "english", "german")
+        )
+        assert len({with_words, with_stems, others}) == 3
+
+
+FORMS = ["plan", "plans", "planned", "cancel", "cancels", "dear", "the"]
+sentences_of_forms = st.lists(st.sampled_from(FORMS), min_size=1, max_size=5)
+
+
+@given(st.lists(sentences_of_forms, min_size=1, max_size=8), sentences_of_forms, st.integers(1, 8))
+@settings(max_examples=examples(30), deadline=None)
+def test_scores_with_stems_are_those_of_stemmed_texts(sentences: list[list[str]], query: list[str], cut: int) -> None:
+    stemmed = [stems(sentence, "english") for sentence in sentences]
+    shares = reference.bm25_shares(stemmed, stems(query, "english"), K1, B)
+    with TemporaryDirectory() as folder, Workspace(Path(folder), words=True) as made:
+        documents = [document(f"{number:02}", " ".join(words)) for number, words in enumerate(sentences)]
+        for some in (documents[:cut], documents[cut:]):
+            made.index(some)
+        hits = made.search(" ".join(query), mode="lexical", stemming="english", threshold=0, top_k=100)
+    exact = [bool(reference.occurrences(sentence, query)) for sentence in sentences]
+    expected = [1.0 if literal else share for literal, share in zip(exact, shares, strict=True)]
+    raws = {int(hit.document_id): hit.raw for hit in hits}
+    assert [raws.get(number, 0.0) for number in range(len(sentences))] == pytest.approx(expected)
+    assert {int(hit.document_id) for hit in hits if hit.match} == {number for number, each in enumerate(exact) if each}
+
+
+def test_the_languages_are_those_of_the_stemmers() -> None:
+    older = {"porter", "dutch_porter"}
+    assert set(get_args(Language)) == set(Stemmer.algorithms()) - older
 
 
 words = st.lists(st.sampled_from("abcd"), min_size=1, max_size=5)

@@ -15,6 +15,7 @@ from app.http.schemas import Body, FilterBody, QueryText, Similarity
 from app.search.types import Mode, Ranking
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
+from models.stemming import Language
 
 router = APIRouter(prefix="/admin/collections/{collection}/thresholds/preview", tags=["admin"])
 
@@ -38,6 +39,7 @@ class PreviewBody(Body):
     examples: int = Field(5, ge=0, le=MAX_EXAMPLES, description="Maximum number of examples on either side.")
 
     ranking: Ranking = Field("span_score", description="What spans are ranked by, as in a search.")
+    stemming: Language | None = Field(None, description="The language of stems, as in a search.")
 
     def request(self, collection: str) -> PreviewRequest:
         """The request for the service."""
@@ -52,6 +54,7 @@ class PreviewBody(Body):
             examples=self.examples,
             saved="all" if self.saved == "all" else tuple(self.saved),
             ranking=self.ranking,
+            stemming=self.stemming,
         )
 
 
