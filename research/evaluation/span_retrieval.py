@@ -22,6 +22,7 @@ from indexer.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
+from models.stemming import Language
 from models.types import CharSpan, QueryVectors, SpanBounds
 from research.evaluation.bm25 import Bm25
 from research.evaluation.corpus import Corpus, DocumentSpan
@@ -31,7 +32,7 @@ from research.evaluation.searching import COLLECTION, scratch_store, search_in_b
 from research.evaluation.texts import encode_texts
 
 # Documents are indexed with their own id as metadata, so that the search's filter can keep to some of them.
-_OWN_ID = "document_id"
+OWN_ID = "document_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Setup:
     ranking: Ranking = "span_score"
     boundaries: Boundaries = "any"
     nugget_ratio: float | None = None
+    stemming: Language | None = None
 
     def collection(self, texts: Iterable[str]) -> CollectionOptions:
         """The collection to create for documents with these texts."""
@@ -61,6 +63,7 @@ class Setup:
             group_by=group_by,
             filter=filter,
             ranking=self.ranking,
+            stemming=self.stemming,
             spans=SpanChoice(boundaries=self.boundaries),
         )
 
@@ -90,7 +93,7 @@ def indexed(corpus: Corpus, queries: Sequence[Query], encoders: Encoders, setup:
         mode = available_mode(service.modes, setup.mode, COLLECTION, target.recipe)
         for query in queries:
             _refuse_unreadable(mode, setup, query, target.recipe)
-        marked = (replace(document, metadata={_OWN_ID: id}) for id, document in corpus.documents.items())
+        marked = (replace(document, metadata={OWN_ID: id}) for id, document in corpus.documents.items())
         encoder, forward = encoders.load(setup.encoder), encoders.forward_pass(target.recipe)
         IndexJob(store, encoder, target, forward=forward).run(marked)
         yield service
@@ -119,7 +122,7 @@ def best_hits(
 
 def _filters(query: Query) -> list[Filter]:
     """No filter, or one for each of the documents to search: a filter wants one value of a key."""
-    return [Filter({_OWN_ID: id}) for id in query.within] or [Filter()]
+    return [Filter({OWN_ID: id}) for id in query.within] or [Filter()]
 
 
 def _best(answers: Sequence[Sequence[Hit]], top_k: int) -> list[DocumentSpan]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.search.hybrid import WORDS, WORDS_OF_PART
+from app.search.hybrid.weights import Weights
 from app.search.types import HybridExplanation, SpanChoice
 from indexer import kernels
 from indexer.arrays import SpanTerms
@@ -72,7 +72,8 @@ def test_the_best_span_of_a_whole_is_that_of_loops(
 
 @pytest.mark.parametrize("boundary", LEVELS)
 def test_a_score_is_that_of_the_whole_and_of_the_words(workspace: Workspace, boundary: Boundary) -> None:
-    query, spans = "cancel the plan", SpanChoice(boundaries=boundary)
+    query, spans = "cancel the plan that my friend has, or nothing of it at all", SpanChoice(boundaries=boundary)
+    weights = Weights.of(13)
     by_meaning, by_words, of_parts = (
         {
             (hit.document_id, hit.start, hit.end): 2 * hit.raw - 1
@@ -91,9 +92,9 @@ def test_a_score_is_that_of_the_whole_and_of_the_words(workspace: Workspace, bou
             for (id, start, end), value in of_parts.items()
             if id == hit.document_id and start <= hit.start and hit.end <= end
         ]
-        words = (1 - WORDS_OF_PART) * by_words.get(place, -1.0) + WORDS_OF_PART * (around[0] if around else -1.0)
+        words = (1 - weights.of_part) * by_words.get(place, -1.0) + weights.of_part * (around[0] if around else -1.0)
         words = by_words.get(place, -1.0) if boundary == "part" else words
-        assert 2 * hit.raw - 1 == pytest.approx((1 - WORDS) * by_meaning[place] + WORDS * words)
+        assert 2 * hit.raw - 1 == pytest.approx((1 - weights.words) * by_meaning[place] + weights.words * words)
         assert explanation.cosine == pytest.approx(sum(term.weight * term.value for term in explanation.terms))
         assert explanation.cosine + explanation.exact == pytest.approx(2 * hit.raw - 1)
         assert (explanation.span is None) == ("best_span" not in terms)

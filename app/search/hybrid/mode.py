@@ -5,68 +5,46 @@ The score of a sentence is a convex combination of the score by which mode ``bes
 scores the sentences of the best spans and those of the best BM25 scores, counts score all sentences.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
-from app.search.best_span import BestSpan, SpanQuery, TokenizedQuery
+from app.search.best_span import BestSpan
+from app.search.hybrid.scorer import HybridQuery, Scorer
+from app.search.hybrid.weights import Weights
 from app.search.lexical import ADD_WORDS, stem_fingerprint
 from app.search.modes import Counts, Resources, Scored, SearchMode
-from app.search.sentences import ALL, ScoredSentence, across_sentences, count_sentences, snapshot_of
+from app.search.sentences import ALL, ScoredSentence, count_sentences, snapshot_of
 from app.search.span_hits import present_spans
-from app.search.types import Hit, HybridExplanation, HybridTerm, Mode, SearchRequest, TextSpan
+from app.search.types import Hit, HybridExplanation, Mode, SearchRequest, TextSpan
 from indexer.engine.base import ScoredSpan
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.query import Filter, Grouping, Selection
-from indexer.engine.selection import ExactSpans, choose
+from indexer.engine.selection import choose
 from indexer.engine.snapshot import Snapshot
-from indexer.engine.wholes import WholeScores, score_wholes
 from indexer.tuning import Tuning
 from indexer.types import Recipe
-from indexer.words.bm25 import Bm25, SegmentWords, text_share
-from indexer.words.literal import BELOW, EXACT, is_occurrence, joined, literal_spans
-from indexer.words.queries import WordQuery, plain_query
+from indexer.words.bm25 import SegmentWords, text_share
+from indexer.words.literal import BELOW, EXACT, is_occurrence
+from indexer.words.queries import plain_query
 from indexer.words.recipe import DETAILS, has_words
-from models.borders import Boundary
 from models.errors import InvalidInput
 from models.folding import words
-from models.types import CharSpan, UnitSpan
 
 # Candidates from either side, and how many for every hit.
 _FEWEST: Final = 50
 _A_HIT: Final = 2
 _ALL: Final = 2**62
-# The weight of words beside meaning, and of the words of the part around beside those of the sentence.
-WORDS: Final = 0.3
-WORDS_OF_PART: Final = 0.3
-
-Shares: TypeAlias = Float[np.ndarray, " wholes"]
-
-
-@dataclass(frozen=True, slots=True)
-class HybridQuery:
-    """A query for spans, its words, and whether their occurrences rank first."""
-
-    span: TokenizedQuery | SpanQuery
-    words: WordQuery
-    terms: tuple[str, ...]
-
-    @property
-    def encoded(self) -> SpanQuery:
-        """The query with its vector."""
-        if isinstance(self.span, SpanQuery):
-            return self.span
-        raise AssertionError("the query is encoded")
 
 
 @dataclass(frozen=True, slots=True)
 class HybridSpan(ScoredSentence):
     """A scored sentence, or an occurrence across sentences, and what explains its score."""
 
-    scorer: "_Scorer"
+    scorer: Scorer
 
 
 class Hybrid(SearchMode[HybridQuery, HybridQuery, HybridSpan]):
@@ -120,13 +98,13 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery, HybridSpan]):
         wider = Selection(max(_FEWEST, _A_HIT * selection.top_k), None, selection.group_by, selection.filter)
         found = self._spans.candidates(snapshot, [query.encoded for query in queries], wider)
         return [
-            _search(_Scorer(snapshot, query, selection), spans, wider.top_k)
+            _search(Scorer(snapshot, query, selection), spans, wider.top_k)
             for query, spans in zip(queries, found, strict=True)
         ]
 
     def count(self, snapshot: Snapshot, query: HybridQuery, floor: float | None, filter: Filter) -> Counts:
         """The best sentence of every document, and the sentences above the floor, of all."""
-        scorer = _Scorer(snapshot, query, Selection(ALL, filter=filter))
+        scorer = Scorer(snapshot, query, Selection(ALL, filter=filter))
         spans = [scorer.spans(segment, np.flatnonzero(scorer.chosen(segment))) for segment in scorer.segments]
         return count_sentences(spans, floor)
 
@@ -162,98 +140,7 @@ def create(resources: Resources) -> SearchMode[HybridQuery, HybridQuery, HybridS
     return Hybrid(BestSpan(resources.encoders, resources.engine))
 
 
-class _Scorer:
-    """Scores the wholes of a snapshot for one query."""
-
-    def __init__(self, snapshot: Snapshot, query: HybridQuery, selection: Selection) -> None:
-        self.boundary: Boundary = selection.boundary or "sentence"
-        self.selection = replace(selection, boundary=self.boundary)
-        self.unbounded = None if selection.boundary else selection
-        self.query = query
-        self.bm25 = Bm25(snapshot, query.words, self.boundary)
-        self.of_parts = Bm25(snapshot, query.words, "part") if self.boundary != "part" else self.bm25
-        self.segments = self.bm25.segments
-        pairs = zip(self.segments, self.of_parts.segments, strict=True)
-        self._shares = {id(segment): self._both_shares(segment, parts) for segment, parts in pairs}
-
-    def _both_shares(self, segment: SegmentWords, parts: SegmentWords) -> tuple[Shares, Shares]:
-        """The shares of wholes, and of the parts around them."""
-        shares = self.bm25.shares(segment)
-        if parts is segment:
-            return shares, shares
-        wholes = np.diff(np.searchsorted(segment.bounds, parts.bounds))
-        return shares, np.repeat(self.of_parts.shares(parts), wholes)
-
-    def shares(self, segment: SegmentWords) -> Shares:
-        """The shares of BM25 of wholes with their parts."""
-        wholes, parts = self._shares[id(segment)]
-        return (1 - WORDS_OF_PART) * wholes + WORDS_OF_PART * parts
-
-    def chosen(self, segment: SegmentWords) -> Bool[np.ndarray, " wholes"]:
-        """The wholes that a selection allows."""
-        starts, ends = segment.bounds[:-1], segment.bounds[1:]
-        mask = segment.view.allowed(self.selection.filter).mask
-        chosen = np.ones(len(starts), bool) if mask is None else mask[starts]
-        return chosen & self.selection.lengths.contain(ends - starts) if self.selection.lengths else chosen
-
-    def by_meaning(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> WholeScores:
-        """The scores of some wholes by their meaning."""
-        query, starts, ends = self.query.encoded, segment.bounds[rows], segment.bounds[rows + 1]
-        return score_wholes(segment.view, starts, ends, query.vector, query.units, query.score, self.boundary)
-
-    def spans(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> ExactSpans:
-        """Some wholes with their scores; those with an occurrence, and occurrences across wholes, are exact."""
-        scores = combined(self.by_meaning(segment, rows).scores, self.shares(segment)[rows])
-        spans = ExactSpans(segment.view, segment.bounds[rows], segment.bounds[rows + 1], scores)
-        if not self.query.terms:
-            return spans
-        exact = literal_spans(segment.view, self.query.terms, self.selection)
-        spans = spans.take(np.flatnonzero(~np.isin(spans.starts, exact.starts)))
-        spans = joined(exact, replace(spans, cosines=np.minimum(spans.cosines, BELOW)))
-        return joined(across_sentences(segment, self.query.terms, self.unbounded), spans) if self.unbounded else spans
-
-    def terms(self, scored: ScoredSpan) -> tuple[tuple[HybridTerm, ...], CharSpan | None]:
-        """What the score of a whole is made of, and its best span."""
-        stored, units = scored.place.segment, scored.place.segment_units
-        segment = next(each for each in self.segments if each.view.segment is stored)
-        row = int(np.searchsorted(segment.bounds, units.start, side="right")) - 1
-        meaning = self.by_meaning(segment, np.array([row]))
-        wholes, parts = self._shares[id(segment)]
-        span = stored.char_span(UnitSpan(*meaning.spans[0].tolist())) if meaning.has_span[0] else None
-        return (*_meaning_terms(meaning), *_word_terms(float(wholes[row]), float(parts[row]), self.boundary)), span
-
-
-def _meaning_terms(meaning: WholeScores) -> Iterator[HybridTerm]:
-    """The terms of the score of one whole by its meaning."""
-    share = meaning.share if meaning.has_span[0] else 1.0
-    yield HybridTerm("whole", float(meaning.own[0]), (1 - WORDS) * share * (1 - meaning.share_of_context))
-    if meaning.share_of_context:
-        yield HybridTerm("part", float(meaning.part[0]), (1 - WORDS) * share * meaning.share_of_context)
-    if meaning.has_span[0]:
-        yield HybridTerm("best_span", float(meaning.best[0]), (1 - WORDS) * (1 - share))
-
-
-def _word_terms(whole: float, part: float, boundary: Boundary) -> Iterator[HybridTerm]:
-    """The terms of the shares of one whole and the part around it."""
-    if boundary == "part":
-        yield HybridTerm("words", 2 * whole - 1, WORDS)
-    else:
-        yield HybridTerm("words", 2 * whole - 1, WORDS * (1 - WORDS_OF_PART))
-        yield HybridTerm("words_of_part", 2 * part - 1, WORDS * WORDS_OF_PART)
-
-
-def combined(
-    meanings: Float[np.ndarray, " wholes"], shares: Float[np.ndarray, " wholes"]
-) -> Float[np.ndarray, " wholes"]:
-    """The scores of sentences from those of their meaning and their shares of BM25.
-
-    >>> combined(np.array([1.0, 0.5]), np.array([1.0, 0.0])).round(2).tolist()
-    [1.0, 0.05]
-    """
-    return (1 - WORDS) * meanings + WORDS * (2 * shares - 1)
-
-
-def _search(scorer: _Scorer, found: Sequence[ScoredSpan], candidates: int) -> list[HybridSpan]:
+def _search(scorer: Scorer, found: Sequence[ScoredSpan], candidates: int) -> list[HybridSpan]:
     spans = []
     for segment in scorer.segments:
         units = [each.place.segment_units.start for each in found if each.place.segment is segment.view.segment]
@@ -290,7 +177,8 @@ def _text_score(query: HybridQuery, text: HybridQuery, span: float) -> float:
     score = query.encoded.score
     context = score.share("sentence") * score.share_of_context("sentence")
     meaning, share = (1 - context) * span + context * cosine, text_share(query.words, words_of(text))
-    return min(float(combined(np.array([meaning]), np.array([share]))[0]), BELOW if query.terms else 1.0)
+    together = Weights.of(query.words.length).scores(np.array([meaning]), np.array([share]))
+    return min(float(together[0]), BELOW if query.terms else 1.0)
 
 
 def words_of(query: HybridQuery) -> tuple[str, ...]:
@@ -302,7 +190,7 @@ def _span_score(query: HybridQuery, span: NamedSpan) -> float:
     view = span.located.view
     if is_occurrence(view, span.units, query.terms):
         return EXACT
-    scorer = _Scorer(snapshot_of(span), query, Selection(ALL))
+    scorer = Scorer(snapshot_of(span), query, Selection(ALL))
     segment = next((each for each in scorer.segments if each.view is view), None)
     if segment is None:
         return -1.0
