@@ -128,7 +128,7 @@ def test_nuggets_are_whitened_by_what_is_indexed(data: Path, run: Run) -> None:
     assert not (data / "whitenings").exists()
     assert "to whiten their nuggets" in run(*index, "calls").err
     (kept,) = (data / "whitenings").iterdir()
-    search = ("search", "Where is my parcel?", "--mode", "maxsim", "--json", "-c")
+    search = ("search", "Where is it, my parcel?", "--mode", "maxsim", "--json", "-c")
     first, trained = (run(*search, name).json["hits"][0] for name in ("calls", "trained"))
     assert first["document_id"] == trained["document_id"] == "a"
     assert first["raw"] != trained["raw"]

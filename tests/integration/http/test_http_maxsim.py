@@ -43,7 +43,7 @@ def test_documents_with_the_pairs_that_explain_them(client: Client) -> None:
         assert (hit["start"], hit["end"]) == (0, len(texts[hit["document_id"]]))
         assert hit["text"].encode() == texts[hit["document_id"]]
         told = hit["explanation"]
-        assert told.keys() == {"cosine", "pairs", "best_sentence"}
+        assert told.keys() == {"cosine", "pairs", "best_sentence", "exact"}
         assert told["cosine"] == pytest.approx(2 * hit["raw"] - 1)
         assert sum(pair["contribution"] for pair in told["pairs"]) == pytest.approx(told["cosine"])
         for pair in told["pairs"]:
