@@ -16,6 +16,7 @@ from models.encoders.registry import load_span_score
 
 if TYPE_CHECKING:
     from app.calibration.service import ThresholdService
+    from app.collections.aliases import AliasService
     from app.collections.documents import DocumentService
     from app.collections.reading import DocumentReader
     from app.collections.reindexing import Reindexing
@@ -112,6 +113,13 @@ class Services:
         return CollectionService(
             self.store, self.encoders, default_encoder=settings.encoder, default_words=settings.words
         )
+
+    @cached_property
+    def aliases(self) -> "AliasService":
+        """Names that stand for collections."""
+        from app.collections.aliases import AliasService
+
+        return AliasService(self.store)
 
     def reindexing(self, name: str, options: "CollectionOptions") -> "Reindexing":
         """A job that brings a collection into another recipe."""

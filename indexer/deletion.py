@@ -10,7 +10,7 @@ from pathlib import Path
 
 from indexer.catalog.leases import Lease
 from indexer.catalog.publish import remove_collection
-from indexer.errors import LeaseLost
+from indexer.errors import CollectionAliased, LeaseLost
 from indexer.store import Store
 from indexer.types import Collection
 
@@ -28,7 +28,7 @@ def delete_collection(store: Store, held: Lease) -> None:
     marker = mark_deleted(store, collection)
     try:
         remove_collection(store.catalog, held)
-    except LeaseLost:  # the only error after which the rows are certainly still there
+    except (LeaseLost, CollectionAliased):  # the errors after which the rows are certainly still there
         marker.unlink()
         raise
     store.forget(held.collection)

@@ -21,6 +21,30 @@ class RecipeMismatch(SpanseekError):
     code = "recipe_mismatch"
 
 
+class CollectionExists(SpanseekError):
+    """A collection has the name of the alias."""
+
+    code = "collection_exists"
+
+
+class CollectionAliased(SpanseekError):
+    """The collection cannot be deleted, because an alias names it."""
+
+    code = "collection_aliased"
+
+
+class AliasExists(SpanseekError):
+    """The name is an alias, where only a collection's own name is accepted."""
+
+    code = "alias_exists"
+
+
+class AliasNotFound(SpanseekError):
+    """No alias has this name."""
+
+    code = "alias_not_found"
+
+
 class CollectionBusy(SpanseekError):
     """Another writer holds the collection's lease."""
 

@@ -97,3 +97,4 @@ class Generation:
     segments: tuple[LiveSegment, ...]
     recipe: Recipe
     collection_id: str
+    collection: str

@@ -1,7 +1,7 @@
 """Thresholds and calibrations of collections. A change applies from the next search of this process."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
 from app.calibration.answers import ModeThreshold, Report
@@ -75,7 +75,8 @@ class ThresholdService:
 
     def preview(self, request: PreviewRequest) -> Preview:
         """Preview a threshold. Raises ``PhraseNotFound`` for a saved phrase that does not exist."""
-        recipe = self._store.catalog.collection(request.collection).recipe
+        collection = self._store.catalog.collection(request.collection)
+        request, recipe = replace(request, collection=collection.name), collection.recipe
         default = self._encoders.default_calibration(recipe.encoder)
         score = (
             ""
@@ -87,7 +88,8 @@ class ThresholdService:
 
     def candidates(self, request: LabelCandidatesRequest) -> LabelCandidates:
         """Draw pairs to label, with known probabilities."""
-        return sample_label_candidates(self._search, request)
+        name = self._store.catalog.collection(request.collection).name
+        return sample_label_candidates(self._search, replace(request, collection=name))
 
     def _saved(self, request: PreviewRequest) -> list[Phrase]:
         catalog = self._store.catalog
@@ -98,6 +100,7 @@ class ThresholdService:
 
     def calibrate(self, collection: str, request: CalibrationRequest) -> tuple[Calibration, Report]:
         """Fit a calibration to labels and store it. Raises ``LabelsRefused``, and then stores nothing."""
+        collection = self._store.catalog.collection(collection).name
         mode = self._check(collection, request.mode)
         checked_note(request.note)
         check_targets(request.targets)

@@ -11,6 +11,7 @@ import typer
 from pydantic import ValidationError
 from rich.text import Text
 
+from app.cli.aliases import aliases_cli
 from app.cli.calibrations import calibrate, calibrations_cli
 from app.cli.collections import collections_cli
 from app.cli.console import err, out
@@ -45,6 +46,7 @@ _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "delete": delete,
         "documents": documents_cli,
         "collections": collections_cli,
+        "aliases": aliases_cli,
     },
     "Tuning": {
         "preview": preview,

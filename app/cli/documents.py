@@ -116,10 +116,10 @@ def delete(
         raise InvalidInput("No document is named.", hint="Give --id, --ids or --where, or --purge alone.", field="id")
     with checked_store(Settings()) as store, lease(store.catalog, collection) as held:
         sweep(store, held)
-        matching = passing_ids(store.present(collection), filter) if filter else ()
+        matching = passing_ids(store.present(held.collection), filter) if filter else ()
         deleted = remove(store.catalog, held, [*names, *matching])
         removed = purge_segments(store, held, wait_for_readers) if purge else None
-        generation = store.catalog.generation(collection)
+        generation = store.catalog.generation(held.collection)
     missing = sorted(set(names) - deleted)
     if as_json:
         purged = None if removed is None else asdict(removed)

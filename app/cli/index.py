@@ -65,7 +65,7 @@ def index(
         services = Services(settings, store)
         sample = progress.sampling(islice(records, _SAMPLED))
         options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, _texts(sample), as_trained, words)
-        target = services.collections.create(collection, options).collection
+        target = services.collections.create(services.collections.own_name(collection), options).collection
         loaded, forward = services.encoders.load(target.recipe.encoder), services.encoders.forward_pass(target.recipe)
         hooks = JobHooks(
             progress=progress.indexing,

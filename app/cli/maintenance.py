@@ -82,7 +82,7 @@ def optimize(
 
     with checked_store(Settings()) as store, lease(store.catalog, collection) as held:
         removed = optimize_segments(store, held, wait_for_readers, words=words)
-        after = store.catalog.collection(collection)
+        after = store.catalog.collection(held.collection)
     if as_json:
         print_json(asdict(removed) | {"segments_left": after.segments, "bytes_left": after.bytes})
     else:

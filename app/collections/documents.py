@@ -124,8 +124,9 @@ class DocumentService:
         """Delete documents; unknown ids are ignored."""
         with lease(self._store.catalog, collection) as held:
             deleted = remove(self._store.catalog, held, ids)
+            generation = self._store.catalog.generation(held.collection)
         results = [DeletedDocument(id, "deleted" if id in deleted else "not_found") for id in ids]
-        return DeletedDocuments(tuple(results), self._store.catalog.generation(collection))
+        return DeletedDocuments(tuple(results), generation)
 
     def delete_matching(self, collection: str, filter: Filter, *, dry_run: bool = False) -> DeletedByFilter:
         """Delete the documents that pass a filter. Raises ``InvalidInput`` for an empty one."""
@@ -136,14 +137,15 @@ class DocumentService:
                 field="filter",
             )
         with lease(self._store.catalog, collection) as held:
-            ids = frozenset(passing_ids(self._store.present(collection), filter))
+            ids = frozenset(passing_ids(self._store.present(held.collection), filter))
             count = len(ids if dry_run else remove(self._store.catalog, held, ids))
-        return DeletedByFilter(count, dry_run, self._store.catalog.generation(collection))
+            generation = self._store.catalog.generation(held.collection)
+        return DeletedByFilter(count, dry_run, generation)
 
     def change(self, collection: str, id: str, metadata: Metadata, removed: Sequence[str] = ()) -> ChangedDocument:
         """Set and remove keys of a document's metadata; its text is not encoded again. Raises ``DocumentNotFound``."""
         with lease(self._store.catalog, collection) as held:
-            snapshot = self._store.present(collection)
+            snapshot = self._store.present(held.collection)
             located = find_documents(snapshot, [id]).get(id)
             if located is None:
                 snapshot.require_complete()
@@ -159,4 +161,4 @@ class DocumentService:
         """Merge segments that are due and remove retired ones; False if some are still in their grace period."""
         with lease(self._store.catalog, collection) as held:
             tidy(self._store, held, stop)
-        return not self._store.catalog.retired_segments(self._store.catalog.collection(collection))
+            return not self._store.catalog.retired_segments(self._store.catalog.collection(held.collection))

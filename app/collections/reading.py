@@ -92,7 +92,8 @@ class DocumentReader:
         """At most ``limit`` documents by id that pass the filter, after the cursor of the previous page."""
         if not 1 <= limit <= MAX_LISTED:
             raise InvalidInput(f"A page cannot have {limit} documents.", hint=f"1 to {MAX_LISTED}.", field="limit")
-        collection_id, _ = self._store.catalog.version(collection)
+        target = self._store.catalog.collection(collection)
+        collection, collection_id = target.name, target.id
         (after,) = position_of(cursor, "documents", collection_id, ("",))
         snapshot = self._store.snapshot(collection)
         rows = page_of(snapshot, filter or Filter(), after, limit + 1)

@@ -58,7 +58,7 @@ class CollectionService:
     def create(self, name: str, options: CollectionOptions | None = None) -> Created:
         """Create a collection, with its encoder's default calibration; an existing one of the same recipe is returned.
 
-        Raises ``RecipeMismatch`` if a collection of this name has another recipe.
+        Raises ``RecipeMismatch`` if a collection of this name has another recipe, ``AliasExists`` for an alias.
         """
         options = options or CollectionOptions()
         checked_collection_name(name)
@@ -85,15 +85,24 @@ class CollectionService:
     def delete(self, name: str) -> DeletedCollection:
         """Delete a collection with its documents, phrases, matches, thresholds and calibrations.
 
-        Running searches finish. Raises ``CollectionBusy`` while another process writes to it.
+        Running searches finish. Raises ``CollectionBusy`` while another process writes to it, ``CollectionAliased``
+        while an alias names it, and ``AliasExists`` for an alias.
         """
         sweep_deleted(self._store)
+        self._store.catalog.require_own_name(name)
         with lease(self._store.catalog, name) as held:
             nuggets = nugget_recipe(self._store.catalog.collection(name).recipe)
             delete_collection(self._store, held)
         if nuggets is not None:
             self.remove_whitening(nuggets.fingerprint)
         return DeletedCollection(name)
+
+    def own_name(self, name: str) -> str:
+        """The name of the collection that an alias names; any other name itself."""
+        try:
+            return self._store.catalog.collection(name).name
+        except CollectionNotFound:
+            return name
 
     def remove_whitening(self, fingerprint: str) -> None:
         """Remove the whitening of nuggets that no collection uses any longer."""

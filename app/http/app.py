@@ -27,6 +27,7 @@ from app.http.page import Page, page_router
 from app.http.problems import add_error_handlers
 from app.http.request_ids import RequestIdMiddleware
 from app.http.routes import (
+    aliases,
     calibrations,
     collections,
     documents,
@@ -54,6 +55,7 @@ _RESOURCES = (
     search,
     spans,
     collections,
+    aliases,
     documents,
     phrases,
     matches,

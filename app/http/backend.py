@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from app.calibration.service import ThresholdService
+from app.collections.aliases import AliasService
 from app.collections.reading import DocumentReader
 from app.collections.service import CollectionService
 from app.composition import Services
@@ -86,6 +87,11 @@ class Backend:
     def collections(self) -> CollectionService:
         """Creating, describing and deleting collections; writes run in the lane :attr:`writing`."""
         return self._open().services.collections
+
+    @property
+    def aliases(self) -> AliasService:
+        """Names that stand for collections."""
+        return self._open().services.aliases
 
     @property
     def reader(self) -> DocumentReader:

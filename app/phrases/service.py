@@ -51,7 +51,8 @@ class PhraseService:
 
     def add(self, collection: str, draft: PhraseDraft, *, backfill: bool = False) -> Phrase:
         """Save a new phrase. Raises ``PhraseExists`` if the name is taken."""
-        vectors = self._encode(self._catalog.collection(collection), [draft.text])
+        target = self._catalog.collection(collection)
+        collection, vectors = target.name, self._encode(target, [draft.text])
         with self._writing(collection, backfill) as held:
             save_phrases(self._catalog, collection, [draft], vectors, replace=False)
             if held:
@@ -64,6 +65,7 @@ class PhraseService:
         Invalid lines, and texts that cannot be encoded, are reported; the others are saved.
         """
         target = self._catalog.collection(collection)
+        collection = target.name
         last = {line.name: line for line in lines if isinstance(line, PhraseDraft)}
         failed = self._unreadable(target, list(last.values()))
         good = [draft for name, draft in last.items() if name not in failed]
@@ -79,7 +81,8 @@ class PhraseService:
         """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn."""
         vectors = None
         if changes.text is not None:
-            vectors = self._encode(self._catalog.collection(collection), [changes.text])
+            target = self._catalog.collection(collection)
+            collection, vectors = target.name, self._encode(target, [changes.text])
         return change_phrase(self._catalog, collection, name, changes, vectors)
 
     def delete(self, collection: str, names: Sequence[str]) -> frozenset[str]:

@@ -70,7 +70,7 @@ class SearchService:
         started = time.perf_counter()
         snapshot = self._store.snapshot(request.collection)
         mode = available_mode(self.modes, request.mode, request.collection, snapshot.recipe)
-        tuning = self._store.tunings.present(request.collection, request.mode)
+        tuning = self._store.tunings.present(snapshot.collection, request.mode)  # not by an alias
         return prepare(request, mode, snapshot, tuning, started)
 
     def encode(self, prepared: Sequence[Prepared]) -> list[Encoded]:

@@ -16,8 +16,8 @@ from indexer.catalog.calibration_rows import insert_calibration
 from indexer.catalog.database import Database
 from indexer.catalog.names import checked_collection_name, is_collection_name, possible_ids
 from indexer.catalog.sql import Clock, listed, utc_now
-from indexer.catalog.tables import collections, documents, segments, tombstones
-from indexer.errors import CollectionNotFound, RecipeMismatch
+from indexer.catalog.tables import aliases, collections, documents, segments, tombstones
+from indexer.errors import AliasExists, CollectionNotFound, RecipeMismatch
 from indexer.tuning import CalibrationDraft
 from indexer.types import Collection, Details, Generation, LiveSegment, Recipe, SegmentInfo
 from models.types import SpanBounds
@@ -58,6 +58,8 @@ class Catalog:
         if collection is None:
             self._insert(name, recipe, calibration)
             collection = self.collection(name)
+        if collection.name != name:
+            raise _is_alias(name, collection.name)
         if collection.recipe != recipe:
             raise _mismatch(collection, recipe)
         return collection
@@ -127,6 +129,12 @@ class Catalog:
                 raise CollectionNotFound(f"There is no collection {name!r}", field="collection")
             yield connection, collection_id
 
+    def require_own_name(self, name: str) -> None:
+        """Raise ``AliasExists`` for an alias, and ``CollectionNotFound`` where nothing has the name."""
+        collection = self.collection(name)
+        if collection.name != name:
+            raise _is_alias(name, collection.name)
+
     def _find(self, name: str) -> Collection | None:
         with self.database.read() as connection:
             row = connection.execute(_summaries(named(name))).first()
@@ -135,6 +143,10 @@ class Catalog:
     def _insert(self, name: str, recipe: Recipe, calibration: CalibrationDraft | None) -> None:
         # If another process was faster, its collection is read back.
         with suppress(IntegrityError), self.database.write() as connection:
+            lock_names(connection)
+            target = connection.scalar(select(aliases.c.collection_id).where(aliases.c.name == name))
+            if target is not None:
+                return  # it was made an alias meanwhile
             collection_id = uuid.uuid4().hex
             connection.execute(
                 insert(collections).values(
@@ -239,8 +251,28 @@ def _in_words(recipe: Recipe) -> str:
 
 
 def named(name: str) -> ColumnElement[bool]:
-    """The condition that selects a collection. A text that cannot be a name is not sent to the database."""
-    return collections.c.name == name if is_collection_name(name) else false()
+    """The condition that selects a collection by its name or an alias.
+
+    A text that cannot be a name is not sent to the database.
+    """
+    if not is_collection_name(name):
+        return false()
+    aliased = select(aliases.c.collection_id).where(aliases.c.name == name)
+    return (collections.c.name == name) | (collections.c.id == aliased.scalar_subquery())
+
+
+def lock_names(connection: Connection) -> None:
+    """Exclude others that give or take names until the transaction ends; readers go on."""
+    if connection.dialect.name == "postgresql":  # on SQLite there is one writer
+        connection.exec_driver_sql("LOCK TABLE aliases IN EXCLUSIVE MODE")
+
+
+def _is_alias(name: str, collection: str) -> AliasExists:
+    return AliasExists(
+        f"{name!r} is an alias of the collection {collection!r}",
+        hint="Name the collection itself, or choose a name that no alias has.",
+        field="collection",
+    )
 
 
 _INFO = (
@@ -262,7 +294,7 @@ def _generation(connection: Connection, name: str) -> Generation | None:
     dead = _tombstones(connection, collection.id)
     nothing = np.empty(0, dtype=np.int64)
     live = tuple(LiveSegment(info, dead.get(info.name, nothing)) for info in infos)
-    return Generation(collection.generation, live, _recipe(collection), collection.id)
+    return Generation(collection.generation, live, _recipe(collection), collection.id, collection.name)
 
 
 def _live_segments(connection: Connection, collection_id: str) -> list[SegmentInfo]:

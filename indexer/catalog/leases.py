@@ -102,7 +102,9 @@ def _take_patiently(
 
 
 def _take(catalog: Catalog, name: str, holder: str, ttl: float) -> Lease:
-    held = Lease(catalog.collection(name).id, name, holder, uuid.uuid4().hex, ttl)
+    collection = catalog.collection(name)
+    # Not the alias, which may name another collection before the lease ends.
+    held = Lease(collection.id, collection.name, holder, uuid.uuid4().hex, ttl)
     try:
         with catalog.database.write() as connection:
             _lock(connection, held)

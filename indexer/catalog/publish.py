@@ -7,13 +7,13 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal, select, update
 
-from indexer.catalog.collections import Catalog
+from indexer.catalog.collections import Catalog, lock_names
 from indexer.catalog.leases import Lease, holding
 from indexer.catalog.matches import add_matches, phrase_version, withdraw_of_documents
 from indexer.catalog.names import is_document_id, possible_ids
 from indexer.catalog.sql import listed, tabled
-from indexer.catalog.tables import collections, documents, metadata, segments, tombstones
-from indexer.errors import InvalidDocument
+from indexer.catalog.tables import aliases, collections, documents, metadata, segments, tombstones
+from indexer.errors import CollectionAliased, InvalidDocument
 from indexer.phrases import Matches
 from indexer.types import Details, DocumentRow, SegmentInfo
 from models.errors import InvalidInput
@@ -88,9 +88,18 @@ def change_details(catalog: Catalog, lease: Lease, details: Mapping[str, Details
 def remove_collection(catalog: Catalog, lease: Lease) -> None:
     """Deletes the rows of a collection, its lease among them: documents, segments, phrases, matches, tuning.
 
-    API keys that are limited to the collection stay.
+    API keys that are limited to the collection stay. Raises ``CollectionAliased`` while an alias names it.
     """
     with holding(catalog, lease) as (connection, _):
+        lock_names(connection)
+        of_collection = aliases.c.collection_id == lease.collection_id
+        names = connection.scalars(select(aliases.c.name).where(of_collection).order_by(aliases.c.name)).all()
+        if names:
+            raise CollectionAliased(
+                f"The collection {lease.collection!r} has the alias {', '.join(names)}; nothing was deleted",
+                hint="Let the alias name another collection, or delete the alias.",
+                field="collection",
+            )
         delete_rows(connection, lease.collection_id)
 
 

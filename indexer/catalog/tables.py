@@ -61,6 +61,16 @@ collections = Table(
     Column("created_at", UtcDateTime, nullable=False),
 )
 
+# Further names of collections, none of which a collection has.
+aliases = Table(
+    "aliases",
+    metadata,
+    Column("name", _by_bytes(63), primary_key=True),
+    Column("collection_id", _id(), ForeignKey(collections.c.id), nullable=False),
+    Column("changed_at", UtcDateTime, nullable=False),
+    Index(None, "collection_id"),
+)
+
 segments = Table(
     "segments",
     metadata,

@@ -85,12 +85,18 @@ class DamagedSegment:
 class Snapshot:
     """All live segments of one generation, opened. A search uses one snapshot from start to end.
 
-    ``damaged`` are the segments that it lacks.
+    ``damaged`` are the segments that it lacks, ``collection`` is the collection's own name, if it has one.
     """
 
     def __init__(
-        self, generation: int, recipe: Recipe, views: Iterable[SegmentView], damaged: Iterable[DamagedSegment] = ()
+        self,
+        generation: int,
+        recipe: Recipe,
+        views: Iterable[SegmentView],
+        damaged: Iterable[DamagedSegment] = (),
+        collection: str = "",
     ) -> None:
+        self.collection = collection
         self.generation = generation
         self.recipe = recipe
         self.views = tuple(views)
@@ -128,7 +134,7 @@ def open_snapshot(folder: Path, recipe: Recipe, generation: Generation) -> Snaps
             views.append(SegmentView(open_segment(*key), live.tombstones))
         except SegmentCorrupt as error:
             damaged.append(DamagedSegment(key, error))
-    snapshot = Snapshot(generation.number, recipe, views, damaged)
+    snapshot = Snapshot(generation.number, recipe, views, damaged, generation.collection)
     if not views:
         snapshot.require_complete()
     return snapshot

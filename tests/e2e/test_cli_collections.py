@@ -28,3 +28,17 @@ def test_the_bare_command_lists_as_before_and_is_deprecated(calls: Outcome, run:
     assert (recipe["encoder"], recipe["representations"], recipe["nuggets"]) == ("hashing", ["units", "words"], None)
     assert bare.err == "`spanseek collections` alone is deprecated; use: spanseek collections list\n"
     assert run("collections").out == run("collections", "list").out
+
+
+def test_aliases_are_set_listed_and_deleted(calls: Outcome, run: Run) -> None:
+    run("collections", "create", "new")
+    assert run("aliases", "list").out == "There is no alias.\n"
+    assert run("aliases", "set", "live=calls", "next=new").out == "live -> calls\nnext -> new\n"
+    assert run("search", "parcel", "-c", "live", "--json").json["hits"]
+    assert run("index", "-c", "live", "--source", "calls.ndjson", "--json").json["unchanged"] == 2
+    swapped = run("aliases", "set", "live=next", "next=live", "--json").json
+    assert [(each["name"], each["collection"]) for each in swapped["aliases"]] == [("live", "new"), ("next", "calls")]
+    refused = run("collections", "delete", "new", "--yes")
+    assert (refused.code, "alias live" in refused.err) == (1, True)
+    assert run("aliases", "delete", "live", "next").out == "There is no alias.\n"
+    assert run("collections", "delete", "new", "--yes").code == 0

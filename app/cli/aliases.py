@@ -1,0 +1,68 @@
+"""``spanseek aliases``: list, set and delete names that stand for collections."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.answers import json_values
+from app.cli.console import JsonOption, checked_store, out, print_json
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.collections.aliases import AliasList, AliasService
+
+aliases_cli = typer.Typer(help="Names that stand for collections.", no_args_is_help=True)
+
+
+@aliases_cli.command("list")
+def list_aliases(as_json: JsonOption = False) -> None:
+    """List the aliases, and the collections that they name."""
+    with _service() as service:
+        _show(service.list(), as_json=as_json)
+
+
+@aliases_cli.command("set")
+def set_aliases(
+    targets: Annotated[list[str], typer.Argument(help="ALIAS=COLLECTION; several change at one moment.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Let aliases name collections, from the next search on; several change in one transaction."""
+    with _service() as service:
+        _show(service.set(dict(map(_pair, targets))), as_json=as_json)
+
+
+@aliases_cli.command("delete")
+def delete_aliases(
+    names: Annotated[list[str], typer.Argument(help="The aliases.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Delete aliases. The collections stay."""
+    with _service() as service:
+        _show(service.set(dict.fromkeys(names)), as_json=as_json)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, collection = text.partition("=")
+    if not equals:
+        raise typer.BadParameter(f"{text!r} is not ALIAS=COLLECTION")
+    return name, collection
+
+
+@contextmanager
+def _service() -> Iterator["AliasService"]:
+    from app.collections.aliases import AliasService
+
+    with checked_store(Settings()) as store:
+        yield AliasService(store)
+
+
+def _show(answer: "AliasList", *, as_json: bool) -> None:
+    if as_json:
+        print_json(json_values(answer))
+        return
+    for alias in answer.aliases:
+        out.print(f"{alias.name} -> {alias.collection}")
+    if not answer.aliases:
+        out.print("There is no alias.")

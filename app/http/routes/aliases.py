@@ -1,0 +1,69 @@
+"""``/aliases``: names that stand for collections."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import ConfigDict, Field
+from starlette.responses import Response
+
+from app.collections.aliases import AliasList
+from app.http.auth import Caller, CallerDependency
+from app.http.openapi import problems
+from app.http.responses import answer_response
+from app.http.schemas import Body, CollectionName
+
+router = APIRouter(prefix="/aliases", tags=["collections"])
+Name = Annotated[CollectionName, Path(description="The alias.")]
+_WRITE = problems(400, 401, 403, 404, 409, 413, 422, 503, 507)
+
+
+class AliasBody(Body):
+    """The target of an alias."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"collection": "calls-2"}]})
+
+    collection: CollectionName = Field(description="The collection to name.")
+
+
+class AliasesBody(Body):
+    """Changes of aliases, all at one moment."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"aliases": {"calls": "calls-2", "calls-old": None}}]})
+
+    aliases: dict[CollectionName, CollectionName | None] = Field(
+        min_length=1, description="The collection of each alias; null deletes the alias."
+    )
+
+
+@router.get("", response_model=AliasList, summary="List the aliases", responses=problems(401, 403, 503))
+def list_aliases(caller: CallerDependency) -> Response:
+    """List the aliases that the caller may search, and the collections that they name."""
+    caller.require_scope("search")
+    return answer_response(caller.backend.aliases.list(lambda name: caller.may("search", name)))
+
+
+@router.patch("", response_model=AliasList, summary="Change several aliases at one moment", responses=_WRITE)
+def change_aliases(body: AliasesBody, caller: CallerDependency) -> Response:
+    """Set and delete aliases in one transaction: no search sees one change without the others."""
+    return _set(caller, dict(body.aliases))
+
+
+@router.put("/{alias}", response_model=AliasList, summary="Set an alias", responses=_WRITE)
+def put_alias(alias: Name, body: AliasBody, caller: CallerDependency) -> Response:
+    """Let an alias name a collection, from the next search on."""
+    return _set(caller, {alias: body.collection})
+
+
+@router.delete(
+    "/{alias}", response_model=AliasList, summary="Delete an alias", responses=problems(401, 403, 404, 409, 422, 503)
+)
+def delete_alias(alias: Name, caller: CallerDependency) -> Response:
+    """Delete an alias. The collection stays."""
+    return _set(caller, {alias: None})
+
+
+def _set(caller: Caller, targets: dict[str, str | None]) -> Response:
+    for name in (*targets, *filter(None, targets.values())):
+        caller.require("admin", name)
+    caller.backend.aliases.set(targets)
+    return answer_response(caller.backend.aliases.list(lambda name: caller.may("search", name)))
