@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from app.phrases.service import PhraseService
     from app.search.service import SearchService
     from app.spans.service import SpanService
+    from app.tasks.service import TaskService
+    from app.tasks.worker import TaskWorkers
 
 
 def open_store(settings: Settings) -> Store:
@@ -141,6 +143,19 @@ class Services:
         from app.collections.reading import DocumentReader
 
         return DocumentReader(self.store)
+
+    @cached_property
+    def tasks(self) -> "TaskService":
+        """Tasks: queued, read and cancelled; a server runs them."""
+        from app.tasks.service import TaskService
+
+        return TaskService(self.store, backlog=self._settings.task_backlog_bytes)
+
+    def task_workers(self) -> "TaskWorkers":
+        """The threads that run tasks, started."""
+        from app.tasks.worker import TaskWorkers
+
+        return TaskWorkers(self, self.tasks, threads=self._settings.task_workers, keep_days=self._settings.task_days)
 
     @cached_property
     def thresholds(self) -> "ThresholdService":

@@ -99,6 +99,18 @@ class CursorExpired(SpanseekError):
     code = "cursor_expired"
 
 
+class TaskNotFound(SpanseekError):
+    """There is no task of this id."""
+
+    code = "task_not_found"
+
+
+class TaskBacklogFull(SpanseekError):
+    """The tasks that wait hold as many bytes as the server accepts."""
+
+    code = "task_backlog_full"
+
+
 class CatalogUnavailable(SpanseekError):
     """The database does not answer."""
 

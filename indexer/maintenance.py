@@ -133,16 +133,23 @@ def add_words(store: Store, held: Lease) -> None:
     change_details(store.catalog, held, recipe.details)
 
 
-def optimize(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep, *, words: bool = False) -> Removed:
+def optimize(
+    store: Store,
+    held: Lease,
+    sleep: Callable[[float], None] = time.sleep,
+    *,
+    words: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+) -> Removed:
     """Merge all segments that can be merged, and remove the old ones after the grace period.
 
-    ``words`` adds words to a collection that has none.
+    ``words`` adds words to a collection that has none. Once ``stop`` is true, no further merge begins.
     """
     if words:
         add_words(store, held)
-    merge_segments(store, held, everything)
-    add_borders(store, held)
-    add_windows(store, held)
+    merge_segments(store, held, everything, stop)
+    add_borders(store, held, stop)
+    add_windows(store, held, stop)
     return _remove_retired(store, held, sleep)
 
 

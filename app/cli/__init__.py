@@ -27,6 +27,7 @@ from app.cli.research import CommandGroup
 from app.cli.search import search
 from app.cli.serve import serve
 from app.cli.spans import spans
+from app.cli.tasks import tasks_cli
 from app.cli.thresholds import thresholds_cli
 from indexer.disk import full_disk_named
 from models.errors import InvalidInput, SpanseekError
@@ -58,6 +59,7 @@ _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
     },
     "Operation": {
         "serve": serve,
+        "tasks": tasks_cli,
         "keys": keys_cli,
         "stats": stats,
         "optimize": optimize,

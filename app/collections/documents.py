@@ -1,23 +1,26 @@
 """Adding and deleting documents, and maintenance afterwards; each call holds the collection's lease."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Annotated, Literal
 
 from app.answers import ItemError, described, optional
 from app.collections.reading import document_not_found
 from app.search.encoders import Encoders
-from indexer.catalog.leases import lease
+from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
 from indexer.document_rows import passing_ids
 from indexer.engine.named_spans import find_documents
 from indexer.engine.query import Filter
-from indexer.errors import InvalidDocument
+from indexer.errors import CollectionBusy, InvalidDocument
 from indexer.maintenance import tidy
 from indexer.pipeline import IndexJob, JobHooks, Outcome
 from indexer.relabelling import relabel
 from indexer.segments.columns import canonical
 from indexer.store import Store
+from indexer.types import Collection
 from models.errors import InvalidInput, SpanseekError
 from models.types import Document, JsonValue, Metadata
 
@@ -101,13 +104,22 @@ class DocumentService:
         self._store = store
         self._encoders = encoders
         self._segment_units = segment_units
+        self._turns: dict[str, Lock] = {}
 
-    def upsert(self, collection: str, documents: Iterable[Document]) -> Written:
-        """Add documents or replace those with the same ids; if an id occurs twice, the last document counts."""
+    def upsert(
+        self,
+        collection: str,
+        documents: Iterable[Document],
+        busy: Callable[[CollectionBusy], bool] = lambda error: False,
+    ) -> Written:
+        """Add documents or replace those with the same ids; if an id occurs twice, the last document counts.
+
+        ``busy`` says whether to wait for another process that writes.
+        """
         target = self._store.catalog.collection(collection)
         encoder = self._encoders.matching(target.recipe)
         outcomes: dict[str, Outcome] = {}
-        hooks = JobHooks(settled=lambda outcome: outcomes.update({outcome.document_id: outcome}))
+        hooks = JobHooks(settled=lambda outcome: outcomes.update({outcome.document_id: outcome}), busy=busy)
         job = IndexJob(
             self._store,
             encoder,
@@ -117,12 +129,13 @@ class DocumentService:
             segment_units=self._segment_units,
             merge=False,
         )
-        report = job.run({document.id: document for document in documents}.values())
+        with self._turn(target):
+            report = job.run({document.id: document for document in documents}.values())
         return Written(report.generation, outcomes)
 
     def delete(self, collection: str, ids: Sequence[str]) -> DeletedDocuments:
         """Delete documents; unknown ids are ignored."""
-        with lease(self._store.catalog, collection) as held:
+        with self._writing(collection) as held:
             deleted = remove(self._store.catalog, held, ids)
             generation = self._store.catalog.generation(held.collection)
         results = [DeletedDocument(id, "deleted" if id in deleted else "not_found") for id in ids]
@@ -136,7 +149,7 @@ class DocumentService:
                 hint="Name metadata; or delete the collection, and create it again.",
                 field="filter",
             )
-        with lease(self._store.catalog, collection) as held:
+        with self._writing(collection) as held:
             ids = frozenset(passing_ids(self._store.present(held.collection), filter))
             count = len(ids if dry_run else remove(self._store.catalog, held, ids))
             generation = self._store.catalog.generation(held.collection)
@@ -144,7 +157,7 @@ class DocumentService:
 
     def change(self, collection: str, id: str, metadata: Metadata, removed: Sequence[str] = ()) -> ChangedDocument:
         """Set and remove keys of a document's metadata; its text is not encoded again. Raises ``DocumentNotFound``."""
-        with lease(self._store.catalog, collection) as held:
+        with self._writing(collection) as held:
             snapshot = self._store.present(held.collection)
             located = find_documents(snapshot, [id]).get(id)
             if located is None:
@@ -157,8 +170,26 @@ class DocumentService:
             generation = relabel(self._store, held, snapshot, {id: new})
         return ChangedDocument(id, "changed", new, generation)
 
-    def tidy(self, collection: str, stop: Callable[[], bool]) -> bool:
+    def tidy(
+        self,
+        collection: str,
+        stop: Callable[[], bool],
+        busy: Callable[[CollectionBusy], bool] = lambda error: False,
+    ) -> bool:
         """Merge segments that are due and remove retired ones; False if some are still in their grace period."""
-        with lease(self._store.catalog, collection) as held:
+        with self._writing(collection, busy) as held:
             tidy(self._store, held, stop)
             return not self._store.catalog.retired_segments(self._store.catalog.collection(held.collection))
+
+    @contextmanager
+    def _writing(
+        self, collection: str, busy: Callable[[CollectionBusy], bool] = lambda error: False
+    ) -> Iterator[Lease]:
+        """The collection's lease, after the writers of this process that wait for it already."""
+        target = self._store.catalog.collection(collection)
+        with self._turn(target), lease(self._store.catalog, target.name, again=busy) as held:
+            yield held
+
+    def _turn(self, collection: Collection) -> Lock:
+        """Keeps the threads of this process apart, which would else refuse each other's writes."""
+        return self._turns.setdefault(collection.id, Lock())

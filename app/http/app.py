@@ -38,6 +38,7 @@ from app.http.routes import (
     previews,
     search,
     spans,
+    tasks,
     thresholds,
 )
 from app.search.encoders import Encoders
@@ -63,6 +64,7 @@ _RESOURCES = (
     previews,
     calibrations,
     label_candidates,
+    tasks,
     health,
     metrics,
 )
@@ -76,7 +78,7 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
     ``encoders`` and ``engine`` replace those that the settings name, for callers that have them already.
     """
     backend = _backend(settings, encoders or Encoders(settings.encoder_options), engine)
-    figures = Metrics(backend.waiting, backend.damaged_segments)
+    figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog)
     app = FastAPI(
         title="Spanseek",
         version=_version(),
@@ -99,7 +101,7 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
     describe_problems(app)
     # The last one added sees requests first.
     app.add_middleware(AuthenticationMiddleware)
-    app.add_middleware(BodyLimitMiddleware, limit=settings.body_limit_bytes)
+    app.add_middleware(BodyLimitMiddleware, limit=settings.body_limit_bytes, uploads=settings.task_backlog_bytes)
     app.add_middleware(DeadlineMiddleware, deadline_s=settings.deadline_s, write_deadline_s=settings.write_deadline_s)
     app.add_middleware(ServerErrorMiddleware)
     app.add_middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=_GZIP_LEVEL)

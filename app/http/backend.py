@@ -21,6 +21,8 @@ from app.http.search_lanes import SearchLanes
 from app.http.span_lane import SpanLane
 from app.http.write_lane import WriteLane
 from app.phrases.service import PhraseService
+from app.tasks.service import TaskService
+from app.tasks.worker import TaskWorkers
 from indexer.catalog import schema
 from indexer.errors import CatalogUnavailable
 from indexer.store import Store
@@ -56,6 +58,7 @@ class _Opened:
     spans: SpanLane
     writing: WriteLane
     tuning: JobLane
+    workers: TaskWorkers
 
 
 class Backend:
@@ -87,6 +90,15 @@ class Backend:
     def collections(self) -> CollectionService:
         """Creating, describing and deleting collections; writes run in the lane :attr:`writing`."""
         return self._open().services.collections
+
+    @property
+    def tasks(self) -> TaskService:
+        """Tasks, which threads of the server run."""
+        return self._open().services.tasks
+
+    def task_backlog(self) -> Mapping[str, tuple[int, int]]:
+        """The number of tasks that have not ended, and their bytes, by status."""
+        return self._opened.workers.backlog if self._opened else {}
 
     @property
     def aliases(self) -> AliasService:
@@ -169,6 +181,7 @@ class Backend:
         self.readiness.close()
         with self._lock:
             if self._opened is not None:
+                self._opened.workers.close()
                 self._opened.search.close()
                 self._opened.spans.close()
                 self._opened.writing.close()
@@ -199,6 +212,7 @@ class Backend:
                 hint="Request less at once, or use the command line.",
                 limit=limit,
             ),
+            services.task_workers(),
         )
 
 

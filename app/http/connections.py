@@ -33,6 +33,9 @@ _REFUSED_AT_ONCE = 64
 _RESERVED_DESCRIPTORS = 128 + _REFUSED_AT_ONCE
 _MIN_CONNECTIONS = 16
 
+# Bytes of a body per second beyond the time that every request has: an upload of any size may go on at this rate.
+_SLOWEST = 2**16
+
 _log = logging.getLogger(__name__)
 
 
@@ -121,8 +124,10 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of the body."""
+        """Take a piece of the body, which buys time for the next ones."""
         self._unparsed_bytes = 0
+        if self._reading_since is not None:
+            self._reading_since = min(self._reading_since + len(body) / _SLOWEST, self.loop.time())
         super().on_body(body)
 
     def on_message_complete(self) -> None:

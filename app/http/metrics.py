@@ -23,7 +23,12 @@ async def metrics(request: Request) -> Response:
 class Metrics:
     """The metrics of one application, in a registry of its own."""
 
-    def __init__(self, waiting: Callable[[], Mapping[str, int]], damaged_segments: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        waiting: Callable[[], Mapping[str, int]],
+        damaged_segments: Callable[[], int],
+        tasks: Callable[[], Mapping[str, tuple[int, int]]] = dict,
+    ) -> None:
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "spanseek_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
@@ -36,6 +41,7 @@ class Metrics:
             registry=self.registry,
         )
         self.registry.register(_Waiting(waiting))
+        self.registry.register(_Tasks(tasks))
         damaged = Gauge("spanseek_damaged_segments", "Segments left out of searches.", registry=self.registry)
         damaged.set_function(damaged_segments)
 
@@ -52,3 +58,19 @@ class _Waiting(Collector):
         for lane, count in self._waiting().items():
             family.add_metric([lane], count)
         yield family
+
+
+class _Tasks(Collector):
+    """The tasks that have not ended, when it is collected."""
+
+    def __init__(self, tasks: Callable[[], Mapping[str, tuple[int, int]]]) -> None:
+        self._tasks = tasks
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Their number and the bytes that they hold, by status."""
+        count = GaugeMetricFamily("spanseek_tasks", "Tasks that have not ended, by status.", labels=["status"])
+        size = GaugeMetricFamily("spanseek_task_bytes", "Bytes that they hold, by status.", labels=["status"])
+        for status, (number, held) in self._tasks().items():
+            count.add_metric([status], number)
+            size.add_metric([status], held)
+        yield from (count, size)

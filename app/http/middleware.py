@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import time
 from inspect import iscoroutinefunction
 
@@ -20,21 +21,27 @@ from indexer.errors import StorageFull
 # Nobody receives it: it is counted in the metrics, under the status that nginx uses.
 _CLIENT_CLOSED = 499
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_UPLOAD = re.compile("/collections/[^/]+/documents/import")
 
 _log = logging.getLogger(__name__)
 
 
 class BodyLimitMiddleware:
-    """Raises HTTP 413 when more than ``limit`` bytes of a body are read, announced or chunked."""
+    """Raises HTTP 413 when more than ``limit`` bytes of a body are read, announced or chunked.
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    Uploads, which go to the disk, may have ``uploads`` bytes.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int, uploads: int) -> None:
         self.app = app
         self.limit = limit
+        self.uploads = uploads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with a limit on its body."""
         if scope["type"] == "http":
-            receive = _limited(receive, _announced(scope), self.limit)
+            limit = self.uploads if _UPLOAD.fullmatch(scope["path"]) else self.limit
+            receive = _limited(receive, _announced(scope), limit)
         await self.app(scope, receive, send)
 
 
@@ -92,7 +99,7 @@ class DeadlineMiddleware:
     """Answers 504 if a route does not answer in time, for example because the catalog hangs.
 
     Routes that run on the event loop have deadlines of their own, up to ``write_deadline_s``; for them this is the last
-    resort. The route goes on, and its late answer is dropped.
+    resort. The route goes on, and its late answer is dropped. Time counts from the last piece of the body that it read.
     """
 
     def __init__(self, app: ASGIApp, deadline_s: float, write_deadline_s: float) -> None:
@@ -107,7 +114,7 @@ class DeadlineMiddleware:
             return
         answer = _TimedAnswer(self, scope, receive, send)
         try:
-            await self.app(scope, receive, answer.send)
+            await self.app(scope, answer.receive, answer.send)
         finally:
             await answer.close()
 
@@ -121,6 +128,12 @@ class _TimedAnswer:
         self._started = self._loop.time()
         self._timer = self._loop.call_later(limits.deadline_s, self._expire)
         self._late: asyncio.Task[None] | None = None
+
+    async def receive(self) -> Message:
+        """Pass a piece of the body to the route: its time begins again."""
+        message = await self._receive()
+        self._started = self._loop.time()
+        return message
 
     async def send(self, message: Message) -> None:
         """Pass a message of the route on, unless it is late."""
@@ -136,8 +149,9 @@ class _TimedAnswer:
 
     def _expire(self) -> None:
         seconds = self._loop.time() - self._started
-        left = self._limits.write_deadline_s - seconds
-        if left > 0 and iscoroutinefunction(self._scope.get("endpoint")):
+        may_be_long = iscoroutinefunction(self._scope.get("endpoint"))
+        left = (self._limits.write_deadline_s if may_be_long else self._limits.deadline_s) - seconds
+        if left > 0:
             self._timer = self._loop.call_later(left, self._expire)
             return
         message = f"No answer within {seconds:.3g} s. What was begun may still be done."

@@ -100,6 +100,8 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.CollectionNotFound: HTTPStatus.NOT_FOUND,
     indexer.DocumentNotFound: HTTPStatus.NOT_FOUND,
     indexer.AliasNotFound: HTTPStatus.NOT_FOUND,
+    indexer.TaskNotFound: HTTPStatus.NOT_FOUND,
+    indexer.TaskBacklogFull: HTTPStatus.TOO_MANY_REQUESTS,
     indexer.CalibrationNotFound: HTTPStatus.NOT_FOUND,
     indexer.PhraseNotFound: HTTPStatus.NOT_FOUND,
     MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,
@@ -138,6 +140,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
 HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {
     Unauthenticated: {"WWW-Authenticate": 'Bearer realm="spanseek"'},
     indexer.CollectionBusy: {"Retry-After": "1"},
+    indexer.TaskBacklogFull: {"Retry-After": "10"},
     search.QueueFull: {"Retry-After": "1"},
     search.ShuttingDown: {"Retry-After": "1"},
 }

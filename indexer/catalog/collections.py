@@ -77,6 +77,14 @@ class Catalog:
             rows = connection.execute(_summaries().order_by(collections.c.name)).all()
         return tuple(map(_collection, rows))
 
+    def name_of(self, id: str) -> str:
+        """The name of the collection of an id. Raises ``CollectionNotFound``."""
+        with self.database.read() as connection:
+            name = connection.scalar(select(collections.c.name).where(collections.c.id == id))
+        if name is None:
+            raise CollectionNotFound("The collection was deleted.", field="collection")
+        return str(name)
+
     def generation(self, name: str) -> int:
         """The number of the newest generation."""
         return self.version(name)[1]

@@ -254,3 +254,34 @@ matches = Table(
     Index("ix_matches_phrase", "collection_id", "phrase", "number"),
     Index("ix_matches_withdrawn", "collection_id", "withdrawn"),
 )
+
+# Tasks outlive the collections they were for: no foreign key.
+tasks = Table(
+    "tasks",
+    metadata,
+    # Sorts by time.
+    Column("id", _id(), primary_key=True),
+    Column("kind", _by_bytes(32), nullable=False),
+    Column("collection", _by_bytes(63), nullable=False),
+    Column("target_id", _id(), nullable=False),
+    Column("status", _by_bytes(16), nullable=False),
+    Column("options", JSON, nullable=False),
+    # What it occupies of the backlog until it ends.
+    Column("bytes", BigInteger, nullable=False),
+    Column("done", BigInteger, nullable=False),
+    Column("total", BigInteger),
+    # Where a resumed task goes on, and its counts until then.
+    Column("checkpoint", JSON, nullable=False),
+    Column("result", JSON(none_as_null=True)),
+    Column("error", JSON(none_as_null=True)),
+    Column("cancelled", Boolean, nullable=False),
+    Column("starts", Integer, nullable=False),
+    # The worker that runs it, or the server that receives it.
+    Column("holder", Text),
+    Column("token", _id()),
+    Column("expires_at", UtcDateTime),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("started_at", UtcDateTime),
+    Column("finished_at", UtcDateTime),
+    Index("ix_tasks_status", "status", "id"),
+)

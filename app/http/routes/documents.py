@@ -18,6 +18,7 @@ from app.collections.documents import (
 from app.collections.reading import MAX_LISTED, DocumentPage, StoredDocument
 from app.http.auth import Caller, CallerDependency
 from app.http.openapi import problems
+from app.http.receiving import upload_as_task
 from app.http.responses import answer_response
 from app.http.schemas import (
     ChangeDocumentBody,
@@ -28,6 +29,7 @@ from app.http.schemas import (
     FilterBody,
 )
 from app.http.uploads import uploads
+from app.tasks.answers import TaskDescription
 from indexer.engine.query import Filter
 from indexer.segments.text import OffsetUnit
 from models.errors import InvalidInput
@@ -43,6 +45,9 @@ Collection = Annotated[CollectionName, Path(description="The collection's name."
 Id = Annotated[DocumentId, Path(description="The document's id, percent-encoded.")]
 
 
+# Larger bodies are written to the disk and indexed as tasks: what is accepted will be indexed, however long it takes.
+_TASK_FROM_BYTES = 2**18
+_ACCEPTED: dict[int | str, dict[str, Any]] = {202: {"model": TaskDescription, "description": "Accepted"}}
 _SENT: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -92,15 +97,21 @@ def get_document(
     response_model=WrittenDocuments,
     openapi_extra=_SENT,
     summary="Add or replace documents",
-    responses=_WRITE,
+    responses=_ACCEPTED | _WRITE,
 )
 async def put_documents(collection: Collection, request: Request, caller: CallerDependency) -> Response:
-    """Index documents, replacing those with the same ids; unchanged ones are skipped."""
+    """Index documents, replacing those with the same ids; unchanged ones are skipped.
+
+    A large body that is not indexed in time is answered 202, with the task that goes on.
+    """
     caller.require("index", collection)
     body, content_type = await request.body(), request.headers.get("content-type", "")
     items = await asyncio.to_thread(uploads, body, content_type)
     documents = [each for each in items if isinstance(each, Document)]
     backend = caller.backend
+    if len(body) > _TASK_FROM_BYTES and documents:
+        answer = await upload_as_task(backend.tasks, collection, items, backend.limits.write_deadline_s)
+        return answer_response(answer, 200 if isinstance(answer, WrittenDocuments) else 202)
     written = await backend.writing.upsert(collection, documents, backend.limits.write_deadline_s)
     results = [
         WrittenDocument.of(written.outcomes[item.id])

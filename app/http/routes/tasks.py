@@ -1,0 +1,201 @@
+"""``/tasks``: start long work, watch it and cancel it; and uploads of any size, which become tasks."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeAlias
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi import Body as RequestBody
+from pydantic import Field, FiniteFloat
+from starlette.responses import Response, StreamingResponse
+
+from app.http.auth import Caller, CallerDependency
+from app.http.openapi import problems
+from app.http.receiving import receive_upload, wait_for_task
+from app.http.responses import answer_response
+from app.http.routes.calibrations import CalibrateBody
+from app.http.routes.collections import SpanUnitsOptions
+from app.http.schemas import MAX_NAME, Body, CollectionName
+from app.tasks.answers import Kind, TaskDescription, TaskPage
+from app.tasks.service import MAX_LISTED
+from indexer.catalog.tasks import Status
+from models.types import JsonValue
+
+router = APIRouter(tags=["tasks"])
+Id = Annotated[str, Path(description="The task's id.", max_length=200)]
+Wait = Annotated[float, Query(ge=0, le=60, description="Seconds to wait for its end before the answer.")]
+_READ = problems(401, 403, 404, 422, 503)
+_WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 507)
+
+
+class _TaskBody(Body):
+    collection: CollectionName = Field(description="The collection, or an alias.")
+
+
+class ReindexTask(_TaskBody):
+    """Bring a collection into another recipe; absent fields stay as they are."""
+
+    kind: Literal["reindex"]
+    encoder: str | None = Field(None, max_length=MAX_NAME, description="Another encoder.")
+    span_units: SpanUnitsOptions | None = Field(None, description="Other span bounds.")
+    nugget_ratio: FiniteFloat | None = Field(None, description="Store nuggets: this share of all tokens.")
+    words: bool | None = Field(None, description="Store words, or no longer.")
+
+    def options(self) -> dict[str, JsonValue]:
+        """The options of the task."""
+        bounds = self.span_units
+        return {
+            "encoder": self.encoder,
+            "shortest": None if bounds is None else bounds.shortest,
+            "longest": None if bounds is None else bounds.longest,
+            "nugget_ratio": self.nugget_ratio,
+            "words": self.words,
+        }
+
+
+class OptimizeTask(_TaskBody):
+    """Merge the segments of a collection into as few as possible."""
+
+    kind: Literal["optimize"]
+    words: bool = Field(False, description="Add words to a collection that has none.")
+
+    def options(self) -> dict[str, JsonValue]:
+        """The options of the task."""
+        return {"words": self.words}
+
+
+class PurgeTask(_TaskBody):
+    """Erase deleted and replaced documents from the disk."""
+
+    kind: Literal["purge"]
+
+    def options(self) -> dict[str, JsonValue]:
+        """The options of the task."""
+        return {}
+
+
+class BackfillTask(_TaskBody):
+    """Match saved phrases with the documents that are there."""
+
+    kind: Literal["backfill"]
+    phrases: list[str] = Field(min_length=1, max_length=20_000, description="The names of saved phrases.")
+
+    def options(self) -> dict[str, JsonValue]:
+        """The options of the task."""
+        return {"phrases": list(self.phrases)}
+
+
+class CalibrationTask(CalibrateBody):
+    """Fit a calibration to labels."""
+
+    kind: Literal["calibration"]
+    collection: CollectionName = Field(description="The collection, or an alias.")
+
+    def options(self) -> dict[str, JsonValue]:
+        """The options of the task. Raises ``LabelsRefused`` for an invalid label."""
+        self.request()
+        return self.model_dump(exclude={"kind", "collection"})
+
+
+NewTaskBody: TypeAlias = Annotated[
+    ReindexTask | OptimizeTask | PurgeTask | BackfillTask | CalibrationTask,
+    RequestBody(discriminator="kind", examples=[{"kind": "optimize", "collection": "sample"}]),
+]
+_QUEUED: dict[int | str, dict[str, Any]] = {202: {"model": TaskDescription, "description": "Accepted"}}
+_SENT: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/x-ndjson": {
+                "schema": {"type": "string", "description": "A document a line; with Content-Encoding: gzip, packed."},
+                "example": '{"id": "call-17", "text": "I want to cancel."}\n',
+            },
+            "text/csv": {
+                "schema": {"type": "string", "description": "A document a row, with the columns id and text."},
+                "example": "id,text,kind\ncall-17,I want to cancel.,call\n",
+            },
+        },
+    }
+}
+
+
+@router.post(
+    "/collections/{collection}/documents/import",
+    tags=["documents"],
+    status_code=202,
+    response_model=TaskDescription,
+    openapi_extra=_SENT,
+    summary="Upload documents of any number",
+    responses=problems(400, 401, 403, 404, 408, 413, 415, 422, 429, 503, 504, 507),
+)
+async def import_documents(
+    collection: Annotated[CollectionName, Path(description="The collection's name.")],
+    request: Request,
+    caller: CallerDependency,
+) -> Response:
+    """Receive documents as a stream, to the disk, and index them as a task: what is accepted will be indexed."""
+    caller.require("index", collection)
+    return answer_response(await receive_upload(request, caller.backend.tasks, collection), 202)
+
+
+@router.post("/tasks", status_code=202, response_model=TaskDescription, summary="Start a task", responses=_WRITE)
+def create_task(body: NewTaskBody, caller: CallerDependency) -> Response:
+    """Queue long work. Tasks of one collection run one after the other, in their order."""
+    caller.require("index" if body.kind == "backfill" else "admin", body.collection)
+    size = len(body.model_dump_json())
+    return answer_response(caller.backend.tasks.add(body.kind, body.collection, body.options(), size), 202)
+
+
+@router.get("/tasks", response_model=TaskPage, summary="List tasks", responses=problems(401, 403, 422, 503))
+def list_tasks(
+    caller: CallerDependency,
+    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of tasks.")] = 100,
+    cursor: Annotated[str | None, Query(description="The cursor of the previous page.")] = None,
+    collection: Annotated[
+        list[CollectionName] | None, Query(description="Only of this collection; repeat for several.")
+    ] = None,
+    kind: Annotated[list[Kind] | None, Query(description="Only of this kind; repeat for several.")] = None,
+    status: Annotated[list[Status] | None, Query(description="Only of this status; repeat for several.")] = None,
+) -> Response:
+    """List the tasks of the collections that the caller may write to, the newest first."""
+    caller.require_scope("index")
+    visible = None if caller.key is None else caller.key.collections
+    names = visible if collection is None else [name for name in collection if caller.may("index", name)]
+    page = caller.backend.tasks.list(limit, cursor, collections=names, kinds=kind or (), statuses=status or ())
+    return answer_response(page)
+
+
+@router.get("/tasks/{id}", response_model=TaskDescription, summary="See a task", responses=_READ)
+async def get_task(id: Id, caller: CallerDependency, wait: Wait = 0) -> Response:
+    """Read a task's status, progress, counts and errors; with `wait`, once it has ended or the time is up."""
+    caller.require_scope("index")
+    backend = caller.backend
+    seconds = min(wait, backend.limits.write_deadline_s)
+    return answer_response(await wait_for_task(backend.tasks, id, seconds, _visible(caller)))
+
+
+@router.get(
+    "/tasks/{id}/results",
+    response_class=Response,
+    summary="Read the results of an upload, line by line",
+    responses={
+        200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}, "description": "A result a line"},
+        **_READ,
+    },
+)
+async def get_task_results(id: Id, caller: CallerDependency) -> Response:
+    """One result for each line, up to the last published one: `line`, `id`, `status` and, if it failed, `error`."""
+    caller.require_scope("index")
+    results = await asyncio.to_thread(caller.backend.tasks.results, id, _visible(caller))
+    return StreamingResponse(results, media_type="application/x-ndjson")
+
+
+@router.post("/tasks/{id}/cancel", response_model=TaskDescription, summary="Cancel a task", responses=_READ)
+def cancel_task(id: Id, caller: CallerDependency) -> Response:
+    """Cancel a task: at once while it waits, soon while it runs. What it has published stays."""
+    caller.require_scope("index")
+    return answer_response(caller.backend.tasks.cancel(id, _visible(caller)))
+
+
+def _visible(caller: Caller) -> Callable[[str], bool]:
+    return lambda collection: caller.may("index", collection)

@@ -1,0 +1,65 @@
+"""What a running task may use: the services, its options and files, its progress, and whether it is to stop."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.composition import Services
+from app.tasks.spool import Spool
+from indexer.catalog.tasks import Claim, record_progress
+from indexer.errors import CollectionBusy
+from models.types import JsonValue
+
+# Seconds between two tries to take the lease of a collection.
+_BUSY_S = 0.2
+
+
+class TaskStopped(Exception):
+    """The task was cancelled, or the server stops. Workers catch it."""
+
+
+@dataclass(frozen=True)
+class TaskContext:
+    """One run of a task. ``collection`` is the collection's own name."""
+
+    services: Services
+    claim: Claim
+    spool: Spool
+    collection: str
+    cancelled: threading.Event
+    closing: threading.Event
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options that the task was queued with."""
+        return self.claim.options
+
+    @property
+    def checkpoint(self) -> Mapping[str, Any]:
+        """Where an interrupted run came to; empty at the first."""
+        return self.claim.task.checkpoint
+
+    def stop(self) -> bool:
+        """True if the task is to end at once."""
+        return self.cancelled.is_set() or self.closing.is_set()
+
+    def check(self) -> None:
+        """Raise ``TaskStopped`` if the task is to end."""
+        if self.stop():
+            raise TaskStopped
+
+    def busy(self, error: CollectionBusy) -> bool:
+        """Wait a moment while another process writes; False if the task is to end."""
+        if not self.stop():
+            self.sleep(_BUSY_S)
+        return not self.stop()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, but not longer than the server runs."""
+        self.closing.wait(seconds)
+
+    def progress(self, done: int, total: int | None, checkpoint: Mapping[str, JsonValue] | None = None) -> None:
+        """Record how far the task is, and where it goes on if it is interrupted. Raises ``ClaimLost``."""
+        catalog = self.services.store.catalog
+        record_progress(catalog, self.claim, done, total, self.checkpoint if checkpoint is None else checkpoint)

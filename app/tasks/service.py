@@ -1,0 +1,157 @@
+"""Queueing, reading and cancelling tasks, and receiving the bodies of uploads."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from app.cursors import cursor_at, position_of
+from app.tasks.answers import Kind, TaskDescription, TaskPage
+from app.tasks.spool import BodyWriter, Format, Spool
+from indexer.catalog.tasks import (
+    ClaimLost,
+    NewTask,
+    Status,
+    Task,
+    add_task,
+    cancel_task,
+    forget_task,
+    get_task,
+    grow_task,
+    list_tasks,
+    new_task_id,
+    received,
+)
+from indexer.errors import TaskNotFound
+from indexer.store import Store
+from models.errors import InvalidInput
+from models.types import JsonValue
+
+MAX_LISTED = 1000
+# Bytes of a body between two looks at the backlog.
+_GROWTH: Final = 8 * 2**20
+
+
+class TaskService:
+    """The tasks of one store. ``backlog`` is how many bytes those that have not ended may hold together.
+
+    ``queued`` is called when a task can run.
+    """
+
+    def __init__(self, store: Store, *, backlog: int, queued: Callable[[], object] = lambda: None) -> None:
+        self._store = store
+        self.backlog = backlog
+        self.queued = queued
+
+    def spool(self, id: str) -> Spool:
+        """The files of a task."""
+        return Spool(spool_root(self._store) / id)
+
+    def add(self, kind: Kind, collection: str, options: Mapping[str, JsonValue], size: int = 0) -> TaskDescription:
+        """Queue a task. Raises ``CollectionNotFound`` and ``TaskBacklogFull``."""
+        target = self._store.catalog.collection(collection)
+        id = new_task_id()
+        add_task(self._store.catalog, id, NewTask(kind, collection, target.id, options, size), limit=self.backlog)
+        self.queued()
+        return self.get(id)
+
+    def begin_upload(self, collection: str, format: Format, announced: int, *, packed: bool = False) -> "Upload":
+        """Receive a body. Raises ``CollectionNotFound``, and ``TaskBacklogFull`` if what is announced is too much."""
+        target = self._store.catalog.collection(collection)
+        id = new_task_id()
+        new = NewTask("upload", collection, target.id, bytes=announced)
+        add_task(self._store.catalog, id, new, limit=self.backlog, status="receiving")
+        return Upload(self, self._store, id, format, packed=packed, announced=announced, limit=self.backlog)
+
+    def get(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> TaskDescription:
+        """A task as it is now. Raises ``TaskNotFound``."""
+        return TaskDescription.of(self._visible(id, is_visible))
+
+    def list(
+        self,
+        limit: int = 100,
+        cursor: str | None = None,
+        *,
+        collections: Sequence[str] | None = None,
+        kinds: Sequence[Kind] = (),
+        statuses: Sequence[Status] = (),
+    ) -> TaskPage:
+        """At most ``limit`` tasks, the newest first, of these collections, kinds and statuses."""
+        if not 1 <= limit <= MAX_LISTED:
+            raise InvalidInput(f"A page cannot have {limit} tasks.", hint=f"1 to {MAX_LISTED}.", field="limit")
+        (before,) = position_of(cursor, "tasks", "", ("~",))
+        tasks = list_tasks(
+            self._store.catalog, limit + 1, before, collections=collections, kinds=kinds, statuses=statuses
+        )
+        page = tuple(map(TaskDescription.of, tasks[:limit]))
+        return TaskPage(page, cursor_at("tasks", "", page[-1].id) if len(tasks) > limit else None)
+
+    def cancel(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> TaskDescription:
+        """Cancel a task: a queued one now, a running one soon; what it published stays. Raises ``TaskNotFound``."""
+        self._visible(id, is_visible)
+        task = cancel_task(self._store.catalog, id)
+        if task.status == "cancelled":
+            self.spool(id).remove_body()
+        return TaskDescription.of(task)
+
+    def results(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> Iterator[bytes]:
+        """The results of an upload by line, in NDJSON, up to the last published line."""
+        task = self._visible(id, is_visible)
+        return self.spool(id).read_results(int(task.checkpoint.get("results", 0)))
+
+    def _visible(self, id: str, is_visible: Callable[[str], bool]) -> Task:
+        task = get_task(self._store.catalog, id)
+        if task.status == "receiving" or not is_visible(task.collection):
+            raise TaskNotFound(f"There is no task {id[:80]!r}", hint="List the tasks; old ones are forgotten.")
+        return task
+
+
+class Upload:
+    """A body that arrives, piece by piece. It becomes a task when it is whole and on the disk, or leaves nothing."""
+
+    def __init__(
+        self,
+        service: TaskService,
+        store: Store,
+        id: str,
+        format: Format,
+        *,
+        packed: bool,
+        announced: int,
+        limit: int,
+    ) -> None:
+        self._service, self._catalog, self.id = service, store.catalog, id
+        self._format, self._packed, self._limit = format, packed, limit
+        self._counted = announced
+        self._spool = service.spool(id)
+        self._body = BodyWriter(self._spool.body(format, packed=packed), packed=packed)
+
+    def write(self, piece: bytes) -> None:
+        """Take a piece. Raises ``TaskBacklogFull``, ``StorageFull``, and ``InvalidInput`` for damaged gzip."""
+        self._body.write(piece)
+        if self._body.bytes > self._counted:
+            self._counted = self._body.bytes + _GROWTH
+            grow_task(self._catalog, self.id, self._counted, limit=self._limit)
+
+    def finish(self) -> TaskDescription:
+        """Queue the task: from here on it is promised. Raises as :meth:`write`."""
+        self._body.finish()
+        if not self._body.text_bytes:
+            raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
+        # Progress through NDJSON counts the bytes of its text, that through CSV those of the file.
+        total = self._body.text_bytes if self._format == "ndjson" else self._body.bytes
+        received(self._catalog, self.id, self._body.bytes, total, {"format": self._format, "packed": self._packed})
+        self._service.queued()
+        return self._service.get(self.id)
+
+    def abandon(self) -> None:
+        """Leave nothing of it."""
+        self._body.close()
+        self._spool.remove()
+        with suppress(ClaimLost):
+            forget_task(self._catalog, self.id)
+
+
+def spool_root(store: Store) -> Path:
+    """The folder of the files of all tasks."""
+    return store.data_dir / "tasks"

@@ -1,0 +1,140 @@
+"""The files of tasks: the body of an upload as it arrived, and one result for each of its lines.
+
+A body is checked while it arrives: a gzipped one is decompressed, so that one that is damaged or truncated is refused
+before anything is promised. Memory is that of one piece.
+"""
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final, Literal, TypeAlias
+
+from indexer.disk import full_disk_named
+from indexer.segments.seal import fsync
+from models.errors import InvalidInput
+from models.types import JsonValue
+
+Format: TypeAlias = Literal["ndjson", "csv"]
+_CHUNK: Final = 2**16
+_RESULTS: Final = "results.ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class Spool:
+    """The folder of a task."""
+
+    folder: Path
+
+    def body(self, format: Format, *, packed: bool) -> Path:
+        """The file of an upload's body."""
+        return self.folder / f"body.{format}{'.gz' if packed else ''}"
+
+    @property
+    def results(self) -> Path:
+        """The file of results."""
+        return self.folder / _RESULTS
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def remove_body(self) -> None:
+        """Remove all but the results."""
+        for path in self.folder.glob("body.*"):
+            path.unlink(missing_ok=True)
+
+    def read_results(self, size: int) -> Iterator[bytes]:
+        """The first ``size`` bytes of the results."""
+        if size:
+            with self.results.open("rb") as file:
+                while size > 0 and (piece := file.read(min(_CHUNK, size))):
+                    size -= len(piece)
+                    yield piece
+
+
+class BodyWriter:
+    """Writes a body to a file, and counts the bytes of its text. Not for several threads at once."""
+
+    def __init__(self, path: Path, *, packed: bool) -> None:
+        self.bytes = 0
+        self.text_bytes = 0
+        self._unpacker = _Unpacker() if packed else None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: BinaryIO = path.open("wb")
+
+    def write(self, piece: bytes) -> None:
+        """Write a piece. Raises ``InvalidInput`` for gzip that is damaged, and ``StorageFull``."""
+        with full_disk_named():
+            self._file.write(piece)
+        self.bytes += len(piece)
+        self.text_bytes += len(piece) if self._unpacker is None else self._unpacker.count(piece)
+
+    def finish(self) -> None:
+        """Bring all to the disk. Raises ``InvalidInput`` for gzip that is truncated, and ``StorageFull``."""
+        if self._unpacker is not None:
+            self._unpacker.check_end()
+        with full_disk_named():
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+        fsync(Path(self._file.name).parent)
+
+    def close(self) -> None:
+        """Close the file; nothing is promised of it."""
+        self._file.close()
+
+
+class _Unpacker:
+    """Counts the bytes of gzipped data, of one member or several."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(wbits=31)
+
+    def count(self, piece: bytes) -> int:
+        size = 0
+        try:
+            while piece:
+                if self._member.eof:
+                    piece = piece.lstrip(b"\0")  # padding
+                    if not piece:
+                        break
+                    self._member = zlib.decompressobj(wbits=31)
+                size += len(self._member.decompress(piece, _CHUNK))
+                piece = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+        except zlib.error as error:
+            raise _damaged(str(error)) from error
+        return size
+
+    def check_end(self) -> None:
+        if not self._member.eof:
+            raise _damaged("it is truncated")
+
+
+def _damaged(reason: str) -> InvalidInput:
+    return InvalidInput(f"The body is not valid gzip: {reason}.", hint="Compress it again, and send all.", field="body")
+
+
+class ResultWriter:
+    """Appends results, from a checkpoint on: what was written after it by an interrupted task is dropped."""
+
+    def __init__(self, spool: Spool, checkpoint: int) -> None:
+        spool.folder.mkdir(parents=True, exist_ok=True)
+        self._file = spool.results.open("ab")
+        self._file.truncate(checkpoint)
+        self.bytes = checkpoint
+
+    def append(self, results: Iterator[Mapping[str, JsonValue]]) -> None:
+        """Append results, and bring them to the disk."""
+        with full_disk_named():
+            for result in results:
+                self.bytes += self._file.write(json.dumps(result, ensure_ascii=False).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
