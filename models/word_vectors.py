@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int32, Int64
 
 from models.artifacts import load_artifact
+from models.checksums import read_checked
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from models.types import JsonValue
@@ -111,7 +112,7 @@ def load_word_vectors(path: Path) -> WordVectors:
     if path.is_file():
         return read_text_vectors(path)
     artifact = load_artifact(path)
-    words = tuple((path / WORDS).read_text("utf-8").splitlines())
+    words = tuple(read_checked(path / WORDS).decode("utf-8").splitlines())
     codes, shares = artifact.arrays["codes"], artifact.arrays["shares"]
     if len(words) != len(codes):
         raise InvalidInput(

@@ -1,5 +1,6 @@
 """``spanseek eval facets-...``: sentences, phrases, hypernyms, summaries and examples of facets."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -7,21 +8,25 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json
+from models.checksums import SHIPPED
 from research.cli.training_options import SeedOption
 
 if TYPE_CHECKING:
     from models.encoders.facets.model import FacetModel
     from models.word_vectors import WordVectors
 
-WordsOption = Annotated[Path, typer.Option(help="The word vectors that the facets were trained with.")]
-ModelOption = Annotated[list[Path], typer.Option(help="Folder of facet weights; repeat for several.")]
+WordsOption = Annotated[Path | None, typer.Option(help="Word vectors of the facets; by default those shipped.")]
+ModelOption = Annotated[
+    list[Path] | None, typer.Option(help="Folder of facet weights, by default those shipped; repeat for several.")
+]
+SENTENCES, PHRASES = ("facets-k1", "facets-k10"), ("facets-phrases",)
 DataOption = Annotated[Path, typer.Option(help="Folder of the known sets.")]
 
 
 def eval_facets_sentences(
     data: DataOption,
-    words: WordsOption,
-    model: ModelOption,
+    words: WordsOption = None,
+    model: ModelOption = None,
     split: Annotated[
         Literal["dev", "test"], typer.Option(help="dev, by which to choose, or test, to report only.")
     ] = "dev",
@@ -45,11 +50,13 @@ def eval_facets_sentences(
     out.print(table)
 
 
-def eval_facets_phrases(data: DataOption, words: WordsOption, model: ModelOption, as_json: JsonOption = False) -> None:
+def eval_facets_phrases(
+    data: DataOption, words: WordsOption = None, model: ModelOption = None, as_json: JsonOption = False
+) -> None:
     """BiRD, WikiSRS, SemEval-2013 and Turney by facets and by the mean of words: Tables 4 and 9 of the paper."""
     from research.evaluation.phrase_facets import evaluate_phrase_facets
 
-    vectors, models = _load(words, model)
+    vectors, models = _load(words, model, PHRASES)
     figures = evaluate_phrase_facets(data, vectors, models)
     if as_json:
         print_json({"sets": figures})
@@ -62,19 +69,19 @@ def eval_facets_phrases(data: DataOption, words: WordsOption, model: ModelOption
 
 def eval_facets_hypernyms(
     data: Annotated[Path, typer.Option(help="A split of HypeNET: two phrases and True or False, with tabs.")],
-    words: WordsOption,
-    model: ModelOption,
+    words: WordsOption = None,
+    model: ModelOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """HypeNET: which of two phrases is the more general one, by facets: Table 5 of the paper."""
     from research.evaluation.phrase_facets import evaluate_hypernyms
 
-    _, models = _load(words, model)
+    _, models = _load(words, model, PHRASES)
     figures = {name: evaluate_hypernyms(data, loaded) for name, loaded in models.items()}
     if as_json:
         print_json({"file": data.name, "models": figures})
         return
-    table = Table("model", "pairs", "hypernyms", "direction, accuracy %", "AUC %", title=data.name)
+    table = Table("model", "pairs", "hypernyms", "direction %", "known", "direction %", "AUC %", title=data.name)
     for name, row in figures.items():
         table.add_row(name, *(f"{row[figure]:,.1f}".removesuffix(".0") for figure in row))
     out.print(table)
@@ -82,8 +89,8 @@ def eval_facets_hypernyms(
 
 def eval_facets_examples(
     text: Annotated[list[str], typer.Option(help="A text to show; repeat for several.")],
-    words: WordsOption,
-    model: ModelOption,
+    words: WordsOption = None,
+    model: ModelOption = None,
     nearest: Annotated[int, typer.Option(min=1, help="Words for each facet.")] = 3,
     as_json: JsonOption = False,
 ) -> None:
@@ -105,8 +112,8 @@ def eval_facets_examples(
 
 def eval_facets_summaries(
     extract: Annotated[Path, typer.Option(help="Folder of a Wikipedia extract.")],
-    words: WordsOption,
-    model: ModelOption,
+    words: WordsOption = None,
+    model: ModelOption = None,
     articles: Annotated[int, typer.Option(min=1, help="Read the first so many held-out articles that fit.")] = 500,
     sentences: Annotated[int, typer.Option(min=1, help="Sentences of a summary.")] = 3,
     seed: SeedOption = 13,
@@ -128,10 +135,13 @@ def eval_facets_summaries(
     out.print(table)
 
 
-def _load(words: Path, folders: list[Path]) -> "tuple[WordVectors, dict[str, FacetModel]]":
+def _load(
+    words: Path | None, folders: list[Path] | None, shipped: Sequence[str] = SENTENCES
+) -> "tuple[WordVectors, dict[str, FacetModel]]":
     """The word vectors, and the models by the names of their folders."""
     from models.encoders.facets.model import load_facets
     from models.word_vectors import load_word_vectors
 
-    vectors = load_word_vectors(words)
+    vectors = load_word_vectors(words or SHIPPED / "facets-words")
+    folders = folders or [SHIPPED / name for name in shipped]
     return vectors, {folder.name: load_facets(folder, vectors) for folder in folders}

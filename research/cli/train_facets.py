@@ -42,7 +42,7 @@ def train_facets(
 ) -> None:
     """Train facets of sentences or phrases. The same command, given again, goes on from the last checkpoint."""
     # Imported here, because importing torch takes seconds.
-    from models.encoders.facets.network import FacetShape
+    from models.encoders.facets.shape import FacetShape
     from models.word_vectors import load_word_vectors
     from research.evaluation.wikipedia import read_articles
     from research.training import facets as recipe

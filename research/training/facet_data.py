@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from jaxtyping import Int32
 
-from models.encoders.facets.network import MOST_WORDS
+from models.encoders.facets.shape import MOST_WORDS
 from models.word_vectors import STOP_WORDS, WordVectors, split_words
 from research.evaluation.wikipedia import Article, is_held_out
 from research.training.sources import sentences

@@ -12,7 +12,8 @@ from torch.nn import functional
 
 from models.artifacts import Artifact, save_artifact
 from models.encoders.facets.model import pad
-from models.encoders.facets.network import FacetNetwork, FacetShape
+from models.encoders.facets.network import FacetNetwork
+from models.encoders.facets.shape import FacetShape
 from models.errors import InvalidInput
 from models.ops.facets import PENALTY, descend
 from models.types import JsonValue
@@ -93,7 +94,7 @@ def losses(
 ) -> Losses:
     """Eq. 2 of one step: the error on words near the texts, less that on words near others; a mean over words."""
     drawn, near, others = draw(texts, config.batch, config.near, config.seed, step)
-    ids, mask = pad(drawn)
+    ids, mask = map(torch.from_numpy, pad(drawn))
     codebook = network(space[ids], mask)
     assign = nnsc if config.loss == "nnsc" else kmeans
     return {
@@ -110,7 +111,7 @@ def _error(
     penalty: float,
 ) -> Float[Tensor, ""]:
     """The mean squared distance of words from what the facets make of them; coefficients are constants."""
-    ids, mask = pad(near)
+    ids, mask = map(torch.from_numpy, pad(near))
     targets = space[ids]
     with torch.no_grad():
         matrix = assign(codebook, targets, penalty)

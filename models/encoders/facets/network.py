@@ -1,27 +1,17 @@
-"""The network of facets: a small transformer from word vectors to K codebook vectors (section 2.3 of the paper)."""
+"""The network of facets: a small transformer from word vectors to K codebook vectors (section 2.3 of the paper).
 
-from dataclasses import dataclass
+Training runs this one; ``forward.py`` gives the same numbers without torch.
+"""
+
 from typing import TypeVar
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-MOST_WORDS = 50
+from models.encoders.facets.shape import MOST_WORDS, FacetShape
+
 Layer = TypeVar("Layer", nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
-
-
-@dataclass(frozen=True, slots=True)
-class FacetShape:
-    """The size of the network. ``attention`` lets the decoder read the words: for sentences, not for phrases."""
-
-    facets: int = 10
-    dim: int = 200
-    encoder_layers: int = 1
-    decoder_layers: int = 2
-    heads: int = 4
-    hidden: int = 512
-    attention: bool = True
 
 
 class FacetNetwork(nn.Module):

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.encoders.facets.model import FacetModel
-from models.encoders.facets.network import FacetNetwork, FacetShape
+from models.encoders.facets.network import FacetNetwork
+from models.encoders.facets.shape import FacetShape
 from models.errors import InvalidInput
 from models.word_vectors import WordVectors
 from research.evaluation.facet_summaries import (
@@ -46,7 +47,7 @@ TEA_CUP, CUP_TEA = np.array([0, 2], np.int32), np.array([2, 0], np.int32)
 @pytest.fixture(scope="module")
 def model() -> FacetModel:
     torch.manual_seed(13)
-    return FacetModel(FacetNetwork(FacetShape(facets=2, dim=3, heads=1, hidden=4)), WORDS)
+    return FacetModel.of(FacetNetwork(FacetShape(facets=2, dim=3, heads=1, hidden=4)), WORDS)
 
 
 @given(st.integers(1, 5), st.integers(0, 2**16))
@@ -107,14 +108,20 @@ def test_diff_changes_its_sign_with_the_order(model: FacetModel) -> None:
     there = diff_scores(model, ["tea", "tea cup", "unknown"], ["tea cup", "coffee", "tea"])
     back = diff_scores(model, ["tea cup", "coffee", "tea"], ["tea", "tea cup", "unknown"])
     np.testing.assert_allclose(there, -back, atol=1e-6)
-    assert there[2] == 0
+
+
+def test_unknown_words_are_special(model: FacetModel) -> None:
+    one, two = diff_scores(model, ["tea", "tea"], ["tea unknown", "tea unknown words"])
+    assert two - one == pytest.approx(1)
+    assert diff_scores(model, ["tea"], ["unknown"])[0] > 0
 
 
 def test_hypernyms_are_counted(model: FacetModel, tmp_path: Path) -> None:
     path = tmp_path / "hypenet.tsv"
     path.write_text("tea\tthe cup\tTrue\ncup\tcoffee\tFalse\n", "utf-8")
     figures = evaluate_hypernyms(path, model)
-    assert (figures["pairs"], figures["hypernyms"]) == (2, 1)
+    assert (figures["pairs"], figures["hypernyms"], figures["known"]) == (2, 1, 1)
+    assert figures["known_accuracy"] == figures["accuracy"]
     assert figures["accuracy"] in (0.0, 100.0)
     path.write_text("tea\tthe cup\tyes\n", "utf-8")
     with pytest.raises(InvalidInput, match="Line 1"):

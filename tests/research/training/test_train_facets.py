@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from models.encoders.facets.model import load_facets
-from models.encoders.facets.network import FacetNetwork, FacetShape
+from models.encoders.facets.network import FacetNetwork
+from models.encoders.facets.shape import FacetShape
 from models.errors import InvalidInput
 from models.ops.facets import coefficients
 from models.word_vectors import WordVectors
