@@ -103,13 +103,13 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery, LexicalSpan]):
         return [self._search(snapshot, query, selection) for query in queries]
 
     def _search(self, snapshot: Snapshot, query: LexicalQuery, selection: Selection) -> list[LexicalSpan]:
-        bm25 = Bm25(snapshot, query.words, selection.boundary or "sentence")
+        bm25 = Bm25.in_snapshot(snapshot, query.words, selection.boundary or "sentence")
         spans = [_spans(bm25, segment, query, selection) for segment in bm25.segments]
         return [_explained(bm25, scored) for scored in choose(spans, selection)]
 
     def count(self, snapshot: Snapshot, query: LexicalQuery, floor: float | None, filter: Filter) -> Counts:
         """The best sentence of every document with a word of the query, and the sentences above the floor."""
-        bm25 = Bm25(snapshot, query.words)
+        bm25 = Bm25.in_snapshot(snapshot, query.words)
         spans = [_spans(bm25, segment, query, Selection(ALL, filter=filter)) for segment in bm25.segments]
         return count_sentences(spans, floor)
 
@@ -202,7 +202,7 @@ def _highlights(request: SearchRequest, result: LexicalSpan) -> tuple[TextSpan, 
 def _share(query: LexicalQuery, span: NamedSpan) -> float:
     if is_occurrence(span.located.view, span.units, query.terms):
         return 1.0
-    bm25 = Bm25(snapshot_of(span), query.words)
+    bm25 = Bm25.in_snapshot(snapshot_of(span), query.words)
     segment = next((each for each in bm25.segments if each.view is span.located.view), None)
     if segment is None:
         return 0.0

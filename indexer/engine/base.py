@@ -11,13 +11,28 @@ from models.types import CharSpan, QueryVectors, UnitSpan
 
 @dataclass(frozen=True, slots=True)
 class ScoredSpan:
-    """A span with its exact cosine. ``place`` gives its text and metadata."""
+    """A span with its exact cosine. ``place`` gives its text and metadata.
 
-    document_id: str
-    span: CharSpan
-    units: UnitSpan
+    What it says of the document is looked up when it is read: most candidates are never shown.
+    """
+
     cosine: float
     place: Place
+
+    @property
+    def document_id(self) -> str:
+        """The document's id."""
+        return self.place.document_id
+
+    @property
+    def span(self) -> CharSpan:
+        """Its characters in the document."""
+        return self.place.span
+
+    @property
+    def units(self) -> UnitSpan:
+        """Its units in the document."""
+        return self.place.units
 
     @property
     def order(self) -> tuple[float, str, int]:

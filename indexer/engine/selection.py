@@ -70,4 +70,4 @@ def scored(spans: ExactSpans, row: int) -> ScoredSpan:
     """The span in a row."""
     units = UnitSpan(int(spans.starts[row]), int(spans.ends[row]))
     place = Place(spans.view.segment, spans.view.segment.part_of(units.start), units)
-    return ScoredSpan(place.document_id, place.span, place.units, float(spans.cosines[row]), place)
+    return ScoredSpan(float(spans.cosines[row]), place)

@@ -48,32 +48,49 @@ class WordMatch:
 class SegmentWords:
     """The wholes of a segment, their numbers of words, and the units of every item of a query."""
 
-    def __init__(self, view: SegmentView, stored: StoredWords, query: WordQuery, boundary: Boundary) -> None:
+    def __init__(
+        self,
+        view: SegmentView,
+        stored: StoredWords,
+        query: WordQuery,
+        boundary: Boundary,
+        numbers: list[list[int]] | None = None,
+    ) -> None:
         self.view = view
         self.stored = stored
         self.bounds = view.segment.wholes[boundary]
         self.lengths = stored.lengths(boundary, self.bounds)
-        self._numbers = [_numbers(stored, item) for item, _ in query.items]
+        self.numbers = numbers or [_numbers(stored, item) for item, _ in query.items]
         self.units = [
-            _units(view, stored, item, numbers, self.bounds)
-            for (item, _), numbers in zip(query.items, self._numbers, strict=True)
+            _units(view, stored, item, of_item, self.bounds)
+            for (item, _), of_item in zip(query.items, self.numbers, strict=True)
         ]
 
     def weights(self, of_items: Float64[np.ndarray, " items"]) -> Float64[np.ndarray, " terms_and_one"]:
         """The weight of every word of the dictionary; 0 for words that are not in the query."""
         weights = np.zeros(self.stored.terms + 1)
-        for weight, numbers in zip(of_items.tolist(), self._numbers, strict=True):
+        for weight, numbers in zip(of_items.tolist(), self.numbers, strict=True):
             weights[numbers] = np.maximum(weights[numbers], weight)
         return weights
 
 
 class Bm25:
-    """The scores of one query in all segments of a snapshot. Segments without words have none."""
+    """The scores of one query in segments with words, with the weights of all of them together."""
 
-    def __init__(self, snapshot: Snapshot, query: WordQuery, boundary: Boundary = "sentence") -> None:
+    def __init__(self, query: WordQuery, segments: Sequence[SegmentWords]) -> None:
         self.query = query
+        self.segments = segments
+
+    @classmethod
+    def in_snapshot(cls, snapshot: Snapshot, query: WordQuery, boundary: Boundary = "sentence") -> "Bm25":
+        """The scores in all segments of a snapshot that have words."""
         stored = ((view, stored_words(view.segment)) for view in snapshot.views)
-        self.segments = [SegmentWords(view, words, query, boundary) for view, words in stored if words is not None]
+        return cls(query, [SegmentWords(view, words, query, boundary) for view, words in stored if words is not None])
+
+    def of(self, boundary: Boundary) -> "Bm25":
+        """The scores of the same query in other wholes; its words are not looked up again."""
+        query = self.query
+        return Bm25(query, [SegmentWords(of.view, of.stored, query, boundary, of.numbers) for of in self.segments])
 
     @cached_property
     def weights(self) -> Float64[np.ndarray, " items"]:
@@ -93,6 +110,13 @@ class Bm25:
 
     def shares(self, segment: SegmentWords) -> Float64[np.ndarray, " wholes"]:
         """The score of every whole of a segment, as a share of the highest; 0 without a word or a required phrase."""
+        shares = np.zeros(len(segment.lengths))
+        rows, of_rows = self.found(segment)
+        shares[rows] = of_rows
+        return shares
+
+    def found(self, segment: SegmentWords) -> tuple[Int[np.ndarray, " found"], Float64[np.ndarray, " found"]]:
+        """The wholes of a segment with words of the query, rising, and their shares."""
         norms = self._norms(segment.lengths)
         scores, matches = np.zeros(len(norms)), np.zeros(len(norms), np.int64)
         required = np.zeros(len(norms), np.int64)
@@ -101,9 +125,21 @@ class Bm25:
             kernels.add_bm25(segment.bounds, norms, units, weight, most, K1, scores, counted)
         there = np.flatnonzero(scores)
         there = there[required[there] == sum(item.is_required for item, _ in self.query.items)]
-        shares = np.zeros(len(scores))
-        shares[there] = np.minimum(scores[there] / self.highest, 1.0)
-        return shares
+        return there, np.minimum(scores[there] / self.highest, 1.0)
+
+    def shares_at(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> Float64[np.ndarray, " rows"]:
+        """The shares of some wholes; for a few of them faster than :meth:`shares`."""
+        norms, scores = self._norms(segment.lengths[rows]), np.zeros(len(rows))
+        complete = np.ones(len(rows), bool)
+        # Of the kind of the units: numpy would copy these for others.
+        starts, ends = (segment.bounds[at].astype(np.uint32) for at in (rows, rows + 1))
+        for (item, most), weight, units in zip(self.query.items, self.weights.tolist(), segment.units, strict=True):
+            counts = np.searchsorted(units, ends) - np.searchsorted(units, starts)
+            if item.is_required:
+                complete &= counts > 0
+            counted = np.minimum(counts, most)
+            scores += weight * counted * (K1 + 1) / (counted + norms)
+        return np.where(complete, np.minimum(scores / self.highest, 1.0), 0.0)
 
     def matches(self, segment: SegmentWords, whole: int) -> list[WordMatch]:
         """The items of the query in one whole, and what they add to its score."""

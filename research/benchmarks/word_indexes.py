@@ -114,7 +114,7 @@ def _ours(snapshot: Snapshot, sentences: Sequence[str], queries: Sequence[str]) 
 
     def search(query: str) -> object:
         terms = tuple(filter(None, folded_units(query, split(query))))
-        bm25 = Bm25(snapshot, plain_query(terms))
+        bm25 = Bm25.in_snapshot(snapshot, plain_query(terms))
         spans = [bm25.spans(each, bm25.shares(each), np.ones(len(each.lengths), bool)) for each in bm25.segments]
         return choose(spans, Selection(_TOP))
 

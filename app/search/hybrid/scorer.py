@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from app.search.best_span import SpanQuery, TokenizedQuery
-from app.search.hybrid.weights import Shares, Weights
+from app.search.hybrid.weights import Weights
 from app.search.sentences import across_sentences
 from app.search.types import HybridTerm
 from indexer.engine.base import ScoredSpan
@@ -47,24 +47,29 @@ class Scorer:
         self.unbounded = None if selection.boundary else selection
         self.query = query
         self.weights = Weights.of(query.words.length)
-        self.bm25 = Bm25(snapshot, query.words, self.boundary)
-        self.of_parts = Bm25(snapshot, query.words, "part") if self.boundary != "part" else self.bm25
+        self.bm25 = Bm25.in_snapshot(snapshot, query.words, self.boundary)
+        self.of_parts = self.bm25 if self.boundary == "part" else self.bm25.of("part")
         self.segments = self.bm25.segments
-        pairs = zip(self.segments, self.of_parts.segments, strict=True)
-        self._shares = {id(segment): self._both_shares(segment, parts) for segment, parts in pairs}
+        self._parts = {id(of.view): of for of in self.of_parts.segments}
 
-    def _both_shares(self, segment: SegmentWords, parts: SegmentWords) -> tuple[Shares, Shares]:
-        """The shares of wholes, and of the parts around them."""
-        shares = self.bm25.shares(segment)
+    def shares(
+        self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]
+    ) -> tuple[Float[np.ndarray, " rows"], Float[np.ndarray, " rows"]]:
+        """The shares of BM25 of some wholes, and of the parts around them."""
+        shares = self.bm25.shares_at(segment, rows)
+        parts = self._parts[id(segment.view)]
         if parts is segment:
             return shares, shares
-        wholes = np.diff(np.searchsorted(segment.bounds, parts.bounds))
-        return shares, np.repeat(self.of_parts.shares(parts), wholes)
+        of_rows = np.searchsorted(parts.bounds, segment.bounds[rows], side="right") - 1
+        numbers, owners = np.unique(of_rows, return_inverse=True)
+        return shares, self.of_parts.shares_at(parts, numbers)[owners]
 
-    def shares(self, segment: SegmentWords) -> Shares:
-        """The shares of BM25 of wholes with their parts."""
-        wholes, parts = self._shares[id(segment)]
-        return self.weights.shares(wholes, parts)
+    def of_words(self, segment: SegmentWords, most: int) -> Int[np.ndarray, " rows"]:
+        """The wholes with the best shares, at most so many, that a selection allows."""
+        rows, shares = self.bm25.found(segment)
+        allowed = self.chosen(segment)[rows]
+        rows, shares = rows[allowed], shares[allowed]
+        return rows[np.argpartition(-shares, most)[:most]] if len(rows) > most else rows
 
     def chosen(self, segment: SegmentWords) -> Bool[np.ndarray, " wholes"]:
         """The wholes that a selection allows."""
@@ -80,7 +85,8 @@ class Scorer:
 
     def spans(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> ExactSpans:
         """Some wholes with their scores; those with an occurrence, and occurrences across wholes, are exact."""
-        scores = self.weights.scores(self.by_meaning(segment, rows).scores, self.shares(segment)[rows])
+        shares = self.weights.shares(*self.shares(segment, rows))
+        scores = self.weights.scores(self.by_meaning(segment, rows).scores, shares)
         spans = ExactSpans(segment.view, segment.bounds[rows], segment.bounds[rows + 1], scores)
         if not self.query.terms:
             return spans
@@ -95,9 +101,9 @@ class Scorer:
         segment = next(each for each in self.segments if each.view.segment is stored)
         row = int(np.searchsorted(segment.bounds, units.start, side="right")) - 1
         meaning = self.by_meaning(segment, np.array([row]))
-        wholes, parts = self._shares[id(segment)]
+        wholes, parts = self.shares(segment, np.array([row]))
         span = stored.char_span(UnitSpan(*meaning.spans[0].tolist())) if meaning.has_span[0] else None
-        by_words = _word_terms(self.weights, float(wholes[row]), float(parts[row]), self.boundary)
+        by_words = _word_terms(self.weights, float(wholes[0]), float(parts[0]), self.boundary)
         return (*_meaning_terms(self.weights, meaning), *by_words), span
 
 
