@@ -1,5 +1,6 @@
 """Queueing, reading and cancelling tasks, and receiving the bodies of uploads."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,8 @@ from models.types import JsonValue
 MAX_LISTED = 1000
 # Bytes of a body between two looks at the backlog.
 _GROWTH: Final = 8 * 2**20
+# Seconds between two signs of life of a body that arrives slowly.
+_RENEWAL_S: Final = 60.0
 
 
 class TaskService:
@@ -122,15 +125,17 @@ class Upload:
     ) -> None:
         self._service, self._catalog, self.id = service, store.catalog, id
         self._format, self._packed, self._limit = format, packed, limit
-        self._counted = announced
+        self._counted, self._renewed = announced, time.monotonic()
         self._spool = service.spool(id)
         self._body = BodyWriter(self._spool.body(format, packed=packed), packed=packed)
 
     def write(self, piece: bytes) -> None:
         """Take a piece. Raises ``TaskBacklogFull``, ``StorageFull``, and ``InvalidInput`` for damaged gzip."""
         self._body.write(piece)
-        if self._body.bytes > self._counted:
-            self._counted = self._body.bytes + _GROWTH
+        if self._body.bytes > self._counted or time.monotonic() - self._renewed > _RENEWAL_S:
+            if self._body.bytes > self._counted:
+                self._counted = self._body.bytes + _GROWTH
+            self._renewed = time.monotonic()
             grow_task(self._catalog, self.id, self._counted, limit=self._limit)
 
     def finish(self) -> TaskDescription:

@@ -68,6 +68,7 @@ def run_upload(context: TaskContext) -> dict[str, JsonValue]:
     lines = UploadLines(
         context.spool.body(context.options["format"], packed=context.options["packed"]),
         context.options["format"],
+        context.claim.task.total or 0,
         packed=context.options["packed"],
     )
     progress, characters = _Progress.of(context.checkpoint), _FIRST_CHARACTERS
@@ -131,11 +132,11 @@ def _next_size(characters: int, seconds: float) -> int:
 class UploadLines:
     """The lines of a body. Iterate once; ``read_bytes`` of ``total_bytes`` says how far."""
 
-    def __init__(self, path: Path, format: Format, *, packed: bool) -> None:
+    def __init__(self, path: Path, format: Format, total_bytes: int, *, packed: bool) -> None:
         self._path, self._format, self._packed = path, format, packed
         self._source = Source(path) if format == "csv" else None
         self._file: BinaryIO | None = None
-        self.total_bytes = path.stat().st_size if format == "csv" else _text_bytes(path, packed=packed)
+        self.total_bytes = total_bytes
 
     @property
     def read_bytes(self) -> int:
@@ -152,16 +153,6 @@ class UploadLines:
         with cast("BinaryIO", gzip.open(self._path)) if self._packed else self._path.open("rb") as self._file:
             for number, value in read_ndjson(bounded_lines(self._file, MAX_RECORD)):
                 yield number, _document(value)
-
-
-def _text_bytes(path: Path, *, packed: bool) -> int:
-    if not packed:
-        return path.stat().st_size
-    size = 0
-    with gzip.open(path) as file:
-        while piece := file.read(2**20):
-            size += len(piece)
-    return size
 
 
 def _document(value: object) -> Document | WrittenDocument:

@@ -27,6 +27,8 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 _PENDING: Final = ("receiving", "queued", "running")
 # Seconds after which a claim that is not renewed is free.
 _CLAIM_S: Final = 30.0
+# As long may a body pause that arrives at a server of another host; those of dead processes here are known to be dead.
+_RECEIVING_S: Final = 3600.0
 # A task without a body takes so much of the backlog.
 _LEAST_BYTES: Final = 4096
 _ID_LENGTH: Final = 24
@@ -97,17 +99,20 @@ def add_task(catalog: Catalog, id: str, new: NewTask, *, limit: int, status: Sta
         _lock(connection)
         _check_backlog(connection, id, new.bytes, limit)
         now = catalog.clock()
-        claim = {"holder": this_process(), "expires_at": now + timedelta(seconds=_CLAIM_S)}
+        claim = {"holder": this_process(), "expires_at": now + timedelta(seconds=_RECEIVING_S)}
         claim = claim if status == "receiving" else {}
         connection.execute(insert(tasks).values(**row, **claim, bytes=max(new.bytes, _LEAST_BYTES), created_at=now))
 
 
 def grow_task(catalog: Catalog, id: str, size: int, *, limit: int) -> None:
-    """Record how much of a body has arrived. Raises ``TaskBacklogFull``, and ``ClaimLost`` for a deleted row."""
+    """Record how much of a body has arrived, and that it still does.
+
+    Raises ``TaskBacklogFull``, and ``ClaimLost`` for a deleted row.
+    """
     with catalog.database.write() as connection:
         _lock(connection)
         _check_backlog(connection, id, size, limit)
-        until = catalog.clock() + timedelta(seconds=_CLAIM_S)
+        until = catalog.clock() + timedelta(seconds=_RECEIVING_S)
         receiving = (tasks.c.id == id) & (tasks.c.status == "receiving")
         changes = {"bytes": max(size, _LEAST_BYTES), "expires_at": until}
         if not connection.execute(update(tasks).where(receiving).values(changes)).rowcount:

@@ -164,16 +164,27 @@ def serving(data_dir: Path, program: Sequence[str] = SERVE, **settings: str) -> 
 
     ``program`` is what Python runs, and ``settings`` have names without their prefix.
     """
+    process, url = started(data_dir, program, **settings)
+    try:
+        yield url
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def started(data_dir: Path, program: Sequence[str] = SERVE, **settings: str) -> "tuple[subprocess.Popen[bytes], str]":
+    """The process of a server on a data folder, which is ready, and its address."""
     environment = settings | {"data_dir": str(data_dir), "database_url": "", "port": "0"}
     variables = os.environ | {f"SPANSEEK_{name.upper()}": value for name, value in environment.items()}
     log = data_dir / "serve.log"
     with log.open("wb") as output:
         process = subprocess.Popen([sys.executable, *program], env=variables, stdout=output, stderr=output)
-        try:
-            yield _wait(process, log)
-        finally:
-            process.terminate()
-            process.wait()
+    try:
+        return process, _wait(process, log)
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
 
 
 def _wait(process: "subprocess.Popen[bytes]", log: Path) -> str:

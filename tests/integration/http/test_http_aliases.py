@@ -91,29 +91,48 @@ def test_a_key_for_an_alias_survives_a_swap_and_reaches_nothing_else(client, mak
     assert check_whole(client.search(collection="calls", text="parcel", group_by="document")) == "b"
 
 
-def test_a_hundred_swaps_under_eight_searching_clients(client) -> None:
-    """No search fails, and each is answered by one collection, with its documents and its threshold."""
-    swapped, sides = asyncio.Event(), []
+def test_a_hundred_swaps_and_a_reindexing_under_eight_searching_clients(client) -> None:
+    """No search fails, and each is answered by one generation of one collection, with its documents and threshold."""
+    done, answers = asyncio.Event(), {}
 
     async def search() -> None:
-        while not swapped.is_set():
-            body = {"collection": "calls", "text": "where is my parcel", "group_by": "document"}
+        while not done.is_set():
+            body = {"collection": "calls", "text": "parcel is my where", "group_by": "document"}
             response = await client.http.post("/search", json=body)
             assert response.status_code == 200, response.text
-            sides.append(check_whole(response.json()))
+            answer = response.json()
+            hits = tuple((hit["document_id"], hit["text"], hit["score"]) for hit in answer["hits"])
+            answers.setdefault((check_whole(answer), answer["generation"]), []).append(hits)
 
-    async def swap() -> None:
-        for number in range(100):
-            body = {"collection": f"calls-{'ba'[number % 2]}"}
-            assert (await client.http.put("/aliases/calls", json=body)).status_code == 200
-        swapped.set()
+    async def swap(number: int) -> None:
+        body = {"collection": f"calls-{'ba'[number % 2]}"}
+        assert (await client.http.put("/aliases/calls", json=body)).status_code == 200
+
+    async def change() -> None:
+        for number in range(50):
+            await swap(number)
+        body = {"kind": "reindex", "collection": "calls-b", "span_units": {"shortest": 1, "longest": 2}}
+        task = (await client.http.post("/tasks", json=body)).json()["id"]
+        number = 50
+        while number < 100 or (await client.http.get(f"/tasks/{task}")).json()["status"] != "done":
+            await swap(number)
+            number += 1
+        await swap(0)
+        searched = sum(map(len, answers.values()))
+        while sum(map(len, answers.values())) < searched + 20:  # some of the last generation, too
+            await asyncio.sleep(0)
+        done.set()
 
     async def run() -> None:
         async with asyncio.TaskGroup() as group:
             for _ in range(8):
                 group.create_task(search())
-            group.create_task(swap())
+            group.create_task(change())
 
     client.run(run())
-    assert set(sides) == {"a", "b"}
-    assert len(sides) >= 100
+    assert all(len(set(hits)) == 1 for hits in answers.values())
+    # One generation of the one collection, and of the other those before and after.
+    assert [side for side, _ in sorted(answers)] == ["a", "b", "b"]
+    (before, *_), (after, *_) = (hits for (side, _), hits in sorted(answers.items()) if side == "b")
+    assert before != after
+    assert sum(map(len, answers.values())) >= 100
