@@ -45,9 +45,13 @@ class TaskContext:
         return self.cancelled.is_set() or self.closing.is_set()
 
     def check(self) -> None:
-        """Raise ``TaskStopped`` if the task is to end."""
+        """Raise ``TaskStopped`` if the task is to end, and ``CollectionNotFound`` if its collection was deleted.
+
+        Another collection may have the name by then.
+        """
         if self.stop():
             raise TaskStopped
+        self.services.store.catalog.name_of(self.claim.task.target_id)
 
     def busy(self, error: CollectionBusy) -> bool:
         """Wait a moment while another process writes; False if the task is to end."""

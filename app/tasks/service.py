@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from app.cursors import cursor_at, position_of
 from app.tasks.answers import Kind, TaskDescription, TaskPage
 from app.tasks.spool import BodyWriter, Format, Spool
 from indexer.catalog.tasks import (
+    STATUSES,
     ClaimLost,
     NewTask,
     Status,
@@ -82,6 +83,12 @@ class TaskService:
         """At most ``limit`` tasks, the newest first, of these collections, kinds and statuses."""
         if not 1 <= limit <= MAX_LISTED:
             raise InvalidInput(f"A page cannot have {limit} tasks.", hint=f"1 to {MAX_LISTED}.", field="limit")
+        for field, values, known in (("kind", kinds, get_args(Kind)), ("status", statuses, STATUSES)):
+            for value in values:
+                if value not in known:
+                    raise InvalidInput(
+                        f"There is no {field} {value[:80]!r}.", hint=f"There is: {', '.join(known)}.", field=field
+                    )
         (before,) = position_of(cursor, "tasks", "", ("~",))
         tasks = list_tasks(
             self._store.catalog, limit + 1, before, collections=collections, kinds=kinds, statuses=statuses

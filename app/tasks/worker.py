@@ -1,7 +1,6 @@
 """Workers: threads of low priority that run tasks, one of each collection at a time, until the server stops."""
 
 import logging
-import shutil
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,6 +12,7 @@ from app.composition import Services
 from app.tasks.context import TaskContext, TaskStopped
 from app.tasks.kinds import KINDS, Kind
 from app.tasks.service import TaskService, spool_root
+from app.tasks.spool import Spool
 from indexer.catalog.leases import beating
 from indexer.catalog.tasks import (
     Claim,
@@ -169,10 +169,12 @@ class TaskWorkers:
         with suppress(FileNotFoundError):
             folders = list(spool_root(self._services.store).iterdir())
             forget_ended(catalog, catalog.clock() - self._keep)
-            left = task_ids(catalog)
-            for folder in folders:
-                if folder.name not in left:
-                    shutil.rmtree(folder, ignore_errors=True)
+            left, pending = task_ids(catalog), task_ids(catalog, pending=True)
+            for spool in map(Spool, folders):
+                if spool.folder.name not in left:
+                    spool.remove()
+                elif spool.folder.name not in pending:
+                    spool.remove_body()
 
 
 def _failure(error: SpanseekError) -> dict[str, str]:

@@ -254,10 +254,11 @@ def forget_ended(catalog: Catalog, until: datetime) -> None:
         connection.execute(delete(tasks).where(or_(gone, tasks.c.finished_at <= until)))
 
 
-def task_ids(catalog: Catalog) -> frozenset[str]:
-    """The ids of all tasks."""
+def task_ids(catalog: Catalog, *, pending: bool = False) -> frozenset[str]:
+    """The ids of all tasks, or of those that have not ended."""
+    query = select(tasks.c.id).where(tasks.c.status.in_(_PENDING)) if pending else select(tasks.c.id)
     with catalog.database.read() as connection:
-        return frozenset(connection.scalars(select(tasks.c.id)))
+        return frozenset(connection.scalars(query))
 
 
 _FREE: Final[dict[str, Any]] = {"holder": None, "token": None, "expires_at": None}

@@ -186,3 +186,19 @@ def test_requests_one_after_the_other_and_pipelined_ones_are_answered(server: Se
             time.sleep(0.4)
         connection.sendall(request * 20)
         assert answer(connection).count(b"HTTP/1.1 200 OK") == 20
+
+
+def test_a_body_buys_time_for_the_rest_of_it(server: Server) -> None:
+    """A request may take longer than half a second while 64 KiB of its body arrive a second, or more."""
+    pieces, size = 8, 2**16
+    with closing(server.connect()) as connection:
+        head = f"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Length: {pieces * size + 2}\r\n"
+        connection.sendall(head.encode() + b"Content-Type: application/json\r\nConnection: close\r\n\r\n{")
+        connection.settimeout(0.15)
+        for _ in range(pieces):
+            connection.sendall(b" " * size)
+            with pytest.raises(TimeoutError):  # no 408
+                connection.recv(1)
+        connection.settimeout(20)
+        connection.sendall(b"}")
+        problem(answer(connection), 422, "invalid_input")

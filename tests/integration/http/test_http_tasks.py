@@ -248,3 +248,46 @@ def test_a_stopped_server_leaves_its_tasks_to_the_next(settings, start) -> None:
             first.run(asyncio.to_thread(first.app.state.backend._opened.workers.close))
     client = start(settings)
     assert [ended(client, id).counts["indexed"] for id in ids] == [20, 20, 20]
+
+
+def test_small_writes_beside_an_upload_are_answered_as_ever(client) -> None:
+    """They wait for a batch of it, and are not refused."""
+    id = queued(send(client, lines(calls(3000))))
+    answers = 0
+    while client.get(f"/tasks/{id}").json()["status"] in ("queued", "running"):
+        document = {"id": f"small-{answers}", "text": "A small one."}
+        response = client.post("/collections/sample/documents", document)
+        assert response.status_code == 200, response.text
+        answers += 1
+    assert ended(client, id).counts["indexed"] == 3000
+    assert client.get("/collections/sample").json()["documents"] == 43 + 3000 + answers
+    assert answers
+
+
+def test_an_upload_of_a_collection_that_was_deleted_touches_no_other_of_its_name(client) -> None:
+    path = "/collections/brief"
+    client.run(client.http.put(path, json={}))
+    with lease(client.app.state.backend.store.catalog, "sample"):  # so that the second task of the worker waits
+        blocking = [queued(send(client, lines(calls(1)))), queued(send(client, lines(calls(1))))]
+        client.app.state.backend._opened.workers.close()
+        id = queued(send(client, lines(calls(3)), path=f"{path}/documents/import"))
+    assert client.run(client.http.delete(path)).status_code == 200
+    assert client.run(client.http.put(path, json={})).status_code == 201
+    with Client(client.settings) as next_server:
+        task = ended(next_server, id)
+        assert all(ended(next_server, each).status == "done" for each in blocking)
+        assert next_server.get(path).json()["documents"] == 0
+    assert (task.status, task.error and task.error.code) == ("failed", "collection_not_found")
+
+
+def test_a_slow_body_is_received_though_the_deadline_is_short(settings, start) -> None:
+    client = start(settings.model_copy(update={"deadline_s": 0.2, "write_deadline_s": 0.2, "grace_s": 0.0}))
+
+    async def slow() -> AsyncIterator[bytes]:
+        for call in calls(6):
+            yield lines([call])
+            await asyncio.sleep(0.15)
+
+    id = queued(send(client, slow()))
+    while client.get(f"/tasks/{id}").json()["status"] != "done":
+        pass
