@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from app.collections.reading import DocumentReader
     from app.collections.reindexing import Reindexing
     from app.collections.service import CollectionOptions, CollectionService
+    from app.facets.comparing import CompareService
+    from app.facets.summaries import SummaryService
+    from app.facets.weights import Facets
     from app.phrases.service import PhraseService
     from app.search.service import SearchService
     from app.spans.service import SpanService
@@ -143,6 +146,28 @@ class Services:
         from app.collections.reading import DocumentReader
 
         return DocumentReader(self.store)
+
+    @cached_property
+    def facets(self) -> "Facets":
+        """The facets of sentences and phrases."""
+        from app.facets.weights import Facets
+
+        return Facets(self._settings.facet_weights)
+
+    @cached_property
+    def comparing(self) -> "CompareService":
+        """Comparing two texts in all modes."""
+        from app.facets.comparing import CompareService
+
+        modes = self.search.modes
+        return CompareService(self.store, self.encoders, modes, self.facets, self._settings.encoder)
+
+    @cached_property
+    def summaries(self) -> "SummaryService":
+        """Summaries of stored and given texts."""
+        from app.facets.summaries import SummaryService
+
+        return SummaryService(self.store, self.facets)
 
     @cached_property
     def tasks(self) -> "TaskService":

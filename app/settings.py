@@ -23,6 +23,9 @@ class Settings(BaseSettings):
     backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
     weights: Path | None = Field(None, description="Folder of trained SLICE weights, instead of those shipped.")
     nugget_weights: Path | None = Field(None, description="Folder of trained nugget weights, instead of those shipped.")
+    facet_weights: Path | None = Field(
+        None, description="Folder of trained facets and their word vectors, instead of those shipped."
+    )
     words: bool = Field(True, description="Whether new collections store words, which modes that read words need.")
     device: str = Field("auto", description="Device of encoders and of the engine device: auto, cpu or cuda.")
     engine: Literal["auto", "scan", "device", "materialized"] = Field(

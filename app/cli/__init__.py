@@ -16,6 +16,7 @@ from app.cli.calibrations import calibrate, calibrations_cli
 from app.cli.collections import collections_cli
 from app.cli.console import err, out
 from app.cli.documents import delete, documents_cli
+from app.cli.facets import compare, summarize
 from app.cli.index import index
 from app.cli.keys import keys_cli
 from app.cli.labels import candidates, label, labels_cli
@@ -40,7 +41,7 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
-    "Search": {"search": search, "spans": spans, "phrases": phrases_cli},
+    "Search": {"search": search, "spans": spans, "compare": compare, "summarize": summarize, "phrases": phrases_cli},
     "Documents": {
         "index": index,
         "reindex": reindex,

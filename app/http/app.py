@@ -31,6 +31,7 @@ from app.http.routes import (
     calibrations,
     collections,
     documents,
+    facets,
     health,
     label_candidates,
     matches,
@@ -55,6 +56,7 @@ _GZIP_LEVEL = 4
 _RESOURCES = (
     search,
     spans,
+    facets,
     collections,
     aliases,
     documents,

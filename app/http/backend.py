@@ -14,6 +14,8 @@ from app.collections.aliases import AliasService
 from app.collections.reading import DocumentReader
 from app.collections.service import CollectionService
 from app.composition import Services
+from app.facets.comparing import CompareService
+from app.facets.summaries import SummaryService
 from app.http.lanes import JobLane
 from app.http.problems import internal_error
 from app.http.readiness import Checks, Readiness
@@ -58,6 +60,7 @@ class _Opened:
     spans: SpanLane
     writing: WriteLane
     tuning: JobLane
+    texts: JobLane
     workers: TaskWorkers
 
 
@@ -121,6 +124,21 @@ class Backend:
         return self._open().tuning
 
     @property
+    def texts(self) -> JobLane:
+        """The lane of comparisons and summaries; never blocks once the store is open."""
+        return self._open().texts
+
+    @property
+    def comparing(self) -> CompareService:
+        """Comparing two texts; runs in the lane :attr:`texts`."""
+        return self._open().services.comparing
+
+    @property
+    def summaries(self) -> SummaryService:
+        """Summaries; run in the lane :attr:`texts`."""
+        return self._open().services.summaries
+
+    @property
     def thresholds(self) -> ThresholdService:
         """Thresholds and calibrations; full passes over a collection run in the lane :attr:`tuning`."""
         return self._open().services.thresholds
@@ -160,6 +178,7 @@ class Backend:
             **opened.spans.waiting,
             **opened.writing.waiting,
             "tune": opened.tuning.waiting,
+            "texts": opened.texts.waiting,
         }
 
     def damaged_segments(self) -> int:
@@ -186,6 +205,7 @@ class Backend:
                 self._opened.spans.close()
                 self._opened.writing.close()
                 self._opened.tuning.close()
+                self._opened.texts.close()
                 self._opened.services.store.catalog.close()
 
     def _open(self) -> _Opened:
@@ -212,6 +232,7 @@ class Backend:
                 hint="Request less at once, or use the command line.",
                 limit=limit,
             ),
+            JobLane("texts", timeout="Not done within {seconds:g} s.", hint="Send less at once.", limit=limit),
             services.task_workers(),
         )
 

@@ -66,6 +66,10 @@ class TextBody(Body):
         return Document(id, tuple(Part(part.text, part.metadata) for part in parts), self.metadata)
 
 
+# A string, or an object.
+TextInput = Annotated[TextBody, BeforeValidator(_object, json_schema_input_type=str | TextBody)]
+
+
 class TextsBody(Body):
     """Phrases, texts, and which spans to return."""
 
@@ -92,7 +96,7 @@ class TextsBody(Body):
     phrases: list[QueryText] = Field(
         min_length=1, max_length=MAX_PHRASES, description="The origin phrases; each fits into a window of the encoder."
     )
-    texts: list[Annotated[TextBody, BeforeValidator(_object, json_schema_input_type=str | TextBody)]] = Field(
+    texts: list[TextInput] = Field(
         min_length=1, description="The texts: strings, or objects; up to 1,000, and 1,000,000 characters in all."
     )
     limit: int = Field(3, ge=1, le=MAX_LIMIT, description="At most so many spans of a text for each phrase.")

@@ -11,6 +11,7 @@ from jaxtyping import Float, Float64, Int64
 
 PENALTY = 0.4  # the paper's lambda
 _SWEEPS = 50
+_SENTENCES_AT_ONCE = 64
 _TINY = 1e-12
 
 Codebook = Float[np.ndarray, "*rows _facets dim"]
@@ -110,8 +111,12 @@ def cover(
 def best_cosines(
     facets: Float[np.ndarray, "sentences facets dim"], words: Float[np.ndarray, "words dim"]
 ) -> Float[np.ndarray, "sentences words"]:
-    """The cosine of every word with the nearest facet of every sentence."""
-    return np.asarray((facets @ words.T).max(axis=1))
+    """The cosine of every word with the nearest facet of every sentence, a few sentences at a time to bound memory."""
+    best = np.empty((len(facets), len(words)), np.float32)
+    for begin in range(0, len(facets), _SENTENCES_AT_ONCE):
+        some = slice(begin, begin + _SENTENCES_AT_ONCE)
+        best[some] = (facets[some] @ words.T).max(axis=1)
+    return best
 
 
 def cover_cosines(

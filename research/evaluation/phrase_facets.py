@@ -11,9 +11,10 @@ from jaxtyping import Bool, Float
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
+from models.encoders.facets.directions import FREQUENCY, diff_scores, share_scores
 from models.encoders.facets.model import FacetModel
 from models.errors import InvalidInput
-from models.ops.facets import codebook_distance, direction
+from models.ops.facets import codebook_distance
 from models.ops.similarity import normalize
 from models.word_vectors import WordVectors, split_words
 from research.evaluation.phrase_sets import PhrasePair, read_bird, read_semeval, read_turney, read_wikisrs
@@ -62,13 +63,16 @@ def sc_scores(model: FacetModel, first: Sequence[str], second: Sequence[str]) ->
 
 
 def evaluate_hypernyms(path: Path, model: FacetModel) -> Figures:
-    """HypeNET: how often Diff (eq. 8) tells which of two phrases is the hypernym, and how well it finds hypernyms.
+    """HypeNET: how often the direction tells which of two phrases is the hypernym, and how well it finds hypernyms.
 
-    ``auc`` is the average precision of hypernym pairs among all pairs, by Diff; a tie is a wrong direction.
+    ``diff`` is the accuracy of Diff alone (eq. 8), ``frequency`` that of how frequent words are, ``accuracy`` of both.
+    ``auc`` is the average precision of hypernym pairs among all pairs, by both; a tie is a wrong direction.
     ``known`` is how many hypernym pairs have no word outside the vocabulary, ``known_accuracy`` that of these alone.
     """
     rows = read_hypernyms(path)
-    scores = diff_scores(model, [row.second for row in rows], [row.first for row in rows])
+    general, special = [row.second for row in rows], [row.first for row in rows]
+    by_facets, by_shares = diff_scores(model, general, special), share_scores(model, general, special)
+    scores = by_facets + FREQUENCY * by_shares
     holds = np.array([row.holds for row in rows])
     places = model.words.places
     known = holds & np.array([all(word in places for word in split_words(f"{row.first} {row.second}")) for row in rows])
@@ -76,38 +80,12 @@ def evaluate_hypernyms(path: Path, model: FacetModel) -> Figures:
         "pairs": len(rows),
         "hypernyms": int(holds.sum()),
         "accuracy": _percent(float((scores[holds] > 0).mean())),
+        "diff": _percent(float((by_facets[holds] > 0).mean())),
+        "frequency": _percent(float((by_shares[holds] > 0).mean())),
         "known": int(known.sum()),
         "known_accuracy": _percent(float((scores[known] > 0).mean())) if known.any() else 0.0,
         "auc": _percent(float(average_precision_score(holds, scores))),
     }
-
-
-def diff_scores(model: FacetModel, general: Sequence[str], special: Sequence[str]) -> Scores:
-    """Diff of pairs (eq. 8).
-
-    A word outside the vocabulary counts as a unit vector that no facet reconstructs: it adds 1 to the error.
-    """
-    parts = [
-        _diff_block(model, general[begin : begin + _BLOCK], special[begin : begin + _BLOCK])
-        for begin in range(0, len(general), _BLOCK)
-    ]
-    return np.concatenate(parts)
-
-
-def _diff_block(model: FacetModel, general: Sequence[str], special: Sequence[str]) -> Scores:
-    """Diff of some pairs; those with equal numbers of known words are computed together."""
-    words = model.words
-    of_general, of_special = model.encode(general), model.encode(special)
-    first, second = ([words.vectors[words.text_ids(text)] for text in texts] for texts in (general, special))
-    unknown = [[len(split_words(text)) - len(words.text_ids(text)) for text in texts] for texts in (special, general)]
-    scores = np.subtract(*np.array(unknown, np.float64))
-    by_shape: dict[tuple[int, int], list[int]] = {}
-    for place, (one, other) in enumerate(zip(first, second, strict=True)):
-        by_shape.setdefault((len(one), len(other)), []).append(place)
-    for places in by_shape.values():
-        one, other = (np.stack([side[place] for place in places]) for side in (first, second))
-        scores[places] += direction(of_general[places], one, of_special[places], other)
-    return scores
 
 
 def read_hypernyms(path: Path) -> list[Hypernymy]:

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.encoders.facets.directions import diff_scores
 from models.encoders.facets.model import FacetModel
 from models.encoders.facets.network import FacetNetwork
 from models.encoders.facets.shape import FacetShape
@@ -25,7 +26,6 @@ from research.evaluation.facet_summaries import (
 )
 from research.evaluation.facets import average, earth_mover, evaluate_sentence_facets, sif, transport
 from research.evaluation.phrase_facets import (
-    diff_scores,
     evaluate_hypernyms,
     evaluate_phrase_facets,
     mean_cosines,

@@ -1,0 +1,124 @@
+"""``/compare`` and ``/summarize``: texts by their facets, beside the similarities of all modes."""
+
+from typing import Annotated, Self
+
+from fastapi import APIRouter
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from starlette.responses import Response
+
+from app.facets.types import (
+    MAX_CHOSEN,
+    MAX_COMPARED,
+    MAX_SPANS,
+    CompareAnswer,
+    CompareRequest,
+    SpanRange,
+    StoredTexts,
+    SummaryAnswer,
+    SummaryRequest,
+)
+from app.http.auth import Caller, CallerDependency
+from app.http.openapi import problems
+from app.http.responses import answer_response
+from app.http.schemas import Body, CollectionName, DocumentId
+from app.http.span_schemas import StorableText, TextInput
+from app.spans.types import MAX_TEXTS, check_size
+from indexer.segments.text import OffsetUnit
+
+router = APIRouter(tags=["search"])
+_PROBLEMS = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504)
+
+
+def _short(text: str) -> str:
+    if len(text) > MAX_COMPARED:
+        raise ValueError(f"The text has {len(text):,} characters; at most {MAX_COMPARED:,} can be compared.")
+    return text
+
+
+ComparedText = Annotated[StorableText, AfterValidator(_short)]
+
+
+class CompareBody(Body):
+    """Two texts."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"first": "cancel my plan", "second": "stop it"}]})
+
+    first: ComparedText = Field(description="The query, as in a search.")
+    second: ComparedText = Field(description="The text that it is compared with.")
+    collection: CollectionName | None = Field(
+        None, description="Compare with the encoder, the nuggets and the calibrations of a collection."
+    )
+
+
+class SpanBody(Body):
+    """A span of a stored document, such as a hit."""
+
+    document_id: DocumentId
+    start: int = Field(ge=0, description="In code points.")
+    end: int = Field(ge=0)
+
+
+class SummaryBody(Body):
+    """Texts, stored or given, and how many sentences to choose."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"collection": "sample", "document_ids": ["call-01"], "sentences": 2},
+                {"texts": ["The parcel never came. I called twice. Nobody answered."], "sentences": 1},
+            ]
+        }
+    )
+
+    collection: CollectionName | None = Field(None, description="The collection of `document_ids` and `spans`.")
+    document_ids: list[DocumentId] = Field([], max_length=MAX_TEXTS, description="Documents to summarize, together.")
+    spans: list[SpanBody] = Field(
+        [], max_length=MAX_SPANS, description="Spans, such as hits: the sentences that they touch are summarized."
+    )
+    texts: list[TextInput] = Field([], max_length=MAX_TEXTS, description="Texts that are not stored.")
+    sentences: int = Field(3, ge=1, le=MAX_CHOSEN, description="The number of sentences to choose.")
+    offset_unit: OffsetUnit = Field("codepoint", description="As in a search; `spans` are in code points.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        named = bool(self.document_ids or self.spans)
+        if named != (self.collection is not None):
+            raise ValueError("Give a collection together with document_ids or spans.")
+        if not named and not self.texts:
+            raise ValueError("Give texts, or a collection with document_ids or spans.")
+        return self
+
+    def request(self) -> SummaryRequest:
+        """The request for the service."""
+        texts = tuple(text.document(number) for number, text in enumerate(self.texts))
+        check_size(texts)
+        spans = tuple(SpanRange(span.document_id, span.start, span.end) for span in self.spans)
+        stored = None if self.collection is None else StoredTexts(self.collection, tuple(self.document_ids), spans)
+        return SummaryRequest(stored, texts, self.sentences, self.offset_unit)
+
+
+@router.post("/compare", response_model=CompareAnswer, summary="Compare two texts in every mode", responses=_PROBLEMS)
+async def compare(body: CompareBody, caller: CallerDependency) -> Response:
+    """Say how similar two texts are in every mode, what their facets are, and which is more general."""
+    _require(caller, body.collection)
+    backend = caller.backend
+    request = CompareRequest(body.first, body.second, body.collection)
+    answer = await backend.texts.run(lambda: backend.comparing.compare(request), backend.limits.deadline_s)
+    return answer_response(answer)
+
+
+@router.post("/summarize", response_model=SummaryAnswer, summary="Summarize texts", responses=_PROBLEMS)
+async def summarize(body: SummaryBody, caller: CallerDependency) -> Response:
+    """Choose the sentences of documents, of hits or of given texts that cover their words best."""
+    _require(caller, body.collection)
+    backend = caller.backend
+    request = body.request()
+    answer = await backend.texts.run(lambda: backend.summaries.summarize(request), backend.limits.write_deadline_s)
+    return answer_response(answer)
+
+
+def _require(caller: Caller, collection: str | None) -> None:
+    if collection is None:
+        caller.require_scope("search")
+    else:
+        caller.require("search", collection)

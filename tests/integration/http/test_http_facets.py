@@ -1,0 +1,54 @@
+"""``POST /compare`` and ``POST /summarize`` with the facets that ship."""
+
+import pytest
+
+
+def test_two_texts_are_compared(client) -> None:
+    body = {"first": "cancel my subscription", "second": "Cancel, my subscription"}
+    for collection in ({}, {"collection": "sample"}):
+        response = client.post("/compare", body | collection)
+        assert response.status_code == 200, response.text
+        answer = response.json()
+        assert {each["mode"] for each in answer["similarities"]} >= {"best_span"}
+        assert all(0 <= each["raw"] <= 1 and 0 <= each["score"] <= 1 for each in answer["similarities"])
+        assert len(answer["facets"]["first"]) == 10
+        assert answer["facets"]["first"] == answer["facets"]["second"]
+        assert answer["direction"] == {"more_general": None, "difference": 0.0}
+
+
+def test_the_more_general_of_two_phrases(client) -> None:
+    answer = client.post("/compare", {"first": "dog", "second": "animal"}).json()
+    assert answer["direction"]["more_general"] == "second"
+
+
+def test_documents_and_given_texts_are_summarized(client, documents) -> None:
+    stored = client.post("/summarize", {"collection": "sample", "document_ids": ["call-1"], "sentences": 1}).json()
+    (sentence,) = stored["sentences"]
+    assert documents["call-1"].text[sentence["start"] : sentence["end"]] == sentence["text"]
+    hit = client.search(text="cancel my subscription", top_k=1)["hits"][0]
+    span = {name: hit[name] for name in ("document_id", "start", "end")}
+    of_hit = client.post("/summarize", {"collection": "sample", "spans": [span]}).json()
+    assert hit["text"] in of_hit["sentences"][0]["text"]
+    given = client.post("/summarize", {"texts": ["It rains. The dog sleeps.", {"id": "b", "text": "Now!"}]}).json()
+    assert {sentence["document_id"] for sentence in given["sentences"]} <= {"0", "b"}
+    assert given["of"] == 3
+
+
+@pytest.mark.parametrize(
+    ("route", "body", "status", "code"),
+    [
+        ("/compare", {"first": "a", "second": " "}, 422, "invalid_input"),
+        ("/compare", {"first": "a" * 10_001, "second": "b"}, 422, "invalid_input"),
+        ("/compare", {"first": "a", "second": "b", "collection": "none"}, 404, "collection_not_found"),
+        ("/summarize", {}, 422, "invalid_input"),
+        ("/summarize", {"collection": "sample"}, 422, "invalid_input"),
+        ("/summarize", {"document_ids": ["a"]}, 422, "invalid_input"),
+        ("/summarize", {"collection": "sample", "document_ids": ["none"]}, 404, "document_not_found"),
+        ("/summarize", {"texts": ["?!"]}, 422, "invalid_input"),
+        ("/summarize", {"texts": ["Plan. " * 5_001]}, 422, "too_many_sentences"),
+        ("/summarize", {"texts": ["a"], "sentences": 0}, 422, "invalid_input"),
+    ],
+)
+def test_what_is_refused(client, route: str, body: dict[str, object], status: int, code: str) -> None:
+    response = client.post(route, body)
+    assert (response.status_code, response.json()["code"]) == (status, code), response.text
