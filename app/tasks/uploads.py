@@ -9,7 +9,7 @@ import gzip
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias, cast
 
@@ -30,6 +30,8 @@ Line: TypeAlias = tuple[int, Document | WrittenDocument]
 _FIRST_CHARACTERS: Final = 2**16
 _MOST_CHARACTERS: Final = 2**22
 _MOST_DOCUMENTS: Final = 4096
+# Merging after every batch would copy more, and large collections would build their candidate files again and again.
+_BATCHES_A_TIDYING: Final = 16
 _FAST_S: Final = 1.0
 _SLOW_S: Final = 4.0
 # The memory of a part beside its text, in characters.
@@ -75,8 +77,13 @@ def run_upload(context: TaskContext) -> dict[str, JsonValue]:
     results = ResultWriter(context.spool, progress.results)
     try:
         rest = islice(lines, progress.lines, None)
-        while batch := _batch(rest, characters):
+        for number in count(1):
+            batch = _batch(rest, characters)
+            if not batch or number % _BATCHES_A_TIDYING == 0:
+                context.services.documents.tidy(context.collection, context.stop, busy=context.busy)
             context.check()
+            if not batch:
+                break
             started = time.perf_counter()
             _index(context, batch, results, progress)
             context.progress(lines.read_bytes, lines.total_bytes, progress.checkpoint())
@@ -94,7 +101,6 @@ def _index(context: TaskContext, batch: Sequence[Line], results: ResultWriter, p
     outcomes: Mapping[str, Outcome] = {}
     if documents:
         outcomes = context.services.documents.upsert(context.collection, documents, busy=context.busy).outcomes
-        context.services.documents.tidy(context.collection, context.stop, busy=context.busy)
     answers = [
         (line, WrittenDocument.of(outcomes[item.id]) if isinstance(item, Document) else item) for line, item in batch
     ]

@@ -1,7 +1,7 @@
 """Uploads over HTTP: how fast a body of any size is received and indexed, and in how much memory.
 
-    python -m research.benchmarks.upload_tasks [--megabytes 1000] [--document-words 100] [--encoder hashing]
-        [--gzip] [--kill] [--json]
+    python -m research.benchmarks.upload_tasks [--megabytes 1000] [--document-words 100] [--word-letters 5]
+        [--encoder hashing] [--gzip] [--kill] [--json]
 
 A server of its own receives a body of NDJSON that is made while it is sent, and indexes it as a task. One client
 reads the task's progress and the memory of the server's process all the time. ``--kill`` kills the server with
@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from http.client import HTTPConnection
 from itertools import pairwise
 from pathlib import Path
+from string import ascii_lowercase
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,11 +40,12 @@ _ENDED = ("done", "failed", "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body to send: so many bytes of documents of so many words."""
+    """A body to send: so many bytes of documents of so many words of so many letters."""
 
     megabytes: int
     document_words: int
     packed: bool = False
+    word_letters: int = 5
 
     def pieces(self) -> Iterator[bytes]:
         """Its bytes; the same at every call."""
@@ -53,7 +55,7 @@ class Body:
     def lines(self) -> Iterator[bytes]:
         """Its lines."""
         draw, size, number = random.Random(25), 0, 0
-        words = [f"{draw.choice('bdfgklmnprst')}{draw.choice('aeiou')}{n:x}" for n in range(_WORDS)]
+        words = ["".join(draw.choices(ascii_lowercase, k=self.word_letters)) for _ in range(_WORDS)]
         while size < self.megabytes * 10**6:
             text = " ".join(draw.choices(words, k=self.document_words))
             line = json.dumps({"id": f"d{number}", "text": text}).encode() + b"\n"
@@ -231,12 +233,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, default=1_000)
     parser.add_argument("--document-words", type=int, default=100)
+    parser.add_argument("--word-letters", type=int, default=5)
     parser.add_argument("--encoder", default="hashing")
     parser.add_argument("--gzip", action="store_true")
     parser.add_argument("--kill", action="store_true")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    body = Body(given.megabytes, given.document_words, given.gzip)
+    body = Body(given.megabytes, given.document_words, given.gzip, given.word_letters)
     try:
         figures = asdict(measure(body, given.encoder, kill=given.kill))
     except SpanseekError as error:
