@@ -24,6 +24,9 @@ from indexer.types import Collection
 from models.errors import InvalidInput, SpanseekError
 from models.types import Document, JsonValue, Metadata
 
+# Seconds for which a writer waits for another thread of its process; a batch of an upload takes about two.
+TURN_S = 8.0
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -129,7 +132,7 @@ class DocumentService:
             segment_units=self._segment_units,
             merge=False,
         )
-        with self._turn(target):
+        with self._turn(target, busy):
             report = job.run({document.id: document for document in documents}.values())
         return Written(report.generation, outcomes)
 
@@ -187,9 +190,22 @@ class DocumentService:
     ) -> Iterator[Lease]:
         """The collection's lease, after the writers of this process that wait for it already."""
         target = self._store.catalog.collection(collection)
-        with self._turn(target), lease(self._store.catalog, target.name, again=busy) as held:
+        with self._turn(target, busy), lease(self._store.catalog, target.name, again=busy) as held:
             yield held
 
-    def _turn(self, collection: Collection) -> Lock:
-        """Keeps the threads of this process apart, which would else refuse each other's writes."""
-        return self._turns.setdefault(collection.id, Lock())
+    @contextmanager
+    def _turn(self, collection: Collection, busy: Callable[[CollectionBusy], bool]) -> Iterator[None]:
+        """Keep the threads of this process apart, which would else refuse each other's writes at once."""
+        lock = self._turns.setdefault(collection.id, Lock())
+        while not lock.acquire(timeout=TURN_S):
+            error = CollectionBusy(
+                f"Collection {collection.name!r} is being written to by a task of this server",
+                hint="Retry in a moment; `GET /tasks` shows the tasks.",
+                field="collection",
+            )
+            if not busy(error):
+                raise error
+        try:
+            yield
+        finally:
+            lock.release()

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.collections import documents
 from app.collections.documents import DocumentService
 from app.collections.reading import DocumentReader
 from app.search.encoders import Encoders
 from indexer.engine.query import Filter
-from indexer.errors import DocumentNotFound
+from indexer.errors import CollectionBusy, DocumentNotFound
 from indexer.phrases import PhraseDraft
 from indexer.verification import verify_collection
 from models.encoders.hashing import HashingEncoder
@@ -151,3 +152,15 @@ def test_documents_are_deleted_by_a_filter_and_counted(workspace) -> None:
     assert service.delete_matching("c", filter).deleted == 0
     with pytest.raises(InvalidInput):
         service.delete_matching("c", Filter())
+
+
+def test_a_writer_waits_for_a_thread_of_its_process_but_not_for_ever(workspace, monkeypatch) -> None:
+    monkeypatch.setattr(documents, "TURN_S", 0.01)
+    service, tries = service_of(workspace), []
+    with service._turn(workspace.store.catalog.collection("c"), lambda error: False):
+        with pytest.raises(CollectionBusy):
+            service.delete("c", ["a"])
+        with pytest.raises(CollectionBusy):
+            service.upsert("c", [TURNS], busy=lambda error: bool(tries.append(error) or len(tries) < 3))
+    assert len(tries) == 3
+    assert service.delete("c", ["a"]).results[0].status == "deleted"
