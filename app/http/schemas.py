@@ -38,6 +38,12 @@ def _storable(text: str) -> str:
     return text
 
 
+def _without_backbone(name: str) -> str:
+    if "@" in name:
+        raise ValueError("A collection with a backbone of its own is created on the command line.")
+    return name
+
+
 def _metadata(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     try:
         return dict(checked_metadata(value))
@@ -63,6 +69,8 @@ def _scalar(value: object) -> object:
 
 
 CollectionName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_storable)]
+# Not with a backbone, which names a folder of the server or a model that it would fetch.
+EncoderName = Annotated[str, Field(max_length=MAX_NAME), AfterValidator(_without_backbone)]
 DocumentId = Annotated[str, Field(min_length=1, max_length=MAX_ID_LENGTH), AfterValidator(_storable)]
 QueryText = Annotated[
     str,

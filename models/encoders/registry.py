@@ -8,7 +8,7 @@ encode nothing must not spend.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -19,8 +19,10 @@ from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.nuggets.hashing import HashingNuggetEncoder
 from models.errors import UnknownEncoder
+from models.model_folders import locate
 from models.ops.span_score import COSINE, SpanScore
 from models.packages import DEFAULT
+from models.sentence_modules import check_modules
 from models.span_scores import read_span_score
 
 GROUP = "spanseek.encoders"
@@ -68,6 +70,12 @@ def _untrained(options: EncoderOptions) -> Encoder:
     return SliceEncoder(open_backbone(options.backbone, device=options.device))
 
 
+def _untrained_over(backbone: str, options: EncoderOptions) -> Encoder:
+    folder, _ = locate(backbone)
+    check_modules(folder)
+    return _untrained(replace(options, backbone=backbone))
+
+
 def _slice(options: EncoderOptions, *, projected: bool = False) -> Encoder:
     from models.artifacts import load_artifact
     from models.backbone_files import open_backbone
@@ -104,10 +112,14 @@ def encoder_names() -> tuple[str, ...]:
 def encoder_factory(name: str) -> EncoderFactory:
     """The factory of an encoder. Built-in names take precedence over entry points.
 
+    ``untrained@BACKBONE`` is the untrained encoder of a backbone that the name says, whatever the settings say.
     Raises ``UnknownEncoder`` if there is none, and if its entry point cannot be loaded.
     """
     if name in ENCODERS:
         return ENCODERS[name]
+    base, _, backbone = name.partition("@")
+    if base == "untrained" and backbone:
+        return EncoderFactory(partial(_untrained_over, backbone))
     for entry_point in entry_points(group=GROUP, name=name):
         return _installed(entry_point)
     raise UnknownEncoder(

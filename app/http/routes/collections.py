@@ -11,7 +11,7 @@ from app.collections.service import CollectionOptions
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.schemas import MAX_NAME, Body, CollectionName
+from app.http.schemas import Body, CollectionName, EncoderName
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 Name = Annotated[CollectionName, Path(description="The collection's name.")]
@@ -31,7 +31,7 @@ class CreateCollectionBody(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"span_units": {"shortest": 1, "longest": 12}}]})
 
-    encoder: str | None = Field(None, max_length=MAX_NAME, description="Its encoder; the server's default without one.")
+    encoder: EncoderName | None = Field(None, description="Its encoder; the server's default without one.")
     span_units: SpanUnitsOptions | None = Field(None, description="The span bounds; 1 to 20 without any.")
     nugget_ratio: FiniteFloat | None = Field(
         None, description="Store nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25, not whitened."

@@ -15,7 +15,7 @@ from app.http.receiving import receive_upload, wait_for_task
 from app.http.responses import answer_response
 from app.http.routes.calibrations import CalibrateBody
 from app.http.routes.collections import SpanUnitsOptions
-from app.http.schemas import MAX_NAME, Body, CollectionName
+from app.http.schemas import Body, CollectionName, EncoderName
 from app.tasks.answers import Kind, TaskDescription, TaskPage
 from app.tasks.service import MAX_LISTED
 from indexer.catalog.tasks import Status
@@ -36,7 +36,7 @@ class ReindexTask(_TaskBody):
     """Bring a collection into another recipe; absent fields stay as they are."""
 
     kind: Literal["reindex"]
-    encoder: str | None = Field(None, max_length=MAX_NAME, description="Another encoder.")
+    encoder: EncoderName | None = Field(None, description="Another encoder.")
     span_units: SpanUnitsOptions | None = Field(None, description="Other span bounds.")
     nugget_ratio: FiniteFloat | None = Field(None, description="Store nuggets: this share of all tokens.")
     words: bool | None = Field(None, description="Store words, or no longer.")

@@ -77,3 +77,9 @@ def test_only_administrators_create_and_delete(admin, make_key, problem) -> None
     admin.headers = {"Authorization": f"Bearer {make_key('admin', collections=['calls'])}"}
     assert admin.put(ROOT).status_code == 201
     assert admin.delete(ROOT).status_code == 200
+
+
+def test_a_backbone_is_not_named_over_http(admin, problem) -> None:
+    problem(admin.put(ROOT, {"encoder": "untrained@hub:owner/name"}), 422, "invalid_input")
+    task = {"kind": "reindex", "collection": "sample", "encoder": "untrained@/etc"}
+    problem(admin.post("/tasks", task), 422, "invalid_input")
