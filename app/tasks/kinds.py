@@ -17,6 +17,7 @@ from app.collections.service import CollectionOptions
 from app.tasks.context import TaskContext, TaskStopped
 from app.tasks.uploads import run_upload
 from indexer.catalog.leases import lease
+from indexer.errors import CollectionBusy
 from indexer.maintenance import optimize, purge
 from indexer.matching import rematch
 from indexer.pipeline import IndexReport, JobHooks
@@ -36,7 +37,10 @@ def run_reindex(context: TaskContext) -> Mapping[str, JsonValue]:
         most = max(most, min(report.documents + report.unchanged + report.skipped, total))
         context.progress(most, total)
 
-    reindexed = job.run(job.documents(), JobHooks(progress, stop=context.stop, busy=context.busy))
+    try:
+        reindexed = job.run(job.documents(), JobHooks(progress, stop=context.stop, busy=context.busy))
+    except CollectionBusy:  # it waited for another writer until it was stopped
+        reindexed = None
     if reindexed is None:
         if context.cancelled.is_set():
             context.services.collections.delete(job.target)

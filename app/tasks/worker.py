@@ -27,7 +27,7 @@ from indexer.catalog.tasks import (
     task_ids,
 )
 from indexer.errors import CatalogUnavailable, CollectionBusy, LeaseLost, StorageFull
-from models.errors import SpanseekError
+from models.errors import BackboneMismatch, BackboneMissing, DeviceUnavailable, SpanseekError, UnknownEncoder
 from models.priority import lower_priority
 
 # Seconds between two looks at the catalog, between two renewals of a claim, and until a failed try is repeated.
@@ -37,8 +37,17 @@ _RETRY_S: Final = 5.0
 _SWEEP_S: Final = 600.0
 # Seconds for which a stopping server waits for its tasks; what has not ended then is resumed by the next server.
 _CLOSE_S: Final = 10.0
-# What a promised task waits for instead of failing.
-_PASSING: Final = (CatalogUnavailable, CollectionBusy, LeaseLost, StorageFull)
+# What a promised task waits for instead of failing: others, or the operator.
+_PASSING: Final = (
+    CatalogUnavailable,
+    CollectionBusy,
+    LeaseLost,
+    StorageFull,
+    BackboneMissing,
+    BackboneMismatch,
+    DeviceUnavailable,
+    UnknownEncoder,
+)
 
 _log = logging.getLogger(__name__)
 

@@ -10,8 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
+from app.collections.documents import DocumentService
+from app.tasks import worker
 from app.tasks.answers import TaskDescription, TaskPage
 from indexer.catalog.leases import lease
+from indexer.errors import StorageFull
 from tests.integration.http.conftest import Client, read_answer
 
 IMPORT = "/collections/sample/documents/import"
@@ -291,3 +294,35 @@ def test_a_slow_body_is_received_though_the_deadline_is_short(settings, start) -
     id = queued(send(client, slow()))
     while client.get(f"/tasks/{id}").json()["status"] != "done":
         pass
+
+
+def test_a_cancelled_reindexing_leaves_the_collection_as_it_was(client) -> None:
+    before = client.get("/collections").json()
+    with lease(client.app.state.backend.store.catalog, "sample"):  # so that it cannot be completed
+        body = {"kind": "reindex", "collection": "sample", "span_units": {"shortest": 1, "longest": 4}}
+        id = queued(client.post("/tasks", body))
+        while client.get(f"/tasks/{id}").json()["progress"]["done"] < 43:
+            pass
+        assert len(client.get("/collections").json()["collections"]) == 2
+        client.post(f"/tasks/{id}/cancel", {})
+        assert ended(client, id).status == "cancelled"
+    assert client.get("/collections").json() == before
+
+
+def test_a_full_disk_makes_a_task_wait_and_not_fail(client, monkeypatch) -> None:
+    monkeypatch.setattr(worker, "_RETRY_S", 0.05)
+    real, tries = DocumentService.upsert, []
+
+    def upsert(*arguments: Any, **options: Any) -> Any:
+        tries.append(1)
+        if len(tries) < 3:
+            raise StorageFull("There is no room.", hint="Free some space.")
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(DocumentService, "upsert", upsert)
+    id = queued(send(client, lines(calls(3))))
+    codes = set()
+    while (task := client.get(f"/tasks/{id}").json())["status"] != "done":
+        codes.add(task.get("error", {}).get("code"))
+    assert codes <= {None, "storage_full"}
+    assert (task["starts"], task["counts"]["indexed"], task.get("error")) == (3, 3, None)
