@@ -165,6 +165,7 @@ class TaskWorkers:
         try:
             if renew_claim(self._services.store.catalog, claim):
                 cancelled.set()
+            self.backlog = backlog(self._services.store.catalog)
         except ClaimLost:
             cancelled.set()
             return False

@@ -140,8 +140,9 @@ def test_the_backlog_is_bounded(settings, start, problem) -> None:
 
         problem(send(client, unannounced()), 429, "task_backlog_full")
         problem(send(client, body * 3), 413, "body_too_large")
-        text = client.get("/metrics").text
-        assert 'spanseek_tasks{status="running"}' in text or 'spanseek_tasks{status="queued"}' in text
+        while 'spanseek_tasks{status="running"} 1.0' not in (text := client.get("/metrics").text):
+            pass
+        assert f'spanseek_task_bytes{{status="running"}} {float(len(body))}' in text
     assert ended(client, first).counts["indexed"] == 248
     queued(send(client, body))
 
