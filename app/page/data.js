@@ -2,18 +2,21 @@ import { get, part, post, put } from "./api.js";
 import { el, field, problem, say, select, table } from "./dom.js";
 import { batches, documentsOf } from "./files.js";
 import { state, update } from "./state.js";
+import { Tasks } from "./tasks.js";
 
 const NEW = "";
+// Larger files are sent as they are, and indexed by a task.
+const LARGE = 4e6;
 
 export async function dataView(main) {
   const { collections } = await get("/collections");
   if (!collections.some((one) => one.name === state.c)) update({ c: collections[0]?.name || "" });
-  const matches = el("div");
+  const matches = el("div"), tasks = new Tasks(state.c);
   main.replaceChildren(el("h1", {}, collections.length ? "Your data" : "Add your first documents"),
     collections.length ? el("section", { class: "panel" }, el("h2", {}, "Collections"), overview(collections)) : null,
-    uploadForm(main, collections), collections.length ? el("section", { class: "panel" }, el("h2", {}, "Matches of saved phrases"),
+    uploadForm(main, collections, tasks), collections.length ? tasks.element : "", collections.length ? el("section", { class: "panel" }, el("h2", {}, "Matches of saved phrases"),
       el("button", { type: "button", class: "plain", onclick: () => showMatches(matches) }, "Look again"), matches) : "");
-  if (collections.length) await showMatches(matches);
+  if (collections.length) await Promise.all([tasks.show(), showMatches(matches)]);
 }
 
 function overview(collections) {
@@ -23,7 +26,7 @@ function overview(collections) {
 
 const megabytes = (bytes) => `${(bytes / 1e6).toLocaleString(undefined, { maximumFractionDigits: 1 })} MB`;
 
-function uploadForm(main, collections) {
+function uploadForm(main, collections, tasks) {
   const log = el("div", { "aria-live": "polite" });
   const name = el("input", { value: state.c ? "" : "documents", maxlength: "200", placeholder: "documents" });
   const named = field("Name of the new collection", name);
@@ -35,7 +38,8 @@ function uploadForm(main, collections) {
     if (!collection) { log.replaceChildren(el("p", {}, "Name the new collection first.")); return; }
     try {
       if (target.value === NEW) await put(`/collections/${part(collection)}`, {});
-      for (const file of files) await upload(collection, file, log);
+      tasks.collection = collection;
+      for (const file of files) await (file.size > LARGE && /\.(ndjson|jsonl)$/i.test(file.name) ? queue(collection, file, tasks) : upload(collection, file, log));
       update({ c: collection });
       const fresh = (await get("/collections")).collections;
       main.querySelector("table")?.closest(".scroll").replaceWith(overview(fresh));
@@ -50,6 +54,11 @@ function uploadForm(main, collections) {
   drop.addEventListener("dragleave", over(false));
   drop.addEventListener("drop", (event) => { over(false)(event); send([...event.dataTransfer.files]); });
   return drop;
+}
+
+async function queue(collection, file, tasks) {
+  await post(`/collections/${part(collection)}/documents/import`, file, { type: "application/x-ndjson" });
+  await tasks.show();
 }
 
 async function upload(collection, file, log) {

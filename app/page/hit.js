@@ -35,51 +35,6 @@ export function card(hit, index, { onopen, onwhy }) {
     el("button", { class: "quiet", type: "button", onclick: () => onopen(hit) }, "Document")));
 }
 
-// All hits of one document: where they lie, and each in the widest context that the API gives.
-export async function showDocument(hit, request) {
-  openDialog(hit.document_id, el("p", { class: "muted" }, "Loading"));
-  try {
-    const wide = hit.mode === "maxsim" ? request : { ...request, context: 1000, offset_unit: "codepoint" };
-    const { hits } = await post("/search", wide);
-    const own = hits.filter((other) => other.document_id === hit.document_id).sort((a, b) => a.start - b.start);
-    const passages = merged(own);
-    const end = Math.max(1, ...passages.map((passage) => passage.end));
-    const strip = el("div", { class: "strip", role: "img", "aria-label": `${own.length} hits lie here, from the first to the last passage` },
-      own.map((other) => el("i", { "--from": String(other.start / end), "--wide": String((other.end - other.start) / end) })));
-    openDialog(hit.document_id,
-      el("p", { class: "muted" }, `${own.length} ${own.length === 1 ? "hit" : "hits"} at or above the threshold. `
-        + (hit.mode === "maxsim" ? "The whole document:" : "Passages around them:")),
-      strip, passages.map((passage) => el("p", { class: "text" }, marked(passage))));
-  } catch (error) { openDialog(hit.document_id, problem(error)); }
-}
-
-function merged(hits) {
-  const passages = [];
-  for (const hit of hits) {
-    const letters = Array.from(hit.context ? hit.context.text : hit.text);
-    const start = hit.start - (hit.context ? hit.context.start : 0);
-    const last = passages.at(-1);
-    if (last && start <= last.end) {
-      last.letters.push(...letters.slice(last.end - start));
-      last.end = Math.max(last.end, start + letters.length);
-      last.hits.push(hit);
-    } else passages.push({ start, end: start + letters.length, letters, hits: [hit] });
-  }
-  return passages;
-}
-
-function marked({ start, letters, hits }) {
-  if (hits[0].mode === "maxsim") return [letters.join("")];
-  const pieces = [];
-  let at = 0;
-  for (const hit of hits) {
-    pieces.push(letters.slice(at, hit.start - start).join(""));
-    pieces.push(el("mark", {}, letters.slice(hit.start - start, hit.end - start).join("")));
-    at = hit.end - start;
-  }
-  return [...pieces, letters.slice(at).join("")];
-}
-
 export async function showWhy(hit, request) {
   openDialog("Why this hit", el("p", { class: "muted" }, "Loading"));
   try {

@@ -37,10 +37,12 @@ function signIn() {
 
 document.getElementById("sign-in").addEventListener("click", signIn);
 document.addEventListener("sign-in", signIn);
+const root = document.documentElement;
+root.style.colorScheme = localStorage.getItem("theme") || "";
 document.getElementById("theme").addEventListener("click", () => {
-  const root = document.documentElement;
   const dark = root.style.colorScheme ? root.style.colorScheme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.style.colorScheme = dark ? "light" : "dark";
+  localStorage.setItem("theme", root.style.colorScheme);
 });
 addEventListener("popstate", () => { reload(); show(); });
 show();

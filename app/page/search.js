@@ -1,11 +1,14 @@
 import { get, part, post } from "./api.js";
 import { csv, download, el, field, problem, say, select, table } from "./dom.js";
-import { card, metadata, showDocument, showWhy } from "./hit.js";
+import { showDocument } from "./document.js";
+import { card, metadata, showWhy } from "./hit.js";
 import { ThresholdSlider, histogram } from "./histogram.js";
 import { VirtualList } from "./list.js";
 import { state, update } from "./state.js";
 
 const MODES = { best_span: "Meaning of spans", lexical: "Words", hybrid: "Meaning and words", maxsim: "Documents by nuggets" };
+// A phone folds what is not needed at first.
+const isWide = () => matchMedia("(min-width: 40rem)").matches;
 const FLOORS = [0.2, 0.5, 0.8];
 let lists = [];
 let running = new AbortController();
@@ -56,12 +59,12 @@ function queryForm(main, collections, results) {
   } }, "Several phrases");
   return el("form", { role: "search", onsubmit: (event) => { event.preventDefault(); update({ q: query.value.trim() }, true); search(results); } },
     el("div", { class: "query" }, field(state.many ? "Phrases, one a line" : "Phrase", query), el("button", { type: "submit" }, "Search")),
-    el("div", { class: "panel options" },
+    el("details", { class: "panel", open: isWide() }, el("summary", {}, "Options"), el("div", { class: "options" },
       field("Collection", select(collections.map((one) => [one.name, `${one.name} (${one.documents.toLocaleString()})`]), state.c, (value) => { update({ c: value, f: "", mode: "", vs: "" }, true); searchView(main); })),
       field("Mode", select(modes, state.mode, change("mode"))),
       field("Ranking", select([["", "Span score"], ["cosine", "Cosine"]], state.rank, change("rank"))),
       field("Boundaries", select([["", "Any span"], ["clause", "Clause"], ["sentence", "Sentence"]], state.b, change("b"))),
-      field("Beside it", select([["", "Nothing"], ...modes], state.vs, change("vs"))), el("div", { class: "row" }, many)));
+      field("Beside it", select([["", "Nothing"], ...modes], state.vs, change("vs"))), el("div", { class: "row" }, many))));
 }
 
 const filters = () => JSON.parse(state.f || "{}");
@@ -186,7 +189,7 @@ function facets(hits, results) {
     update({ f: Object.keys(next).length ? JSON.stringify(next) : "" }, true);
     search(results);
   };
-  return el("section", { class: "panel", "aria-label": "Filters" }, el("p", { class: "meta" }, "Filter by metadata (counts among these hits)"), el("div", { class: "row" },
+  return el("details", { class: "panel", open: Boolean(state.f) }, el("summary", {}, "Filter by metadata"), el("p", { class: "meta" }, "Counts are among these hits."), el("div", { class: "row" },
     many.map(([level, name, value, count]) => el("button", {
       class: "chip", type: "button", "aria-pressed": String(active[level]?.[name] === value), onclick: () => press(level, name, value),
     }, `${name}: ${value} (${count})`)),

@@ -28,6 +28,23 @@ def test_files_are_uploaded_with_errors_by_line(page):
     assert no_sideways_scrolling(page)
 
 
+def test_a_large_file_becomes_a_task_with_errors_by_line(page):
+    page.goto("/?view=data&c=sample")
+    width = page.viewport_size["width"]
+    page.get_by_label("Into").select_option(label="A new collection")
+    page.get_by_label("Name of the new collection").fill(f"large-{width}")
+    lines = [f'{{"id": "l{number}", "text": "cancel it {"x" * 40_000}"}}' for number in range(110)]
+    body = "\n".join([*lines, "{broken"]).encode()
+    page.get_by_label("Files").set_input_files(
+        [{"name": "large.ndjson", "mimeType": "application/x-ndjson", "buffer": body}]
+    )
+    page.get_by_text("upload: done").wait_for(timeout=90_000)
+    page.get_by_text("Errors by line").click()
+    assert page.get_by_role("region", name="Errors of upload").locator("tbody td").first.inner_text() == "111"
+    assert serious(page) == []
+    assert no_sideways_scrolling(page)
+
+
 def test_the_reference_lists_the_routes(page):
     page.goto("/docs")
     page.get_by_text("POST /search", exact=True).wait_for()

@@ -40,7 +40,13 @@ def test_the_keyboard_steps_through_hits_explains_and_opens_them(page):
     page.keyboard.press("Escape")
     page.keyboard.press("Enter")
     page.locator("dialog .strip i").first.wait_for(state="attached")
-    assert page.locator("dialog .text mark").count() >= 1
+    count = page.locator("dialog .text mark").count()
+    assert count >= 1
+    page.get_by_text(f"of {count}", exact=False).first.wait_for()
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    assert page.evaluate("document.activeElement.tagName") == "MARK"
+    assert serious(page) == []
 
 
 def test_a_document_with_markup_stays_text(page):
@@ -84,3 +90,41 @@ def test_ten_thousand_hits_put_few_cards_into_the_document(page):
     assert 0 < page.locator(".card").count() < 30
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     page.get_by_label("Hit 10000,").wait_for()
+
+
+def test_a_document_is_shown_whole_with_its_hits_marked(page):
+    page.goto("/?c=sample&q=refund")
+    page.locator(".card").first.wait_for()
+    hit = page.evaluate(
+        """async () => (await (await fetch("/search", {method: "POST", headers: {"Content-Type": "application/json"},
+        body: JSON.stringify({collection: "sample", text: "refund", top_k: 1})})).json()).hits[0]"""
+    )
+    document = page.evaluate(
+        "id => fetch(`/collections/sample/documents/${id}`).then(r => r.json())", hit["document_id"]
+    )
+    page.get_by_role("button", name="Document", exact=True).first.click()
+    page.locator("dialog mark").first.wait_for()
+    shown = page.evaluate("[...document.querySelectorAll('dialog .block')].map(e => e.textContent).join('')")
+    assert shown == document["text"]
+    assert hit["text"] in page.locator("dialog mark").all_inner_texts()
+    assert no_sideways_scrolling(page)
+
+
+def test_the_options_are_folded_on_a_phone(page):
+    page.goto("/?c=sample&q=refund")
+    page.locator(".card").first.wait_for()
+    is_phone = page.viewport_size["width"] < 640
+    assert page.get_by_label("Mode").is_visible() is not is_phone
+    if is_phone:
+        assert page.locator(".card").first.bounding_box()["y"] < page.viewport_size["height"]
+
+
+def test_the_theme_is_remembered(page):
+    page.goto("/")
+    page.get_by_role("button", name="Theme").click()
+    scheme = page.evaluate("document.documentElement.style.colorScheme")
+    assert scheme in {"light", "dark"}
+    page.reload()
+    page.get_by_role("button", name="Theme").wait_for()
+    assert page.evaluate("document.documentElement.style.colorScheme") == scheme
+    assert page.evaluate("Object.keys(localStorage)") == ["theme"]

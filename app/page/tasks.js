@@ -1,0 +1,43 @@
+import { get, part, post } from "./api.js";
+import { el, problem, table } from "./dom.js";
+
+const AGAIN_MS = 1000;
+const ENDED = ["done", "failed", "cancelled"];
+
+// The latest tasks of a collection with their progress, read again while one of them runs.
+export class Tasks {
+  constructor(collection) {
+    this.collection = collection;
+    this.list = el("div");
+    this.element = el("section", { class: "panel", "aria-label": "Tasks" }, el("h2", {}, "Tasks"), this.list);
+  }
+
+  async show() {
+    clearTimeout(this.timer);
+    try {
+      const { tasks } = await get(`/tasks?limit=10&collection=${part(this.collection)}`);
+      this.list.replaceChildren(...(tasks.length ? tasks.map((task) => this.row(task))
+        : [el("p", { class: "muted" }, "None yet. Large uploads, reindexing and other long work run as tasks.")]));
+      if (tasks.some((task) => !ENDED.includes(task.status))) {
+        this.timer = setTimeout(() => { if (this.element.isConnected) this.show(); }, AGAIN_MS);
+      }
+    } catch (error) { this.list.replaceChildren(problem(error)); }
+  }
+
+  row(task) {
+    const runs = !ENDED.includes(task.status);
+    const counts = Object.entries(task.counts).map(([name, count]) => `${count.toLocaleString()} ${name}`);
+    const label = [`${task.kind}: ${task.status}`, ...counts, new Date(task.created_at).toLocaleString()].join(" · ");
+    const cancel = async () => {
+      try { await post(`/tasks/${part(task.id)}/cancel`, {}); } catch (error) { this.list.append(problem(error)); return; }
+      this.show();
+    };
+    return el("article", {},
+      el("div", { class: "row" }, el("span", { class: "grow" }, label),
+        runs ? el("button", { type: "button", class: "plain", disabled: task.cancel_requested, onclick: cancel }, "Cancel") : null),
+      runs ? el("progress", { "aria-label": `Progress of ${task.kind}`, ...(task.progress.total && { max: task.progress.total, value: task.progress.done }) }) : null,
+      task.error ? el("p", { class: "problem" }, [task.error.detail, task.error.hint].join(" ")) : null,
+      task.errors.length ? el("details", {}, el("summary", {}, "Errors by line"),
+        table(["Line", "Why"], task.errors.map((error) => [String(error.line), error.detail]), `Errors of ${task.kind}`)) : null);
+  }
+}

@@ -1,0 +1,90 @@
+"""Makes the pictures of the documentation: every view of the page at desktop and phone width, over the sample corpus.
+
+    python -m tests.e2e.page.screenshots [--out docs/images]
+
+The server runs the default encoder. Pictures have 256 colours, to stay small.
+"""
+
+import argparse
+import shutil
+import tempfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+from app.settings import Settings
+from indexer.catalog.schema import upgrade
+from tests.serving import running
+
+ROOT = Path(__file__).parents[3]
+SIZES = {"desktop": (1280, 860), "phone": (390, 800)}
+QUERY = "/?c=sample&q=I+never+received+my+package&b=clause&t=0.5"
+
+
+def picture(page: Any, out: Path, name: str) -> None:
+    """Save what the window shows, with 256 colours."""
+    page.wait_for_timeout(400)
+    image = Image.open(BytesIO(page.screenshot())).convert("RGB")
+    image.quantize(256, dither=Image.Dither.NONE).save(out / f"{name}.png", optimize=True)
+
+
+def views(page: Any, out: Path, size: str) -> None:
+    """All views at one size."""
+    page.goto(QUERY)
+    page.locator(".card mark").first.wait_for()
+    page.get_by_text("at 0.50 or more").first.wait_for()
+    picture(page, out, f"search-{size}")
+    page.get_by_role("button", name="Why", exact=True).first.click()
+    page.locator("dialog .unit").first.wait_for()
+    picture(page, out, f"why-{size}")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Document", exact=True).first.click()
+    page.locator("dialog mark").first.wait_for()
+    picture(page, out, f"document-{size}")
+    page.goto(f"{QUERY}&vs=lexical")
+    page.locator(".card").nth(1).wait_for()
+    picture(page, out, f"two-modes-{size}")
+    for view in ("thresholds", "data"):
+        page.goto(f"/?view={view}&c=sample")
+        page.locator("main h1").wait_for()
+        picture(page, out, f"{view}-{size}")
+    page.goto("/docs")
+    page.get_by_text("POST /search", exact=True).wait_for()
+    picture(page, out, f"reference-{size}")
+
+
+def fill(client: Any) -> None:
+    """Index the sample corpus, and save a phrase."""
+    client.put("/collections/sample", json={})
+    for file in sorted((ROOT / "samples" / "documents").glob("*.ndjson")):
+        headers = {"Content-Type": "application/x-ndjson"}
+        client.post("/collections/sample/documents", content=file.read_bytes(), headers=headers, timeout=600).raise_for_status()
+    client.post("/collections/sample/phrases", json={"name": "lost parcel", "text": "the parcel never came"})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
+    out: Path = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        settings = Settings(_env_file=None, data_dir=Path(folder))
+        upgrade(settings.catalog_url)
+        with running(settings, encoder="slice", write_deadline_s=600) as (_, client):
+            fill(client)
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            for size, (width, height) in SIZES.items():
+                viewport = {"width": width, "height": height}
+                page = browser.new_page(
+                    viewport=viewport, base_url=str(client.base_url).rstrip("/"), color_scheme="light"
+                )
+                views(page, out, size)
+                page.close()
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()
