@@ -20,8 +20,8 @@ from indexer.catalog.schema import upgrade
 from tests.serving import running
 
 ROOT = Path(__file__).parents[3]
-SIZES = {"desktop": (1280, 860), "phone": (390, 800)}
-QUERY = "/?c=sample&q=I+never+received+my+package&b=clause&t=0.5"
+SIZES = {"desktop": (1280, 1060), "phone": (390, 800)}
+QUERY = "/?c=sample&q=I+never+received+my+package&b=clause&t=0.2"
 
 
 def picture(page: Any, out: Path, name: str) -> None:
@@ -35,7 +35,7 @@ def views(page: Any, out: Path, size: str) -> None:
     """All views at one size."""
     page.goto(QUERY)
     page.locator(".card mark").first.wait_for()
-    page.get_by_text("at 0.50 or more").first.wait_for()
+    page.get_by_text("at 0.20 or more").first.wait_for()
     picture(page, out, f"search-{size}")
     page.get_by_role("button", name="Why", exact=True).first.click()
     page.locator("dialog .unit").first.wait_for()
