@@ -61,7 +61,8 @@ def fill(client: Any) -> None:
     client.put("/collections/sample", json={})
     for file in sorted((ROOT / "samples" / "documents").glob("*.ndjson")):
         headers = {"Content-Type": "application/x-ndjson"}
-        client.post("/collections/sample/documents", content=file.read_bytes(), headers=headers, timeout=600).raise_for_status()
+        answer = client.post("/collections/sample/documents", content=file.read_bytes(), headers=headers, timeout=600)
+        answer.raise_for_status()
     client.post("/collections/sample/phrases", json={"name": "lost parcel", "text": "the parcel never came"})
 
 
