@@ -1,5 +1,7 @@
 """``spanseek keys``: create, list and revoke API keys."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -8,6 +10,7 @@ from rich.text import Text
 
 from app.cli.console import JsonOption, checked_store, out, print_json
 from app.settings import Settings
+from models.errors import InvalidInput
 
 if TYPE_CHECKING:
     from indexer.catalog.keys import Key, Scope
@@ -20,13 +23,20 @@ def create_key(
     name: Annotated[str, typer.Option(help="What the key is for.")],
     scope: Annotated[list[str], typer.Option(help="search, index or admin; repeat for several.")],
     collection: Annotated[list[str] | None, typer.Option(help="Only these collections; repeat for several.")] = None,
+    expires: Annotated[
+        str | None, typer.Option(help="After this time it is refused: 90d, 12h, or a date such as 2030-01-31 (UTC).")
+    ] = None,
+    rate: Annotated[int | None, typer.Option(help="Most requests a minute, for each server process.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Create an API key. It is shown once and stored as a hash."""
     from indexer.catalog import keys
 
     with checked_store(Settings(), create=True) as store:
-        key, token = keys.create_key(store.catalog, name, cast("list[Scope]", scope), collection)
+        expires_at = None if expires is None else _expiry(expires, store.catalog.clock())
+        key, token = keys.create_key(
+            store.catalog, name, cast("list[Scope]", scope), collection, expires_at=expires_at, rate=rate
+        )
     if as_json:
         print_json({"id": key.id, "token": token})
     else:
@@ -44,7 +54,7 @@ def list_keys(as_json: JsonOption = False) -> None:
     if as_json:
         print_json([_key_facts(key) for key in listed])
         return
-    table = Table("id", "name", "scopes", "collections", "created", "revoked")
+    table = Table("id", "name", "scopes", "collections", "created", "revoked", "expires", "rate", "last used")
     for key in listed:
         table.add_row(*(Text(value) for value in _key_facts(key).values()))
     out.print(table if listed else "There are no keys: the server answers without a key, on loopback only.")
@@ -56,9 +66,37 @@ def _key_facts(key: "Key") -> dict[str, str]:
         "name": key.name,
         "scopes": ", ".join(key.scopes),
         "collections": "all" if key.collections is None else ", ".join(key.collections),
-        "created": key.created_at.isoformat(timespec="seconds"),
-        "revoked": key.revoked_at.isoformat(timespec="seconds") if key.revoked_at else "",
+        "created": _time(key.created_at),
+        "revoked": _time(key.revoked_at),
+        "expires": _time(key.expires_at),
+        "rate": "" if key.rate is None else str(key.rate),
+        "last_used": _time(key.last_used_at),
     }
+
+
+def _time(moment: datetime | None) -> str:
+    return moment.isoformat(timespec="seconds") if moment else ""
+
+
+def _expiry(text: str, now: datetime) -> datetime:
+    """The time that a lifetime or a date stands for.
+
+    >>> _expiry("90d", datetime(2030, 1, 1, tzinfo=UTC)).isoformat()
+    '2030-04-01T00:00:00+00:00'
+    >>> _expiry("2030-01-31", datetime(2030, 1, 1, tzinfo=UTC)).isoformat()
+    '2030-01-31T00:00:00+00:00'
+    """
+    try:
+        if lifetime := re.fullmatch("([0-9]+)([dh])", text):
+            return now + timedelta(**{{"d": "days", "h": "hours"}[lifetime[2]]: int(lifetime[1])})
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInput(
+            f"{text!r} is no time at which a key can expire.",
+            hint="Write a lifetime, such as 90d or 12h, or a date, such as 2030-01-31.",
+            field="expires",
+        ) from error
 
 
 @keys_cli.command("revoke")

@@ -1,6 +1,7 @@
 """The web application: creates a FastAPI application from settings, with no side effects at import."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -14,6 +15,7 @@ from app.http.auth import AnonymousAccess, AuthenticationMiddleware, collection_
 from app.http.backend import Backend, Limits, Startup
 from app.http.cors import add_cors, origins_of
 from app.http.hosts import AllowedHosts
+from app.http.key_limits import KeyUses, RateLimits
 from app.http.metrics import Metrics
 from app.http.middleware import (
     BodyLimitMiddleware,
@@ -44,10 +46,13 @@ from app.http.routes import (
 )
 from app.search.encoders import Encoders
 from app.settings import Settings
+from indexer.catalog.keys import record_uses
 from indexer.engine.base import Engine
 from indexer.engine.warm import warm_up
 from indexer.errors import CollectionNotFound
+from models.errors import SpanseekError
 
+_log = logging.getLogger(__name__)
 # Seconds after which an idle server releases old generations.
 _REFRESH_S = 5.0
 # Answers from this size on are compressed, at a level that costs a millisecond for 100 kB.
@@ -93,6 +98,7 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
     )
     app.state.backend, app.state.metrics = backend, figures
     app.state.anonymous_access = AnonymousAccess()
+    app.state.rate_limits, app.state.key_uses = RateLimits(), KeyUses()
     origins = origins_of(settings.cors_origins)
     app.state.allowed_hosts = AllowedHosts(settings.allowed_hosts.replace(",", " ").split(), origins)
     for resource in _RESOURCES:
@@ -129,22 +135,33 @@ def _backend(settings: Settings, encoders: Encoders, engine: Engine | None) -> B
 
 def _lifespan(backend: Backend) -> Lifespan:
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(backend.warm_up)
-        refreshing = asyncio.create_task(_keep_fresh(backend))
+        refreshing = asyncio.create_task(_keep_fresh(backend, app.state.key_uses))
         try:
             yield
         finally:
             refreshing.cancel()
+            await _record_uses(backend, app.state.key_uses)
             await asyncio.to_thread(backend.close)
 
     return lifespan
 
 
-async def _keep_fresh(backend: Backend) -> None:
+async def _keep_fresh(backend: Backend, uses: KeyUses) -> None:
     while True:
         await asyncio.sleep(_REFRESH_S)
         await asyncio.to_thread(backend.refresh)
+        await _record_uses(backend, uses)
+
+
+async def _record_uses(backend: Backend, uses: KeyUses) -> None:
+    """Write the last use of keys, off the path of requests; none fails because of it."""
+    if ids := uses.due():
+        try:
+            await asyncio.to_thread(record_uses, backend.store.catalog, ids)
+        except SpanseekError as error:
+            _log.warning("the last use of keys was not written: %s", error)
 
 
 def _version() -> str:

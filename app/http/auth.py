@@ -132,6 +132,10 @@ async def _identify(request: Request, token: str | None) -> Caller:
     if identified.key is None:
         allowed_hosts: AllowedHosts = request.app.state.allowed_hosts
         allowed_hosts.check(request.headers)
+    else:
+        request.app.state.key_uses.note(identified.key.id)
+        if identified.key.rate is not None:
+            request.app.state.rate_limits.take(identified.key.id, identified.key.rate)
     request.state.caller = identified
     return identified
 

@@ -107,6 +107,8 @@ def describe_problems(app: FastAPI) -> None:
 def _complete(operation: dict[str, Any]) -> None:
     """Add to an operation the errors that do not depend on its route, and the header of every answer."""
     errors = (*_ANY, *_WITH_BODY) if "requestBody" in operation else _ANY
+    if "401" in operation["responses"]:  # a key may have a rate limit
+        errors = (*errors, 429)
     responses = {str(status): _documented(status) for status in errors} | operation["responses"]
     operation["responses"] = {status: responses[status] for status in sorted(responses)}
     for response in operation["responses"].values():

@@ -36,6 +36,19 @@ class Forbidden(SpanseekError):
     code = "forbidden"
 
 
+class RateLimited(SpanseekError):
+    """The API key has sent more requests than it may; nothing was done."""
+
+    code = "rate_limited"
+
+    def __init__(self, rate: int, *, retry_after_s: int) -> None:
+        super().__init__(
+            f"This API key allows {rate} requests a minute.",
+            hint="Retry after the time in the header Retry-After; send several queries in one batch.",
+        )
+        self.retry_after_s = retry_after_s
+
+
 class RouteNotFound(SpanseekError):
     """There is nothing at this path."""
 
@@ -96,6 +109,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     BadJson: HTTPStatus.BAD_REQUEST,
     Unauthenticated: HTTPStatus.UNAUTHORIZED,
     Forbidden: HTTPStatus.FORBIDDEN,
+    RateLimited: HTTPStatus.TOO_MANY_REQUESTS,
     RouteNotFound: HTTPStatus.NOT_FOUND,
     indexer.CollectionNotFound: HTTPStatus.NOT_FOUND,
     indexer.DocumentNotFound: HTTPStatus.NOT_FOUND,
@@ -184,9 +198,15 @@ def problem_response(error: SpanseekError, fields: FieldErrors = (), **more: obj
     return Response(
         to_json(problem(error, fields, **more)),
         status_of(type(error)),
-        HEADERS.get(type(error)),
+        _headers(error),
         MEDIA_TYPE,
     )
+
+
+def _headers(error: SpanseekError) -> Mapping[str, str] | None:
+    if isinstance(error, RateLimited):
+        return {"Retry-After": str(error.retry_after_s)}
+    return HEADERS.get(type(error))
 
 
 def internal_error() -> InternalError:

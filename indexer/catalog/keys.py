@@ -17,6 +17,7 @@ from indexer.catalog.tables import keys
 from models.errors import InvalidInput
 
 Scope: TypeAlias = Literal["search", "index", "admin"]
+MAX_RATE = 1_000_000
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 _ID = re.compile("[0-9a-f]{8}")
@@ -25,7 +26,10 @@ _TOKEN = re.compile(rf"ssk_({_ID.pattern})_([A-Za-z0-9_-]+)")
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The permissions of a token. ``collections`` is None for all collections, including future ones."""
+    """The permissions of a token. ``collections`` is None for all collections, including future ones.
+
+    ``rate`` is the number of requests a minute, or None for any number.
+    """
 
     id: str
     name: str
@@ -33,6 +37,9 @@ class Key:
     collections: tuple[str, ...] | None
     created_at: datetime
     revoked_at: datetime | None = None
+    expires_at: datetime | None = None
+    rate: int | None = None
+    last_used_at: datetime | None = None
 
     def allows(self, scope: Scope, collection: str | None = None) -> bool:
         """True if the key permits a scope on a collection; None stands for routes outside collections.
@@ -48,15 +55,27 @@ class Key:
 
 
 def create_key(
-    catalog: Catalog, name: str, scopes: Some[Scope], collections: Some[str] | None = None
+    catalog: Catalog,
+    name: str,
+    scopes: Some[Scope],
+    collections: Some[str] | None = None,
+    *,
+    expires_at: datetime | None = None,
+    rate: int | None = None,
 ) -> tuple[Key, str]:
-    """Create a key; returns it and its token, which is not stored."""
+    """Create a key; returns it and its token, which is not stored.
+
+    Raises ``InvalidInput`` unless it expires in the future, if ever, and allows 1 to ``MAX_RATE`` requests a minute.
+    """
+    created_at = catalog.clock()
     key = Key(
         id=secrets.token_hex(4),
         name=checked_key_name(name),
         scopes=_checked_scopes(scopes),
         collections=None if collections is None else tuple(map(checked_collection_name, sorted(collections))),
-        created_at=catalog.clock(),
+        created_at=created_at,
+        expires_at=_checked_expiry(expires_at, created_at),
+        rate=_checked_rate(rate),
     )
     secret = secrets.token_urlsafe(32)
     with catalog.database.write() as connection:
@@ -68,6 +87,8 @@ def create_key(
                 scopes=list(key.scopes),
                 collections=None if key.collections is None else list(key.collections),
                 created_at=key.created_at,
+                expires_at=key.expires_at,
+                rate=key.rate,
             )
         )
     return key, f"ssk_{key.id}_{secret}"
@@ -91,7 +112,7 @@ def revoke_key(catalog: Catalog, id: str) -> None:
 
 
 def authenticate(catalog: Catalog, token: str) -> Key | None:
-    """The key of a token, or None if there is none or it was revoked."""
+    """The key of a token, or None if there is none, or it was revoked or has expired."""
     parts = _TOKEN.fullmatch(token)
     if parts is None:
         return None
@@ -99,11 +120,18 @@ def authenticate(catalog: Catalog, token: str) -> Key | None:
         row = connection.execute(select(keys).where(keys.c.id == parts[1], keys.c.revoked_at.is_(None))).first()
     if row is None or not hmac.compare_digest(row.secret_hash, _hashed(parts[2])):
         return None
-    return _key(row)
+    key = _key(row)
+    return None if key.expires_at is not None and key.expires_at <= catalog.clock() else key
+
+
+def record_uses(catalog: Catalog, ids: Some[str]) -> None:
+    """Write that these keys were used now."""
+    with catalog.database.write() as connection:
+        connection.execute(update(keys).where(keys.c.id.in_(ids)).values(last_used_at=catalog.clock()))
 
 
 def any_keys(catalog: Catalog) -> bool:
-    """True if there are keys. Revoked ones count, so that revoking the last does not permit anonymous access."""
+    """True if there are keys. Revoked and expired ones count, so that anonymous access does not come back."""
     with catalog.database.read() as connection:
         return bool(connection.scalar(select(func.count()).select_from(keys)))
 
@@ -123,6 +151,26 @@ def _checked_scopes(scopes: Some[Scope]) -> tuple[Scope, ...]:
     return tuple(scope for scope in SCOPES if scope in scopes)
 
 
+def _checked_expiry(expires_at: datetime | None, now: datetime) -> datetime | None:
+    if expires_at is not None and expires_at <= now:
+        raise InvalidInput(
+            f"A key cannot expire at {expires_at.isoformat(timespec='seconds')}, which has passed.",
+            hint="Name a time in the future, or none.",
+            field="expires",
+        )
+    return expires_at
+
+
+def _checked_rate(rate: int | None) -> int | None:
+    if rate is not None and not 1 <= rate <= MAX_RATE:
+        raise InvalidInput(
+            f"A key cannot allow {rate} requests a minute.",
+            hint=f"Choose 1 to {MAX_RATE}, or no limit.",
+            field="rate",
+        )
+    return rate
+
+
 def _key(row: Row[*tuple[Any, ...]]) -> Key:
     return Key(
         id=row.id,
@@ -131,4 +179,7 @@ def _key(row: Row[*tuple[Any, ...]]) -> Key:
         collections=None if row.collections is None else tuple(row.collections),
         created_at=row.created_at,
         revoked_at=row.revoked_at,
+        expires_at=row.expires_at,
+        rate=row.rate,
+        last_used_at=row.last_used_at,
     )

@@ -134,6 +134,9 @@ keys = Table(
     Column("collections", JSON(none_as_null=True)),  # null: all of them
     Column("created_at", UtcDateTime, nullable=False),
     Column("revoked_at", UtcDateTime),
+    Column("expires_at", UtcDateTime),
+    Column("rate", Integer),  # requests a minute; null: no limit
+    Column("last_used_at", UtcDateTime),
 )
 
 # Maps from raw to score, each for one encoder, mode and span bounds.

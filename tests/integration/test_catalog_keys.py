@@ -1,11 +1,12 @@
 """API keys: shown once, stored hashed, good for what they say and no more."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import text
 
-from indexer.catalog.keys import any_keys, authenticate, create_key, list_keys, revoke_key
+from indexer.catalog.keys import any_keys, authenticate, create_key, list_keys, record_uses, revoke_key
 from models.errors import InvalidInput
 
 
@@ -99,3 +100,26 @@ def test_impossible_collections_are_refused(catalog):
     with pytest.raises(InvalidInput) as caught:
         create_key(catalog, "k", ["search"], ["Not A Name"])
     assert caught.value.field == "collection"
+
+
+def test_a_key_expires(catalog, clock):
+    key, token = create_key(catalog, "web", ["search"], expires_at=clock.now + timedelta(seconds=10), rate=60)
+    assert authenticate(catalog, token) == key == list_keys(catalog)[0]
+    clock.advance(10)
+    assert authenticate(catalog, token) is None
+    assert any_keys(catalog)
+
+
+def test_impossible_limits_are_refused(catalog, clock):
+    for limits, field in (({"expires_at": clock.now}, "expires"), ({"rate": 0}, "rate"), ({"rate": 1_000_001}, "rate")):
+        with pytest.raises(InvalidInput) as caught:
+            create_key(catalog, "k", ["search"], **limits)
+        assert caught.value.field == field
+    assert not any_keys(catalog)
+
+
+def test_uses_are_recorded(catalog, clock):
+    keys = [create_key(catalog, name, ["search"])[0] for name in ("a", "b")]
+    clock.advance(3)
+    record_uses(catalog, [keys[0].id])
+    assert {key.id: key.last_used_at for key in list_keys(catalog)} == {keys[0].id: clock.now, keys[1].id: None}
