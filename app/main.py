@@ -13,6 +13,7 @@ from app.composition import open_store
 from app.http.app import create_app
 from app.http.connections import connection_options
 from app.http.hosts import is_loopback
+from app.logs import FORMATS, JsonFormatter
 from app.search.encoders import Encoders
 from app.settings import Settings
 from indexer.catalog import schema
@@ -43,7 +44,7 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
     Raises a ``SpanseekError`` with a hint where the server could not answer, or should not.
     """
     set_passive_wait_policy()
-    _set_up_logging(settings.log_level)
+    _set_up_logging(settings.log_level, settings.log_format)
     with closing(open_store(settings).catalog) as catalog:
         schema.check(catalog)
         require_keys(settings.host, catalog)
@@ -120,7 +121,7 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _set_up_logging(level: str) -> None:
+def _set_up_logging(level: str, format: str = "text") -> None:
     levels = logging.getLevelNamesMapping()
     if level.upper() not in levels:
         raise InvalidInput(
@@ -128,6 +129,13 @@ def _set_up_logging(level: str) -> None:
             hint="Set SPANSEEK_LOG_LEVEL to debug, info, warning or error.",
             field="log_level",
         )
+    if format not in FORMATS:
+        raise InvalidInput(
+            f"There is no log format {format!r}.", hint="Set SPANSEEK_LOG_FORMAT to text or json.", field="log_format"
+        )
     logging.basicConfig(level=levels[level.upper()], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    if format == "json":
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(JsonFormatter())
     # Every readiness check asks for the schema's version, and Alembic would log a line each time.
     logging.getLogger("alembic").setLevel(logging.WARNING)

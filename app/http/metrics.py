@@ -1,9 +1,18 @@
 """``/metrics`` for Prometheus: routes, statuses and durations; never a name, a key or a text."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 
 from fastapi import APIRouter, Request
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from starlette.responses import PlainTextResponse, Response
@@ -40,6 +49,9 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
+        ProcessCollector(registry=self.registry)
+        threads = Gauge("spanseek_threads", "Python threads of the process.", registry=self.registry)
+        threads.set_function(threading.active_count)
         self.registry.register(_Waiting(waiting))
         self.registry.register(_Tasks(tasks))
         damaged = Gauge("spanseek_damaged_segments", "Segments left out of searches.", registry=self.registry)

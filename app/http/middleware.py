@@ -73,7 +73,8 @@ class ServerErrorMiddleware:
         except Exception:
             if scope["type"] != "http" or begun:
                 raise
-            _log.exception("unforeseen error in %s %s, request %s", *_labels(scope), request_id_of(scope))
+            id = request_id_of(scope)
+            _log.exception("unforeseen error in %s %s, request %s", *_labels(scope), id, extra={"request_id": id})
             await problem_response(internal_error())(scope, receive, send)
 
 
@@ -183,9 +184,12 @@ class MetricsMiddleware:
         finally:
             method, route = _labels(scope)
             self.metrics.requests.labels(method, route, status).inc()
-            self.metrics.seconds.labels(method, route).observe(time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            self.metrics.seconds.labels(method, route).observe(seconds)
             client = scope["client"][0] if scope.get("client") else "-"
-            _log.info("%s %s %s %d %s", client, method, route, status, request_id_of(scope))
+            request = {"client": client, "method": method, "route": route, "status": status}
+            request |= {"request_id": request_id_of(scope), "seconds": round(seconds, 6)}
+            _log.info("%s %s %s %d %s", client, method, route, status, request_id_of(scope), extra=request)
 
 
 def _announced(scope: Scope) -> int:
