@@ -19,7 +19,6 @@ $(STAMP): pyproject.toml research/pyproject.toml constraints.txt
 
 run: setup
 	$(BIN)/spanseek index --collection sample --source samples/documents
-	@echo 'The page will be at http://127.0.0.1:8000/'
 	$(BIN)/spanseek serve
 
 # The product without its long tests. Two processes, each of one thread: threads that wait for each other's cores take longer.
