@@ -1,0 +1,28 @@
+"""Weighted queries: uniform weights give the query of a search, others follow the words."""
+
+import numpy as np
+import pytest
+
+from app.facets.weights import Facets
+from models.encoders.base import encode_queries
+from models.encoders.hashing import HashingEncoder
+from research.evaluation.query_weights import WEIGHTINGS, query_vectors, weights_of
+
+TEXTS = ["I want to cancel my subscription", "zzyzx", "reset the router!"]
+
+
+def test_uniform_weights_give_the_query_of_a_search() -> None:
+    encoder = HashingEncoder()
+    np.testing.assert_allclose(
+        query_vectors(encoder, TEXTS, Facets(), "uniform"), encode_queries(encoder, TEXTS), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_known_words_weigh_1_in_the_mean_and_unknown_words_1(weighting: str) -> None:
+    words = ["the", "zzyzx", "router"]
+    weights = weights_of(words, " ".join(words), Facets(), weighting)
+    assert weights[1] == 1
+    assert weights[[0, 2]].mean() == pytest.approx(1)
+    if weighting == "frequency":
+        assert weights[2] > weights[0]
