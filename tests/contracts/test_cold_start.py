@@ -28,7 +28,8 @@ def imported(script: str, data_dir: Path, *arguments: str) -> set[str]:
     told = f"{script}\nprint('\\n' + ' '.join({HEAVY} & sys.modules.keys()))"
     done = subprocess.run(
         [sys.executable, "-c", f"import sys\n{told}", *arguments],
-        env=os.environ | {"SPANSEEK_DATA_DIR": str(data_dir)},
+        # A first search may compile kernels, which takes longer than an answer may.
+        env=os.environ | {"SPANSEEK_DATA_DIR": str(data_dir), "SPANSEEK_DEADLINE_S": "200"},
         capture_output=True,
         text=True,
         check=True,

@@ -20,7 +20,7 @@ def test_uniform_weights_give_the_query_of_a_search() -> None:
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_known_words_weigh_1_in_the_mean_and_unknown_words_1(weighting: str) -> None:
-    words = ["the", "zzyzx", "router"]
+    words = ["the", "zzyzx", "hospital"]
     weights = weights_of(words, " ".join(words), Facets(), weighting)
     assert weights[1] == 1
     assert weights[[0, 2]].mean() == pytest.approx(1)
