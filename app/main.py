@@ -53,7 +53,7 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
     _check_threads()
     with listen(settings.host, settings.port) as listening:
         _log.info("Spanseek serves on %s", _url(listening))
-        _server(settings, encoders).run(sockets=[listening])
+        _server(settings, encoders, _url(listening)).run(sockets=[listening])
 
 
 def set_passive_wait_policy() -> None:
@@ -101,7 +101,7 @@ def _url(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _server(settings: Settings, encoders: Encoders) -> uvicorn.Server:
+def _server(settings: Settings, encoders: Encoders, address: str) -> uvicorn.Server:
     config = uvicorn.Config(
         create_app(settings, encoders=encoders),
         log_config=None,
@@ -109,11 +109,21 @@ def _server(settings: Settings, encoders: Encoders) -> uvicorn.Server:
         **connection_options(settings),
         timeout_graceful_shutdown=math.ceil(settings.deadline_s),
     )
-    return _Server(config)
+    return _Server(config, address)
 
 
 class _Server(uvicorn.Server):
     """Uvicorn, for which a signal to stop is no failure: the original raises the signal again after it has stopped."""
+
+    def __init__(self, config: uvicorn.Config, address: str) -> None:
+        super().__init__(config)
+        self._address = address
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and log the page's address once the server answers."""
+        await super().startup(sockets)
+        if self.started:
+            _log.info("Ready. The page is at %s/", self._address)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop after the running requests; at a second signal, without waiting for them."""

@@ -9,10 +9,10 @@ export class ApiError extends Error {
   }
 }
 
-export async function call(method, path, { body, signal, type = "application/json" } = {}) {
+export async function call(method, path, { body, signal, type = "application/json", reader } = {}) {
   const headers = key ? { Authorization: `Bearer ${key}` } : {};
   if (body !== undefined) headers["Content-Type"] = type;
-  const sent = body === undefined || typeof body === "string" || body instanceof Blob ? body : JSON.stringify(body);
+  const sent = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
   let response;
   try {
     response = await fetch(path, { method, headers, body: sent, signal });
@@ -20,6 +20,7 @@ export async function call(method, path, { body, signal, type = "application/jso
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, { detail: "The server cannot be reached.", hint: "Check that it runs, then try again." });
   }
+  if (response.ok && reader) return reader(response);
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
   if (response.status === 401) document.dispatchEvent(new CustomEvent("sign-in"));

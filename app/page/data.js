@@ -2,7 +2,7 @@ import { get, part, post, put } from "./api.js";
 import { el, field, problem, say, select, table } from "./dom.js";
 import { batches, documentsOf } from "./files.js";
 import { state, update } from "./state.js";
-import { Tasks } from "./tasks.js";
+import { Tasks, finished } from "./tasks.js";
 
 const NEW = "";
 // Larger files are sent as they are, and indexed by a task.
@@ -72,11 +72,11 @@ async function upload(collection, file, log) {
   log.append(summary, bar, place);
   for (const batch of batches(good)) {
     const body = batch.map((item) => item.body).join("\n");
-    const { results } = await post(`/collections/${part(collection)}/documents`, body, { type: "application/x-ndjson" });
-    results.forEach((result, index) => {
-      if (result.status === "failed") errors.push({ line: batch[index].line, error: result.error.detail });
+    const answer = await post(`/collections/${part(collection)}/documents`, body, { type: "application/x-ndjson" });
+    for (const result of await finished(answer)) {
+      if (result.status === "failed") errors.push({ line: batch[result.place].line, error: result.error.detail });
       else counts[result.status]++;
-    });
+    }
     bar.value += batch.length;
     summary.textContent = `${file.name}: ${counts.indexed} indexed, ${counts.unchanged} unchanged, ${errors.length} failed`;
   }

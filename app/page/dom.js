@@ -41,6 +41,7 @@ export function openDialog(title, ...content) {
     el("div", { class: "row" }, el("h2", { id: "dialog-title", class: "grow" }, title),
       el("button", { class: "plain", type: "button", onclick: () => dialog.close() }, "Close")), ...content.flat());
   if (!dialog.open) dialog.showModal();
+  else dialog.querySelector("button").focus(); // what had the focus is gone
 }
 
 export function download(name, text, type) {

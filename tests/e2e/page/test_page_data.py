@@ -1,5 +1,7 @@
 """The walk of a person who loads data, and the API's reference, in a real browser."""
 
+import json
+
 from tests.e2e.page.checks import no_sideways_scrolling, serious
 
 
@@ -50,3 +52,33 @@ def test_the_reference_lists_the_routes(page):
     page.get_by_text("POST /search", exact=True).wait_for()
     assert serious(page) == []
     assert no_sideways_scrolling(page)
+
+
+def test_dropped_files_are_indexed(page):
+    page.goto("/?view=data&c=sample")
+    drop(page, f"dropped-{page.viewport_size['width']}")
+    page.get_by_text("letter.txt: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
+
+
+def test_an_upload_that_is_answered_by_a_task_is_followed_to_its_end(page):
+    page.goto("/?view=data&c=sample")
+    task = {"id": "slow", "kind": "upload", "status": "running", "errors": [], "counts": {}}
+    result = {"line": 1, "id": "letter.txt", "status": "failed", "error": {"code": "x", "detail": "It is too long."}}
+    page.route("**/documents", lambda route: route.fulfill(status=202, json=task))
+    page.route("**/tasks/slow?*", lambda route: route.fulfill(json=task | {"status": "done"}))
+    page.route("**/tasks/slow/results", lambda route: route.fulfill(body=json.dumps(result) + "\n"))
+    drop(page, f"slow-{page.viewport_size['width']}")
+    page.get_by_text("letter.txt: 0 indexed, 0 unchanged, 1 failed").first.wait_for()
+    page.get_by_role("region", name="Errors of letter.txt").get_by_text("It is too long.").wait_for()
+
+
+def drop(page, collection):
+    page.get_by_label("Into").select_option(label="A new collection")
+    page.get_by_label("Name of the new collection").fill(collection)
+    page.locator(".drop").evaluate(
+        """place => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File(["A letter."], "letter.txt"));
+          place.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+        }"""
+    )
