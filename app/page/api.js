@@ -12,7 +12,7 @@ export class ApiError extends Error {
 export async function call(method, path, { body, signal, type = "application/json", reader } = {}) {
   const headers = key ? { Authorization: `Bearer ${key}` } : {};
   if (body !== undefined) headers["Content-Type"] = type;
-  const sent = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  const sent = body === undefined || typeof body === "string" || body instanceof Blob ? body : JSON.stringify(body);
   let response;
   try {
     response = await fetch(path, { method, headers, body: sent, signal });
