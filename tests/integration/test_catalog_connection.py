@@ -14,6 +14,8 @@ from indexer.catalog.database import Database
 from indexer.catalog.schema import upgrade
 from indexer.errors import CatalogUnavailable
 
+INSERT_KEY = "INSERT INTO keys (id, name, secret_hash, scopes, created_at) VALUES ('k', 'n', 'h', '[]', '2024-01-01')"
+
 
 def test_sqlite_survives_power_cuts_and_enforces_references(tmp_path):
     with closing(Database(f"sqlite:///{tmp_path}/c.db")) as database, database.read() as connection:
@@ -42,7 +44,7 @@ def test_many_can_open_a_new_sqlite_file_at_once(tmp_path):
 def test_a_read_transaction_sees_one_moment(url):
     """Python's SQLite driver on its own would begin no transaction for a SELECT."""
     count = text("SELECT count(*) FROM keys")
-    insert = text("INSERT INTO keys VALUES ('k', 'n', 'h', '[]', NULL, '2024-01-01', NULL)")
+    insert = text(INSERT_KEY)
     with closing(Database(url)) as database:
         with database.snapshot() as reader:
             before = reader.scalar(count)
@@ -56,7 +58,7 @@ def test_a_read_transaction_sees_one_moment(url):
 def test_nothing_is_written_when_the_block_raises(url):
     def interrupted(database):
         with database.write() as connection:
-            connection.execute(text("INSERT INTO keys VALUES ('k', 'n', 'h', '[]', NULL, '2024-01-01', NULL)"))
+            connection.execute(text(INSERT_KEY))
             raise KeyboardInterrupt
 
     with closing(Database(url)) as database:

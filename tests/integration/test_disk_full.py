@@ -122,7 +122,11 @@ def test_the_catalog_alone(disk: Path, migrated_sqlite: Path) -> None:
 def insert_much(catalog: Catalog) -> None:
     with catalog.database.write() as connection:
         connection.execute(
-            text("INSERT INTO keys VALUES ('k', :name, 'h', '[]', NULL, '2024-01-01', NULL)"), {"name": "n" * 500_000}
+            text(
+                "INSERT INTO keys (id, name, secret_hash, scopes, created_at) "
+                "VALUES ('k', :name, 'h', '[]', '2024-01-01')"
+            ),
+            {"name": "n" * 500_000},
         )
 
 

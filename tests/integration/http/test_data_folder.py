@@ -81,7 +81,12 @@ def test_a_catalog_that_is_replaced_in_its_folder(settings: Settings, start, pro
 
 def insert_and_move(database: Database, folder: Path, target: Path) -> None:
     with database.write() as connection:
-        connection.execute(text("INSERT INTO keys VALUES ('k', 'n', 'h', '[]', NULL, '2024-01-01', NULL)"))
+        connection.execute(
+            text(
+                "INSERT INTO keys (id, name, secret_hash, scopes, created_at) "
+                "VALUES ('k', 'n', 'h', '[]', '2024-01-01')"
+            )
+        )
         folder.rename(target)
 
 
