@@ -31,13 +31,13 @@ FROM sources AS build-serving
 ARG TORCH_INDEX=
 RUN python -m venv /opt/spanseek \
     && pip install -c constraints.txt torch ${TORCH_INDEX:+--index-url "${TORCH_INDEX}"} \
-    && pip install -c constraints.txt ".[cpu,postgres]"
+    && pip install -c constraints.txt ".[cpu,files,postgres]"
 
 FROM sources AS build-indexing
 ARG TORCH_INDEX_GPU=
 RUN python -m venv /opt/spanseek \
     && pip install -c constraints.txt torch ${TORCH_INDEX_GPU:+--index-url "${TORCH_INDEX_GPU}"} \
-    && pip install -c constraints.txt ".[gpu,postgres]"
+    && pip install -c constraints.txt ".[files,gpu,postgres]"
 
 FROM base AS runtime
 ENV SPANSEEK_DATA_DIR=/data \

@@ -2,19 +2,36 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, out, print_json, settings_with
+from app.cli.dry_run import show_contents
 from app.cli.progress import indexing_progress, stop_on_interrupt
-from indexer.errors import CollectionBusy, SourceUnreadable
+from app.cli.reading import (
+    Delimiter,
+    Encoding,
+    IdColumn,
+    MetadataColumns,
+    MetadataTableOption,
+    NoTypes,
+    PartColumn,
+    RowIds,
+    SourceOption,
+    TextColumn,
+    check_any_document,
+    column_names,
+    files_json,
+    report_bad_record,
+    report_files,
+)
+from indexer.errors import CollectionBusy
 from models.encoders.nuggets.base import check_ratio
 from models.types import Document
 
 if TYPE_CHECKING:
-    from indexer.sources import BadRecord, Record, Source
+    from indexer.sources import Record
 
 _STOPPING = "Stopping: publishing what has been read. Press Ctrl-C again to drop it."
 # Nuggets are whitened by a sample of this many documents, from the first one on.
@@ -23,7 +40,7 @@ _SAMPLED = 20_000
 
 def index(
     collection: CollectionOption,
-    source: Annotated[Path, typer.Option(help="NDJSON, CSV, Parquet or text file, or a folder of them; also .gz.")],
+    source: SourceOption,
     encoder: Annotated[str | None, typer.Option(help="Encoder of a new collection.")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
     min_span: Annotated[int | None, typer.Option(help="Shortest span of a new collection, in units (1).")] = None,
@@ -40,6 +57,18 @@ def index(
     words: Annotated[
         bool | None, typer.Option("--words/--no-words", help="Store words, which modes that read words need.")
     ] = None,
+    id_column: IdColumn = None,
+    text_column: TextColumn = None,
+    part_column: PartColumn = None,
+    metadata_columns: MetadataColumns = None,
+    row_ids: RowIds = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    no_types: NoTypes = False,
+    metadata: MetadataTableOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be indexed, with three examples, and index nothing.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Index documents into a collection; a new collection is created.
@@ -50,13 +79,18 @@ def index(
     from app.composition import Services
     from indexer.patience import Patience
     from indexer.pipeline import IndexJob, JobHooks
-    from indexer.sources import Source
+    from indexer.sources import ReadOptions, Source
 
     if nugget_ratio is not None:
         check_ratio(nugget_ratio)
     settings = settings_with(device=device)
-    records = Source(source)
-    _check_any_document(records, source)
+    columns = (id_column, text_column, part_column, column_names(metadata_columns))
+    delimiter = None if delimiter is None else delimiter.replace("\\t", "\t")
+    records = Source(source, ReadOptions(*columns, row_ids, delimiter, encoding, not no_types, metadata))
+    if dry_run:
+        show_contents(records, source, as_json=as_json)
+        return
+    check_any_document(records, source)
     with (
         checked_store(settings, create=True) as store,
         indexing_progress(records, err) as progress,
@@ -75,8 +109,9 @@ def index(
         )
         job = IndexJob(store, loaded, target, hooks, forward=forward, segment_units=settings.segment_units)
         report = job.run(records)
+    report_files(records)
     if as_json:
-        print_json(report.to_json())
+        print_json(report.to_json() | files_json(records))
     else:
         out.print(
             f"{counted(report.documents, 'document')} ({counted(report.units, 'unit')}) indexed into {collection}, "
@@ -87,7 +122,6 @@ def index(
         err.print("Stopped early. Run the same command again to resume.")
         raise typer.Exit(130)
     if records.unreadable:
-        err.print(f"Could not be read to the end: {', '.join(records.unreadable)}.", markup=False, soft_wrap=True)
         raise typer.Exit(1)
 
 
@@ -97,29 +131,6 @@ def _texts(sample: Iterable["Record"]) -> Iterator[str]:
     for record in sample:
         if isinstance(record, Document):
             yield record.text
-
-
-def _check_any_document(records: "Source", path: Path) -> None:
-    """Raise ``SourceUnreadable``, after reporting each record, where there are records and none is valid."""
-    bad = 0
-    for record in records:
-        if isinstance(record, Document):
-            return
-        bad += 1
-    if bad:
-        for record in records:
-            if not isinstance(record, Document):
-                report_bad_record(record)
-        raise SourceUnreadable(
-            f"{path} holds {counted(bad, 'record')}, none of them valid; nothing was indexed.",
-            hint="Correct the records named above, or give another --source.",
-            field="source",
-        )
-
-
-def report_bad_record(record: "BadRecord") -> None:
-    """Name a record that is skipped."""
-    err.print(f"skipped {record.where}: {record.reason}", markup=False, soft_wrap=True)
 
 
 def report_busy(error: CollectionBusy) -> None:

@@ -6,8 +6,9 @@ import typer
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, out, print_json, settings_with
-from app.cli.index import report_bad_record, report_busy
+from app.cli.index import report_busy
 from app.cli.progress import indexing_progress, stop_on_interrupt
+from app.cli.reading import report_bad_record
 from models.encoders.nuggets.base import check_ratio
 
 _STOPPING = "Stopping: keeping what has been encoded. Press Ctrl-C again to drop it."

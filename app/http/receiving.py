@@ -1,7 +1,7 @@
 """Receiving uploads to the disk, and waiting for tasks, without blocking the event loop."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from fastapi import Request
@@ -14,7 +14,7 @@ from app.http.uploads import Upload as Item
 from app.tasks.answers import TaskDescription
 from app.tasks.service import TaskService, Upload
 from app.tasks.spool import Format
-from models.types import Document
+from models.types import Document, JsonValue
 
 _PIECE: Final = 2**20
 _FORMATS: Final[dict[str, Format]] = {"application/x-ndjson": "ndjson", "text/csv": "csv"}
@@ -23,8 +23,12 @@ _FIRST_PAUSE_S: Final = 0.01
 _LONGEST_PAUSE_S: Final = 0.25
 
 
-async def receive_upload(request: Request, tasks: TaskService, collection: str) -> TaskDescription:
+async def receive_upload(
+    request: Request, tasks: TaskService, collection: str, table: Mapping[str, JsonValue]
+) -> TaskDescription:
     """Receive a body, whole, and queue its task; of a body that is cut off nothing is left.
+
+    ``table`` says how a body of CSV is read.
 
     Raises ``UnsupportedMediaType``, ``InvalidInput``, ``TaskBacklogFull`` and ``StorageFull``.
     """
@@ -36,8 +40,9 @@ async def receive_upload(request: Request, tasks: TaskService, collection: str) 
     announced = int(length) if length.isdigit() else 0
     if announced > tasks.backlog:
         raise BodyTooLarge(f"An upload may have {tasks.backlog:,} bytes.", hint="Send it in several parts.")
-    begin = tasks.begin_upload
-    upload = await asyncio.to_thread(begin, collection, _FORMATS[media_type], announced, packed=encoding == "gzip")
+    upload = await asyncio.to_thread(
+        tasks.begin_upload, collection, _FORMATS[media_type], announced, packed=encoding == "gzip", table=table
+    )
     try:
         await _write(request, upload)
         return await asyncio.to_thread(upload.finish)

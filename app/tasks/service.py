@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from app.cursors import cursor_at, position_of
 from app.tasks.answers import Kind, TaskDescription, TaskPage
@@ -59,13 +59,25 @@ class TaskService:
         self.queued()
         return self.get(id)
 
-    def begin_upload(self, collection: str, format: Format, announced: int, *, packed: bool = False) -> "Upload":
-        """Receive a body. Raises ``CollectionNotFound``, and ``TaskBacklogFull`` if what is announced is too much."""
+    def begin_upload(
+        self,
+        collection: str,
+        format: Format,
+        announced: int,
+        *,
+        packed: bool = False,
+        table: Mapping[str, JsonValue] | None = None,
+    ) -> "Upload":
+        """Receive a body; ``table`` says how one of CSV is read, as ``ReadOptions`` do.
+
+        Raises ``CollectionNotFound``, and ``TaskBacklogFull`` if what is announced is too much.
+        """
         target = self._store.catalog.collection(collection)
         id = new_task_id()
         new = NewTask("upload", collection, target.id, bytes=announced)
         add_task(self._store.catalog, id, new, limit=self.backlog, status="receiving")
-        return Upload(self, self._store, id, format, packed=packed, announced=announced, limit=self.backlog)
+        body = {"format": format, "packed": packed, "table": dict(table or {})}
+        return Upload(self, self._store, id, body, announced=announced, limit=self.backlog)
 
     def get(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> TaskDescription:
         """A task as it is now. Raises ``TaskNotFound``."""
@@ -124,17 +136,17 @@ class Upload:
         service: TaskService,
         store: Store,
         id: str,
-        format: Format,
+        options: dict[str, Any],
         *,
-        packed: bool,
         announced: int,
         limit: int,
     ) -> None:
         self._service, self._catalog, self.id = service, store.catalog, id
-        self._format, self._packed, self._limit = format, packed, limit
+        self._options, self._limit = options, limit
         self._counted, self._renewed = announced, time.monotonic()
         self._spool = service.spool(id)
-        self._body = BodyWriter(self._spool.body(format, packed=packed), packed=packed)
+        path = self._spool.body(options["format"], packed=options["packed"])
+        self._body = BodyWriter(path, packed=options["packed"])
 
     def write(self, piece: bytes) -> None:
         """Take a piece. Raises ``TaskBacklogFull``, ``StorageFull``, and ``InvalidInput`` for damaged gzip."""
@@ -151,8 +163,8 @@ class Upload:
         if not self._body.text_bytes:
             raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
         # Progress through NDJSON counts the bytes of its text, that through CSV those of the file.
-        total = self._body.text_bytes if self._format == "ndjson" else self._body.bytes
-        received(self._catalog, self.id, self._body.bytes, total, {"format": self._format, "packed": self._packed})
+        total = self._body.text_bytes if self._options["format"] == "ndjson" else self._body.bytes
+        received(self._catalog, self.id, self._body.bytes, total, self._options)
         self._service.queued()
         return self._service.get(self.id)
 

@@ -21,7 +21,7 @@ from indexer.documents import document_from_json
 from indexer.errors import InvalidDocument
 from indexer.ndjson import InvalidLine, bounded_lines, read_ndjson
 from indexer.pipeline import Outcome
-from indexer.sources import MAX_RECORD, BadRecord, Source
+from indexer.sources import MAX_RECORD, BadRecord, ReadOptions, Source
 from models.types import Document, JsonValue
 
 # A line and its document, or the answer to an invalid one.
@@ -72,6 +72,7 @@ def run_upload(context: TaskContext) -> dict[str, JsonValue]:
         context.options["format"],
         context.claim.task.total or 0,
         packed=context.options["packed"],
+        table=table_options(context.options.get("table") or {}),
     )
     progress, characters = _Progress.of(context.checkpoint), _FIRST_CHARACTERS
     results = ResultWriter(context.spool, progress.results)
@@ -138,9 +139,11 @@ def _next_size(characters: int, seconds: float) -> int:
 class UploadLines:
     """The lines of a body. Iterate once; ``read_bytes`` of ``total_bytes`` says how far."""
 
-    def __init__(self, path: Path, format: Format, total_bytes: int, *, packed: bool) -> None:
+    def __init__(
+        self, path: Path, format: Format, total_bytes: int, *, packed: bool, table: ReadOptions | None = None
+    ) -> None:
         self._path, self._format, self._packed = path, format, packed
-        self._source = Source(path) if format == "csv" else None
+        self._source = Source(path, table) if format == "csv" else None
         self._file: BinaryIO | None = None
         self.total_bytes = total_bytes
 
@@ -159,6 +162,17 @@ class UploadLines:
         with cast("BinaryIO", gzip.open(self._path)) if self._packed else self._path.open("rb") as self._file:
             for number, value in read_ndjson(bounded_lines(self._file, MAX_RECORD)):
                 yield number, _document(value)
+
+
+def table_options(values: Mapping[str, JsonValue]) -> ReadOptions:
+    """How a table is read, from the options of its task.
+
+    >>> table_options({"metadata_columns": ["team"]}).metadata_columns
+    ('team',)
+    """
+    columns = values.get("metadata_columns")
+    chosen = tuple(map(str, columns)) if isinstance(columns, list) else None
+    return ReadOptions(**{**values, "metadata_columns": chosen})  # type: ignore[arg-type]
 
 
 def _document(value: object) -> Document | WrittenDocument:

@@ -5,7 +5,7 @@
 
 A server of its own receives a body of NDJSON that is made while it is sent, and indexes it as a task. One client
 reads the task's progress and the memory of the server's process all the time. ``--kill`` kills the server with
-SIGKILL once, at half of the progress, and starts it again. At the end every document is counted.
+SIGKILL once, after its first progress, and starts it again. At the end every document is counted.
 """
 
 import argparse
@@ -185,12 +185,12 @@ def _watch(server: Server, id: str, *, kill: bool) -> tuple[Sequence[int], float
     """The progress of a task until it ends, and the most memory of any of the server's processes."""
     progress, peak = [], 0.0
     while True:
-        task = server.get(f"/tasks/{id}?wait=0.5")
+        task = server.get(f"/tasks/{id}?wait={0 if kill else 0.5}")
         progress.append(task["progress"]["done"])
         peak = max(peak, server.memory_mb())
         if task["status"] in _ENDED:
             return progress, peak
-        if kill and progress[-1] * 2 >= task["progress"]["total"]:
+        if kill and progress[-1]:
             server.kill()
             server.start()
             kill = False

@@ -115,7 +115,7 @@ def test_a_folder_is_read_with_all_its_folders_in_order(tmp_path: Path) -> None:
     (tmp_path / "b/second.NDJSON.GZ").write_bytes(gzip.compress(ndjson(DOCUMENTS[1:2])))
     written(tmp_path, "a.csv", comma_separated(DOCUMENTS[:1]))
     written(tmp_path, "b/c/third.parquet", columns(DOCUMENTS[2:3]))
-    written(tmp_path, "readme.md", b"not a source")
+    written(tmp_path, "readme.png", b"not a source")
     (tmp_path / "folder.txt").mkdir()
     assert read(tmp_path) == ([DOCUMENTS[0], DOCUMENTS[2], DOCUMENTS[1]], [])
 
@@ -130,7 +130,7 @@ def test_nothing_to_read_is_an_error_that_says_what_could_be(tmp_path: Path) -> 
     with pytest.raises(SourceUnreadable, match="no file or folder"):
         Source(tmp_path / "missing.ndjson")
     with pytest.raises(SourceUnreadable, match="nothing that Spanseek reads") as refused:
-        Source(written(tmp_path, "readme.md", b"x"))
+        Source(written(tmp_path, "readme.png", b"x"))
     assert ".parquet" in refused.value.hint
 
 
@@ -212,11 +212,13 @@ def test_bad_lines_of_folders_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_rows_of_the_wrong_length_are_bad(packing: str, tmp_path: Path) -> None:
-    data = b'id,text,lang\r\na,"two\r\nlines",en\r\nb,few\r\n\r\nc,many,en,x\r\nd,\xff,en\r\n,no id,en\r\ne,x,\r\n'
+    data = (
+        b'id,text,lang\r\na,"two\r\nlines",en\r\nb,few\r\n\r\nc,many,en,x\r\nd,\xff,en\r\n,no id,en\r\ne,x\xc3\xa9,\r\n'
+    )
     documents, bad = read(written(tmp_path, "x.csv" + packing, data))
     assert [(one.id, one.text, one.metadata) for one in documents] == [
         ("a", "two\r\nlines", {"lang": "en"}),
-        ("e", "x", {}),
+        ("e", "xé", {}),
     ]
     assert [one.where.rpartition(":")[2] for one in bad] == ["4", "6", "7", "8"]
     reasons = [one.reason for one in bad]
@@ -403,7 +405,7 @@ def test_a_line_that_is_too_long_is_refused_in_bounded_memory_and_the_others_are
 
 @pytest.mark.parametrize("name", [*FORMATS, "x.txt"])
 def test_a_text_that_is_too_long_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indexer.sources.MAX_RECORD", 1_000)
+    monkeypatch.setattr("indexer.sources.records.MAX_RECORD", 1_000)
     monkeypatch.setattr("indexer.documents.MAX_CHARACTERS", 1_000)
     long = Document("long", (Part("x" * 1_001),), {"lang": "x"})
     data = b"x" * 1_001 if name == "x.txt" else FORMATS[name]([DOCUMENTS[0], long])
@@ -420,7 +422,7 @@ def test_a_csv_field_of_many_lines_that_is_too_long_ends_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What follows in the file is text of the field, and none of it may become a document."""
-    monkeypatch.setattr("indexer.sources.MAX_RECORD", 100)
+    monkeypatch.setattr("indexer.sources.records.MAX_RECORD", 100)
     path = written(tmp_path, "x.csv", b'id,text\na,b\nc,"' + b"looks like,a row\n" * 20 + b'"\nd,e\n')
     source = Source(path)
     *documents, bad = source

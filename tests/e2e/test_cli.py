@@ -293,7 +293,7 @@ def test_eval_sample(run: Run, tmp_path: Path) -> None:
 
 ERRORS = {
     "no source": ("index -c calls --source nowhere.ndjson", "no file or folder nowhere.ndjson"),
-    "not a source": ("index -c calls --source notes.md", "holds nothing that Spanseek reads"),
+    "not a source": ("index -c calls --source notes.png", "holds nothing that Spanseek reads"),
     "no name": ("index -c No/Name --source calls.ndjson", "cannot be the name of a collection"),
     "bounds": ("index -c calls --source calls.ndjson --min-span 5 --max-span 3", "Spans cannot have 5 to 3 units"),
     "no bounds": ("index -c calls --source calls.ndjson --max-span 0", "Spans cannot have 1 to 0 units"),
@@ -309,7 +309,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors_are_a_sentence_and_what_to_do(name: str, calls: Outcome, run: Run, tmp_path: Path) -> None:
-    (tmp_path / "notes.md").write_text("no source")
+    (tmp_path / "notes.png").write_text("no source")
     command, sentence = ERRORS[name]
     outcome = run(*command.split())
     assert outcome.code == 1
@@ -433,3 +433,56 @@ def test_a_source_without_a_valid_record_creates_nothing(run: Run, data: Path, t
     run("index", "-c", "calls", "--source", "calls.ndjson")
     assert run("index", "-c", "calls", "--source", "bad.ndjson").code == 1
     assert run("stats", "-c", "calls", "--json").json["documents"] == 2
+
+
+def test_an_empty_source_creates_nothing(run: Run, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.ndjson").write_text("\n")
+    outcome = run("index", "-c", "empty", "--source", "empty.ndjson")
+    assert outcome.code == 1
+    assert "empty.ndjson holds no documents; nothing was indexed." in outcome.err
+    assert run("search", "parcel", "-c", "empty").code == 1
+
+
+TURNS = """Gespräch;Zeile;Sprecher;Text;Dauer
+g1;1;Agent;Guten Tag, was kann ich für Sie tun?;12,5
+g2;1;Kunde;Where is my parcel?;3
+g1;2;Kunde;I want to cancel my subscription.;4
+"""
+COLUMNS = ("--id-column", "gespräch", "--part-column", "Zeile")
+
+
+def test_a_spreadsheet_with_a_row_a_turn(run: Run, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "gespräche.csv").write_bytes(TURNS.replace("\n", "\r\n").encode("cp1252"))
+    shown = run("index", "-c", "g", "--source", "gespräche.csv", *COLUMNS, "--dry-run", "--json")
+    assert shown.code == 0, shown.err
+    assert {key: shown.json[key] for key in ("documents", "parts", "skipped")} == {
+        "documents": 2, "parts": 3, "skipped": 0,
+    }  # fmt: skip
+    assert [one["id"] for one in shown.json["examples"]] == ["g1", "g2"]
+    assert "encoding cp1252, delimiter semicolon; id from Gespräch" in shown.json["tables"]["gespräche.csv"]
+    assert run("search", "parcel", "-c", "g").code == 1
+    assert run("index", "-c", "g", "--source", "gespräche.csv", *COLUMNS).code == 0
+    (hit, *_) = run("search", "cancel my subscription", "-c", "g", "--json").json["hits"]
+    assert hit["part_metadata"] == {"Zeile": 2, "Sprecher": "Kunde", "Dauer": 4.0}
+    typed = run("search", "cancel my subscription", "-c", "g", "--where-part", "Dauer=4", "--json").json["hits"]
+    assert {one["document_id"] for one in typed} == {"g1"}
+
+
+def test_a_folder_of_all_kinds_good_and_broken(run: Run, data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "all"
+    folder.mkdir()
+    (folder / "a.html").write_text("<p>Where is my <b>parcel</b>?</p>")
+    (folder / "b.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nCancel it.\n")
+    (folder / "broken.json").write_text("[nonsense")
+    (folder / "broken.pdf").write_bytes(b"no")
+    (folder / "c.json").write_text('[{"id": "c", "text": "A refund."}, {"id": "c2"}]')
+    (folder / "d.png").write_bytes(b"x")
+    outcome = run("index", "-c", "all", "--source", "all", "--json")
+    assert outcome.code == 1
+    assert (outcome.json["documents"], outcome.json["skipped"]) == (3, 3)
+    assert (outcome.json["passed_over"], outcome.json["unreadable"]) == (["d.png"], ["broken.json"])
+    assert "skipped c.json:2: a document needs either text or parts" in outcome.err
+    assert "skipped broken.pdf:1: " in outcome.err
+    shown = run("index", "-c", "all", "--source", "all", "--dry-run")
+    assert "3 documents (3 parts, " in shown.out
+    assert "Passed over 1 file of other formats: d.png." in shown.err

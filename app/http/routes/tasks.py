@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi import Body as RequestBody
-from pydantic import Field, FiniteFloat
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
 from starlette.responses import Response, StreamingResponse
 
 from app.http.auth import Caller, CallerDependency
@@ -24,12 +24,32 @@ from models.types import JsonValue
 router = APIRouter(tags=["tasks"])
 Id = Annotated[str, Path(description="The task's id.", max_length=200)]
 Wait = Annotated[float, Query(ge=0, le=60, description="Seconds to wait for its end before the answer.")]
+_Column = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 _READ = problems(401, 403, 404, 422, 503)
 _WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 507)
 
 
 class _TaskBody(Body):
     collection: CollectionName = Field(description="The collection, or an alias.")
+
+
+class TableQuery(BaseModel):
+    """How a body of CSV is read; absent fields are detected."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id_column: _Column | None = Field(None, description="Column of ids, else `id`.")
+    text_column: _Column | None = Field(None, description="Column of texts, else `text`.")
+    part_column: _Column | None = Field(None, description="Rows of one id are parts, in the order of this column.")
+    metadata_columns: list[_Column] | None = Field(None, description="Columns of metadata, else all others; repeat.")
+    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] | None = Field(
+        None, description="The sign between cells."
+    )
+    typed: bool = Field(True, description="Read columns of numbers and truth values as such.")
+
+    def options(self) -> dict[str, JsonValue]:
+        """The options that differ from their defaults."""
+        return self.model_dump(exclude_defaults=True)
 
 
 class ReindexTask(_TaskBody):
@@ -111,7 +131,7 @@ _SENT: dict[str, Any] = {
                 "example": '{"id": "call-17", "text": "I want to cancel."}\n',
             },
             "text/csv": {
-                "schema": {"type": "string", "description": "A document a row, with the columns id and text."},
+                "schema": {"type": "string", "description": "A row a document, or a part of one."},
                 "example": "id,text,kind\ncall-17,I want to cancel.,call\n",
             },
         },
@@ -132,10 +152,11 @@ async def import_documents(
     collection: Annotated[CollectionName, Path(description="The collection's name.")],
     request: Request,
     caller: CallerDependency,
+    table: Annotated[TableQuery, Query()],
 ) -> Response:
     """Receive documents as a stream, to the disk, and index them as a task: what is accepted will be indexed."""
     caller.require("index", collection)
-    return answer_response(await receive_upload(request, caller.backend.tasks, collection), 202)
+    return answer_response(await receive_upload(request, caller.backend.tasks, collection, table.options()), 202)
 
 
 @router.post("/tasks", status_code=202, response_model=TaskDescription, summary="Start a task", responses=_WRITE)

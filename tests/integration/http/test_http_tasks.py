@@ -104,6 +104,21 @@ def test_gzip_and_csv_are_read_as_they_arrive(client, problem) -> None:
     assert len(list((client.settings.data_dir / "tasks").iterdir())) == 2
 
 
+def test_a_csv_with_columns_of_its_own_and_a_row_a_turn(client) -> None:
+    table = "Call;Turn;Words;Team\na;2;A zeppelin.;1\nb;1;A kettle.;2\na;1;Hello.;1\n".encode("utf-16")
+    columns = "?id_column=Call&text_column=Words&part_column=Turn&metadata_columns=Team"
+    task = ended(client, queued(send(client, table, "text/csv", path=f"{IMPORT}{columns}")))
+    assert task.counts == {"indexed": 2, "unchanged": 0, "failed": 0}
+    read = client.get("/collections/sample/documents/a").json()
+    assert [(read["text"][part["start"] : part["end"]], part["metadata"]) for part in read["parts"]] == [
+        ("Hello.", {"Turn": 1}),
+        ("A zeppelin.", {"Turn": 2}),
+    ]
+    assert read["metadata"] == {"Team": 1}
+    refused = send(client, table, "text/csv", path=f"{IMPORT}?column=x")
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
+
+
 def test_a_csv_without_the_columns_fails_as_a_whole(client) -> None:
     task = ended(client, queued(send(client, b"a,b\n1,2\n", "text/csv")))
     assert task.status == "failed"

@@ -1,0 +1,87 @@
+"""What ``spanseek index`` would index, without indexing it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.cli.console import counted, one_line, out, print_json
+from app.cli.reading import check_any_document, files_json, report_bad_record, report_files
+from models.types import Document
+
+if TYPE_CHECKING:
+    from indexer.sources import Source
+
+_EXAMPLES = 3
+_SHOWN_CHARACTERS = 200
+
+
+@dataclass(slots=True)
+class _Contents:
+    documents: int = 0
+    parts: int = 0
+    characters: int = 0
+    skipped: int = 0
+    examples: list[Document] = field(default_factory=list)
+
+    def add(self, document: Document) -> None:
+        self.documents += 1
+        self.parts += len(document.parts)
+        self.characters += len(document.text)
+        if len(self.examples) < _EXAMPLES:
+            self.examples.append(document)
+
+
+def show_contents(source: "Source", path: Path, *, as_json: bool) -> None:
+    """Read a source to its end, and print what it holds with three examples.
+
+    Raises ``SourceUnreadable`` where no document could be read.
+    """
+    check_any_document(source, path)
+    contents = _Contents()
+    for record in source:
+        if isinstance(record, Document):
+            contents.add(record)
+        else:
+            contents.skipped += 1
+            report_bad_record(record)
+    report_files(source)
+    if as_json:
+        print_json(_json(contents) | files_json(source))
+        return
+    out.print(
+        f"{counted(contents.documents, 'document')} ({counted(contents.parts, 'part')}, "
+        f"{counted(contents.characters, 'character')}) would be indexed, {contents.skipped:,} skipped.",
+        soft_wrap=True,
+    )
+    for document in contents.examples:
+        _show(document)
+
+
+def _json(contents: _Contents) -> dict[str, object]:
+    examples = [
+        {
+            "id": document.id,
+            "parts": [{"text": part.text, "metadata": dict(part.metadata)} for part in document.parts],
+            "metadata": dict(document.metadata),
+        }
+        for document in contents.examples
+    ]
+    return {
+        "documents": contents.documents,
+        "parts": contents.parts,
+        "characters": contents.characters,
+        "skipped": contents.skipped,
+        "examples": examples,
+    }
+
+
+def _show(document: Document) -> None:
+    lines = [f"\n{document.id}  {dict(document.metadata) or ''}".rstrip()]
+    for part in document.parts[:_EXAMPLES]:
+        text = one_line(part.text)
+        cut = f"{text[:_SHOWN_CHARACTERS]}..." if len(text) > _SHOWN_CHARACTERS else text
+        lines.append(f"  {dict(part.metadata) or ''} {cut}".rstrip())
+    if len(document.parts) > _EXAMPLES:
+        lines.append(f"  and {counted(len(document.parts) - _EXAMPLES, 'part')} more")
+    for line in lines:
+        out.print(line, markup=False, soft_wrap=True)

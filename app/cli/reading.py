@@ -1,0 +1,99 @@
+"""Options of commands that read documents from files, and reports of what was read."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.console import counted, err
+from indexer.errors import SourceUnreadable
+from models.types import Document
+
+if TYPE_CHECKING:
+    from indexer.sources import BadRecord, Source
+
+SourceOption = Annotated[
+    Path, typer.Option(help="A file or a folder: tables, JSON, text, web pages, subtitles, PDF, Word; also .gz.")
+]
+IdColumn = Annotated[str | None, typer.Option(help="Column of the ids of a table (id).")]
+TextColumn = Annotated[str | None, typer.Option(help="Column of the texts of a table (text).")]
+PartColumn = Annotated[
+    str | None, typer.Option(help="Rows of one id are the parts of one document; the column that numbers them.")
+]
+MetadataColumns = Annotated[
+    str | None, typer.Option(help="Columns of metadata, with commas between them (all others).")
+]
+RowIds = Annotated[bool, typer.Option("--row-ids", help="Make ids of the file's name and the row's number.")]
+Delimiter = Annotated[str | None, typer.Option(help="Delimiter of CSV files (detected); tab is \\t.")]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV and text files (detected).")]
+NoTypes = Annotated[bool, typer.Option("--no-types", help="Keep the cells of tables as strings.")]
+MetadataTableOption = Annotated[
+    Path | None, typer.Option("--metadata", help="A table of further metadata: a column id or file, and others.")
+]
+
+_NAMED = 20
+
+
+def column_names(given: str | None) -> tuple[str, ...] | None:
+    """The names of an option.
+
+    >>> column_names("team, queue")
+    ('team', 'queue')
+    """
+    return None if given is None else tuple(name.strip() for name in given.split(",") if name.strip())
+
+
+def check_any_document(source: "Source", path: Path) -> None:
+    """Raise ``SourceUnreadable``, after reporting each bad record, where no record is valid."""
+    bad = 0
+    for record in source:
+        if isinstance(record, Document):
+            return
+        bad += 1
+    for record in source:
+        if not isinstance(record, Document):
+            report_bad_record(record)
+    report_files(source)
+    held = f"{counted(bad, 'record')}, none of them valid" if bad else "no documents"
+    raise SourceUnreadable(
+        f"{path} holds {held}; nothing was indexed.",
+        hint="Correct the records named above, or give another --source.",
+        field="source",
+    )
+
+
+def report_bad_record(record: "BadRecord") -> None:
+    """Name a record that is skipped."""
+    err.print(f"skipped {record.where}: {record.reason}", markup=False, soft_wrap=True)
+
+
+def report_files(source: "Source") -> None:
+    """Say what was concluded about tables, which files were passed over, and which metadata matched nothing."""
+    for name, notice in list(source.notices.items())[:_NAMED]:
+        _say(f"{name}: {notice}.")
+    if source.passed_over:
+        _say(f"Passed over {counted(len(source.passed_over), 'file')} of other formats: {_names(source.passed_over)}.")
+    if source.unmatched_metadata:
+        ids = source.unmatched_metadata
+        _say(f"The table of metadata names {counted(len(ids), 'document')} that did not come: {_names(ids)}.")
+    if source.unreadable:
+        _say(f"Could not be read to the end: {', '.join(source.unreadable)}.")
+
+
+def files_json(source: "Source") -> dict[str, object]:
+    """What ``report_files`` says, as JSON."""
+    return {
+        "tables": source.notices,
+        "passed_over": list(source.passed_over),
+        "unmatched_metadata": list(source.unmatched_metadata),
+        "unreadable": list(source.unreadable),
+    }
+
+
+def _names(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _say(text: str) -> None:
+    err.print(text, markup=False, soft_wrap=True)

@@ -1,0 +1,80 @@
+"""Metadata from outside a document: a sidecar beside its file, or a table by document id."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from indexer.documents import checked_metadata
+from indexer.errors import InvalidDocument, SourceUnreadable
+from indexer.sources.layout import detect_layout
+from indexer.sources.options import ReadOptions
+from indexer.sources.records import Reading, unpacked
+from models.types import Document, Metadata
+
+
+def sidecar_of(path: Path) -> Path:
+    """The file that may hold the metadata of another: ``letter.pdf.json`` beside ``letter.pdf``."""
+    return path.with_name(unpacked(path.name) + ".json")
+
+
+def with_sidecar(document: Document, path: Path) -> Document:
+    """A document with the metadata of its file's sidecar, if there is one. Raises ``InvalidDocument``."""
+    sidecar = sidecar_of(path)
+    if not sidecar.is_file():
+        return document
+    try:
+        value = json.loads(sidecar.read_text("utf-8-sig"))
+        return replace(document, metadata={**document.metadata, **checked_metadata(value)})
+    except (ValueError, InvalidDocument) as error:
+        raise InvalidDocument(f"its metadata in {sidecar.name} cannot be read: {error}") from error
+
+
+class MetadataTable:
+    """Metadata of documents by their ids, from a table whose column ``id`` or ``file`` holds them.
+
+    It is held in memory. ``unmatched`` are the ids for which no document came.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._rows = dict(_rows(path))
+        self._unmatched = dict.fromkeys(self._rows)
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """The ids of the table that no document had so far, in the order of the table."""
+        return tuple(self._unmatched)
+
+    def annotate(self, document: Document) -> Document:
+        """The document with its metadata of the table added."""
+        row = self._rows.get(document.id)
+        if row is None:
+            return document
+        self._unmatched.pop(document.id, None)
+        return replace(document, metadata={**document.metadata, **row})
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Metadata]]:
+    try:
+        yield from _read(path)
+    except (OSError, SourceUnreadable) as error:
+        raise SourceUnreadable(
+            f"The table of metadata {path.name} cannot be read: {error}", hint="Check --metadata.", field="metadata"
+        ) from error
+
+
+def _read(path: Path) -> Iterator[tuple[str, Metadata]]:
+    with path.open("rb") as file:
+        layout = detect_layout(Reading(file, path.name, path, _options(path), lambda: path.open("rb")))
+        for line, row in layout.rows(file):
+            problem = row if isinstance(row, str) else layout.problem(row)
+            if problem is not None or isinstance(row, str):
+                raise SourceUnreadable(f"line {line}: {problem}")
+            yield row[layout.text], checked_metadata(layout.values(row, layout.metadata))
+
+
+def _options(path: Path) -> ReadOptions:
+    """The ids are read as the texts of a table whose own ids are the numbers of its rows."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        header = file.readline().lower()
+    return ReadOptions(text_column="file" if "file" in header else "id", row_ids=True)

@@ -1,0 +1,53 @@
+"""Which files of a folder are read, and which are not."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from indexer.errors import SourceUnreadable
+from indexer.sources.annotations import sidecar_of
+from indexer.sources.formats import DOCUMENTS, HINT, READERS, kind_of
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files to read, those of other formats, and the links that are not followed, each in the order of names."""
+
+    files: tuple[Path, ...]
+    others: tuple[Path, ...] = ()
+    links: tuple[Path, ...] = ()
+
+
+def list_files(path: Path, metadata: Path | None) -> Listing:
+    """The files of a source: of a folder those below it, without sidecars and without the table of metadata.
+
+    Links to folders and links out of the folder are not followed. Raises ``SourceUnreadable`` where there is nothing
+    to read.
+    """
+    if not path.exists():
+        raise SourceUnreadable(f"There is no file or folder {path}.", hint="Check --source.", field="source")
+    listing = _of_folder(path, metadata) if path.is_dir() else _of_file(path)
+    if not listing.files:
+        raise SourceUnreadable(f"{path} holds nothing that Spanseek reads.", hint=HINT, field="source")
+    return listing
+
+
+def _of_file(path: Path) -> Listing:
+    return Listing((path,) if kind_of(path) in READERS else ())
+
+
+def _of_folder(path: Path, metadata: Path | None) -> Listing:
+    root = path.resolve()
+    candidates = sorted(path.rglob("*"))
+    links = [one for one in candidates if one.is_symlink() and (one.is_dir() or not one.resolve().is_relative_to(root))]
+    passed = {*links, *_sidecars(candidates)}
+    files = [file for file in candidates if file.is_file() and file not in passed and not _is_same(file, metadata)]
+    readable = tuple(file for file in files if kind_of(file) in READERS)
+    return Listing(readable, tuple(file for file in files if kind_of(file) not in READERS), tuple(links))
+
+
+def _sidecars(files: list[Path]) -> set[Path]:
+    return {sidecar_of(file) for file in files if kind_of(file) in DOCUMENTS}
+
+
+def _is_same(file: Path, other: Path | None) -> bool:
+    return other is not None and other.exists() and file.samefile(other)

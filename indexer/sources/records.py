@@ -1,0 +1,92 @@
+"""The records of a source, and the functions that readers make them with."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Final, NoReturn, TypeAlias
+
+from indexer.errors import InvalidDocument
+from indexer.sources.options import ReadOptions
+from models.types import Document
+
+# The longest line, CSV field and file that is one document, in bytes; CSV counts characters.
+MAX_RECORD: Final = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """An invalid record: its place (``file:line``) and the reason."""
+
+    where: str
+    reason: str
+
+
+Record: TypeAlias = Document | BadRecord
+# The line or number of a record, from 1, and the function that parses it.
+Found: TypeAlias = tuple[int, Callable[[], Document]]
+
+
+@dataclass(slots=True)
+class Reading:
+    """One file while it is read.
+
+    ``file`` is positioned at its start and decompressed; ``open_again`` opens it anew, for readers that look twice.
+    ``name`` is the file's path below the folder. A reader sets ``notice``, what it concluded about the file, and
+    ``fraction``, where the position in the file does not say how far it is.
+    """
+
+    file: BinaryIO
+    name: str
+    path: Path
+    options: ReadOptions
+    open_again: Callable[[], BinaryIO]
+    notice: str = ""
+    fraction: float | None = field(default=None)
+
+    @property
+    def document_id(self) -> str:
+        """The id of a file that is one document: its path, whether it is packed or not."""
+        return unpacked(self.name)
+
+    def whole(self) -> bytes:
+        """All bytes of the file. Raises ``InvalidDocument`` if they are too many."""
+        data = self.file.read(MAX_RECORD + 1)
+        if len(data) > MAX_RECORD:
+            raise InvalidDocument(f"the file has more than {MAX_RECORD:,} bytes")
+        return data
+
+
+Reader: TypeAlias = Callable[[Reading], Iterator[Found]]
+
+
+def guarded(where: str, read: Callable[[], Document]) -> Record:
+    """The document, or why it is none."""
+    try:
+        return read()
+    except UnicodeDecodeError as error:
+        return BadRecord(where, f"not valid UTF-8 at byte {error.start}")
+    except (InvalidDocument, ValueError) as error:
+        return BadRecord(where, str(error))
+
+
+def refuse(reason: str) -> NoReturn:
+    """Raise ``InvalidDocument``: the body of a record that could not be parsed."""
+    raise InvalidDocument(reason)
+
+
+def is_packed(name: str) -> bool:
+    """Whether a file is gzipped, by its name.
+
+    >>> is_packed("Calls.CSV.GZ")
+    True
+    """
+    return name.lower().endswith(".gz")
+
+
+def unpacked(name: str) -> str:
+    """A name without ``.gz``.
+
+    >>> unpacked("notes.txt.gz")
+    'notes.txt'
+    """
+    return name[:-3] if is_packed(name) else name

@@ -1,0 +1,136 @@
+"""A source: the records of a file or of a folder, and how far their reading has come."""
+
+import csv
+import gzip
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+import ijson
+import pyarrow as pa
+
+from indexer.errors import SourceUnreadable
+from indexer.sources.annotations import MetadataTable, with_sidecar
+from indexer.sources.folders import list_files
+from indexer.sources.formats import DOCUMENTS, HINT, READERS, kind_of
+from indexer.sources.options import ReadOptions
+from indexer.sources.records import BadRecord, Reading, Record, guarded, is_packed
+from models.types import Document
+
+_CHUNK: Final = 2**18
+# Errors of readers for truncated files and for files of another format.
+_UNREADABLE: Final = (
+    SourceUnreadable, OSError, EOFError, zlib.error, csv.Error, pa.ArrowException, ijson.JSONError, UnicodeError,
+    LookupError,
+)  # fmt: skip
+
+
+class Source:
+    """A file, or all readable files below a folder in the order of their names; iterate over it for its records.
+
+    A gzipped file is decompressed to its end before its first record is yielded, so that no record comes from a file
+    that is truncated or whose checksum is wrong. That costs one more pass over the file, and no memory.
+
+    ``total_bytes`` and ``read_bytes`` tell how far the reading has come. ``unreadable`` names the files that could not
+    be read to their end, ``passed_over`` those of other formats. Links to folders, and out of this folder, are bad
+    records. Raises ``SourceUnreadable`` where there is nothing that Spanseek can read.
+    """
+
+    def __init__(self, path: Path, options: ReadOptions | None = None) -> None:
+        self._path = path
+        self._options = options or ReadOptions()
+        self._listing = list_files(path, self._options.metadata)
+        self._metadata = None if self._options.metadata is None else MetadataTable(self._options.metadata)
+        self.total_bytes = sum(file.stat().st_size for file in self._listing.files)
+        self._finished_bytes = 0
+        self._position: Callable[[], int] = lambda: 0
+        self._verified: set[Path] = set()
+        self._unreadable: dict[str, None] = {}
+        self._notices: dict[str, str] = {}
+
+    def __iter__(self) -> Iterator[Record]:
+        self._finished_bytes = 0
+        for path in self._listing.links:
+            yield BadRecord(self._name(path), "a link to a folder, or out of the source folder: it was not followed")
+        for path in self._listing.files:
+            yield from self._records(path)
+            self._finished_bytes += path.stat().st_size
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes read so far, of the files on disk."""
+        return self._finished_bytes + self._position()
+
+    @property
+    def unreadable(self) -> tuple[str, ...]:
+        """The files that could not be read to their end, in the order of reading."""
+        return tuple(self._unreadable)
+
+    @property
+    def passed_over(self) -> tuple[str, ...]:
+        """The files of formats that Spanseek does not read."""
+        return tuple(self._name(path) for path in self._listing.others)
+
+    @property
+    def notices(self) -> dict[str, str]:
+        """What was concluded about files, by their names: encoding, delimiter, columns and their types."""
+        return dict(self._notices)
+
+    @property
+    def unmatched_metadata(self) -> tuple[str, ...]:
+        """The ids of the table of metadata that no document had so far."""
+        return () if self._metadata is None else self._metadata.unmatched
+
+    def _name(self, path: Path) -> str:
+        return path.name if path == self._path else path.relative_to(self._path).as_posix()
+
+    def _records(self, path: Path) -> Iterator[Record]:
+        """The records of one file, up to a read error, which does not stop the other files of a folder."""
+        name = self._name(path)
+        number = 0
+        try:
+            self._verify(path)
+            with self._open(path) as reading:
+                for number, read in READERS[kind_of(path)](reading):
+                    record = guarded(f"{name}:{number}", lambda read=read: self._annotated(read(), path))  # type: ignore[misc]
+                    if reading.notice:
+                        self._notices[name] = reading.notice
+                    yield record
+        except _UNREADABLE as error:
+            self._unreadable[name] = None
+            problem = " ".join(str(error).split())
+            if path == self._path and not number:
+                raise SourceUnreadable(f"{name} cannot be read: {problem}", hint=HINT, field="source") from error
+            reason = "from here on the file cannot be read" if number else "nothing of the file can be read"
+            yield BadRecord(f"{name}:{number + 1}", f"{reason}: {problem}")
+
+    def _annotated(self, document: Document, path: Path) -> Document:
+        if kind_of(path) in DOCUMENTS:
+            document = with_sidecar(document, path)
+        return document if self._metadata is None else self._metadata.annotate(document)
+
+    def _verify(self, path: Path) -> None:
+        """Decompress a gzipped file to its end, once, which checks its length and its checksum."""
+        if is_packed(path.name) and path not in self._verified:
+            with gzip.open(path) as file:
+                while file.read(_CHUNK):
+                    pass
+            self._verified.add(path)
+
+    @contextmanager
+    def _open(self, path: Path) -> Iterator[Reading]:
+        with path.open("rb") as raw:
+            file = cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if is_packed(path.name) else raw
+            reading = Reading(file, self._name(path), path, self._options, lambda: _opened(path))
+            size = path.stat().st_size
+            self._position = lambda: raw.tell() if reading.fraction is None else int(size * reading.fraction)
+            try:
+                yield reading
+            finally:
+                self._position = lambda: 0
+
+
+def _opened(path: Path) -> BinaryIO:
+    return cast("BinaryIO", gzip.open(path)) if is_packed(path.name) else path.open("rb")

@@ -1,0 +1,314 @@
+"""Formats beside NDJSON, CSV and Parquet, and tables as spreadsheets write them."""
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexer.errors import SourceUnreadable
+from indexer.sources import BadRecord, ReadOptions, Source
+from models.types import Document, Part
+from tests.examples import examples
+
+
+def read(path: Path, options: ReadOptions | None = None) -> tuple[list[Document], list[BadRecord]]:
+    records = list(Source(path, options))
+    documents = [record for record in records if isinstance(record, Document)]
+    return documents, [record for record in records if isinstance(record, BadRecord)]
+
+
+def written(folder: Path, name: str, data: str | bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_delimiter_and_encoding_are_detected(tmp_path: Path, delimiter: str, encoding: str, ending: str) -> None:
+    out = io.StringIO(newline="")
+    rows = csv.writer(out, delimiter=delimiter, lineterminator=ending)
+    rows.writerows([["ID", "Größe", "Text"], ["a", "klein", "Kündigung, bitte; sofort | heute"], ["b", "", "¿Qué?"]])
+    path = written(tmp_path, "x.csv", out.getvalue().encode(encoding))
+    documents, bad = read(path)
+    assert bad == []
+    assert documents == [
+        Document("a", (Part("Kündigung, bitte; sofort | heute"),), {"Größe": "klein"}),
+        Document("b", (Part("¿Qué?"),), {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Nie otrzymałem paczki, proszę o zwrot pieniędzy", "cp1250"),
+        ("Я хочу вернуть товар и получить деньги обратно", "cp1251"),
+        ("商品が届いていません。返金してください。", "cp932"),
+        ("Für 5 € „Übung“", "cp1252"),
+    ],
+)
+def test_other_encodings_are_detected_and_said(tmp_path: Path, text: str, encoding: str) -> None:
+    source = Source(written(tmp_path, "x.csv", f"id;text\n1;{text}\n".encode(encoding)))
+    (document,) = source
+    assert document == Document("1", (Part(text),))
+    assert source.notices == {"x.csv": f"encoding {encoding}, delimiter semicolon; id from id, text from text"}
+
+
+def test_an_encoding_that_is_given_is_used(tmp_path: Path) -> None:
+    path = written(tmp_path, "x.csv", "id,text\n1,İptal ş\n".encode("cp1254"))
+    assert read(path, ReadOptions(encoding="cp1254"))[0] == [Document("1", (Part("İptal ş"),))]
+    with pytest.raises(SourceUnreadable, match="unknown encoding"):
+        read(path, ReadOptions(encoding="cp99999"))
+
+
+def test_single_broken_rows_do_not_change_the_encoding_of_the_others(tmp_path: Path) -> None:
+    path = written(tmp_path, "x.csv", "id,text\n1,schön\n2,".encode() + b"\xff" + "\n3,größer\n".encode())
+    documents, bad = read(path)
+    assert [document.text for document in documents] == ["schön", "größer"]
+    assert bad == [BadRecord("x.csv:3", "the row is not valid UTF-8")]
+
+
+def test_columns_are_typed_by_all_of_their_cells(tmp_path: Path) -> None:
+    rows = [
+        "id;text;integer;number;comma;boolean;code;mixed;empty;huge",
+        "1;a;7;1.5;3,50;true;007;1;;1234567890123456789",
+        "2;b;;2;-1;FALSE;123;x;;1",
+    ]
+    source = Source(written(tmp_path, "x.csv", "\n".join(rows)))
+    first, second = source
+    assert first.metadata == {
+        "integer": 7, "number": 1.5, "comma": 3.5, "boolean": True, "code": "007", "mixed": "1",
+        "huge": 1234567890123456789.0,
+    }  # fmt: skip
+    assert second.metadata == {"number": 2.0, "comma": -1.0, "boolean": False, "code": "123", "mixed": "x", "huge": 1.0}
+    assert "typed columns: integer integer, number number, comma decimal comma" in source.notices["x.csv"]
+    assert [type(value) for value in second.metadata.values()] == [float, float, bool, str, str, float]
+    texts, _ = read(tmp_path / "x.csv", ReadOptions(typed=False))
+    assert texts[0].metadata["integer"] == "7"
+
+
+def test_columns_are_chosen(tmp_path: Path) -> None:
+    path = written(tmp_path, "x.tsv", "Nr\tComment\tAgent\tSecret\n1\tHello\tAnn\tx\n")
+    with pytest.raises(SourceUnreadable, match=r"no column id; its columns are Nr, Comment.*--id-column"):
+        read(path)
+    options = ReadOptions("Nr", "Comment", metadata_columns=("Agent",))
+    assert read(path, options) == ([Document("1", (Part("Hello"),), {"Agent": "Ann"})], [])
+    with pytest.raises(SourceUnreadable, match="no column Team"):
+        read(path, ReadOptions("Nr", "Comment", metadata_columns=("Team",)))
+    numbered, _ = read(path, ReadOptions(text_column="Comment", row_ids=True))
+    assert numbered[0].id == "x.tsv:1"
+
+
+TURNS = """call,turn,speaker,line,queue
+b,2,agent,Sure.,sales
+a,1,agent,Good morning.,billing
+b,1,customer,I want to buy.,sales
+a,2,customer,Cancel my plan.,billing
+a,10,agent,Done.,billing
+"""
+TURN_OPTIONS = ReadOptions(id_column="call", text_column="line", part_column="turn")
+
+
+def test_rows_become_parts_wherever_they_stand(tmp_path: Path) -> None:
+    documents, bad = read(written(tmp_path, "x.csv", TURNS), TURN_OPTIONS)
+    assert bad == []
+    assert documents == [
+        Document(
+            "b",
+            (
+                Part("I want to buy.", {"turn": 1, "speaker": "customer"}),
+                Part("Sure.", {"turn": 2, "speaker": "agent"}),
+            ),
+            {"queue": "sales"},
+        ),
+        Document(
+            "a",
+            (
+                Part("Good morning.", {"turn": 1, "speaker": "agent"}),
+                Part("Cancel my plan.", {"turn": 2, "speaker": "customer"}),
+                Part("Done.", {"turn": 10, "speaker": "agent"}),
+            ),
+            {"queue": "billing"},
+        ),
+    ]
+
+
+def test_bad_rows_of_a_group_are_named_and_its_others_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path, "x.csv", TURNS + "a,3,agent\n,4,agent,x,y\n" + 'a,11,agent,"never closed\n')
+    documents, bad = read(path, TURN_OPTIONS)
+    assert [len(document.parts) for document in documents] == [2, 3]
+    assert [one.where for one in bad] == ["x.csv:7", "x.csv:8", "x.csv:9"]
+
+
+def test_a_document_of_too_many_rows_is_refused_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("indexer.sources.grouping.MAX_PARTS", 2)
+    documents, (bad,) = read(written(tmp_path, "x.csv", TURNS), TURN_OPTIONS)
+    assert [document.id for document in documents] == ["b"]
+    assert "more than 2 rows" in bad.reason
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(-9, 9), st.text("xyz,;\"'\n", max_size=5)), max_size=12))
+@settings(max_examples=examples(60), deadline=None)
+def test_grouping_loses_nothing(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, int, str]]) -> None:
+    """Against a dictionary: the parts of each document in the order of their numbers, then of the file."""
+    path = tmp_path_factory.mktemp("rows") / "x.csv"
+    with path.open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["id", "number", "text"])
+        out.writerows(rows)
+    expected: dict[str, list[tuple[int, str]]] = {}
+    for id, number, text in rows:
+        expected.setdefault(id, []).append((number, text))
+    documents, bad = read(path, ReadOptions(part_column="number", delimiter=","))
+    assert bad == []
+    assert [document.id for document in documents] == list(expected)
+    for document in documents:
+        wanted = sorted(expected[document.id], key=lambda part: part[0])
+        assert [(part.metadata["number"], part.text) for part in document.parts] == wanted
+
+
+def test_json_arrays_and_single_objects(tmp_path: Path) -> None:
+    array = [{"id": "a", "text": "x", "metadata": {"n": 1.5}}, 7, {"id": "b", "parts": [{"text": "y"}]}]
+    documents, bad = read(written(tmp_path, "x.json", "\ufeff" + json.dumps(array)))
+    assert read(written(tmp_path, "x.json", json.dumps(array))) == (documents, bad)
+    assert [(one.id, one.text, one.metadata) for one in documents] == [("a", "x", {"n": 1.5}), ("b", "y", {})]
+    assert bad == [BadRecord("x.json:2", "a document must be a JSON object")]
+    assert read(written(tmp_path, "y.json", '{"id": "a",\n "text": "x"}'))[0] == [Document("a", (Part("x"),))]
+    broken = json.dumps(array[:1])[:-1] + ", nonsense"
+    documents, (end,) = read(written(tmp_path, "z.json", broken))
+    assert [one.id for one in documents] == ["a"]
+    assert end.reason.startswith("from here on the file cannot be read: lexical error")
+
+
+VTT = """WEBVTT - a call
+
+NOTE 00:00 --> not a cue
+
+1
+00:01.000 --> 00:04.500 align:start
+<v.loud Roger Bingham>We are <i>in</i> New&nbsp;York.</v>
+
+01:00:05.250 --> 01:00:06.000
+- Really?
+- Yes.
+"""
+
+
+def test_cues_are_parts_with_times_and_speakers(tmp_path: Path) -> None:
+    parts = (
+        Part("We are in New\u00a0York.", {"start": 1.0, "end": 4.5, "speaker": "Roger Bingham"}),
+        Part("- Really?\n- Yes.", {"start": 3605.25, "end": 3606.0}),
+    )
+    assert read(written(tmp_path, "x.vtt", VTT)) == ([Document("x.vtt", parts)], [])
+    cues = "\ufeff1\n00:00:01,000 --> 00:00:04,500\n{\\an8}Hello\nthere.\n\n2\n00:00:05,000 --> 00:00:06,000\n"
+    srt = cues.replace("\n", "\r\n")
+    assert read(written(tmp_path, "x.srt", srt))[0] == [
+        Document("x.srt", (Part("Hello\nthere.", {"start": 1.0, "end": 4.5}),))
+    ]
+    _, (bad,) = read(written(tmp_path, "none.srt", "just text"))
+    assert "holds no cue" in bad.reason
+
+
+def test_pages_become_what_a_browser_would_show(tmp_path: Path) -> None:
+    page = """<!DOCTYPE html><html><head><title>Terms &amp; more</title><style>p {}</style></head><body>
+    <script>alert("no")</script><!-- no --><h1>Terms</h1><p>The <b>tenant</b> must
+    not&nbsp;sublet.<br>Ever.</p><table><tr><td>One</td><td>Two</td></tr></table><pre>a
+  b</pre></body></html>"""
+    (document,), _ = read(written(tmp_path, "x.html", page))
+    assert document.text == "Terms\nThe tenant must not sublet.\nEver.\nOne\nTwo\na\nb"
+    assert document.metadata == {"title": "Terms & more"}
+    deep = written(tmp_path, "deep.html", "<div>" * 20_000 + "found" + "</div>" * 20_000)
+    assert read(deep)[0][0].text == "found"
+
+
+def test_pages_of_a_pdf_are_parts(tmp_path: Path) -> None:
+    pytest.importorskip("pypdf")
+    path = written(tmp_path, "x.pdf", pdf("The tenant pays.", "", "The end."))
+    assert read(path) == (
+        [Document("x.pdf", (Part("The tenant pays.", {"page": 1}), Part("The end.", {"page": 3})))],
+        [],
+    )
+    _, (scan,) = read(written(tmp_path, "scan.pdf", pdf("")))
+    assert "none of its 1 pages holds text" in scan.reason
+    _, (broken,) = read(written(tmp_path, "broken.pdf", b"%PDF-1.4 no"))
+    assert "not a PDF that can be read" in broken.reason
+
+
+def pdf(*pages: str) -> bytes:
+    """A PDF written by hand: a page a text."""
+    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b""]
+    kids = []
+    for text in pages:
+        stream = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode()
+        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
+        font = b"<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+        objects.append(b"<< /Type /Page /Parent 2 0 R /Contents %d 0 R /Resources %s >>" % (len(objects), font))
+        kids.append(b"%d 0 R" % len(objects))
+    objects[1] = b"<< /Type /Pages /MediaBox [0 0 600 800] /Count %d /Kids [%s] >>" % (len(kids), b" ".join(kids))
+    out, offsets = bytearray(b"%PDF-1.4\n"), []
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    start = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(objects) + 1, table)
+    return bytes(out + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, start))
+
+
+def test_a_word_file_is_a_document(tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx")
+    word = docx.Document()
+    word.core_properties.title = "Lease"
+    word.add_heading("Rent", 1)
+    word.add_paragraph("The tenant pays.")
+    row = word.add_table(1, 2).rows[0].cells
+    row[0].text, row[1].text = "Due", "Monthly"
+    word.save(str(tmp_path / "x.docx"))
+    text = "Rent\nThe tenant pays.\nDue\tMonthly"
+    assert read(tmp_path / "x.docx") == ([Document("x.docx", (Part(text),), {"title": "Lease"})], [])
+    _, (broken,) = read(written(tmp_path, "broken.docx", b"PK no"))
+    assert "not a Word file that can be read" in broken.reason
+
+
+@pytest.mark.parametrize(("name", "library"), [("x.pdf", "pypdf"), ("x.docx", "docx")])
+def test_a_library_that_is_not_installed_is_named(
+    tmp_path: Path, name: str, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, library, None)
+    _, (bad,) = read(written(tmp_path, name, b"x"))
+    assert bad.reason.endswith("run: pip install 'spanseek[files]'")
+
+
+def test_sidecars_and_a_table_add_metadata(tmp_path: Path) -> None:
+    written(tmp_path, "docs/a.txt", "one")
+    written(tmp_path, "docs/a.txt.json", '{"client": "Acme", "year": 2024}')
+    (tmp_path / "docs/b.md.gz").write_bytes(gzip.compress(b"# two"))
+    written(tmp_path, "docs/b.md.json", "[broken")
+    written(tmp_path, "docs/c/d.txt", "three")
+    table = written(tmp_path, "docs/about.csv", "file;year;team\na.txt;2025;x\nc/d.txt;2026;\nmissing.txt;2027;y\n")
+    source = Source(tmp_path / "docs", ReadOptions(metadata=table))
+    records = list(source)
+    assert records == [
+        Document("a.txt", (Part("one"),), {"client": "Acme", "year": 2025, "team": "x"}),
+        BadRecord("b.md.gz:1", records[1].reason),  # type: ignore[union-attr]
+        Document("c/d.txt", (Part("three"),), {"year": 2026}),
+    ]
+    assert "b.md.json cannot be read" in records[1].reason  # type: ignore[union-attr]
+    assert source.unmatched_metadata == ("missing.txt",)
+    with pytest.raises(SourceUnreadable, match="table of metadata"):
+        Source(tmp_path / "docs", ReadOptions(metadata=tmp_path / "nothing.csv"))
+
+
+def test_files_that_are_passed_over_are_named(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.png", "c/d.exe", ".DS_Store"):
+        written(tmp_path, name, "x")
+    assert Source(tmp_path).passed_over == (".DS_Store", "b.png", "c/d.exe")
