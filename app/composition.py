@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from app.collections.reading import DocumentReader
     from app.collections.reindexing import Reindexing
     from app.collections.service import CollectionOptions, CollectionService
+    from app.collections.snapshots import SnapshotService
     from app.facets.comparing import CompareService
     from app.facets.summaries import SummaryService
     from app.facets.weights import Facets
@@ -125,6 +126,13 @@ class Services:
         from app.collections.aliases import AliasService
 
         return AliasService(self.store)
+
+    @cached_property
+    def snapshots(self) -> "SnapshotService":
+        """Snapshots of collections."""
+        from app.collections.snapshots import SnapshotService
+
+        return SnapshotService(self.store)
 
     def reindexing(self, name: str, options: "CollectionOptions") -> "Reindexing":
         """A job that brings a collection into another recipe."""

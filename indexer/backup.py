@@ -6,19 +6,15 @@ begin again. Searches and writers are not blocked.
 """
 
 import os
-import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-
-import psutil
 
 from indexer.catalog.collections import Catalog
 from indexer.catalog.copying import copy_catalog
 from indexer.errors import BackupFailed, SegmentCorrupt
-from indexer.segments.manifest import check_sizes, read_manifest
+from indexer.pins import pin, process_folder
 from indexer.store import Store
 from models.errors import InvalidInput
 
@@ -67,7 +63,7 @@ def _fill(store: Store, part: Path) -> list[Path]:
     """Copy everything; returns the segments, relative to the folder of collections."""
     # Where the store cannot be written, pins are copies.
     writable = store.data_dir if os.access(store.data_dir, os.W_OK) else part
-    with _pins(writable) as pins:
+    with process_folder(writable / _PINS) as pins:
         segments = _pinned(store, part, pins)
         for segment in segments:
             shutil.copytree(pins / segment, part / COLLECTIONS / segment)
@@ -84,7 +80,7 @@ def _pinned(store: Store, part: Path, pins: Path) -> list[Path]:
         segments = _live_segments(copy_catalog(store.catalog, part / CATALOG))
         try:
             for segment, sha256 in segments.items():
-                _pin(store.data_dir / COLLECTIONS / segment, pins / segment, sha256)
+                pin(store.data_dir / COLLECTIONS / segment, pins / segment, sha256)
         except (FileNotFoundError, SegmentCorrupt):  # merged, and being removed since the catalog was copied
             continue
         return list(segments)
@@ -102,39 +98,3 @@ def _live_segments(url: str) -> dict[Path, str]:
             for collection in catalog.collections()
             for live in catalog.live_generation(collection.name).segments
         }
-
-
-@contextmanager
-def _pins(data_dir: Path) -> Iterator[Path]:
-    """A folder for hard links. Those of processes that are gone are removed first."""
-    pins = data_dir / _PINS
-    pins.mkdir(exist_ok=True)
-    for stale in pins.iterdir():
-        if not psutil.pid_exists(int(stale.name.partition("-")[0])):
-            shutil.rmtree(stale, ignore_errors=True)
-    mine = pins / f"{os.getpid()}-{secrets.token_hex(4)}"
-    try:
-        yield mine
-    finally:
-        shutil.rmtree(mine, ignore_errors=True)
-
-
-def _pin(segment: Path, pin: Path, sha256: str) -> None:
-    """Hard-link the files of a segment; copy them where the file system has no hard links.
-
-    Raises ``FileNotFoundError`` or ``SegmentCorrupt`` where files are missing.
-    """
-    if not pin.exists():
-        pin.mkdir(parents=True)
-        for path in segment.iterdir():
-            _link(path, pin / path.name)
-    check_sizes(pin, read_manifest(pin, sha256))
-
-
-def _link(path: Path, target: Path) -> None:
-    try:
-        target.hardlink_to(path)
-    except FileNotFoundError:
-        raise
-    except OSError:
-        shutil.copy2(path, target)

@@ -22,7 +22,7 @@ class RecipeMismatch(SpanseekError):
 
 
 class CollectionExists(SpanseekError):
-    """A collection has the name of the alias."""
+    """A collection, or an alias, has the name already."""
 
     code = "collection_exists"
 
@@ -181,3 +181,15 @@ class BackupFailed(SpanseekError):
     """A backup could not be made of a store that changes too fast, or lacks segments."""
 
     code = "backup_failed"
+
+
+class SnapshotInvalid(InvalidInput):
+    """A file is no snapshot of a collection, or is damaged; nothing was restored."""
+
+    code = "snapshot_invalid"
+
+
+class SnapshotNotFound(SpanseekError):
+    """The collection has no snapshot of this id."""
+
+    code = "snapshot_not_found"

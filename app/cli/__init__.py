@@ -27,6 +27,7 @@ from app.cli.reindex import reindex
 from app.cli.research import CommandGroup
 from app.cli.search import search
 from app.cli.serve import serve
+from app.cli.snapshots import snapshot_cli
 from app.cli.spans import spans
 from app.cli.tasks import tasks_cli
 from app.cli.thresholds import thresholds_cli
@@ -65,6 +66,7 @@ _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "stats": stats,
         "optimize": optimize,
         "verify": verify,
+        "snapshot": snapshot_cli,
         "backup": backup,
         "init-db": init_db,
     },

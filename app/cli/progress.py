@@ -8,7 +8,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from app.cli.console import counted, err
 
@@ -90,6 +90,22 @@ def _lines(console: Console, clock: Callable[[], float]) -> Callable[[str, float
             console.print(f"{step}: {share:.0%}, {detail}", markup=False, soft_wrap=True)
 
     return show
+
+
+@contextmanager
+def bytes_progress(description: str) -> Iterator[Callable[[int, int], None]]:
+    """Shows bytes done of all: a bar on a terminal, else one line a minute."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, disable=not err.is_terminal) as progress:
+        task = progress.add_task(description, total=None)
+        lines = _lines(err, time.monotonic)
+
+        def show(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+            if not err.is_terminal:
+                lines(description, done / max(total, 1), f"{done / 10**6:,.0f} MB")
+
+        yield show
 
 
 @contextmanager

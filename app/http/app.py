@@ -40,6 +40,7 @@ from app.http.routes import (
     phrases,
     previews,
     search,
+    snapshots,
     spans,
     tasks,
     thresholds,
@@ -72,6 +73,7 @@ _RESOURCES = (
     calibrations,
     label_candidates,
     tasks,
+    snapshots,
     health,
     metrics,
 )

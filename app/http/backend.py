@@ -13,6 +13,7 @@ from app.calibration.service import ThresholdService
 from app.collections.aliases import AliasService
 from app.collections.reading import DocumentReader
 from app.collections.service import CollectionService
+from app.collections.snapshots import SnapshotService
 from app.composition import Services
 from app.facets.comparing import CompareService
 from app.facets.summaries import SummaryService
@@ -102,6 +103,11 @@ class Backend:
     def task_backlog(self) -> Mapping[str, tuple[int, int]]:
         """The number of tasks that have not ended, and their bytes, by status."""
         return self._opened.workers.backlog if self._opened else {}
+
+    @property
+    def snapshots(self) -> SnapshotService:
+        """Snapshots of collections."""
+        return self._open().services.snapshots
 
     @property
     def aliases(self) -> AliasService:

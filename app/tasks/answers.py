@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from app.answers import described, optional
 from indexer.catalog.tasks import Status, Task
 
-Kind: TypeAlias = Literal["upload", "reindex", "optimize", "purge", "backfill", "calibration", "snapshot"]
+Kind: TypeAlias = Literal["upload", "reindex", "optimize", "purge", "backfill", "calibration", "snapshot", "restore"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,11 @@ class TaskDescription:
     def of(cls, task: Task) -> "TaskDescription":
         """A task as an answer."""
         unit: Literal["bytes", "documents", "steps"] = (
-            "bytes" if task.kind == "upload" else "documents" if task.kind == "reindex" else "steps"
+            "bytes"
+            if task.kind in ("upload", "snapshot", "restore")
+            else "documents"
+            if task.kind == "reindex"
+            else "steps"
         )
         return cls(
             id=task.id,

@@ -51,7 +51,8 @@ class TaskContext:
         """
         if self.stop():
             raise TaskStopped
-        self.services.store.catalog.name_of(self.claim.task.target_id)
+        if self.claim.task.target_id:
+            self.services.store.catalog.name_of(self.claim.task.target_id)
 
     def busy(self, error: CollectionBusy) -> bool:
         """Wait a moment while another process writes; False if the task is to end."""

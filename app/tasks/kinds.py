@@ -4,6 +4,7 @@ A kind can be killed at any moment and run again: it does what is left. It retur
 ``context.stop`` while it works, and raises ``TaskStopped`` where it ends before its work does.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Final, TypeAlias
@@ -22,6 +23,8 @@ from indexer.maintenance import optimize, purge
 from indexer.matching import rematch
 from indexer.pipeline import IndexReport, JobHooks
 from models.types import JsonValue
+
+_RECORDED_S: Final = 0.25
 
 Kind: TypeAlias = Callable[[TaskContext], Mapping[str, JsonValue]]
 
@@ -94,6 +97,35 @@ def run_calibration(context: TaskContext) -> Mapping[str, JsonValue]:
     return json_values(FittedCalibration(CalibrationDescription.of(calibration), report))
 
 
+def run_snapshot(context: TaskContext) -> Mapping[str, JsonValue]:
+    """Make a snapshot; one of a run that was interrupted is made again."""
+    made = context.services.snapshots.create(
+        context.collection, id=context.claim.task.id, progress=BytesProgress(context)
+    )
+    return json_values(made)
+
+
+def run_restore(context: TaskContext) -> Mapping[str, JsonValue]:
+    """Restore a snapshot as a new collection; a run that was interrupted has restored nothing."""
+    snapshots, options = context.services.snapshots, context.options
+    path = snapshots.path(context.collection, options["snapshot"])
+    restored = snapshots.restore(path, options["name"], BytesProgress(context))
+    return {"collection": restored.name, "documents": restored.documents, "units": restored.units}
+
+
+class BytesProgress:
+    """Progress in bytes, recorded a few times a second; raises ``TaskStopped`` if the task is to end."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._context, self._next = context, 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        self._context.check()
+        if time.monotonic() >= self._next or done == total:
+            self._context.progress(done, total)
+            self._next = time.monotonic() + _RECORDED_S
+
+
 KINDS: Final[Mapping[str, Kind]] = {
     "upload": run_upload,
     "reindex": run_reindex,
@@ -101,4 +133,6 @@ KINDS: Final[Mapping[str, Kind]] = {
     "purge": run_purge,
     "backfill": run_backfill,
     "calibration": run_calibration,
+    "snapshot": run_snapshot,
+    "restore": run_restore,
 }

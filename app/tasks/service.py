@@ -59,6 +59,14 @@ class TaskService:
         self.queued()
         return self.get(id)
 
+    def add_restore(self, collection: str, snapshot: str, name: str) -> TaskDescription:
+        """Queue the restoring of a snapshot, whose collection need not exist. Raises ``TaskBacklogFull``."""
+        id = new_task_id()
+        new = NewTask("restore", collection, "", {"snapshot": snapshot, "name": name})
+        add_task(self._store.catalog, id, new, limit=self.backlog)
+        self.queued()
+        return self.get(id)
+
     def begin_upload(
         self,
         collection: str,

@@ -147,7 +147,9 @@ class TaskWorkers:
         _log.info("task %s: %s of %s is %s", claim.task.id, claim.task.kind, claim.task.collection, status)
 
     def _work(self, claim: Claim, cancelled: threading.Event) -> Mapping[str, object]:
-        name = self._services.store.catalog.name_of(claim.task.target_id)
+        task = claim.task
+        # A task that makes a collection has no target yet.
+        name = self._services.store.catalog.name_of(task.target_id) if task.target_id else task.collection
         spool = self._tasks.spool(claim.task.id)
         if claim.task.cancelled:
             cancelled.set()

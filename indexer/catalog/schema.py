@@ -81,10 +81,18 @@ def _config() -> "Config":
 
 
 def _migrate(url: str, run: "Callable[[Config], object]") -> None:
+    from alembic.util import CommandError
+
     with _one_at_a_time, closing(Database(url)) as database, database.write() as connection:
         config = _config()
         config.attributes["connection"] = connection
-        run(config)
+        try:
+            run(config)
+        except CommandError as error:  # the tables have a revision that is not among ours
+            raise CatalogNotInitialised(
+                f"The catalog at {printable(database.url)} has tables of a later version of Spanseek: {error}",
+                hint="Use the version of Spanseek that wrote it, or a later one.",
+            ) from error
 
 
 def _in_words(versions: Sequence[str]) -> str:

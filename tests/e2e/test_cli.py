@@ -486,3 +486,24 @@ def test_a_folder_of_all_kinds_good_and_broken(run: Run, data: Path, tmp_path: P
     shown = run("index", "-c", "all", "--source", "all", "--dry-run")
     assert "3 documents (3 parts, " in shown.out
     assert "Passed over 1 file of other formats: d.png." in shown.err
+
+
+def test_a_snapshot_moves_a_collection(
+    calls: Outcome, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = run("snapshot", "create", "-c", "calls", "--json").json
+    assert (made["documents"], Path(made["file"]).is_file()) == (2, True)
+    assert made["id"] in run("snapshot", "list", "-c", "calls").out
+    copied = run("snapshot", "create", "-c", "calls", "--out", "calls.tar")
+    assert "2 documents, generation 1, " in copied.out
+    assert run("snapshot", "create", "-c", "calls", "--out", "calls.tar").code == 2
+    assert "2 documents, generation 1, " in run("snapshot", "verify", "calls.tar").out
+    before = run("search", "cancel my subscription", "-c", "calls", "--json").json["hits"]
+    monkeypatch.setenv("SPANSEEK_DATA_DIR", str(tmp_path / "elsewhere"))
+    assert run("snapshot", "restore", "calls.tar", "--name", "moved").out == "2 documents restored as moved.\n"
+    assert run("search", "cancel my subscription", "-c", "moved", "--json").json["hits"] == before
+    assert run("verify", "-c", "moved").code == 0
+    taken = run("snapshot", "restore", "calls.tar", "--name", "moved")
+    assert (taken.code, "has the name 'moved' already" in taken.err) == (1, True)
+    (tmp_path / "calls.tar").write_bytes((tmp_path / "calls.tar").read_bytes()[:5000])
+    assert "calls.tar is no valid snapshot" in run("snapshot", "verify", "calls.tar").err

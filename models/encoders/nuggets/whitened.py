@@ -91,6 +91,12 @@ def load_whitened(trained: NuggetEncoder, fingerprint: str, folder: Path) -> Whi
     return whitened
 
 
+def whitening_path(fingerprint: str, folder: Path) -> Path | None:
+    """The file of the matrix that a fingerprint names; None for the nuggets as trained."""
+    match = _NAME.fullmatch(fingerprint)
+    return None if match is None else _path(folder, match["name"])
+
+
 def remove_whitening(fingerprint: str, folder: Path, is_used: Callable[[], bool]) -> None:
     """Remove the matrix of a fingerprint that no collection uses.
 

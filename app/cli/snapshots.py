@@ -1,0 +1,92 @@
+"""``spanseek snapshot``: make, list, verify and restore snapshots of collections."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.answers import json_values
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, out, print_json
+from app.cli.progress import bytes_progress
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.collections.snapshots import SnapshotDescription, SnapshotService
+
+snapshot_cli = typer.Typer(help="Snapshots: one file that holds a collection.", no_args_is_help=True)
+FileArgument = Annotated[Path, typer.Argument(help="The file of a snapshot.")]
+
+
+@snapshot_cli.command("create")
+def create_snapshot(
+    collection: CollectionOption,
+    path: Annotated[Path | None, typer.Option("--out", help="A new file; else one in the data folder.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a collection to one file, while others search and write."""
+    if path is not None and path.exists():
+        raise typer.BadParameter(f"{path} exists; name a new file.", param_hint="--out")
+    with _service() as service, bytes_progress("Writing") as progress:
+        made = service.create(collection, path, progress=progress)
+        written = path or service.path(collection, made.id)
+    if as_json:
+        print_json(json_values(made) | {"file": str(written)})
+    else:
+        out.print(f"{_text(made)} written to {written}.", markup=False, soft_wrap=True)
+
+
+@snapshot_cli.command("list")
+def list_snapshots(collection: CollectionOption, as_json: JsonOption = False) -> None:
+    """List the snapshots of a collection in the data folder, the newest first."""
+    with _service() as service:
+        listed = service.list(collection)
+    if as_json:
+        print_json(json_values(listed))
+        return
+    for each in listed.snapshots:
+        out.print(f"{each.id}  {each.created_at:%Y-%m-%d %H:%M}  {_text(each)}", markup=False, soft_wrap=True)
+    if not listed.snapshots:
+        out.print("There is no snapshot.")
+
+
+@snapshot_cli.command("verify")
+def verify_snapshot(file: FileArgument, as_json: JsonOption = False) -> None:
+    """Compare everything in a snapshot with its checksums."""
+    from app.collections.snapshots import SnapshotDescription
+    from indexer.archives.archive import check_archive
+
+    with bytes_progress("Reading") as progress:
+        checked = SnapshotDescription.of(file, check_archive(file, progress))
+    if as_json:
+        print_json(json_values(checked))
+    else:
+        out.print(f"{_text(checked)} of {checked.collection}: no damage.", markup=False, soft_wrap=True)
+
+
+@snapshot_cli.command("restore")
+def restore_snapshot(
+    file: FileArgument,
+    name: Annotated[str | None, typer.Option(help="Name of the new collection, else the snapshot's.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Restore a snapshot as a new collection, with its thresholds, phrases and calibrations."""
+    with _service(create=True) as service, bytes_progress("Restoring") as progress:
+        restored = service.restore(file, name, progress)
+    if as_json:
+        print_json({"collection": restored.name, "documents": restored.documents, "units": restored.units})
+    else:
+        out.print(f"{counted(restored.documents, 'document')} restored as {restored.name}.", soft_wrap=True)
+
+
+@contextmanager
+def _service(*, create: bool = False) -> Iterator["SnapshotService"]:
+    from app.collections.snapshots import SnapshotService
+
+    with checked_store(Settings(), create=create) as store:
+        yield SnapshotService(store)
+
+
+def _text(made: "SnapshotDescription") -> str:
+    return f"{counted(made.documents, 'document')}, generation {made.generation}, {made.bytes / 10**6:,.1f} MB"

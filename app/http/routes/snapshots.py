@@ -1,0 +1,86 @@
+"""``/admin/collections/{collection}/snapshots``: snapshots in the data folder."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from pydantic import ConfigDict, Field
+from starlette.responses import FileResponse, Response
+
+from app.collections.snapshots import SnapshotDescription, SnapshotList
+from app.http.auth import CallerDependency
+from app.http.openapi import problems
+from app.http.receiving import wait_for_task
+from app.http.responses import answer_response
+from app.http.schemas import Body, CollectionName
+from app.tasks.answers import TaskDescription
+
+router = APIRouter(prefix="/admin/collections/{collection}/snapshots", tags=["snapshots"])
+Name = Annotated[CollectionName, Path(description="The collection, also one that was deleted.")]
+Id = Annotated[str, Path(description="The snapshot's id.", max_length=200)]
+Wait = Annotated[float, Query(ge=0, le=60, description="Seconds to wait for its end before the answer.")]
+_READ = problems(401, 403, 404, 422, 503)
+_WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 507)
+
+
+class RestoreBody(Body):
+    """The name of the collection to make."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "calls-restored"}]})
+
+    name: CollectionName | None = Field(None, description="A new name; without it, that of the snapshot's collection.")
+
+
+@router.get("", response_model=SnapshotList, summary="List snapshots", responses=_READ)
+def list_snapshots(collection: Name, caller: CallerDependency) -> Response:
+    """List the snapshots of a collection in the data folder, the newest first."""
+    caller.require("admin", collection)
+    return answer_response(caller.backend.snapshots.list(collection))
+
+
+@router.post("", status_code=202, response_model=TaskDescription, summary="Make a snapshot", responses=_WRITE)
+async def create_snapshot(collection: Name, caller: CallerDependency, wait: Wait = 0) -> Response:
+    """Queue a task that makes a snapshot while the collection is searched and written to."""
+    caller.require("admin", collection)
+    backend = caller.backend
+    task = await asyncio.to_thread(backend.tasks.add, "snapshot", collection, {})
+    seconds = min(wait, backend.limits.write_deadline_s)
+    return answer_response(await wait_for_task(backend.tasks, task.id, seconds), 202)
+
+
+@router.get(
+    "/{id}",
+    response_class=Response,
+    summary="Download a snapshot",
+    responses={200: {"content": {"application/x-tar": {}}, "description": "The file of the snapshot"}, **_READ},
+)
+def download_snapshot(collection: Name, id: Id, caller: CallerDependency) -> Response:
+    """Send the file of a snapshot, which `spanseek snapshot restore` reads; ranges are supported."""
+    caller.require("admin", collection)
+    path = caller.backend.snapshots.path(collection, id)
+    return FileResponse(path, media_type="application/x-tar", filename=f"{collection}-{id}.tar")
+
+
+@router.delete("/{id}", response_model=SnapshotDescription, summary="Delete a snapshot", responses=_READ)
+def delete_snapshot(collection: Name, id: Id, caller: CallerDependency) -> Response:
+    """Delete the file of a snapshot; the answer says what it held."""
+    caller.require("admin", collection)
+    snapshots = caller.backend.snapshots
+    description = snapshots.get(collection, id)
+    snapshots.delete(collection, id)
+    return answer_response(description)
+
+
+@router.post("/{id}/restore", status_code=202, response_model=TaskDescription, summary="Restore", responses=_WRITE)
+async def restore_snapshot(
+    collection: Name, id: Id, body: RestoreBody, caller: CallerDependency, wait: Wait = 0
+) -> Response:
+    """Queue a task that restores a snapshot as a new collection, with thresholds, phrases and calibrations."""
+    name = body.name or collection
+    caller.require("admin", collection)
+    caller.require("admin", name)
+    backend = caller.backend
+    await asyncio.to_thread(backend.snapshots.get, collection, id)
+    task = await asyncio.to_thread(backend.tasks.add_restore, collection, id, name)
+    seconds = min(wait, backend.limits.write_deadline_s)
+    return answer_response(await wait_for_task(backend.tasks, task.id, seconds), 202)

@@ -1,0 +1,223 @@
+"""The file of a snapshot: a tar archive with an index of checksums as its first member.
+
+It is not compressed, for texts in segments are. The index names every other member with its size and SHA-256; members
+have the names of ``_MEMBER`` and are plain files, so that nothing is ever written outside a given folder.
+"""
+
+import hashlib
+import io
+import json
+import re
+import tarfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Final, cast
+
+from indexer.errors import BackupFailed, SnapshotInvalid
+from indexer.segments.manifest import FileEntry
+from indexer.segments.seal import fsync
+
+FORMAT: Final = 1
+CATALOG: Final = "catalog.sqlite3"
+INDEX: Final = "snapshot.json"
+_PART: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
+_MEMBER: Final = re.compile(
+    rf"{re.escape(CATALOG)}|segments/[A-Za-z0-9][A-Za-z0-9_-]{{0,63}}/{_PART}|whitenings/{_PART}"
+)
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_CHUNK: Final = 2**20
+# Ten thousand segments have an index of about twenty megabytes.
+_LARGEST_INDEX: Final = 2**26
+_HINT: Final = "Take the file that `spanseek snapshot create` wrote; verify a copy with `spanseek snapshot verify`."
+
+# Bytes done, and bytes in all. It may raise, to end the work.
+Progress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveInfo:
+    """What a snapshot holds, as its index says."""
+
+    collection: str
+    encoder: str
+    documents: int
+    units: int
+    generation: int
+    created_at: str
+    files: Mapping[str, FileEntry]
+
+    @property
+    def bytes(self) -> int:
+        """The size of all members together."""
+        return sum(entry.bytes for entry in self.files.values())
+
+
+def write_archive(path: Path, info: ArchiveInfo, sources: Mapping[str, Path], progress: Progress) -> None:
+    """Write a snapshot, checking each file while it is copied. Raises ``BackupFailed`` for a damaged one."""
+    part = path.with_name(path.name + ".part")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with tarfile.TarFile(part, "w", format=tarfile.PAX_FORMAT, copybufsize=_CHUNK) as tar:
+            index = json.dumps({"format": FORMAT, **asdict(info)}, sort_keys=True).encode()
+            _add(tar, INDEX, len(index), io.BytesIO(index))
+            meter = _Meter(progress, info.bytes)
+            for name, entry in info.files.items():
+                with sources[name].open("rb") as file:
+                    hashed = _Hashed(file, meter)
+                    _add(tar, name, entry.bytes, hashed)
+                if hashed.sha256 != entry.sha256:
+                    raise BackupFailed(f"{name} is damaged: its SHA-256 is not the manifest's.", hint=_DAMAGED)
+        fsync(part)
+        part.rename(path)
+        fsync(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+_DAMAGED: Final = "`spanseek verify` lists all damage; restore the file from a backup."
+
+
+def _add(tar: tarfile.TarFile, name: str, size: int, file: "IO[bytes] | _Hashed") -> None:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = size, 0o644
+    tar.addfile(member, cast("IO[bytes]", file))
+
+
+class _Meter:
+    """Counts the bytes that are done."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress, self._total, self._done = progress, total, 0
+
+    def add(self, size: int) -> None:
+        self._done += size
+        self._progress(self._done, self._total)
+
+
+class _Hashed:
+    """A file that is hashed and counted while it is read."""
+
+    def __init__(self, file: IO[bytes], meter: _Meter) -> None:
+        self._file, self._meter, self._hash = file, meter, hashlib.sha256()
+
+    def read(self, size: int) -> bytes:
+        """The next bytes."""
+        data = self._file.read(size)
+        self._hash.update(data)
+        self._meter.add(len(data))
+        return data
+
+    @property
+    def sha256(self) -> str:
+        """The checksum of what was read."""
+        return self._hash.hexdigest()
+
+
+def read_info(path: Path) -> ArchiveInfo:
+    """What a snapshot holds, by its index alone. Raises ``SnapshotInvalid``."""
+    with _opened(path) as tar:
+        return _info(tar)
+
+
+def check_archive(path: Path, progress: Progress) -> ArchiveInfo:
+    """Read a snapshot to its end and compare every checksum. Raises ``SnapshotInvalid``."""
+    return _read(path, lambda name: None, progress)
+
+
+def extract_archive(path: Path, folder: Path, progress: Progress) -> ArchiveInfo:
+    """Write the members of a snapshot below a new folder. Raises ``SnapshotInvalid``; what was written is then left."""
+
+    def target(name: str) -> Path:
+        written = folder / name
+        written.parent.mkdir(parents=True, exist_ok=True)
+        return written
+
+    return _read(path, target, progress)
+
+
+def _read(path: Path, target: Callable[[str], Path | None], progress: Progress) -> ArchiveInfo:
+    with _opened(path) as tar:
+        info = _info(tar)
+        left, meter = dict(info.files), _Meter(progress, info.bytes)
+        while (member := tar.next()) is not None:
+            entry = left.pop(member.name, None)
+            if entry is None or not _is_plain(member) or member.size != entry.bytes:
+                raise _invalid(path, f"its member {member.name[:200]!r} is not one that its index names")
+            if _copy(tar, member, target(member.name), meter) != entry.sha256:
+                raise _invalid(path, f"its member {member.name!r} is damaged: its SHA-256 is not that of the index")
+    if left:
+        raise _invalid(path, f"its member {min(left)!r} is missing")
+    return info
+
+
+def _copy(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path | None, meter: _Meter) -> str:
+    """Read a member, to a new file if one is given; returns its checksum."""
+    file = tar.extractfile(member)
+    if file is None:
+        raise AssertionError("a plain file can be read")
+    hashed = _Hashed(file, meter)
+    with target.open("xb") if target else nullcontext() as out:
+        while data := hashed.read(_CHUNK):
+            if out is not None:
+                out.write(data)
+    return hashed.sha256
+
+
+def _info(tar: tarfile.TarFile) -> ArchiveInfo:
+    member = tar.next()
+    path = Path(str(tar.name))
+    if member is None or member.name != INDEX or not _is_plain(member) or member.size > _LARGEST_INDEX:
+        raise _invalid(path, f"its first member is not {INDEX}")
+    file = tar.extractfile(member)
+    try:
+        fields = json.loads(file.read() if file else b"")
+        version = fields.pop("format")
+        if version != FORMAT:
+            raise _invalid(path, f"its format is {version}, and this Spanseek reads format {FORMAT}")
+        files = {name: _entry(name, entry) for name, entry in fields.pop("files").items()}
+        info = ArchiveInfo(**fields, files=files)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise _invalid(path, f"its {INDEX} is not valid") from error
+    numbers = (info.documents, info.units, info.generation)
+    if not all(isinstance(number, int) and number >= 0 for number in numbers) or CATALOG not in files:
+        raise _invalid(path, f"its {INDEX} is not valid")
+    return info
+
+
+def _entry(name: str, fields: Mapping[str, object]) -> FileEntry:
+    entry = FileEntry(**fields)  # type: ignore[arg-type]
+    if not _MEMBER.fullmatch(name) or not isinstance(entry.bytes, int) or entry.bytes < 0:
+        raise ValueError(name)
+    if not isinstance(entry.sha256, str) or not _SHA256.fullmatch(entry.sha256):
+        raise ValueError(name)
+    return entry
+
+
+def _is_plain(member: tarfile.TarInfo) -> bool:
+    return member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tarfile.TarFile]:
+    """The archive as a stream. Raises ``SnapshotInvalid`` where it is none, or ends too early."""
+    try:
+        with path.open("rb") as file, tarfile.open(path, "r|", fileobj=file) as tar:
+            yield tar
+    except (tarfile.TarError, EOFError, UnicodeError) as error:
+        raise _invalid(path, f"it is no archive, or is truncated: {error}") from error
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        if error.filename not in (None, str(path)):
+            raise
+        raise _invalid(path, f"it cannot be read: {error.strerror}") from error
+
+
+def _invalid(path: Path, reason: str) -> SnapshotInvalid:
+    return SnapshotInvalid(f"{path.name} is no valid snapshot: {reason}.", hint=_HINT, field="file")
+
+
+def remove_archive(path: Path) -> None:
+    """Delete a snapshot, if it is there."""
+    with suppress(FileNotFoundError):
+        path.unlink()

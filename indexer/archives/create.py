@@ -1,0 +1,96 @@
+"""Make a snapshot of a collection while it is searched and written to.
+
+The rows are copied at one moment, then the segments that they name, pinned by hard links first. What was merged and
+removed before it could be pinned makes the copy begin again. What is acknowledged before the call is in the snapshot.
+"""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from indexer.archives.archive import CATALOG, ArchiveInfo, Progress, write_archive
+from indexer.catalog.collections import Catalog
+from indexer.catalog.copying import copy_catalog
+from indexer.disk import full_disk_named
+from indexer.errors import BackupFailed, SegmentCorrupt
+from indexer.nuggets.recipe import nugget_recipe
+from indexer.pins import pin, process_folder
+from indexer.segments.layout import MANIFEST
+from indexer.segments.manifest import FileEntry, describe, read_manifest
+from indexer.store import Store
+from indexer.types import Collection, Generation
+from models.encoders.nuggets.whitened import whitening_path
+
+PINS: Final = "snapshot-pins"
+_ATTEMPTS: Final = 5
+
+
+def create_archive(store: Store, name: str, path: Path, progress: Progress = lambda done, total: None) -> ArchiveInfo:
+    """Write a collection to a new file. Keys, aliases and tasks are not in it.
+
+    Raises ``CollectionNotFound``, ``StorageFull``, and ``BackupFailed`` where segments are damaged or disappear.
+    """
+    collection = store.catalog.collection(name)
+    with full_disk_named(), process_folder(store.data_dir / PINS) as folder:
+        folder.mkdir()
+        copied, generation = _copied(store, collection, folder)
+        sources = {CATALOG: folder / CATALOG, **_segments(folder, generation), **_whitening(store, copied)}
+        info = ArchiveInfo(
+            collection=copied.name,
+            encoder=copied.recipe.encoder,
+            documents=copied.documents,
+            units=copied.units,
+            generation=copied.generation,
+            created_at=store.catalog.clock().isoformat(timespec="seconds"),
+            files=_entries(folder, generation, sources),
+        )
+        write_archive(path, info, sources, progress)
+    return info
+
+
+def _copied(store: Store, collection: Collection, folder: Path) -> tuple[Collection, Generation]:
+    """Copy the rows and pin all segments they name."""
+    for _ in range(_ATTEMPTS):
+        (folder / CATALOG).unlink(missing_ok=True)
+        url = copy_catalog(store.catalog, folder / CATALOG, collection.id)
+        with closing(Catalog(url)) as catalog:
+            copied = catalog.collection(store.catalog.name_of(collection.id))
+            generation = catalog.live_generation(copied.name)
+        try:
+            for live in generation.segments:
+                segment = store.folder(collection) / live.info.name
+                pin(segment, folder / "segments" / live.info.name, live.info.manifest_sha256)
+        except (FileNotFoundError, SegmentCorrupt):  # merged, and being removed since the rows were copied
+            continue
+        return copied, generation
+    raise BackupFailed(
+        "Segments that the catalog names are missing or incomplete.",
+        hint="`spanseek verify` lists missing files. If there are none, raise SPANSEEK_GRACE_S and run it again.",
+    )
+
+
+def _segments(folder: Path, generation: Generation) -> dict[str, Path]:
+    files = {}
+    for live in generation.segments:
+        name = live.info.name
+        manifest = read_manifest(folder / "segments" / name, live.info.manifest_sha256)
+        for file in (MANIFEST, *sorted(manifest.files)):
+            files[f"segments/{name}/{file}"] = folder / "segments" / name / file
+    return files
+
+
+def _whitening(store: Store, collection: Collection) -> dict[str, Path]:
+    """The matrix by which the nuggets of the collection were whitened, if there is one."""
+    nuggets = nugget_recipe(collection.recipe)
+    path = None if nuggets is None else whitening_path(nuggets.fingerprint, store.data_dir / "whitenings")
+    return {f"whitenings/{path.name}": path} if path is not None and path.exists() else {}
+
+
+def _entries(folder: Path, generation: Generation, sources: dict[str, Path]) -> dict[str, FileEntry]:
+    """Sizes and checksums: those of segments from their manifests, which were written with them."""
+    written: dict[str, FileEntry] = {}
+    for live in generation.segments:
+        name = live.info.name
+        manifest = read_manifest(folder / "segments" / name, live.info.manifest_sha256)
+        written |= {f"segments/{name}/{file}": entry for file, entry in manifest.files.items()}
+    return {name: written.get(name) or describe(path) for name, path in sources.items()}
