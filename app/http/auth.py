@@ -60,14 +60,23 @@ class Caller:
         """True if the caller has this scope for a collection."""
         return self.key is None or self.key.allows(scope, collection)
 
-    def require(self, scope: Scope, collection: str) -> None:
-        """Raise ``Forbidden`` unless the caller has this scope for the collection, which need not exist."""
+    def require(self, scope: Scope, collection: str, field: str = "collection") -> None:
+        """Raise ``Forbidden`` without this scope, and ``CollectionNotFound`` if the key is not for the collection.
+
+        A key thus gets the same answer for a collection that it may not see and for one that does not exist.
+        """
         self.require_scope(scope)
         if not self.may(scope, collection):
+            raise CollectionNotFound(f"There is no collection {collection!r}", field=field)
+
+    def require_name(self, name: str, field: str) -> None:
+        """Raise ``Forbidden`` unless the caller administers this name, which a collection or an alias is to have."""
+        self.require_scope("admin")
+        if not self.may("admin", name):
             raise Forbidden(
-                f"This API key is not for the collection {collection!r}.",
+                f"This API key is not for the name {name!r}, whether or not a collection has it.",
                 hint="Use a key that was created for it, or for all collections.",
-                field="collection",
+                field=field,
             )
 
     def require_scope(self, scope: Scope) -> None:

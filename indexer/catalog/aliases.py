@@ -48,7 +48,12 @@ def set_aliases(catalog: Catalog, targets: Mapping[str, str | None]) -> None:
                 row = {"name": name, "collection_id": ids[name], "changed_at": catalog.clock()}
                 connection.execute(insert(aliases).values(row))
             elif not deleted:
-                raise AliasNotFound(f"There is no alias {name!r}", hint="List the aliases.", field="alias")
+                raise alias_not_found(name)
+
+
+def alias_not_found(name: str) -> AliasNotFound:
+    """The error for a name that is no alias."""
+    return AliasNotFound(f"There is no alias {name!r}", hint="List the aliases.", field="alias")
 
 
 def _id_of(connection: Connection, name: str) -> str:

@@ -11,6 +11,7 @@ from app.http.auth import Caller, CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.schemas import Body, CollectionName
+from indexer.catalog.aliases import alias_not_found
 
 router = APIRouter(prefix="/aliases", tags=["collections"])
 Name = Annotated[CollectionName, Path(description="The alias.")]
@@ -63,7 +64,18 @@ def delete_alias(alias: Name, caller: CallerDependency) -> Response:
 
 
 def _set(caller: Caller, targets: dict[str, str | None]) -> Response:
-    for name in (*targets, *filter(None, targets.values())):
-        caller.require("admin", name)
+    for name, target in targets.items():
+        if target is None:
+            _require_alias(caller, name)
+        else:
+            caller.require_name(name, "alias")
+            caller.require("admin", target)
     caller.backend.aliases.set(targets)
     return answer_response(caller.backend.aliases.list(lambda name: caller.may("search", name)))
+
+
+def _require_alias(caller: Caller, name: str) -> None:
+    """Raise ``AliasNotFound``, as for an alias that does not exist, if the caller may not administer it."""
+    caller.require_scope("admin")
+    if not caller.may("admin", name):
+        raise alias_not_found(name)

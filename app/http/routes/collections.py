@@ -82,7 +82,7 @@ async def create_collection(
     collection: Name, caller: CallerDependency, body: CreateCollectionBody | None = None
 ) -> Response:
     """Create a collection: 201, or 200 if it exists with the same recipe."""
-    caller.require("admin", collection)
+    caller.require_name(collection, "collection")
     backend, options = caller.backend, (body or CreateCollectionBody.model_validate({})).options()
     created = await backend.writing.run(
         lambda: backend.collections.create(collection, options), backend.limits.write_deadline_s

@@ -35,8 +35,8 @@ async def search_batch(body: BatchBody, caller: CallerDependency) -> Response:
             hint="Send them in several batches.",
             field="queries",
         )
-    for query in body.queries:
-        caller.require("search", query.collection)
+    for number, query in enumerate(body.queries):
+        caller.require("search", query.collection, f"queries[{number}].collection")
     requests = [query.request() for query in body.queries]
     answers = await backend.search.search_all(requests, backend.limits.deadline_s)
     return await asyncio.to_thread(answer_response, SearchAnswers(tuple(answers)))

@@ -81,7 +81,7 @@ def test_a_key_for_an_alias_survives_a_swap_and_reaches_nothing_else(client, mak
     admin = make_key("admin")
     client.headers = {"Authorization": f"Bearer {make_key('search', collections=['calls'])}"}
     assert check_whole(client.search(collection="calls", text="parcel", group_by="document")) == "a"
-    client.refused(403, "forbidden", collection="calls-a", text="parcel")
+    client.refused(404, "collection_not_found", collection="calls-a", text="parcel")
     problem(send(client, "PUT", "/aliases/calls", {"collection": "calls-b"}), 403, "forbidden")
     client.headers = {"Authorization": f"Bearer {admin}"}
     send(client, "PUT", "/aliases/calls", {"collection": "calls-b"})

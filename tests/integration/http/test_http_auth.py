@@ -80,10 +80,10 @@ def test_a_key_opens_its_collections_only(ask, make_key, problem) -> None:
     client = ask.client
     assert [found["name"] for found in client.get("/collections").json()["collections"]] == ["sample"]
     for name in ("other", "no-such"):
-        found = problem(client.get(f"/collections/{name}"), 403, "forbidden")
+        found = problem(client.get(f"/collections/{name}"), 404, "collection_not_found")
         assert found["errors"][0]["field"] == "collection"
-    problem(client.post("/search", OTHER), 403, "forbidden")
-    problem(client.post("/search/batch", {"queries": [BODY, OTHER]}), 403, "forbidden")
+    problem(client.post("/search", OTHER), 404, "collection_not_found")
+    problem(client.post("/search/batch", {"queries": [BODY, OTHER]}), 404, "collection_not_found")
 
 
 def test_a_revoked_key_opens_nothing_from_the_next_request_on(ask, make_key, settings) -> None:
