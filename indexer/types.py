@@ -38,7 +38,10 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named set of documents. ``id`` names its folder on disk, so that paths never come from requests."""
+    """A named set of documents. ``id`` names its folder on disk, so that paths never come from requests.
+
+    ``largest`` is the number of units of its largest segment.
+    """
 
     id: str
     name: str
@@ -48,6 +51,12 @@ class Collection:
     units: int = 0
     segments: int = 0
     bytes: int = 0
+    largest: int = 0
+
+    @property
+    def unmerged(self) -> int:
+        """The units outside the largest segment: what further merging could move."""
+        return self.units - self.largest
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from app.http.backend import Backend, Limits, Startup
 from app.http.cors import add_cors, origins_of
 from app.http.hosts import AllowedHosts
 from app.http.key_limits import KeyUses, RateLimits
-from app.http.metrics import Metrics
+from app.http.metrics import Metrics, Stages
 from app.http.middleware import (
     BodyLimitMiddleware,
     DeadlineMiddleware,
@@ -45,6 +45,7 @@ from app.http.routes import (
     tasks,
     thresholds,
 )
+from app.http.stages import Observe
 from app.search.encoders import Encoders
 from app.settings import Settings
 from indexer.catalog.keys import record_uses
@@ -86,8 +87,9 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
 
     ``encoders`` and ``engine`` replace those that the settings name, for callers that have them already.
     """
-    backend = _backend(settings, encoders or Encoders(settings.encoder_options), engine)
-    figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog)
+    stages = Stages()
+    backend = _backend(settings, encoders or Encoders(settings.encoder_options), engine, stages.observe)
+    figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages)
     app = FastAPI(
         title="Spanseek",
         version=_version(),
@@ -122,7 +124,7 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
     return app
 
 
-def _backend(settings: Settings, encoders: Encoders, engine: Engine | None) -> Backend:
+def _backend(settings: Settings, encoders: Encoders, engine: Engine | None, observe: Observe) -> Backend:
     chosen = engine or make_engine(settings)
     startup = Startup(
         load_encoder=lambda: encoders.load(settings.encoder),
@@ -132,7 +134,7 @@ def _backend(settings: Settings, encoders: Encoders, engine: Engine | None) -> B
     # A batch that is larger than the queue would never be accepted.
     batch_limit = min(settings.batch_limit, settings.queue_limit)
     limits = Limits(settings.queue_limit, settings.deadline_s, settings.write_deadline_s, batch_limit)
-    return Backend(startup, limits)
+    return Backend(startup, limits, observe)
 
 
 def _lifespan(backend: Backend) -> Lifespan:

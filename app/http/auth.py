@@ -22,7 +22,7 @@ from indexer.errors import CollectionNotFound
 from indexer.freshness import FRESH_S
 from models.errors import SpanseekError
 
-_bearer = HTTPBearer(auto_error=False, description="An API key of `spanseek keys create`; required once a key exists.")
+bearer = HTTPBearer(auto_error=False, description="An API key of `spanseek keys create`; required once a key exists.")
 
 
 class AnonymousAccess:
@@ -95,7 +95,7 @@ async def backend(request: Request) -> Backend:
 
 
 async def caller(
-    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
 ) -> Caller:
     """The caller. With keys in use, raises ``Unauthenticated`` for a missing or invalid one.
 

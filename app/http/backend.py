@@ -22,6 +22,7 @@ from app.http.problems import internal_error
 from app.http.readiness import Checks, Readiness
 from app.http.search_lanes import SearchLanes
 from app.http.span_lane import SpanLane
+from app.http.stages import Observe, unobserved
 from app.http.write_lane import WriteLane
 from app.phrases.service import PhraseService
 from app.tasks.service import TaskService
@@ -29,6 +30,7 @@ from app.tasks.worker import TaskWorkers
 from indexer.catalog import schema
 from indexer.errors import CatalogUnavailable
 from indexer.store import Store
+from indexer.types import Collection
 from models.encoders.base import Encoder, encode_queries
 from models.errors import InvalidInput, SpanseekError
 
@@ -68,8 +70,10 @@ class _Opened:
 class Backend:
     """One per server. All methods may block: call them in threads, not on the event loop."""
 
-    def __init__(self, startup: Startup, limits: Limits) -> None:
+    def __init__(self, startup: Startup, limits: Limits, observe: Observe = unobserved) -> None:
         self.limits = limits
+        self.sizes: tuple[Collection, ...] = ()  # as of the last refresh, for the figures of collections
+        self._observe = observe
         self._startup = startup
         self._opened: _Opened | None = None
         self._lock = Lock()
@@ -169,6 +173,7 @@ class Backend:
                 _log.error("not ready, %s: %s %s", name, error, error.hint)
         if checks["encoder"] is None:
             encode_queries(self._startup.load_encoder(), ["warm up"])  # the first pass takes many times as long
+        self.refresh()
         try:
             self._startup.warm_up_engine()
         except OSError as error:  # nowhere to put a temporary file; searches need none
@@ -198,6 +203,7 @@ class Backend:
             opened.writing.tidy()
             try:
                 opened.services.store.refresh()
+                self.sizes = opened.services.store.catalog.collections()
             except SpanseekError as error:
                 _log.warning("the snapshots were not refreshed: %s", error)
 
@@ -229,9 +235,9 @@ class Backend:
         limit = self.limits.queue
         return _Opened(
             services,
-            SearchLanes(services.search, queue_limit=limit),
+            SearchLanes(services.search, queue_limit=limit, observe=self._observe),
             SpanLane(services.spans, queue_limit=limit),
-            WriteLane(services.documents, queue_limit=limit),
+            WriteLane(services.documents, queue_limit=limit, observe=self._observe),
             JobLane(
                 "tune",
                 timeout="Not done within {seconds:g} s.",

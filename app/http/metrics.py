@@ -1,7 +1,12 @@
-"""``/metrics`` for Prometheus: routes, statuses and durations; never a name, a key or a text."""
+"""``/metrics`` for Prometheus: routes, statuses, durations and collections; never a key or a text.
 
+Figures of collections name them, so a caller gets those of the collections that it may search.
+"""
+
+import asyncio
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import get_args
 
 from fastapi import APIRouter, Request
 from prometheus_client import (
@@ -17,16 +22,66 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from starlette.responses import PlainTextResponse, Response
 
+from app.http.auth import bearer, caller
+from app.http.stages import Stage
+from indexer.types import Collection
+from models.errors import SpanseekError
+
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+# At most so many collections have figures of their own: those with the most units.
+_COLLECTIONS = 100
+# A scrape waits no longer for the catalog to look up its key.
+_KEY_S = 2.0
+_STAGES: Mapping[Stage, str] = {
+    "queue": "Time that a search or a write waits before a stage begins.",
+    "encode": "Time in which a search's query is encoded, together with its batch.",
+    "scan": "Time in which a search's collection is scanned, together with its batch.",
+    "fetch": "Time in which texts and metadata of a search's hits are read.",
+    "write": "Time in which a write of a request is encoded and published.",
+}
+_SIZES: Mapping[str, tuple[str, Callable[[Collection], int]]] = {
+    "documents": ("Live documents.", lambda collection: collection.documents),
+    "units": ("Stored units, those of deleted documents included.", lambda collection: collection.units),
+    "generation": ("The newest generation.", lambda collection: collection.generation),
+    "unmerged_units": ("Units outside the largest segment.", lambda collection: collection.unmerged),
+}
 
 router = APIRouter(tags=["health"])
 
 
 @router.get("/metrics", response_class=PlainTextResponse, summary="Figures for Prometheus")
 async def metrics(request: Request) -> Response:
-    """Requests by route and status, their durations, and the number of waiting ones."""
+    """Requests by route and status, the durations of their stages, and the sizes of the collections the key may see."""
     figures: Metrics = request.app.state.metrics
-    return Response(generate_latest(figures.registry), media_type=CONTENT_TYPE_LATEST)
+    visible = CollectorRegistry()
+    visible.register(_Collections(await _visible(request)))
+    return Response(generate_latest(figures.registry) + generate_latest(visible), media_type=CONTENT_TYPE_LATEST)
+
+
+async def _visible(request: Request) -> list[Collection]:
+    """The collections that the caller may search, the largest first; none for an unknown caller, who is not refused."""
+    sizes: tuple[Collection, ...] = request.app.state.backend.sizes
+    try:
+        async with asyncio.timeout(_KEY_S):
+            asking = await caller(request, await bearer(request))
+    except (SpanseekError, TimeoutError):
+        return []
+    seen = [each for each in sizes if asking.may("search", each.name)]
+    return sorted(seen, key=lambda each: (-each.units, each.name))[:_COLLECTIONS]
+
+
+class Stages:
+    """The durations of the stages of searches and writes."""
+
+    def __init__(self) -> None:
+        self.seconds = {
+            stage: Histogram(f"spanseek_{stage}_seconds", _STAGES[stage], buckets=_SECONDS, registry=None)
+            for stage in get_args(Stage)
+        }
+
+    def observe(self, stage: Stage, seconds: float) -> None:
+        """Count a stage that took these seconds."""
+        self.seconds[stage].observe(seconds)
 
 
 class Metrics:
@@ -37,8 +92,11 @@ class Metrics:
         waiting: Callable[[], Mapping[str, int]],
         damaged_segments: Callable[[], int],
         tasks: Callable[[], Mapping[str, tuple[int, int]]] = dict,
+        stages: Stages | None = None,
     ) -> None:
         self.registry = CollectorRegistry()
+        for histogram in (stages or Stages()).seconds.values():
+            self.registry.register(histogram)
         self.requests = Counter(
             "spanseek_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
         )
@@ -86,3 +144,18 @@ class _Tasks(Collector):
             count.add_metric([status], number)
             size.add_metric([status], held)
         yield from (count, size)
+
+
+class _Collections(Collector):
+    """Sizes of collections."""
+
+    def __init__(self, collections: Iterable[Collection]) -> None:
+        self._collections = tuple(collections)
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """A family for each size, with a value for each collection."""
+        for name, (description, size) in _SIZES.items():
+            family = GaugeMetricFamily(f"spanseek_collection_{name}", description, labels=["collection"])
+            for collection in self._collections:
+                family.add_metric([collection.name], size(collection))
+            yield family

@@ -1,22 +1,35 @@
 """Searches of many callers: prepare and finish in any thread, encode and scan in their lanes."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from typing import TypeVar
 
 from app.http.lanes import Lane, deadline
+from app.http.stages import Observe, Stage, unobserved
 from app.search.service import Encoded, Prepared, Results, SearchService
 from app.search.types import SearchAnswer, SearchRequest
 from models.errors import SpanseekError
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
 
 class SearchLanes:
-    """The asynchronous interface of a ``SearchService``; the event loop never blocks."""
+    """The asynchronous interface of a ``SearchService``; the event loop never blocks.
 
-    def __init__(self, service: SearchService, *, queue_limit: int = 256) -> None:
-        self._service = service
-        self._encode: Lane[Prepared, Encoded] = Lane("encode", service.encode, limit=queue_limit)
-        self._scan: Lane[Encoded, Results] = Lane("scan", service.scan, limit=queue_limit)
+    ``observe`` gets the seconds of every search in both queues, in encode and scan, which a batch shares, and in fetch.
+    """
+
+    def __init__(self, service: SearchService, *, queue_limit: int = 256, observe: Observe = unobserved) -> None:
+        self._service, self._observe = service, observe
+        self._encode: Lane[tuple[float, Prepared], Encoded] = Lane(
+            "encode", self._timed("encode", service.encode), limit=queue_limit
+        )
+        self._scan: Lane[tuple[float, Encoded], Results] = Lane(
+            "scan", self._timed("scan", service.scan), limit=queue_limit
+        )
 
     def close(self) -> None:
         """Finish queued searches, then stop."""
@@ -61,9 +74,32 @@ class SearchLanes:
 
     async def _answer(self, request: SearchRequest) -> SearchAnswer:
         prepared = await asyncio.to_thread(self._service.prepare, request)
-        encoded = await asyncio.wrap_future(self._encode.submit(prepared))
-        results = await asyncio.wrap_future(self._scan.submit(encoded))
-        return await asyncio.to_thread(self._service.finish, encoded, results)
+        encoded = await asyncio.wrap_future(self._encode.submit((time.perf_counter(), prepared)))
+        results = await asyncio.wrap_future(self._scan.submit((time.perf_counter(), encoded)))
+        return await asyncio.to_thread(self._fetch, encoded, results)
+
+    def _fetch(self, encoded: Encoded, results: Results) -> SearchAnswer:
+        started = time.perf_counter()
+        answer = self._service.finish(encoded, results)
+        self._observe("fetch", time.perf_counter() - started)
+        return answer
+
+    def _timed(
+        self, stage: Stage, work: Callable[[Sequence[Item]], Sequence[Result]]
+    ) -> Callable[[Sequence[tuple[float, Item]]], Sequence[Result]]:
+        """Work on items that come with the time at which they were queued; observe every item's wait and stage."""
+
+        def timed(queued: Sequence[tuple[float, Item]]) -> Sequence[Result]:
+            started = time.perf_counter()
+            for since, _ in queued:
+                self._observe("queue", started - since)
+            results = work([item for _, item in queued])
+            seconds = time.perf_counter() - started
+            for _ in queued:
+                self._observe(stage, seconds)
+            return results
+
+        return timed
 
 
 def _first_foreseen(errors: ExceptionGroup[Exception]) -> Exception:

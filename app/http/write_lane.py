@@ -5,12 +5,14 @@ Merging runs in the same lane after the writes have been answered, one collectio
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 from app.collections.documents import ChangedDocument, DeletedByFilter, DeletedDocuments, DocumentService, Written
 from app.http.lanes import JobLane
+from app.http.stages import Observe, unobserved
 from app.http.turns import Turns
 from app.search.errors import QueueFull, ShuttingDown
 from indexer.engine.query import Filter
@@ -26,8 +28,8 @@ _log = logging.getLogger(__name__)
 class WriteLane:
     """The asynchronous interface of a ``DocumentService``; the event loop never blocks."""
 
-    def __init__(self, service: DocumentService, *, queue_limit: int = 256) -> None:
-        self._service = service
+    def __init__(self, service: DocumentService, *, queue_limit: int = 256, observe: Observe = unobserved) -> None:
+        self._service, self._observe = service, observe
         self._closing = threading.Event()
         self._untidy: set[str] = set()
         self._turns = Turns(self._closing.wait)
@@ -73,7 +75,15 @@ class WriteLane:
 
     async def run(self, job: Callable[[], Result], deadline_s: float) -> Result:
         """Run another job that encodes or writes. Raises ``DeadlineExceeded`` in the same way."""
-        return await self._lane.run(partial(self._in_turn, job), deadline_s)
+        return await self._lane.run(partial(self._in_turn, partial(self._timed, job, time.perf_counter())), deadline_s)
+
+    def _timed(self, job: Callable[[], Result], queued: float) -> Result:
+        """Run a job, and observe its wait and, if it succeeds, its time. Merging is not observed."""
+        started = time.perf_counter()
+        self._observe("queue", started - queued)
+        result = job()
+        self._observe("write", time.perf_counter() - started)
+        return result
 
     def _in_turn(self, job: Callable[[], Result]) -> Result:
         with self._turns.turn():

@@ -187,6 +187,7 @@ def _summaries(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
             func.coalesce(func.sum(segments.c.units), 0).label("units"),
             func.count(segments.c.name).label("segments"),
             func.coalesce(func.sum(segments.c.bytes), 0).label("bytes"),
+            func.coalesce(func.max(segments.c.units), 0).label("largest"),
         )
         .outerjoin_from(
             collections,
@@ -208,6 +209,7 @@ def _collection(row: Row[*tuple[Any, ...]]) -> Collection:
         units=int(row.units),
         segments=row.segments,
         bytes=int(row.bytes),
+        largest=int(row.largest),
     )
 
 

@@ -1,10 +1,14 @@
 """What the server says of itself."""
 
+import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
+from app.http.auth import AnonymousAccess
 from app.settings import Settings
 from indexer.catalog.schema import upgrade
 from tests.integration.http.conftest import build
@@ -96,7 +100,62 @@ def test_metrics_count_routes_and_not_paths(settings, start) -> None:
         *(f'spanseek_requests_waiting{{lane="{lane}"}} 0.0' for lane in ("encode", "scan", "write", "tune")),
     ):
         assert line in figures.splitlines()
-    assert "sample" not in figures
+    assert "sample-2" not in figures
+
+
+def test_stages_and_collections_are_measured(settings, start, make_key) -> None:
+    client = start(settings)
+    for text in ("cancel", "parcel", "router"):
+        client.search(text=text)
+    client.post("/collections/sample/documents", {"id": "new", "text": "a parcel"})
+    client.post("/collections/sample/documents", {"id": "contract-1", "text": "a parcel"})
+    client.app.state.backend.refresh()
+    counts, sums = _values(client, "seconds_count"), _values(client, "seconds_sum")
+    assert [counts[f"spanseek_{stage}_seconds_count"] for stage in ("encode", "scan", "fetch", "write")] == [3, 3, 3, 2]
+    assert counts["spanseek_queue_seconds_count"] == 3 + 3 + 2
+    assert all(sums[f"spanseek_{stage}_seconds_sum"] > 0 for stage in ("queue", "encode", "scan", "fetch", "write"))
+    description = client.get("/collections/sample").json()
+    sizes = _values(client, 'collection="sample"')
+    for size in ("documents", "units", "generation"):
+        assert sizes[f'spanseek_collection_{size}{{collection="sample"}}'] == description[size]
+    largest = max(segment.info.units for segment in
+                  client.app.state.backend.store.catalog.live_generation("sample").segments)  # fmt: skip
+    assert sizes['spanseek_collection_unmerged_units{collection="sample"}'] == description["units"] - largest > 0
+
+
+def test_collections_are_named_to_those_who_may_search_them(settings, start, make_key) -> None:
+    client, token = start(settings), make_key("search")
+    elsewhere, writer = make_key("search", collections=["other"]), make_key("index")
+    client.app.state.anonymous_access = AnonymousAccess()
+    for headers in ({}, *({"Authorization": f"Bearer {each}"} for each in ("wrong", elsewhere, writer))):
+        client.headers = headers
+        assert "spanseek_encode_seconds_count" in client.get("/metrics").text
+        assert not _values(client, "sample")
+    client.headers = {"Authorization": f"Bearer {token}"}
+    assert _values(client, "sample")['spanseek_collection_documents{collection="sample"}'] == 43
+
+
+def test_the_dashboard_draws_metrics_that_exist(settings, start) -> None:
+    """Every metric that a query names is exported, and every metric of ours that is exported is drawn."""
+    client = start(settings)
+    client.get("/health/live")
+    text = client.get("/metrics").text
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    exported = families.keys() | {sample.name for family in families.values() for sample in family.samples}
+    dashboard = json.loads(Path("docs/grafana.json").read_text())
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    drawn = {name for query in queries for name in re.findall(r"(?:spanseek|process)_\w+", query)}
+    assert drawn <= exported
+    for name in families:
+        if name.startswith("spanseek_") and not name.endswith("_created"):
+            assert any(each.startswith(name) for each in drawn), name
+
+
+def _values(client, part: str) -> dict[str, float]:
+    """The samples with this part in their names or labels."""
+    lines = client.get("/metrics").text.splitlines()
+    samples = [line.rpartition(" ") for line in lines if part in line and not line.startswith("#")]
+    return {name: float(value) for name, _, value in samples}
 
 
 def test_metrics_are_not_at_the_mercy_of_callers(settings, start) -> None:
