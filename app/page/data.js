@@ -1,6 +1,7 @@
 import { get, part, post, put } from "./api.js";
 import { el, field, problem, say, select, table } from "./dom.js";
 import { batches, documentsOf } from "./files.js";
+import { Snapshots } from "./snapshots.js";
 import { state, update } from "./state.js";
 import { Tasks, finished } from "./tasks.js";
 
@@ -12,11 +13,17 @@ export async function dataView(main) {
   const { collections } = await get("/collections");
   if (!collections.some((one) => one.name === state.c)) update({ c: collections[0]?.name || "" });
   const matches = el("div"), tasks = new Tasks(state.c);
+  const snapshots = new Snapshots(state.c, tasks, () => refresh(main));
   main.replaceChildren(el("h1", {}, collections.length ? "Your data" : "Add your first documents"),
     collections.length ? el("section", { class: "panel" }, el("h2", {}, "Collections"), overview(collections)) : null,
-    uploadForm(main, collections, tasks), collections.length ? tasks.element : "", collections.length ? el("section", { class: "panel" }, el("h2", {}, "Matches of saved phrases"),
+    uploadForm(main, collections, tasks), collections.length ? tasks.element : "", collections.length ? snapshots.element : "", collections.length ? el("section", { class: "panel" }, el("h2", {}, "Matches of saved phrases"),
       el("button", { type: "button", class: "plain", onclick: () => showMatches(matches) }, "Look again"), matches) : "");
-  if (collections.length) await Promise.all([tasks.show(), showMatches(matches)]);
+  if (collections.length) await Promise.all([tasks.show(), snapshots.show(), showMatches(matches)]);
+}
+
+async function refresh(main) {
+  const { collections } = await get("/collections");
+  main.querySelector("table")?.closest(".scroll").replaceWith(overview(collections));
 }
 
 function overview(collections) {
@@ -41,8 +48,7 @@ function uploadForm(main, collections, tasks) {
       tasks.collection = collection;
       for (const file of files) await (file.size > LARGE && /\.(ndjson|jsonl)$/i.test(file.name) ? queue(collection, file, tasks) : upload(collection, file, log));
       update({ c: collection });
-      const fresh = (await get("/collections")).collections;
-      main.querySelector("table")?.closest(".scroll").replaceWith(overview(fresh));
+      await refresh(main);
     } catch (error) { log.append(problem(error)); }
   };
   choose.addEventListener("change", () => send([...choose.files]));

@@ -1,5 +1,6 @@
 """Snapshots: made under writes and merges, restored in any catalog with everything that belongs to the collection."""
 
+import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -39,6 +40,20 @@ from models.types import Document, Part
 from tests.workspace import Workspace, document
 
 SECRET = "zyzzyva"
+WORDS = [
+    "parcel",
+    "plan",
+    "cancel",
+    "late",
+    "refund",
+    "invoice",
+    "line",
+    "number",
+    "where",
+    "please",
+    "never",
+    "arrived",
+]
 
 
 @pytest.fixture
@@ -229,6 +244,43 @@ def test_a_snapshot_under_writes_and_merges_has_one_generation(workspace: Worksp
         for query in ("the number 1", "Version 1.", "parcel"):
             hits = workspace.search(query, f"r{number}", top_k=100)
             assert {hit.document_id for hit in hits} <= set(documents)
+
+
+@pytest.mark.slow
+def test_a_snapshot_under_writes_answers_as_an_index_of_its_documents(workspace: Workspace, tmp_path: Path) -> None:
+    """A thousand queries, elsewhere: the same hits with the same scores, to the last bit."""
+    choose = random.Random(7)
+    texts = [" ".join(choose.choices(WORDS, k=12)) for _ in range(600)]
+    workspace.index([document(f"d{number}", text) for number, text in enumerate(texts[:300])])
+    started, stop = threading.Event(), threading.Event()
+
+    def write() -> None:
+        for number, line in enumerate(texts[300:]):
+            if stop.is_set():
+                return
+            workspace.index([document(f"d{choose.randrange(300)}", line), document(f"new{number}", line)])
+            started.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    started.wait()
+    try:
+        create_archive(workspace.store, "c", tmp_path / "c.tar")
+    finally:
+        stop.set()
+        writer.join()
+    with Workspace(tmp_path / "elsewhere", nugget_ratio=0.5, words=True) as elsewhere:
+        restore_archive(elsewhere.store, tmp_path / "c.tar")
+        elsewhere.index(list(StoredDocuments(elsewhere.store.snapshot("c"))), name="anew")
+        for _ in range(1_000):
+            query = " ".join(choose.choices(WORDS, k=choose.randint(1, 6)))
+            restored, anew = (hits_of(elsewhere, query, name) for name in ("c", "anew"))
+            assert restored == anew
+
+
+def hits_of(workspace: Workspace, query: str, name: str) -> list[tuple[str, int, int, float]]:
+    hits = workspace.search(query, name, top_k=10)
+    return [(hit.document_id, hit.start, hit.end, hit.score) for hit in hits]
 
 
 def test_segments_that_keep_disappearing_end_the_snapshot(

@@ -72,6 +72,30 @@ def test_an_upload_that_is_answered_by_a_task_is_followed_to_its_end(page):
     page.get_by_role("region", name="Errors of letter.txt").get_by_text("It is too long.").wait_for()
 
 
+def test_a_snapshot_is_made_downloaded_restored_and_deleted(page):
+    name = f"kept-{page.viewport_size['width']}"
+    page.goto("/?view=data&c=sample")
+    drop(page, name)
+    page.get_by_text("letter.txt: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
+    page.goto(f"/?view=data&c={name}")
+    panel = page.get_by_label("Snapshots")
+    panel.get_by_text("None yet.").wait_for()
+    panel.get_by_role("button", name="Make a snapshot").click()
+    panel.get_by_text("1 documents").wait_for()
+    with page.expect_download() as started:
+        panel.get_by_role("button", name="Download").click()
+    assert started.value.suggested_filename.startswith(name)
+    panel.get_by_text("Restore as a new collection").click()
+    panel.get_by_label("Its name").fill(f"twin-{name}")
+    panel.get_by_role("button", name="Restore", exact=True).click()
+    page.get_by_role("link", name=f"twin-{name}").wait_for()
+    assert serious(page) == []
+    assert no_sideways_scrolling(page)
+    panel.get_by_role("button", name="Delete").click()
+    panel.get_by_role("button", name="Delete for good").click()
+    panel.get_by_text("None yet.").wait_for()
+
+
 def drop(page, collection):
     page.get_by_label("Into").select_option(label="A new collection")
     page.get_by_label("Name of the new collection").fill(collection)
