@@ -1,0 +1,88 @@
+"""Two server processes on one catalog and one data folder: what one writes the other answers, and tasks run once."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.settings import Settings
+from indexer.catalog.schema import upgrade
+from tests.serving import running
+
+PATH = "/collections/calls"
+
+
+@pytest.fixture
+def servers(
+    backend: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[tuple[httpx.Client, httpx.Client]]:
+    database_url = "" if backend == "sqlite" else request.getfixturevalue("url")
+    settings = Settings(_env_file=None, data_dir=tmp_path / "data", encoder="hashing", database_url=database_url)
+    upgrade(settings.catalog_url)
+    with (
+        running(settings, database_url=database_url) as (_, first),
+        running(settings, database_url=database_url) as (_, second),
+    ):
+        yield first, second
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Ask again until it is true: a server sees what another published within half a second."""
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+
+
+def hits(server: httpx.Client) -> list[str]:
+    return [hit["document_id"] for hit in search(server)["hits"]]
+
+
+def search(server: httpx.Client) -> dict[str, Any]:
+    body = {"collection": "calls", "text": "cancel my subscription", "group_by": "document"}
+    return ok(server.post("/search", json=body))
+
+
+def ok(response: httpx.Response) -> dict[str, Any]:
+    assert response.is_success, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+@pytest.mark.slow
+def test_what_one_server_changes_the_other_answers(servers) -> None:
+    first, second = servers
+    ok(first.put(PATH))
+    ok(first.post(f"{PATH}/documents", json={"id": "a", "text": "Please cancel my subscription."}))
+    until(lambda: hits(second) == ["a"])
+    ok(second.post(f"{PATH}/documents", json={"id": "b", "text": "I cancel my subscription."}))
+    until(lambda: sorted(hits(first)) == ["a", "b"])
+    ok(first.delete(f"{PATH}/documents/a"))
+    until(lambda: hits(second) == ["b"])
+    ok(first.put(f"/admin{PATH}/thresholds", json={"value": 0.25}))
+    until(lambda: search(second)["threshold"]["value"] == 0.25)
+    ok(second.put(f"/admin{PATH}/thresholds", json={"value": 0.5}))
+    until(lambda: search(first)["threshold"]["value"] == 0.5)
+
+
+@pytest.mark.slow
+def test_tasks_run_once_whichever_server_was_asked(servers) -> None:
+    """A task that ran twice would find its documents unchanged, or have two results for a line."""
+    first, second = servers
+    ok(first.put(PATH))
+    ids = []
+    for number in range(8):
+        lines = "".join(json.dumps({"id": f"{number}-{n}", "text": f"Ticket {number} {n}"}) + "\n" for n in range(20))
+        headers = {"Content-Type": "application/x-ndjson"}
+        ids.append(ok(servers[number % 2].post(f"{PATH}/documents/import", content=lines, headers=headers))["id"])
+    for number, id in enumerate(ids):
+        until(lambda id=id: ok(second.get(f"/tasks/{id}?wait=10"))["status"] == "done")
+        results = [json.loads(line) for line in first.get(f"/tasks/{id}/results").text.splitlines()]
+        assert [(each["line"], each["id"], each["status"]) for each in results] == [
+            (n + 1, f"{number}-{n}", "indexed") for n in range(20)
+        ]
+    assert ok(first.get(PATH))["documents"] == ok(second.get(PATH))["documents"] == 160
+    assert {task["id"] for task in ok(second.get("/tasks"))["tasks"]} == set(ids)
