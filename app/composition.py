@@ -7,9 +7,10 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from app.search.encoders import Encoders
-from app.settings import Settings
+from app.settings import CATALOG_FILE, Settings
 from indexer.catalog.collections import Catalog
 from indexer.engine.base import Engine
+from indexer.errors import CatalogNotInitialised
 from indexer.nuggets.scan import DocumentEngine
 from indexer.store import Store
 from models.encoders.registry import load_span_score
@@ -30,6 +31,15 @@ if TYPE_CHECKING:
     from app.spans.service import SpanService
     from app.tasks.service import TaskService
     from app.tasks.worker import TaskWorkers
+
+
+def require_data_folder(settings: Settings) -> None:
+    """Raise ``CatalogNotInitialised``, and make nothing, if the embedded catalog is to be there and is not."""
+    if not settings.database_url and not (settings.data_dir / CATALOG_FILE).exists():
+        raise CatalogNotInitialised(
+            f"There is no catalog in the data folder {settings.data_dir.absolute()}",
+            hint="Check SPANSEEK_DATA_DIR; `spanseek init-db` makes a new data folder.",
+        )
 
 
 def open_store(settings: Settings) -> Store:

@@ -9,7 +9,7 @@ from types import FrameType
 
 import uvicorn
 
-from app.composition import open_store
+from app.composition import open_store, require_data_folder
 from app.http.app import create_app
 from app.http.connections import connection_options
 from app.http.hosts import is_loopback
@@ -45,6 +45,7 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
     """
     set_passive_wait_policy()
     _set_up_logging(settings.log_level, settings.log_format)
+    require_data_folder(settings)
     with closing(open_store(settings).catalog) as catalog:
         schema.check(catalog)
         require_keys(settings.host, catalog)

@@ -9,6 +9,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from models.encoders.registry import EncoderOptions
 from models.packages import DEFAULT
 
+CATALOG_FILE = "catalog.sqlite3"
+
 
 class Settings(BaseSettings):
     """All settings with defaults and descriptions; ``docs/settings.md`` lists them."""
@@ -100,7 +102,7 @@ class Settings(BaseSettings):
     @property
     def catalog_url(self) -> str:
         """The database: the one that is set, or SQLite in the data folder."""
-        return self.database_url or f"sqlite:///{self.data_dir / 'catalog.sqlite3'}"
+        return self.database_url or f"sqlite:///{self.data_dir / CATALOG_FILE}"
 
     @property
     def encoder_options(self) -> EncoderOptions:

@@ -27,10 +27,12 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one line of JSON
 @contextmanager
 def checked_store(settings: Settings, *, create: bool = False) -> Iterator["Store"]:
     """The store, with a checked catalog. With ``create``, an embedded database is created or upgraded."""
-    from app.composition import open_store
+    from app.composition import open_store, require_data_folder
     from indexer.catalog import schema
 
-    if create and not settings.database_url:
+    if not create:
+        require_data_folder(settings)
+    elif not settings.database_url:
         schema.upgrade(settings.catalog_url)
     store = open_store(settings)
     try:

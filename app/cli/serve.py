@@ -12,10 +12,12 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port.")] = None,
 ) -> None:
     """Serve the HTTP API."""
+    from app.composition import require_data_folder
     from app.main import serve as run_server
     from indexer.catalog import schema
 
     settings = settings_with(host=host, port=port)
+    require_data_folder(settings)
     if not settings.database_url:
         schema.upgrade(settings.catalog_url)
     run_server(settings)

@@ -1,5 +1,7 @@
 """Collections from the command line: created, listed, shown, deleted."""
 
+import pytest
+
 from tests.e2e.commands import Outcome, Run
 
 
@@ -42,3 +44,27 @@ def test_aliases_are_set_listed_and_deleted(calls: Outcome, run: Run) -> None:
     assert (refused.code, "alias live" in refused.err) == (1, True)
     assert run("aliases", "delete", "live", "next").out == "There is no alias.\n"
     assert run("collections", "delete", "new", "--yes").code == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("serve", "--port", "0"),
+        ("collections", "list"),
+        ("keys", "list"),
+        ("stats", "--collection", "calls"),
+        ("search", "--collection", "calls", "cancel"),
+    ],
+)
+def test_a_misspelt_data_folder_is_refused_and_not_made(run, data, calls, monkeypatch, command) -> None:
+    misspelt = data.with_name("dota")
+    monkeypatch.setenv("SPANSEEK_DATA_DIR", str(misspelt))
+    outcome = run(*command)
+    assert outcome.code == 1
+    said = " ".join(outcome.err.split())
+    assert "There is no catalog in the data folder" in said
+    assert "SPANSEEK_DATA_DIR" in said
+    assert not misspelt.exists()
+    if command[0] != "serve":
+        assert run("init-db").code == 0
+        assert run("collections", "list", "--json").json == {"collections": []}
