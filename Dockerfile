@@ -28,7 +28,7 @@ COPY migrations ./migrations
 
 FROM sources AS build-serving
 # An index of CPU-only torch builds; empty means the default index, whose builds bring CUDA along.
-ARG TORCH_INDEX=
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 RUN python -m venv /opt/spanseek \
     && pip install -c constraints.txt torch ${TORCH_INDEX:+--index-url "${TORCH_INDEX}"} \
     && pip install -c constraints.txt ".[cpu,files,postgres]"

@@ -27,12 +27,16 @@ def create_key(
         str | None, typer.Option(help="After this time it is refused: 90d, 12h, or a date such as 2030-01-31 (UTC).")
     ] = None,
     rate: Annotated[int | None, typer.Option(help="Most requests a minute, for each server process.")] = None,
+    if_none: Annotated[bool, typer.Option("--if-none", help="Do nothing if there is a key already.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Create an API key. It is shown once and stored as a hash."""
     from indexer.catalog import keys
 
     with checked_store(Settings(), create=True) as store:
+        if if_none and keys.any_keys(store.catalog):
+            out.print("There is a key already: none was created.")
+            return
         expires_at = None if expires is None else _expiry(expires, store.catalog.clock())
         key, token = keys.create_key(
             store.catalog, name, cast("list[Scope]", scope), collection, expires_at=expires_at, rate=rate

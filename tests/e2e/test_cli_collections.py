@@ -68,3 +68,11 @@ def test_a_misspelt_data_folder_is_refused_and_not_made(run, data, calls, monkey
     if command[0] != "serve":
         assert run("init-db").code == 0
         assert run("collections", "list", "--json").json == {"collections": []}
+
+
+def test_the_first_key_is_created_once(run) -> None:
+    create = ("keys", "create", "--name", "first", "--scope", "admin", "--if-none")
+    assert "ssk_" in run(*create).out
+    again = run(*create)
+    assert (again.code, again.out) == (0, "There is a key already: none was created.\n")
+    assert len(run("keys", "list", "--json").json) == 1
