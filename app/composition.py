@@ -6,6 +6,7 @@ Modules are imported by the first command that needs them: numba and FAISS take 
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from app.facets.weights import Facets
 from app.search.encoders import Encoders
 from app.settings import CATALOG_FILE, Settings
 from indexer.catalog.collections import Catalog
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from app.collections.snapshots import SnapshotService
     from app.facets.comparing import CompareService
     from app.facets.summaries import SummaryService
-    from app.facets.weights import Facets
     from app.phrases.service import PhraseService
     from app.search.service import SearchService
     from app.spans.service import SpanService
@@ -102,7 +102,7 @@ class Services:
         self, settings: Settings, store: Store, *, encoders: Encoders | None = None, engine: Engine | None = None
     ) -> None:
         self.store = store
-        self.encoders = encoders or Encoders(settings.encoder_options)
+        self.encoders = encoders or Encoders(settings.encoder_options, Facets(settings.facet_weights))
         self._settings = settings
         self._engine = engine
 
@@ -168,8 +168,6 @@ class Services:
     @cached_property
     def facets(self) -> "Facets":
         """The facets of sentences and phrases."""
-        from app.facets.weights import Facets
-
         return Facets(self._settings.facet_weights)
 
     @cached_property

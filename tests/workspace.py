@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from app.calibration.service import ThresholdService
+from app.facets.weights import Facets
 from app.phrases.service import PhraseService
 from app.search.encoders import Encoders
 from app.search.modes import load_modes
@@ -17,6 +18,7 @@ from indexer.catalog.collections import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.engine.base import Engine
 from indexer.engine.scan import ScanEngine
+from indexer.facets.recipe import FacetPass
 from indexer.nuggets.scan import DocumentEngine
 from indexer.pipeline import IndexJob, IndexReport, JobHooks
 from indexer.sources import Record
@@ -26,6 +28,7 @@ from indexer.words.recipe import with_words
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
+from models.encoders.passes import ForwardPass, UnitPass
 from models.encoders.registry import load_nuggets
 from models.ops.span_score import COSINE, SpanScore
 from models.types import Document, Part, SpanBounds
@@ -51,14 +54,17 @@ class Workspace(AbstractContextManager["Workspace"]):
         *,
         nugget_ratio: float | None = None,
         words: bool = False,
+        facets: bool = False,
         documents: DocumentEngine | None = None,
         span_score: SpanScore = COSINE,
     ) -> None:
         self.encoder = encoder or HashingEncoder()
-        self.nuggets = None
+        self.nuggets: ForwardPass | None = None
         self.words = words
         if nugget_ratio is not None:
             self.nuggets = NuggetPass(load_nuggets("hashing", base=self.encoder), nugget_ratio)
+        if facets:
+            self.nuggets = FacetPass(self.nuggets or UnitPass(self.encoder), Facets().sentences)
         url = f"sqlite:///{folder / 'catalog.sqlite3'}"
         upgrade(url)
         self.catalog = Catalog(url)

@@ -41,13 +41,17 @@ def create_collection(
     words: Annotated[
         bool | None, typer.Option("--words/--no-words", help="Store words, which modes that read words need.")
     ] = None,
+    facets: Annotated[
+        bool | None,
+        typer.Option("--facets/--no-facets", help="Store the facets of sentences, which mode facets needs."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Create an empty collection; an existing one of the same recipe stays as it is."""
     from app.collections.answers import CollectionDescription
     from app.collections.service import CollectionOptions
 
-    options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, words=words)
+    options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, words=words, facets=facets)
     with _service(create=True) as service:
         created = service.create(name, options)
     if as_json:

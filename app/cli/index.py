@@ -57,6 +57,10 @@ def index(
     words: Annotated[
         bool | None, typer.Option("--words/--no-words", help="Store words, which modes that read words need.")
     ] = None,
+    facets: Annotated[
+        bool | None,
+        typer.Option("--facets/--no-facets", help="Store the facets of sentences, which mode facets needs."),
+    ] = None,
     id_column: IdColumn = None,
     text_column: TextColumn = None,
     part_column: PartColumn = None,
@@ -98,7 +102,9 @@ def index(
     ):
         services = Services(settings, store)
         sample = progress.sampling(islice(records, _SAMPLED))
-        options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, _texts(sample), as_trained, words)
+        options = CollectionOptions(
+            encoder, min_span, max_span, nugget_ratio, _texts(sample), as_trained, words, facets
+        )
         target = services.collections.create(services.collections.own_name(collection), options).collection
         loaded, forward = services.encoders.load(target.recipe.encoder), services.encoders.forward_pass(target.recipe)
         hooks = JobHooks(

@@ -24,6 +24,9 @@ def reindex(
         float | None, typer.Option(help="Keep nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25.")
     ] = None,
     words: Annotated[bool | None, typer.Option("--words/--no-words", help="Store words, or no longer.")] = None,
+    facets: Annotated[
+        bool | None, typer.Option("--facets/--no-facets", help="Store the facets of sentences, or no longer.")
+    ] = None,
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds to wait while another process writes to the collection.")
     ] = 30.0,
@@ -42,7 +45,7 @@ def reindex(
     if nugget_ratio is not None:
         check_ratio(nugget_ratio)
     settings = settings_with(device=device)
-    options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, words=words)
+    options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, words=words, facets=facets)
     with checked_store(settings) as store, stop_on_interrupt(_STOPPING) as stop:
         job = Services(settings, store).reindexing(collection, options)
         documents = job.documents()

@@ -14,6 +14,7 @@ from app.cli.options import RankingOption, StemmingOption, WhereOption, WherePar
 from app.search.types import (
     Boundaries,
     Explanation,
+    FacetExplanation,
     Hit,
     HybridExplanation,
     LexicalExplanation,
@@ -117,7 +118,7 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
 
 
 def _explained(
-    explanation: Explanation | PairedExplanation | LexicalExplanation | HybridExplanation | None,
+    explanation: Explanation | PairedExplanation | LexicalExplanation | HybridExplanation | FacetExplanation | None,
 ) -> Iterator[str]:
     """Lines with the contributions to the cosine, and the other terms of the score."""
     if isinstance(explanation, Explanation):
@@ -131,6 +132,9 @@ def _explained(
         yield f"{weighed}  {one_line(explanation.span.text)}" if explanation.span else weighed
     if isinstance(explanation, LexicalExplanation):
         yield "  ".join(f"{word.word} {word.contribution:+.3f}" for word in explanation.words)
+    if isinstance(explanation, FacetExplanation):
+        for side, facets in (("query", explanation.query), ("hit", explanation.hit)):
+            yield f"{side}: " + "; ".join(" ".join(facet.words) for facet in facets)
     if isinstance(explanation, PairedExplanation):
         if explanation.best_sentence:
             yield f"{explanation.best_sentence.cosine:+.3f}  best sentence: {one_line(explanation.best_sentence.text)}"

@@ -25,6 +25,7 @@ from indexer.catalog.publish import remove
 from indexer.catalog.replacement import PhrasesChanged, Replacement, phrase_texts, replace_content, unlike
 from indexer.deletion import mark_deleted, remove_files
 from indexer.errors import RecipeMismatch
+from indexer.facets.recipe import has_facets
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.pipeline import IndexJob, JobHooks
 from indexer.store import Store
@@ -108,6 +109,7 @@ class Reindexing:
             nugget_ratio=options.nugget_ratio or (nuggets.ratio if nuggets else None),
             texts=(document.text for document in islice(documents, _SAMPLED)),
             words=has_words(recipe) if options.words is None else options.words,
+            facets=has_facets(recipe) if options.facets is None else options.facets,
         )
 
     def _index(self, target: Collection, documents: StoredDocuments, hooks: JobHooks) -> None:

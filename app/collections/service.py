@@ -11,6 +11,7 @@ from indexer.catalog.leases import lease
 from indexer.catalog.names import checked_collection_name
 from indexer.deletion import delete_collection, sweep_deleted
 from indexer.errors import CollectionNotFound
+from indexer.facets.recipe import has_facets, with_facets
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.store import Store
 from indexer.types import Collection, Recipe
@@ -26,7 +27,8 @@ class CollectionOptions:
     """The recipe of a collection. None stands for the value of an existing collection, else for the default.
 
     ``texts`` are a sample of its documents, by which the nuggets of a new collection are whitened; without one, and
-    with ``as_trained``, its nuggets are not whitened. ``words`` says whether it stores words.
+    with ``as_trained``, its nuggets are not whitened. ``words`` and ``facets`` say whether it stores words
+    and the facets of its sentences.
     """
 
     encoder: str | None = None
@@ -36,6 +38,7 @@ class CollectionOptions:
     texts: Iterable[str] | None = None
     as_trained: bool = False
     words: bool | None = None
+    facets: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,11 @@ class CollectionService:
         words = self._default_words if existing is None else has_words(existing)
         if options.words is not None:
             words = options.words
-        return with_words(recipe) if words else recipe, nuggets
+        recipe = with_words(recipe) if words else recipe
+        facets = existing is not None and has_facets(existing)
+        if options.facets is not None:
+            facets = options.facets
+        return with_facets(recipe, self._encoders.facets.sentences) if facets else recipe, nuggets
 
     def _existing_nuggets(self, options: CollectionOptions, existing: Recipe) -> NuggetPass | None:
         """The collection's nuggets, or the requested ones if these differ, which the catalog then refuses."""

@@ -6,7 +6,7 @@ facet of a chosen sentence.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 
 import numpy as np
 
@@ -23,14 +23,13 @@ from app.facets.types import (
 )
 from app.facets.weights import Facets
 from indexer.engine.named_spans import find_documents
+from indexer.facets.sentences import sentence_spans
 from indexer.segments.text import offset_in
 from indexer.store import Store
 from indexer.stored_documents import stored_document
-from models.borders import border_codes, whole_starts
 from models.errors import InvalidInput
 from models.ops.facets import best_cosines, cover_cosines, frequency_weights
 from models.types import CharSpan, Document
-from models.units import split
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +54,8 @@ def sentences_of(document: Document) -> Iterator[Sentence]:
     """
     start = 0
     for part in document.parts:
-        units = split(part.text)
-        bounds = [*whole_starts(border_codes(part.text, units), "sentence").tolist(), len(units)]
-        for first, last in pairwise(bounds):
-            yield Sentence(document, CharSpan(start + int(units[first, 0]), start + int(units[last - 1, 1])))
+        for span in sentence_spans(part.text):
+            yield Sentence(document, CharSpan(start + span.start, start + span.end))
         start += len(part.text) + 1
 
 

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from app.composition import Services, make_engine, open_store
+from app.facets.weights import Facets
 from app.http import metrics
 from app.http.auth import AnonymousAccess, AuthenticationMiddleware, collection_not_found
 from app.http.backend import Backend, Limits, Startup
@@ -88,7 +89,8 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
     ``encoders`` and ``engine`` replace those that the settings name, for callers that have them already.
     """
     stages = Stages()
-    backend = _backend(settings, encoders or Encoders(settings.encoder_options), engine, stages.observe)
+    encoders = encoders or Encoders(settings.encoder_options, Facets(settings.facet_weights))
+    backend = _backend(settings, encoders, engine, stages.observe)
     figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages)
     app = FastAPI(
         title="Spanseek",

@@ -6,7 +6,7 @@ import { ThresholdSlider, histogram } from "./histogram.js";
 import { VirtualList } from "./list.js";
 import { state, update } from "./state.js";
 
-const MODES = { best_span: "Meaning of spans", lexical: "Words", hybrid: "Meaning and words", maxsim: "Documents by nuggets" };
+const MODES = { best_span: "Meaning of spans", lexical: "Words", hybrid: "Meaning and words", facets: "What stands near sentences", maxsim: "Documents by nuggets" };
 // A phone folds what is not needed at first.
 const isWide = () => matchMedia("(min-width: 40rem)").matches;
 const FLOORS = [0.2, 0.5, 0.8];
@@ -53,7 +53,8 @@ function queryForm(main, collections, results) {
   const change = (name) => (value) => { update({ [name]: value }, true); if (query.value.trim()) { update({ q: query.value }); search(results); } };
   const chosen = collections.find((one) => one.name === state.c);
   const modes = Object.entries(MODES).filter(([name]) => (name !== "maxsim" || chosen.nuggets)
-    && (!["lexical", "hybrid"].includes(name) || chosen.representations.includes("words")));
+    && (!["lexical", "hybrid"].includes(name) || chosen.representations.includes("words"))
+    && (name !== "facets" || chosen.representations.includes("facets")));
   const many = el("button", { type: "button", class: "plain", "aria-pressed": String(Boolean(state.many)), onclick: () => {
     update({ many: state.many ? "" : "1", q: query.value.split("\n")[0] }, true); searchView(main);
   } }, "Several phrases");

@@ -4,12 +4,16 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import Self
 
+from app.facets.weights import Facets
 from indexer.errors import RecipeMismatch
+from indexer.facets.recipe import NAME as FACETS
+from indexer.facets.recipe import FacetPass, facet_details
 from indexer.nuggets.recipe import NAME as NUGGETS
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.types import Recipe
 from models.calibrations import DefaultCalibration, read_default
 from models.encoders.base import Encoder, encode_queries
+from models.encoders.facets.model import FacetModel
 from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.nuggets.whitened import WhitenedNuggets, fit_whitening, load_whitened, remove_whitening
@@ -21,7 +25,8 @@ from models.ops.span_score import COSINE, SpanScore
 class Encoders:
     """Encoders by name, loaded at first use."""
 
-    def __init__(self, options: EncoderOptions) -> None:
+    def __init__(self, options: EncoderOptions, facets: Facets | None = None) -> None:
+        self.facets = facets or Facets()
         self._options = options
         self._loaded: dict[str, Encoder] = {}
         self._span_scores: dict[tuple[str, str], SpanScore] = {}
@@ -119,11 +124,24 @@ class Encoders:
         remove_whitening(fingerprint, self._options.whitenings, is_used)
 
     def forward_pass(self, recipe: Recipe) -> ForwardPass:
-        """The forward pass that made a collection: its units, and its nuggets if it has any.
+        """The forward pass that made a collection: its units, and its nuggets and facets if it has any.
 
         Raises ``RecipeMismatch`` if weights have changed since.
         """
-        return self.nugget_pass(recipe) if NUGGETS in recipe.details else UnitPass(self.matching(recipe))
+        forward = self.nugget_pass(recipe) if NUGGETS in recipe.details else UnitPass(self.matching(recipe))
+        return FacetPass(forward, self.facet_model(recipe)) if FACETS in recipe.details else forward
+
+    def facet_model(self, recipe: Recipe) -> FacetModel:
+        """The facets of a collection that has some. Raises ``RecipeMismatch`` if their weights have changed since."""
+        model = self.facets.sentences
+        stored, loaded = (details["fingerprint"] for details in (recipe.details[FACETS], facet_details(model)))
+        if stored != loaded:
+            raise RecipeMismatch(
+                f"The collection's facets are of {stored}; this server has {loaded}.",
+                hint="Run `spanseek reindex` once, or serve with the facets it was indexed with.",
+                field="collection",
+            )
+        return model
 
     def nugget_pass(self, recipe: Recipe) -> NuggetPass:
         """The encoder of a collection's nuggets and their ratio, for collections with nuggets."""

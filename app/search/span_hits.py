@@ -6,14 +6,22 @@ from typing import Final, Literal
 
 import numpy as np
 
-from app.search.types import Context, Explanation, Hit, HybridExplanation, LexicalExplanation, SearchRequest
+from app.search.types import (
+    Context,
+    Explanation,
+    FacetExplanation,
+    Hit,
+    HybridExplanation,
+    LexicalExplanation,
+    SearchRequest,
+)
 from indexer.engine.base import ScoredSpan
 from indexer.tuning import Tuning
 from models.ops.similarity import raws
 from models.polarity import has_negation, is_english, is_negated
 from models.types import CharSpan
 
-Explain = Callable[[ScoredSpan], Explanation | LexicalExplanation | HybridExplanation]
+Explain = Callable[[ScoredSpan], Explanation | LexicalExplanation | HybridExplanation | FacetExplanation]
 
 # Code points before and after a hit in which a negation is looked for: a clause, and a long one.
 _CLAUSE_BEFORE: Final = 200

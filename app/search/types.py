@@ -14,7 +14,7 @@ from models.borders import Boundary
 from models.stemming import Language
 
 # A mode is implemented by app/search/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
-Mode = Literal["best_span", "hybrid", "lexical", "maxsim"]
+Mode = Literal["best_span", "facets", "hybrid", "lexical", "maxsim"]
 # The modes that can compare words by their stems.
 STEMMING_MODES: tuple[Mode, ...] = ("lexical", "hybrid")
 # What hits are ranked by; the paper ranks by the cosine alone.
@@ -234,6 +234,23 @@ class LexicalExplanation:
 
 
 @dataclass(frozen=True, slots=True)
+class FacetWords:
+    """A facet by the words nearest to it, nearest first."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FacetExplanation:
+    """The score of the facets, `1 - SC / K`, and the facets of the query and of the hit."""
+
+    cosine: float
+    query: tuple[FacetWords, ...]
+    hit: tuple[FacetWords, ...]
+    exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A span or, in mode maxsim, a whole document. `text` is its text from `start` to `end`."""
 
@@ -259,8 +276,11 @@ class Hit:
         optional("`negated`: the hit is within the scope of a negation, and the query has none. English only."),
     ] = None
     explanation: Annotated[
-        Explanation | PairedExplanation | LexicalExplanation | HybridExplanation | None,
-        optional("Absent unless requested; pairs in mode maxsim, words in mode lexical, both in mode hybrid."),
+        Explanation | PairedExplanation | LexicalExplanation | HybridExplanation | FacetExplanation | None,
+        optional(
+            "Absent unless requested; pairs in mode maxsim, words in mode lexical, both in mode hybrid, facets in mode "
+            "facets."
+        ),
     ] = None
     match: Annotated[
         Literal["exact"] | None,

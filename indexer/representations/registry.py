@@ -10,7 +10,11 @@ from typing import Any, cast
 from indexer.representations.base import Representation
 
 # The module of every representation; its REPRESENTATION is what the Protocol describes.
-MODULES = {"nuggets": "indexer.nuggets.representation", "words": "indexer.words.representation"}
+MODULES = {
+    "facets": "indexer.facets.representation",
+    "nuggets": "indexer.nuggets.representation",
+    "words": "indexer.words.representation",
+}
 
 
 @cache

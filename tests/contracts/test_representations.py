@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.facets.weights import Facets
 from indexer.encode import EncodedDocuments, encode, split
 from indexer.engine.snapshot import SegmentView
 from indexer.errors import SegmentCorrupt
+from indexer.facets.recipe import FacetPass
 from indexer.representations.base import Representation, RowWriter
 from indexer.representations.registry import MODULES, representation
 from indexer.segments.manifest import damages
@@ -30,6 +32,7 @@ from tests.workspace import document
 ENCODER = HashingEncoder(dim=8, window=16)
 # The forward pass that each representation is made from.
 PASSES: dict[str, Callable[[], ForwardPass]] = {
+    "facets": lambda: FacetPass(UnitPass(ENCODER), Facets().sentences),
     "nuggets": lambda: NuggetPass(load_nuggets("hashing", base=ENCODER), 0.4),
     "words": lambda: WordPass(UnitPass(ENCODER)),
 }

@@ -49,7 +49,9 @@ class CountingEncoder(HashingEncoder):
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    with Workspace(tmp_path_factory.mktemp("modes"), CountingEncoder(), nugget_ratio=0.5, words=True) as made:
+    with Workspace(
+        tmp_path_factory.mktemp("modes"), CountingEncoder(), nugget_ratio=0.5, words=True, facets=True
+    ) as made:
         for some in (DOCUMENTS[:2], DOCUMENTS[2:]):
             made.index(some)
         with lease(made.catalog, "c") as held:

@@ -40,6 +40,7 @@ class CreateCollectionBody(Body):
     words: bool | None = Field(
         None, description="Store words, which modes that read words need; the server's default without."
     )
+    facets: bool | None = Field(None, description="Store the facets of sentences, which mode facets needs.")
 
     def options(self) -> CollectionOptions:
         """The options for the service."""
@@ -50,6 +51,7 @@ class CreateCollectionBody(Body):
             longest=None if span_units is None else span_units.longest,
             nugget_ratio=self.nugget_ratio,
             words=self.words,
+            facets=self.facets,
         )
 
 

@@ -60,6 +60,7 @@ class ReindexTask(_TaskBody):
     span_units: SpanUnitsOptions | None = Field(None, description="Other span bounds.")
     nugget_ratio: FiniteFloat | None = Field(None, description="Store nuggets: this share of all tokens.")
     words: bool | None = Field(None, description="Store words, or no longer.")
+    facets: bool | None = Field(None, description="Store the facets of sentences, or no longer.")
 
     def options(self) -> dict[str, JsonValue]:
         """The options of the task."""
@@ -70,6 +71,7 @@ class ReindexTask(_TaskBody):
             "longest": None if bounds is None else bounds.longest,
             "nugget_ratio": self.nugget_ratio,
             "words": self.words,
+            "facets": self.facets,
         }
 
 

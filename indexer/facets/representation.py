@@ -1,0 +1,87 @@
+"""Facets as a representation of segments."""
+
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from indexer.facets.files import FacetRows, FacetWriter, copy_live
+from indexer.facets.recipe import NAME
+from indexer.facets.sentences import sentence_spans
+from indexer.representations.base import EncodedWindow, LiveRows, Representation
+from indexer.segments.reader import Segment
+from indexer.types import Details
+from models.encoders.facets.model import FacetModel
+from models.ops.quantization import quantize_directions
+
+# A long part has many windows, which come together.
+_spans_of_part = lru_cache(maxsize=8)(sentence_spans)
+
+
+class FacetRepresentation:
+    """The facets of sentences that have words: int8 vectors."""
+
+    name = NAME
+
+    def rows(self, window: EncodedWindow) -> FacetRows:
+        """The facets of the sentences that begin in a window, read to their end."""
+        starts = window.units.spans[:, 0]
+        units, texts = [], []
+        for span in _spans_of_part(window.text):
+            unit = int(np.searchsorted(starts, span.start))
+            if unit < len(starts) and starts[unit] == span.start:
+                units.append(window.first_unit + unit)
+                texts.append(span.of(window.text))
+        return _encoded(window.output, texts, units)
+
+    def join(self, rows: Sequence[FacetRows], details: Details) -> FacetRows:
+        """Put the facets of windows behind each other."""
+        facets, dim = _shape(details)
+        return FacetRows(
+            np.concatenate([np.zeros((0, facets, dim), np.int8), *(each.codes for each in rows)]),
+            np.concatenate([np.zeros((0, facets), np.float32), *(each.scales for each in rows)]),
+            np.concatenate([np.zeros(0, np.int64), *(each.units for each in rows)]),
+        )
+
+    def write(self, folder: Path, details: Details) -> FacetWriter:
+        """Begin the files of a segment."""
+        return FacetWriter(folder)
+
+    def merge(self, folder: Path, details: Details, sources: Sequence[LiveRows]) -> int:
+        """Copy the facets of live documents, and return the number of sentences."""
+        writer = FacetWriter(folder)
+        try:
+            copy_live(writer, sources)
+            return writer.finish()
+        finally:
+            writer.close()
+
+    def open(self, folder: Path, details: Details, count: int, files: Collection[str]) -> FacetRows:
+        """Map the files of a segment; raises ``SegmentCorrupt`` where their sizes do not fit."""
+        return FacetRows.open(folder, count, *_shape(details))
+
+
+def stored_facets(segment: Segment) -> FacetRows:
+    """The facets of a segment whose collection has some."""
+    stored: FacetRows = segment.stored[NAME]
+    return stored
+
+
+def _encoded(model: FacetModel, texts: Sequence[str], units: Sequence[int]) -> FacetRows:
+    """The facets of the texts that have a word."""
+    rows = [row for row, text in enumerate(texts) if len(model.words.text_ids(text))]
+    shape = len(rows), model.shape.facets
+    facets = model.encode([texts[row] for row in rows])
+    codes, scales = quantize_directions(facets.reshape(-1, model.shape.dim))
+    of_units = np.array([units[row] for row in rows], np.int64)
+    return FacetRows(codes.reshape(*shape, model.shape.dim), scales.reshape(shape), of_units)
+
+
+def _shape(details: Details) -> tuple[int, int]:
+    values: Any = details
+    return values["facets"], values["dim"]
+
+
+REPRESENTATION: Representation[FacetRows] = FacetRepresentation()
