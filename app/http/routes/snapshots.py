@@ -78,7 +78,8 @@ async def restore_snapshot(
     """Queue a task that restores a snapshot as a new collection, with thresholds, phrases and calibrations."""
     name = body.name or collection
     caller.require("admin", collection)
-    caller.require("admin", name)
+    if body.name is not None:
+        caller.require_name(name, "name")
     backend = caller.backend
     await asyncio.to_thread(backend.snapshots.get, collection, id)
     task = await asyncio.to_thread(backend.tasks.add_restore, collection, id, name)
