@@ -14,7 +14,7 @@ $(STAMP): pyproject.toml research/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -qq --upgrade pip
 	$(BIN)/pip install -qq -c constraints.txt torch $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
-	$(BIN)/pip install -qq -c constraints.txt -e '.[cpu,files,postgres,dev]' -e research
+	$(BIN)/pip install -qq -c constraints.txt -e '.[cpu,files,postgres,telemetry,dev]' -e research
 	touch $(STAMP)
 
 run: setup

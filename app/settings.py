@@ -97,6 +97,9 @@ class Settings(BaseSettings):
     task_days: float = Field(7.0, ge=0, description="Days for which tasks that ended are kept, with their results.")
     batch_limit: int = Field(100, gt=0, description="Maximum number of queries in one POST /search/batch.")
     log_level: str = Field("info", description="debug, info, warning or error.")
+    telemetry: bool = Field(
+        False, description="Whether the server sends traces by OpenTelemetry, which the extra telemetry installs."
+    )
     log_format: str = Field("text", description="text, or json: one object a line, without texts and names.")
 
     @property

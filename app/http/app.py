@@ -46,7 +46,8 @@ from app.http.routes import (
     tasks,
     thresholds,
 )
-from app.http.stages import Observe
+from app.http.stages import Observe, Stage
+from app.http.tracing import Tracing, TracingMiddleware
 from app.search.encoders import Encoders
 from app.settings import Settings
 from indexer.catalog.keys import record_uses
@@ -83,14 +84,21 @@ _RESOURCES = (
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
-def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: Engine | None = None) -> FastAPI:
+def create_app(
+    settings: Settings,
+    *,
+    encoders: Encoders | None = None,
+    engine: Engine | None = None,
+    tracing: Tracing | None = None,
+) -> FastAPI:
     """The application; it opens and loads when it starts, and reports in ``/health/ready`` what is missing.
 
-    ``encoders`` and ``engine`` replace those that the settings name, for callers that have them already.
+    ``encoders``, ``engine`` and ``tracing`` replace those that the settings name, for callers that have them already.
     """
     stages = Stages()
+    tracing = tracing or (Tracing.load() if settings.telemetry else None)
     encoders = encoders or Encoders(settings.encoder_options, Facets(settings.facet_weights))
-    backend = _backend(settings, encoders, engine, stages.observe)
+    backend = _backend(settings, encoders, engine, _observing(stages, tracing))
     figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages)
     app = FastAPI(
         title="Spanseek",
@@ -99,7 +107,7 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
         docs_url=None,
         redoc_url=None,
         openapi_tags=TAGS,
-        lifespan=_lifespan(backend),
+        lifespan=_lifespan(backend, tracing),
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.backend, app.state.metrics = backend, figures
@@ -121,6 +129,8 @@ def create_app(settings: Settings, *, encoders: Encoders | None = None, engine: 
     app.add_middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=_GZIP_LEVEL)
     add_cors(app, origins)
     app.add_middleware(MetricsMiddleware, metrics=figures)
+    if tracing is not None:
+        app.add_middleware(TracingMiddleware, tracing=tracing)
     app.add_middleware(HeadMiddleware)
     app.add_middleware(RequestIdMiddleware)
     return app
@@ -139,7 +149,19 @@ def _backend(settings: Settings, encoders: Encoders, engine: Engine | None, obse
     return Backend(startup, limits, observe)
 
 
-def _lifespan(backend: Backend) -> Lifespan:
+def _observing(stages: Stages, tracing: Tracing | None) -> Observe:
+    """The observer of stages: figures, and spans if there are traces."""
+    if tracing is None:
+        return stages.observe
+
+    def observe(stage: Stage, seconds: float) -> None:
+        stages.observe(stage, seconds)
+        tracing.observe(stage, seconds)
+
+    return observe
+
+
+def _lifespan(backend: Backend, tracing: Tracing | None) -> Lifespan:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(backend.warm_up)
@@ -150,6 +172,8 @@ def _lifespan(backend: Backend) -> Lifespan:
             refreshing.cancel()
             await _record_uses(backend, app.state.key_uses)
             await asyncio.to_thread(backend.close)
+            if tracing is not None:
+                await asyncio.to_thread(tracing.close)
 
     return lifespan
 

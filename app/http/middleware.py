@@ -74,7 +74,7 @@ class ServerErrorMiddleware:
             if scope["type"] != "http" or begun:
                 raise
             id = request_id_of(scope)
-            _log.exception("unforeseen error in %s %s, request %s", *_labels(scope), id, extra={"request_id": id})
+            _log.exception("unforeseen error in %s %s, request %s", *labels(scope), id, extra={"request_id": id})
             await problem_response(internal_error())(scope, receive, send)
 
 
@@ -182,7 +182,7 @@ class MetricsMiddleware:
         try:
             await self.app(scope, receive, send_and_note)
         finally:
-            method, route = _labels(scope)
+            method, route = labels(scope)
             self.metrics.requests.labels(method, route, status).inc()
             seconds = time.perf_counter() - started
             self.metrics.seconds.labels(method, route).observe(seconds)
@@ -218,7 +218,7 @@ def _too_large(limit: int) -> HTTPException:
     return HTTPException(413, f"The body is larger than {limit} bytes.")
 
 
-def _labels(scope: Scope) -> tuple[str, str]:
+def labels(scope: Scope) -> tuple[str, str]:
     """Method and path template. Unknown ones share a label: callers can invent any number of them."""
     route = scope.get("route")
     method = scope["method"] if scope["method"] in _METHODS else "other"

@@ -3,8 +3,10 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context, copy_context
 from copy import copy
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from app.http.lanes import Lane, deadline
 from app.http.stages import Observe, Stage, unobserved
@@ -24,12 +26,10 @@ class SearchLanes:
 
     def __init__(self, service: SearchService, *, queue_limit: int = 256, observe: Observe = unobserved) -> None:
         self._service, self._observe = service, observe
-        self._encode: Lane[tuple[float, Prepared], Encoded] = Lane(
+        self._encode: Lane[_Queued[Prepared], Encoded] = Lane(
             "encode", self._timed("encode", service.encode), limit=queue_limit
         )
-        self._scan: Lane[tuple[float, Encoded], Results] = Lane(
-            "scan", self._timed("scan", service.scan), limit=queue_limit
-        )
+        self._scan: Lane[_Queued[Encoded], Results] = Lane("scan", self._timed("scan", service.scan), limit=queue_limit)
 
     def close(self) -> None:
         """Finish queued searches, then stop."""
@@ -74,8 +74,8 @@ class SearchLanes:
 
     async def _answer(self, request: SearchRequest) -> SearchAnswer:
         prepared = await asyncio.to_thread(self._service.prepare, request)
-        encoded = await asyncio.wrap_future(self._encode.submit((time.perf_counter(), prepared)))
-        results = await asyncio.wrap_future(self._scan.submit((time.perf_counter(), encoded)))
+        encoded = await asyncio.wrap_future(self._encode.submit(_Queued(prepared)))
+        results = await asyncio.wrap_future(self._scan.submit(_Queued(encoded)))
         return await asyncio.to_thread(self._fetch, encoded, results)
 
     def _fetch(self, encoded: Encoded, results: Results) -> SearchAnswer:
@@ -86,20 +86,29 @@ class SearchLanes:
 
     def _timed(
         self, stage: Stage, work: Callable[[Sequence[Item]], Sequence[Result]]
-    ) -> Callable[[Sequence[tuple[float, Item]]], Sequence[Result]]:
-        """Work on items that come with the time at which they were queued; observe every item's wait and stage."""
+    ) -> Callable[[Sequence["_Queued[Item]"]], Sequence[Result]]:
+        """The work, which observes every item's wait and stage in the context of its request."""
 
-        def timed(queued: Sequence[tuple[float, Item]]) -> Sequence[Result]:
+        def timed(batch: Sequence[_Queued[Item]]) -> Sequence[Result]:
             started = time.perf_counter()
-            for since, _ in queued:
-                self._observe("queue", started - since)
-            results = work([item for _, item in queued])
+            for queued in batch:
+                queued.context.run(self._observe, "queue", started - queued.since)
+            results = work([queued.item for queued in batch])
             seconds = time.perf_counter() - started
-            for _ in queued:
-                self._observe(stage, seconds)
+            for queued in batch:
+                queued.context.run(self._observe, stage, seconds)
             return results
 
         return timed
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued(Generic[Item]):
+    """An item, the context of its request, and the time at which it was queued."""
+
+    item: Item
+    context: Context = field(default_factory=copy_context)
+    since: float = field(default_factory=time.perf_counter)
 
 
 def _first_foreseen(errors: ExceptionGroup[Exception]) -> Exception:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 Stage: TypeAlias = Literal["queue", "encode", "scan", "fetch", "write"]
-# Called with a stage and its seconds, by any thread.
+# Called with a stage and its seconds as it ends, by any thread, in the context of the request.
 Observe: TypeAlias = Callable[[Stage, float], None]
 
 

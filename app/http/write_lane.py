@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from functools import partial
 from typing import TypeVar
 
@@ -75,7 +76,8 @@ class WriteLane:
 
     async def run(self, job: Callable[[], Result], deadline_s: float) -> Result:
         """Run another job that encodes or writes. Raises ``DeadlineExceeded`` in the same way."""
-        return await self._lane.run(partial(self._in_turn, partial(self._timed, job, time.perf_counter())), deadline_s)
+        timed = partial(copy_context().run, self._timed, job, time.perf_counter())
+        return await self._lane.run(partial(self._in_turn, timed), deadline_s)
 
     def _timed(self, job: Callable[[], Result], queued: float) -> Result:
         """Run a job, and observe its wait and, if it succeeds, its time. Merging is not observed."""
