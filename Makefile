@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test test-all lint bench clean
+.PHONY: setup run test test-all conformance lint bench clean
 
 setup: $(STAMP)
 
@@ -28,6 +28,10 @@ test: setup
 # Everything, research and the long tests included: what continuous integration runs.
 test-all: setup
 	HYPOTHESIS_PROFILE=thorough OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m ''
+
+# Every operation of the HTTP API with 200 requests that its description allows or does not; it takes minutes.
+conformance: setup
+	OPENAPI_EXAMPLES=200 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow tests/e2e/test_openapi_conformance.py
 
 lint: setup
 	$(BIN)/ruff check

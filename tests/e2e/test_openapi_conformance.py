@@ -1,0 +1,92 @@
+"""Requests that the OpenAPI document allows, and such that it does not: no 5xx, and every answer as documented."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from app.settings import Settings
+from indexer.catalog.schema import upgrade
+from tests.examples import examples
+from tests.serving import running
+
+schemathesis = pytest.importorskip("schemathesis")
+
+# Half of the requests go to this collection, which exists; few names that are drawn do.
+NAME = "sample"
+DOCUMENTS = [{"id": f"call-{n}", "text": f"Ticket {n}. I want to cancel.", "metadata": {"n": n}} for n in range(20)]
+# `make conformance` tries 200 for each operation, which takes minutes.
+EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", examples(30)))
+PARTS = 2
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server with the encoder hashing, a collection with a phrase, and an alias of it."""
+    data_dir = tmp_path_factory.mktemp("data")
+    made = Settings(_env_file=None, data_dir=data_dir, encoder="hashing", database_url="")
+    upgrade(made.catalog_url)
+    with running(made) as (_, client):
+        for method, path, body in (
+            ("PUT", f"/collections/{NAME}", {"words": True}),
+            ("POST", f"/collections/{NAME}/documents", DOCUMENTS),
+            ("POST", f"/collections/{NAME}/phrases", {"name": "a", "text": "cancel"}),
+            ("PUT", "/aliases/a", {"collection": NAME}),
+        ):
+            assert client.request(method, path, json=body).is_success
+        yield str(client.base_url)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_operation_answers_as_documented(url: str, part: int) -> None:
+    from schemathesis.openapi import from_url
+
+    operations = [result.ok() for result in from_url(f"{url}/openapi.json").get_all_operations()]
+    assert len(operations) > 50
+    for operation in operations[part::PARTS]:
+        check_operation(operation)
+
+
+def check_operation(operation: Any) -> None:
+    """Send valid and invalid requests to one operation, and check every answer."""
+    from schemathesis import GenerationMode
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi.checks import (
+        content_type_conformance,
+        response_schema_conformance,
+        status_code_conformance,
+    )
+
+    checks = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+    cases = st.one_of([operation.as_strategy(generation_mode=mode) for mode in GenerationMode])
+
+    @settings(max_examples=EXAMPLES, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(cases, st.booleans())
+    def answers(case: Any, exists: bool) -> None:
+        if exists and operation.label != "DELETE /collections/{collection}":
+            name_the_collection(case)
+        wait_no_longer(case)
+        case.call_and_validate(checks=checks)
+
+    answers()
+
+
+def name_the_collection(case: Any) -> None:
+    """Let a request name the collection that exists."""
+    if "collection" in (case.path_parameters or {}):
+        case.path_parameters["collection"] = NAME
+    if isinstance(case.body, dict) and "collection" in case.body:
+        case.body["collection"] = NAME
+
+
+def wait_no_longer(case: Any) -> None:
+    """Replace a valid time to wait for a task: those before it take longer than the client waits for answers."""
+    with suppress(TypeError, ValueError, KeyError):
+        if 0 <= float(case.query["wait"]) <= 60:
+            case.query["wait"] = 0
