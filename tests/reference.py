@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
 Span = tuple[int, int]
 # Under this share of the lengths that went into a sum, the sum is rounding error: its direction means nothing.
@@ -322,6 +323,28 @@ def bm25_shares(sentences: Sequence[Sequence[str]], query: Sequence[str], k1: fl
         return total
 
     return [score(sentence) / score(query) for sentence in sentences]
+
+
+def codebook_distance(one: np.ndarray, other: np.ndarray, penalty: float) -> float:
+    """SC of eq. 5 of the facets paper: what each leaves of the other, with the coefficients of scipy's solver."""
+    return sum(
+        float(((_coefficients(facets, word, penalty) @ facets - word) ** 2).sum())
+        for facets, words in ((one.astype(float), other.astype(float)), (other.astype(float), one.astype(float)))
+        for word in words
+    )
+
+
+def _coefficients(facets: np.ndarray, word: np.ndarray, penalty: float) -> np.ndarray:
+    """The coefficients of eq. 1: from 0 to 1, with an L1 penalty."""
+    solved = minimize(
+        lambda x: float(((x @ facets - word) ** 2).sum() + penalty * x.sum()),
+        np.full(len(facets), 0.5),
+        jac=lambda x: 2 * facets @ (x @ facets - word) + penalty,
+        bounds=[(0, 1)] * len(facets),
+        method="L-BFGS-B",
+        options={"ftol": 1e-14, "gtol": 1e-9},
+    )
+    return np.asarray(solved.x)
 
 
 def importance(words: np.ndarray, codebook: np.ndarray) -> list[float]:

@@ -15,11 +15,10 @@ from app.search.types import FacetExplanation, FacetWords, Hit, Mode, SearchRequ
 from indexer.engine.base import ScoredSpan
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.query import Filter, Selection
-from indexer.engine.selection import choose
 from indexer.engine.snapshot import Snapshot
 from indexer.facets.recipe import NAME, has_facets
 from indexer.facets.representation import stored_facets
-from indexer.facets.scan import codebook_cosines, count_spans, facet_cosines, facet_spans
+from indexer.facets.scan import cosines_of, count_spans, facet_cosines, search_facets
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.literal import EXACT, Terms, literal_spans
@@ -27,6 +26,7 @@ from indexer.words.recipe import has_words
 from models.encoders.facets.model import FacetModel
 from models.errors import InvalidInput
 from models.folding import words
+from models.ops.facets import codebook_distance
 
 _WORDS_OF_A_FACET = 3
 
@@ -100,7 +100,7 @@ class FacetMode(SearchMode[FacetQuery, FacetQuery, ScoredSpan]):
 
     def search(self, snapshot: Snapshot, queries: Sequence[FacetQuery], selection: Selection) -> list[list[ScoredSpan]]:
         """The best sentences for every query."""
-        return [choose(facet_spans(snapshot, query.codebook, query.terms, selection), selection) for query in queries]
+        return [search_facets(snapshot, query.codebook, query.terms, selection) for query in queries]
 
     def count(self, snapshot: Snapshot, query: FacetQuery, floor: float | None, filter: Filter) -> Counts:
         """The best sentence of every document, and the sentences above the floor."""
@@ -157,7 +157,8 @@ def _text_cosine(query: FacetQuery, text: FacetQuery) -> float:
         return EXACT
     if query.codebook is None or text.codebook is None:
         return -1.0
-    return float(codebook_cosines(query.codebook, text.codebook[None])[0])
+    distance = codebook_distance(query.codebook, text.codebook)
+    return float(cosines_of(distance[None], len(query.codebook))[0])
 
 
 def _span_cosine(query: FacetQuery, span: NamedSpan) -> float:

@@ -12,33 +12,50 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Float32, Float64, Int
 
+from indexer import kernels
+from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Filter, Selection
-from indexer.engine.selection import ExactSpans
+from indexer.engine.selection import ExactSpans, choose
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.facets.files import FacetRows
 from indexer.facets.representation import stored_facets
 from indexer.words.literal import BELOW, Terms, joined, literal_spans
-from models.ops.facets import codebook_distance
+from models.ops.facets import PENALTY, SWEEPS
 
 Codebook = Float32[np.ndarray, "facets dim"]
 
 # Up to so many sentences are all scored exactly, and of more at least so many candidates.
-EXACT_UP_TO: Final = 2_000
-CANDIDATES: Final = 500
+EXACT_UP_TO: Final = 5_000
+CANDIDATES: Final = 2_000
 _CANDIDATES_A_HIT: Final = 10
 _AT_ONCE: Final = 1_024
 
 
-def facet_spans(snapshot: Snapshot, codebook: Codebook | None, terms: Terms, selection: Selection) -> list[ExactSpans]:
-    """The sentences of every segment that may be selected, with exact scores.
+def search_facets(
+    snapshot: Snapshot, codebook: Codebook | None, terms: Terms, selection: Selection
+) -> list[ScoredSpan]:
+    """The selected sentences, best first, with exact scores.
 
     Those that hold the query's words in their order score 1. Without a codebook there are no others.
     """
-    views = snapshot.views
-    rows = [_allowed(view, selection) if codebook is not None else np.zeros(0, np.int64) for view in views]
-    if codebook is not None and sum(map(len, rows)) > EXACT_UP_TO:
-        rows = _candidates(views, rows, codebook, max(CANDIDATES, _CANDIDATES_A_HIT * selection.top_k))
-    return [_scored(view, of_view, codebook, terms, selection) for view, of_view in zip(views, rows, strict=True)]
+    rows = [np.zeros(0, np.int64) if codebook is None else _allowed(view, selection) for view in snapshot.views]
+    near, total = None, sum(map(len, rows))
+    count = total if total <= EXACT_UP_TO else max(CANDIDATES, _CANDIDATES_A_HIT * selection.top_k)
+    while True:
+        candidates = rows
+        if codebook is not None and count < total:
+            near = near or _nearness(codebook, snapshot.views, rows)
+            candidates = _nearest(rows, near, count)
+        pairs = zip(snapshot.views, candidates, strict=True)
+        spans = [_scored(view, of_view, codebook, terms, selection) for view, of_view in pairs]
+        if count >= total or _fills(spans, selection):
+            return choose(spans, selection)
+        count *= 4
+
+
+def _fills(spans: Sequence[ExactSpans], selection: Selection) -> bool:
+    """True if there are enough candidates for ``top_k`` documents or parts; those of few may be nearest."""
+    return selection.group_by == "span" or len(choose(spans, replace(selection, floor=None))) == selection.top_k
 
 
 def count_spans(snapshot: Snapshot, codebook: Codebook | None, terms: Terms, filter: Filter) -> list[ExactSpans]:
@@ -54,21 +71,18 @@ def count_spans(snapshot: Snapshot, codebook: Codebook | None, terms: Terms, fil
 def facet_cosines(
     codebook: Codebook, stored: FacetRows, rows: Int[np.ndarray, " rows"]
 ) -> Float64[np.ndarray, " rows"]:
-    """The exact scores of some sentences."""
-    pieces = [rows[begin : begin + _AT_ONCE] for begin in range(0, len(rows), _AT_ONCE)]
-    return np.concatenate([np.zeros(0), *(codebook_cosines(codebook, stored.vectors(piece)) for piece in pieces)])
+    """The exact scores of some sentences: ``1 - SC / K``, less than that of an occurrence."""
+    distances = kernels.facet_distances(stored.codes, stored.scales, rows, codebook, PENALTY, SWEEPS)
+    return cosines_of(distances, len(codebook))
 
 
-def codebook_cosines(
-    codebook: Codebook, others: Float32[np.ndarray, "texts facets dim"]
-) -> Float64[np.ndarray, " texts"]:
-    """``1 - SC / K`` of a codebook and others of as many facets, at most that of no occurrence.
+def cosines_of(distances: Float64[np.ndarray, " texts"], facets: int) -> Float64[np.ndarray, " texts"]:
+    """Scores from distances of codebooks that have so many facets.
 
-    >>> codebook_cosines(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[None]).round(3).tolist()
-    [0.92]
+    >>> cosines_of(np.array([20.0, 10.0, 0.8]), 10).tolist()
+    [-1.0, 0.0, 0.92]
     """
-    distances = codebook_distance(np.broadcast_to(codebook, others.shape), others)
-    return np.clip(1 - distances / len(codebook), -1.0, BELOW)
+    return np.clip(1 - distances / facets, -1.0, BELOW)
 
 
 def sentence_ends(view: SegmentView, starts: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows"]:
@@ -87,17 +101,21 @@ def _allowed(view: SegmentView, selection: Selection) -> Int[np.ndarray, " rows"
     return np.flatnonzero(chosen)
 
 
-def _candidates(
-    views: Sequence[SegmentView], rows: Sequence[Int[np.ndarray, " _rows"]], codebook: Codebook, count: int
+def _nearest(
+    rows: Sequence[Int[np.ndarray, " _rows"]], near: Sequence[Float32[np.ndarray, " _rows"]], count: int
 ) -> list[Int[np.ndarray, " _some"]]:
-    """Of all rows those whose facets are nearest to the query's."""
-    near = [_nearness(codebook, stored_facets(view.segment), some) for view, some in zip(views, rows, strict=True)]
-    every = np.concatenate(near)
-    least = np.partition(every, -count)[-count] if len(every) > count else -np.inf
+    """Of all rows so many that are nearest to the query, and those that tie with the last."""
+    least = np.partition(np.concatenate(near), -count)[-count]
     return [some[of_view >= least] for some, of_view in zip(rows, near, strict=True)]
 
 
-def _nearness(codebook: Codebook, stored: FacetRows, rows: Int[np.ndarray, " rows"]) -> Float32[np.ndarray, " rows"]:
+def _nearness(
+    codebook: Codebook, views: Sequence[SegmentView], rows: Sequence[Int[np.ndarray, " _rows"]]
+) -> list[Float32[np.ndarray, " _rows"]]:
+    return [_near(codebook, stored_facets(view.segment), some) for view, some in zip(views, rows, strict=True)]
+
+
+def _near(codebook: Codebook, stored: FacetRows, rows: Int[np.ndarray, " rows"]) -> Float32[np.ndarray, " rows"]:
     """The mean cosine of every facet, on both sides, with the nearest of the other side."""
     near = np.empty(len(rows), np.float32)
     for begin in range(0, len(rows), _AT_ONCE):

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Float64, Int64
 
 PENALTY = 0.4  # the paper's lambda
-_SWEEPS = 50
+SWEEPS = 50
 _SENTENCES_AT_ONCE = 64
 _TINY = 1e-12
 
@@ -35,7 +35,7 @@ def descend(gram: Any, products: Any, coefficients: Any, sweeps: int) -> Any:  #
 
 
 def coefficients(
-    codebook: Codebook, words: Words, penalty: float = PENALTY, sweeps: int = _SWEEPS
+    codebook: Codebook, words: Words, penalty: float = PENALTY, sweeps: int = SWEEPS
 ) -> Float64[np.ndarray, "*rows _facets _words"]:
     """The coefficients by which facets reconstruct words best (eq. 1): between 0 and 1, with an L1 penalty.
 

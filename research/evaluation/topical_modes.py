@@ -29,7 +29,9 @@ def mode_scores(
     [[1.0, -1.0]]
     """
     with scratch_store() as store:
-        options = CollectionOptions(encoder, bounds.shortest, bounds.longest, texts=topics.texts)
+        options = CollectionOptions(
+            encoder, bounds.shortest, bounds.longest, texts=topics.texts, facets="facets" in modes
+        )
         collection = CollectionService(store, encoders, default_encoder=encoder).create(COLLECTION, options).collection
         forward = encoders.forward_pass(collection.recipe)
         documents = (Document(str(number), (Part(text),)) for number, text in enumerate(topics.texts))

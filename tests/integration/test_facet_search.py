@@ -85,6 +85,8 @@ def test_candidates_are_rescored_exactly(workspace: Workspace, monkeypatch: pyte
     monkeypatch.setattr(scan, "_CANDIDATES_A_HIT", 1)
     hits = workspace.search("a violin concert", mode="facets", top_k=1)
     assert {hit.text: hit.raw for hit in hits} == {MUSIC: everything[MUSIC]}
+    grouped = workspace.search("a violin concert", mode="facets", top_k=3, group_by="document", threshold=0)
+    assert {hit.document_id for hit in grouped} == {"a", "b"}  # both nearest sentences are of one document
     monkeypatch.setattr(scan, "CANDIDATES", 100)
     assert {hit.text: hit.raw for hit in workspace.search("a violin concert", mode="facets")} == everything
 

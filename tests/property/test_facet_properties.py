@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
+from indexer import kernels
 from models.ops.facets import (
+    PENALTY,
     best_cosines,
     codebook_distance,
     coefficients,
@@ -16,6 +18,7 @@ from models.ops.facets import (
     importance,
     reconstruction_error,
 )
+from models.ops.quantization import dequantize, quantize_directions
 from models.ops.similarity import normalize
 from tests import reference
 from tests.examples import examples
@@ -47,6 +50,22 @@ def test_no_solver_finds_better_coefficients(drawn, penalty) -> None:
             method="L-BFGS-B",
         )
         assert loss(codebook, word, penalty, column) <= best.fun + 1e-4
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 9), st.integers(0, 2**32 - 1))
+@settings(max_examples=examples(40), deadline=None)
+def test_the_kernel_has_the_distances_of_the_definition(ours: int, theirs: int, dim: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    codebook = normalize(rng.normal(size=(ours, dim)).astype(np.float32))
+    codes, scales = quantize_directions(rng.normal(size=(5 * theirs, dim)))
+    stored = dequantize(codes, scales).reshape(5, theirs, dim)
+    rows = rng.integers(0, 5, size=7)
+    distances = kernels.facet_distances(
+        codes.reshape(5, theirs, dim), scales.reshape(5, theirs), rows, codebook, PENALTY, 2_000
+    )
+    expected = [reference.codebook_distance(codebook, stored[row], PENALTY) for row in rows.tolist()]
+    assert distances.tolist() == pytest.approx(expected, abs=1e-3)
+    assert (distances <= ours + theirs + 1e-5).all()
 
 
 @given(codebook_and_words())
