@@ -33,8 +33,13 @@ if TYPE_CHECKING:
     from app.tasks.worker import TaskWorkers
 
 
-def require_data_folder(settings: Settings) -> None:
-    """Raise ``CatalogNotInitialised``, and make nothing, if the embedded catalog is to be there and is not."""
+def require_data_folder(settings: Settings, *, create: bool = False) -> None:
+    """Raise ``CatalogNotInitialised``, and make nothing, if the embedded catalog is to be there and is not.
+
+    With ``create`` the default folder may be new. One that is named must be there: its name may be misspelt.
+    """
+    if create and "data_dir" not in settings.model_fields_set:
+        return
     if not settings.database_url and not (settings.data_dir / CATALOG_FILE).exists():
         raise CatalogNotInitialised(
             f"There is no catalog in the data folder {settings.data_dir.absolute()}",

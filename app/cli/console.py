@@ -26,13 +26,15 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one line of JSON
 
 @contextmanager
 def checked_store(settings: Settings, *, create: bool = False) -> Iterator["Store"]:
-    """The store, with a checked catalog. With ``create``, an embedded database is created or upgraded."""
+    """The store, with a checked catalog. With ``create``, an embedded database is created or upgraded.
+
+    A data folder that the settings name is never created here: ``spanseek init-db`` does that.
+    """
     from app.composition import open_store, require_data_folder
     from indexer.catalog import schema
 
-    if not create:
-        require_data_folder(settings)
-    elif not settings.database_url:
+    require_data_folder(settings, create=create)
+    if create and not settings.database_url:
         schema.upgrade(settings.catalog_url)
     store = open_store(settings)
     try:

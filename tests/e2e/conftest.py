@@ -13,7 +13,6 @@ from tests.e2e.commands import CALLS, Outcome, Run
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SPANSEEK_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("SPANSEEK_ENCODER", "hashing")
     lines = [json.dumps(call) for call in CALLS]
     (tmp_path / "calls.ndjson").write_text("\n".join([*lines, "{broken"]) + "\n")

@@ -500,6 +500,7 @@ def test_a_snapshot_moves_a_collection(
     assert "2 documents, generation 1, " in run("snapshot", "verify", "calls.tar").out
     before = run("search", "cancel my subscription", "-c", "calls", "--json").json["hits"]
     monkeypatch.setenv("SPANSEEK_DATA_DIR", str(tmp_path / "elsewhere"))
+    assert run("init-db").code == 0
     assert run("snapshot", "restore", "calls.tar", "--name", "moved").out == "2 documents restored as moved.\n"
     assert run("search", "cancel my subscription", "-c", "moved", "--json").json["hits"] == before
     assert run("verify", "-c", "moved").code == 0

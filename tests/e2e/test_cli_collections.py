@@ -50,6 +50,9 @@ def test_aliases_are_set_listed_and_deleted(calls: Outcome, run: Run) -> None:
     "command",
     [
         ("serve", "--port", "0"),
+        ("index", "--collection", "calls", "--source", "calls.ndjson"),
+        ("collections", "create", "calls"),
+        ("keys", "create", "--name", "a", "--scope", "search"),
         ("collections", "list"),
         ("keys", "list"),
         ("stats", "--collection", "calls"),

@@ -154,7 +154,7 @@ def limited(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             timeout=120,
             check=False,
             cwd=tmp_path,
-            env=os.environ | {"SPANSEEK_DATA_DIR": str(tmp_path / "data"), "SPANSEEK_ENCODER": "hashing"},
+            env=os.environ | {"SPANSEEK_ENCODER": "hashing"},
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY)),
         )
 
