@@ -1,18 +1,23 @@
 """Mode facets: exact scores, the literal floor, candidates, explanations, reindexing, and what is refused."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from app.collections.reindexing import Reindexing
+from app.collections.service import CollectionOptions, CollectionService
 from app.facets.weights import Facets
 from app.search.encoders import Encoders
+from app.search.errors import ModeUnavailable
 from app.search.types import FacetExplanation, SpanChoice
 from indexer.engine.query import Filter
 from indexer.errors import RecipeMismatch
 from indexer.facets import scan
-from indexer.facets.recipe import with_facets
+from indexer.facets.recipe import has_facets, with_facets
 from indexer.facets.representation import stored_facets
+from indexer.pipeline import JobHooks
 from indexer.types import Recipe
 from models.encoders.facets.model import FacetModel
 from models.encoders.registry import EncoderOptions
@@ -91,7 +96,7 @@ def test_candidates_are_rescored_exactly(workspace: Workspace, monkeypatch: pyte
     assert {hit.text: hit.raw for hit in workspace.search("a violin concert", mode="facets")} == everything
 
 
-def test_a_sentence_in_several_windows_has_facets_of_all_its_words(tmp_path) -> None:
+def test_a_sentence_in_several_windows_has_facets_of_all_its_words(tmp_path: Path) -> None:
     sentence = " ".join(["Music"] * 300 + ["bank"] * 300) + "."
     with Workspace(tmp_path, facets=True) as made:
         made.index([document("long", f"Hello. {sentence} The end.")])
@@ -128,3 +133,19 @@ def test_other_weights_are_refused() -> None:
     recipe = with_facets(Recipe("hashing", "f", 64), other)
     with pytest.raises(RecipeMismatch, match="facets"):
         Encoders(EncoderOptions()).facet_model(recipe)
+
+
+def test_reindexing_adds_facets_to_stored_texts_and_removes_them(tmp_path: Path) -> None:
+    with Workspace(tmp_path, words=True) as made:
+        made.index([document("a", f"{PETS} {MONEY}", MUSIC)])
+        encoders = Encoders.of({"hashing": made.encoder})
+        collections = CollectionService(made.store, encoders, default_encoder="hashing")
+        for facets in (True, None, False):  # None: as before
+            options = CollectionOptions(facets=facets)
+            job = Reindexing(made.store, encoders, collections, made.service.modes, "c", options, segment_units=1_000)
+            assert job.run(job.documents(), JobHooks()) is not None
+            assert has_facets(made.catalog.collection("c").recipe) == (facets is not False)
+            if facets is not False:
+                assert texts(made, "a violin concert")[0] == MUSIC
+        with pytest.raises(ModeUnavailable, match="facets"):
+            texts(made, "a violin concert")

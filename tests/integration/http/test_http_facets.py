@@ -52,3 +52,24 @@ def test_documents_and_given_texts_are_summarized(client, documents) -> None:
 def test_what_is_refused(client, route: str, body: dict[str, object], status: int, code: str) -> None:
     response = client.post(route, body)
     assert (response.status_code, response.json()["code"]) == (status, code), response.text
+
+
+def test_sentences_are_searched_by_their_facets(start, settings, problem) -> None:
+    client = start(settings)
+    made = client.run(client.http.put("/collections/notes", json={"facets": True}, headers=client.headers))
+    assert "facets" in made.json()["representations"]
+    documents = [
+        {"id": "music", "text": "She played the piano in an orchestra. Then it rained."},
+        {"id": "money", "text": "The bank raised the interest rate again."},
+    ]
+    for each in documents:
+        assert client.post("/collections/notes/documents", each).status_code == 200
+    answer = client.search(collection="notes", text="a violin concert", mode="facets", explain=True, threshold=0)
+    first, *_ = answer["hits"]
+    assert (first["document_id"], first["text"]) == ("music", "She played the piano in an orchestra.")
+    assert first["raw"] == pytest.approx((1 + first["explanation"]["cosine"]) / 2)
+    assert [len(first["explanation"][side]) for side in ("query", "hit")] == [10, 10]
+    assert all(len(facet["words"]) == 3 for facet in first["explanation"]["hit"])
+    compared = client.post("/compare", {"first": "a concert", "second": "an orchestra", "collection": "notes"}).json()
+    assert "facets" in {each["mode"] for each in compared["similarities"]}
+    problem(client.post("/search", {"collection": "sample", "text": "x", "mode": "facets"}), 422, "mode_unavailable")
