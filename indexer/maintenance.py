@@ -60,14 +60,17 @@ def sweep(store: Store, held: Lease) -> None:
             _remove(folder)
 
 
-def merge_segments(store: Store, held: Lease, choose: Choice, stop: Callable[[], bool] = lambda: False) -> int:
+def merge_segments(
+    store: Store, held: Lease, choose: Choice, stop: Callable[[], bool] = lambda: False, *, windows: bool = True
+) -> int:
     """Merge what ``choose`` chooses until it chooses nothing, and return how many segments were replaced.
 
-    Raises ``SegmentCorrupt`` rather than copy from a segment that is damaged.
+    Without ``windows`` none are written, for merges whose results will soon be merged again. Raises ``SegmentCorrupt``
+    rather than copy from a segment that is damaged.
     """
     replaced = 0
     while not stop() and (groups := choose(store.catalog.live_generation(held.collection).segments)):
-        _merge_group(store, held, groups[0])
+        _merge_group(store, held, groups[0], windows=windows)
         replaced += len(groups[0])
     return replaced
 
@@ -96,23 +99,24 @@ def add_borders(store: Store, held: Lease, stop: Callable[[], bool] = lambda: Fa
             _merge_group(store, held, [live])
 
 
-def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
-    """Merge what is due, and sweep, as every writer does when its work is done.
+def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False, *, windows: bool = True) -> None:
+    """Merge what is due, and sweep, as every writer does when its work is done; without ``windows`` in the midst of it.
 
     A damaged segment stays as it is, and a full disk leaves the work to the next writer. Both are logged: the writer's
     own work is done.
     """
     try:
-        _merge_due(store, held, stop)
+        _merge_due(store, held, stop, windows=windows)
         sweep(store, held)
     except StorageFull as error:
         _log.warning("maintenance of %s is left to the next writer: %s", held.collection, error)
 
 
-def _merge_due(store: Store, held: Lease, stop: Callable[[], bool]) -> None:
+def _merge_due(store: Store, held: Lease, stop: Callable[[], bool], *, windows: bool) -> None:
     try:
-        merge_segments(store, held, due, stop)
-        add_windows(store, held, stop)
+        merge_segments(store, held, due, stop, windows=windows)
+        if windows:
+            add_windows(store, held, stop)
     except SegmentCorrupt as error:
         _log.warning("segments of %s were not merged: %s", held.collection, error)
 
@@ -187,7 +191,9 @@ def _prove(store: Store, held: Lease) -> None:
         )
 
 
-def _merge_group(store: Store, held: Lease, group: Sequence[LiveSegment], recipe: Recipe | None = None) -> None:
+def _merge_group(
+    store: Store, held: Lease, group: Sequence[LiveSegment], recipe: Recipe | None = None, *, windows: bool = True
+) -> None:
     names = [segment.info.name for segment in group]
     if not any(segment.live_documents for segment in group):
         retire(store.catalog, held, names)
@@ -195,7 +201,8 @@ def _merge_group(store: Store, held: Lease, group: Sequence[LiveSegment], recipe
     collection = store.catalog.collection(held.collection)
     folder = store.folder(collection)
     sources = [_source(folder, segment) for segment in group]
-    large = collection.units >= store.candidates_from and sum(live.live_units for live in group) >= WORTH_WINDOWS
+    is_searched_by_windows = windows and collection.units >= store.candidates_from
+    large = is_searched_by_windows and sum(live.live_units for live in group) >= WORTH_WINDOWS
     with new_segment(store, held) as temporary:
         info, rows = merge(temporary, recipe or collection.recipe, sources, _more(windows=large))
         info = replace(info, name=settle(temporary).name)

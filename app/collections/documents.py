@@ -178,10 +178,15 @@ class DocumentService:
         collection: str,
         stop: Callable[[], bool],
         busy: Callable[[CollectionBusy], bool] = lambda error: False,
+        *,
+        windows: bool = True,
     ) -> bool:
-        """Merge segments that are due and remove retired ones; False if some are still in their grace period."""
+        """Merge segments that are due and remove retired ones; False if some are still in their grace period.
+
+        Without ``windows``, which take longest, they are left to the last call.
+        """
         with self._writing(collection, busy) as held:
-            tidy(self._store, held, stop)
+            tidy(self._store, held, stop, windows=windows)
             return not self._store.catalog.retired_segments(self._store.catalog.collection(held.collection))
 
     @contextmanager

@@ -30,7 +30,7 @@ Line: TypeAlias = tuple[int, Document | WrittenDocument]
 _FIRST_CHARACTERS: Final = 2**16
 _MOST_CHARACTERS: Final = 2**22
 _MOST_DOCUMENTS: Final = 4096
-# Merging after every batch would copy more, and large collections would build their candidate files again and again.
+# Merging after every batch would copy more. Windows are built once, at the end.
 _BATCHES_A_TIDYING: Final = 16
 _FAST_S: Final = 1.0
 _SLOW_S: Final = 4.0
@@ -81,7 +81,8 @@ def run_upload(context: TaskContext) -> dict[str, JsonValue]:
         for number in count(1):
             batch = _batch(rest, characters)
             if not batch or number % _BATCHES_A_TIDYING == 0:
-                context.services.documents.tidy(context.collection, context.stop, busy=context.busy)
+                documents = context.services.documents
+                documents.tidy(context.collection, context.stop, busy=context.busy, windows=not batch)
             context.check()
             if not batch:
                 break

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import shutil
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, closing
 from functools import cache
@@ -49,13 +50,13 @@ DOCUMENTS = [
 ]
 
 
-def settings_of(data_dir: Path) -> Settings:
-    return Settings(_env_file=None, data_dir=data_dir, encoder="hashing", database_url="")
+def settings_of(data_dir: Path, database_url: str = "") -> Settings:
+    return Settings(_env_file=None, data_dir=data_dir, encoder="hashing", database_url=database_url)
 
 
-def build(data_dir: Path, documents: Sequence[Document] = DOCUMENTS) -> Settings:
+def build(data_dir: Path, documents: Sequence[Document] = DOCUMENTS, database_url: str = "") -> Settings:
     """Settings of a data folder that holds the documents as the collection ``sample``."""
-    settings = settings_of(data_dir)
+    settings = settings_of(data_dir, database_url)
     upgrade(settings.catalog_url)
     store, encoder = open_store(settings), load_encoder("hashing")
     with closing(store.catalog):
@@ -153,16 +154,35 @@ def problem_fixture() -> Problem:
     return problem
 
 
+@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def postgresql(request: pytest.FixtureRequest) -> Any:
+    """Every test runs on both catalogs: None stands for SQLite, else the server of PostgreSQL."""
+    return None if request.param == "sqlite" else request.getfixturevalue("postgres")
+
+
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    return build(tmp_path_factory.mktemp("data"))
+def built(postgresql: Any, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    folder = tmp_path_factory.mktemp("data")
+    if postgresql is None:
+        return build(folder)
+    postgresql.execute("CREATE DATABASE http_built TEMPLATE template0")
+    built = build(folder, database_url=postgresql.url("http_built"))
+    # A database is copied only while nobody is connected to it, and a client of this one runs through the session.
+    postgresql.execute("CREATE DATABASE http_copied TEMPLATE http_built")
+    return built
 
 
 @pytest.fixture
-def settings(built: Settings, tmp_path: Path) -> Settings:
-    """The collection in a folder of the test's own, to be changed at will."""
+def settings(postgresql: Any, built: Settings, tmp_path: Path) -> Iterator[Settings]:
+    """The collection in a folder and a catalog of the test's own, to be changed at will."""
     shutil.copytree(built.data_dir, tmp_path / "data")
-    return settings_of(tmp_path / "data")
+    if postgresql is None:
+        yield settings_of(tmp_path / "data")
+        return
+    name = f"http_{uuid.uuid4().hex}"
+    postgresql.execute(f"CREATE DATABASE {name} TEMPLATE http_copied")
+    yield settings_of(tmp_path / "data", postgresql.url(name))
+    postgresql.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
