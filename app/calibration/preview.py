@@ -13,7 +13,7 @@ from app.calibration.prepare_all import prepare_all
 from app.search.modes import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.threshold import cosine_floor
-from app.search.types import Mode, Ranking, SearchRequest, UsedThreshold
+from app.search.types import Mode, Ranking, SearchRequest, SpanChoice, UsedThreshold
 from indexer.engine.query import Filter
 from indexer.phrases import Phrase
 from indexer.tuning import ThresholdOn, Tuning, check_threshold
@@ -47,6 +47,7 @@ class PreviewRequest:
     saved: tuple[str, ...] | Literal["all"] = ()
     ranking: Ranking = "span_score"
     stemming: Language | None = None
+    spans: SpanChoice = field(default_factory=SpanChoice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,7 @@ def _encoded(
             filter=request.filter or own,
             ranking=request.ranking,
             stemming=request.stemming,
+            spans=request.spans,
         )
         for text, own in [
             *((text, Filter()) for text in request.phrases),

@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from app.search.types import Ranking
+from app.search.types import Boundaries, Ranking
 from indexer.engine.query import Filter
 from models.stemming import Language
 from models.types import JsonValue
@@ -16,6 +16,11 @@ RankingOption: TypeAlias = Annotated[
 StemmingOption: TypeAlias = Annotated[
     Language | None, typer.Option(help="Modes lexical and hybrid: compare words by their stems in this language.")
 ]
+BoundariesOption: TypeAlias = Annotated[
+    Boundaries, typer.Option(help="Any span, or whole clauses, sentences or parts of any length.")
+]
+MinUnitsOption: TypeAlias = Annotated[int | None, typer.Option(min=1, help="The fewest units of a hit.")]
+MaxUnitsOption: TypeAlias = Annotated[int | None, typer.Option(min=1, help="The most units of a hit.")]
 WhereOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--where", help="Document metadata, KEY=VALUE; VALUE is JSON, or else a string."),

@@ -9,9 +9,18 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, one_line, out, print_json
-from app.cli.options import RankingOption, StemmingOption, WhereOption, WherePartOption, filter_of
+from app.cli.options import (
+    BoundariesOption,
+    MaxUnitsOption,
+    MinUnitsOption,
+    RankingOption,
+    StemmingOption,
+    WhereOption,
+    WherePartOption,
+    filter_of,
+)
 from app.cli.plots import plots_for
-from app.search.types import Mode
+from app.search.types import Mode, SpanChoice
 from app.settings import Settings
 from indexer.tuning import ThresholdOn
 
@@ -37,6 +46,9 @@ def preview(
     where_part: WherePartOption = None,
     ranking: RankingOption = "span_score",
     stemming: StemmingOption = None,
+    boundaries: BoundariesOption = "any",
+    min_units: MinUnitsOption = None,
+    max_units: MaxUnitsOption = None,
     examples: Annotated[int, typer.Option(min=0, max=50, help="Maximum number of examples on either side.")] = 5,
     plot: Annotated[Path | None, typer.Option(help="Draw the counts to this file; its ending sets the format.")] = None,
     as_json: JsonOption = False,
@@ -59,6 +71,7 @@ def preview(
         saved="all" if all_saved else tuple(saved or ()),
         ranking=ranking,
         stemming=stemming,
+        spans=SpanChoice(min_units, max_units, boundaries),
     )
     settings = Settings()
     with checked_store(settings) as store:

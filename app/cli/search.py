@@ -10,9 +10,17 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, marked, one_line, out, print_json
-from app.cli.options import RankingOption, StemmingOption, WhereOption, WherePartOption, filter_of
+from app.cli.options import (
+    BoundariesOption,
+    MaxUnitsOption,
+    MinUnitsOption,
+    RankingOption,
+    StemmingOption,
+    WhereOption,
+    WherePartOption,
+    filter_of,
+)
 from app.search.types import (
-    Boundaries,
     Explanation,
     FacetExplanation,
     Hit,
@@ -51,11 +59,9 @@ def search(
     where_part: WherePartOption = None,
     ranking: RankingOption = "span_score",
     stemming: StemmingOption = None,
-    boundaries: Annotated[
-        Boundaries, typer.Option(help="Any span, or whole clauses, sentences or parts of any length.")
-    ] = "any",
-    min_units: Annotated[int | None, typer.Option(min=1, help="The fewest units of a hit.")] = None,
-    max_units: Annotated[int | None, typer.Option(min=1, help="The most units of a hit.")] = None,
+    boundaries: BoundariesOption = "any",
+    min_units: MinUnitsOption = None,
+    max_units: MaxUnitsOption = None,
     context: Annotated[
         int | None,
         typer.Option(min=0, max=1000, help="Characters of context on either side: 80, or with --json none."),

@@ -121,6 +121,10 @@ class SpansBody(Body):
         description="Any span within the collection's bounds, or whole clauses, sentences or parts of any length.",
     )
 
+    def choice(self) -> SpanChoice:
+        """The body as the search understands it."""
+        return SpanChoice(self.min_units, self.max_units, self.boundaries)
+
 
 class SearchBody(Body):
     """One query: a text or a vector, and which hits are wanted of it."""
@@ -216,7 +220,7 @@ class SearchBody(Body):
             ranking=self.ranking,
             query_units=self.query_units,
             stemming=self.stemming,
-            spans=SpanChoice(self.spans.min_units, self.spans.max_units, self.spans.boundaries),
+            spans=self.spans.choice(),
         )
 
 

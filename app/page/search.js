@@ -131,8 +131,7 @@ async function showHits(results, signal) {
   slider.show(histogram(answers[0].hits.map((hit) => hit.score)));
   apply(slider.value);
   say(slider.describe(slider.value));
-  if (state.b) return;
-  const exact = await preview(state.c, [state.q], modes[0], { signal, body: { ...(state.f && { filter: filters() }), ...(requests[0].ranking && { ranking: requests[0].ranking }) } });
+  const exact = await preview(state.c, [state.q], modes[0], { signal, body: { ...(state.f && { filter: filters() }), ...(requests[0].spans && { spans: requests[0].spans }), ...(requests[0].ranking && { ranking: requests[0].ranking }) } });
   if (!exact) return;
   counts = exact.phrases[0];
   slider.show(counts.histogram);

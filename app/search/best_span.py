@@ -10,18 +10,28 @@ from jaxtyping import Float, Float32, Int32
 from app.search.encoders import Encoders
 from app.search.modes import Counts, Resources, Scored, ScoredRows, SearchMode
 from app.search.query_vectors import query_vector
+from app.search.sentences import counts_of
 from app.search.span_hits import present_spans
 from app.search.types import Explanation, Hit, Mode, PartAround, SearchRequest, SpanChoice, SpanWithin, UnitContribution
 from indexer.arrays import EXCLUDED, LONGEST, SpanTerms
 from indexer.engine.base import Engine, ScoredSpan
-from indexer.engine.exhaustive_count import count_spans
+from indexer.engine.exhaustive_count import SpanCount, count_spans
 from indexer.engine.named_spans import NamedSpan, named_cosines
-from indexer.engine.query import Filter, Selection
-from indexer.engine.snapshot import Snapshot
-from indexer.engine.wholes import best_span_within, search_wholes
+from indexer.engine.query import Selection
+from indexer.engine.selection import ExactSpans
+from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.wholes import best_span_within, score_wholes, search_wholes, selected_wholes
 from indexer.tuning import Tuning
 from indexer.types import Recipe
-from indexer.words.literal import BELOW, EXACT, below, count_with_floor, is_occurrence, search_with_floor
+from indexer.words.literal import (
+    BELOW,
+    EXACT,
+    below,
+    count_with_floor,
+    is_occurrence,
+    search_with_floor,
+    wholes_with_floor,
+)
 from indexer.words.recipe import has_words
 from models import units
 from models.borders import count_sentences
@@ -140,11 +150,13 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
             selection = replace(selection, floor=floor)
         return self._engine.search(snapshot, vectors, selection, terms)
 
-    def count(self, snapshot: Snapshot, query: SpanQuery, floor: float | None, filter: Filter) -> Counts:
-        """The best span of every document, and the spans above the floor."""
-        census = count_spans(snapshot, query.vector, floor, filter, _terms([query]))
+    def count(self, snapshot: Snapshot, query: SpanQuery, floor: float | None, selection: Selection) -> Counts:
+        """The best span of every document, and the spans above the floor; of whole sentences all."""
+        if selection.boundary:
+            return counts_of([_wholes(view, query, selection) for view in snapshot.views], floor)
+        census = _census(snapshot, query, floor, selection)
         if query.terms:
-            census = count_with_floor(snapshot, census, query.terms, filter)
+            census = count_with_floor(snapshot, census, query.terms, selection)
         spans = None if census.spans is None else ScoredRows(census.spans, census.span)
         return Counts(ScoredRows(census.documents, census.document), spans)
 
@@ -173,6 +185,26 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
                 exact = is_occurrence(span.located.view, span.units, terms)
                 scores[row] = EXACT if exact else below(scores[row : row + 1])[0]
         return scores
+
+
+def _census(snapshot: Snapshot, query: SpanQuery, floor: float | None, selection: Selection) -> SpanCount:
+    """The counts of spans by their meaning; spans of other lengths do not count."""
+    terms = _terms([query])
+    if not selection.lengths:
+        return count_spans(snapshot, query.vector, floor, selection.filter, terms)
+    terms = terms.within(selection.lengths.contain(np.arange(LONGEST + 1)))
+    lowest = None if floor is None else max(EXCLUDED, floor)
+    census = count_spans(snapshot, query.vector, lowest, selection.filter, terms)
+    return replace(census, best=[spans.take(np.flatnonzero(spans.cosines > EXCLUDED)) for spans in census.best])
+
+
+def _wholes(view: SegmentView, query: SpanQuery, selection: Selection) -> ExactSpans:
+    """All selected clauses, sentences or parts of a segment with their scores; those with an occurrence are exact."""
+    boundary = selection.boundary or "part"
+    starts, ends = selected_wholes(view, selection)
+    scores = score_wholes(view, starts, ends, query.vector, query.units, query.score, boundary).scores
+    wholes = ExactSpans(view, starts, ends, scores)
+    return wholes_with_floor(wholes, query.terms, selection) if query.terms else wholes
 
 
 def check_span_choice(spans: SpanChoice, bounds: SpanBounds) -> None:

@@ -9,12 +9,12 @@ from jaxtyping import Float, Float32
 
 from app.search.encoders import Encoders
 from app.search.modes import Counts, Resources, Scored, SearchMode
-from app.search.sentences import ALL, count_sentences
+from app.search.sentences import ALL, counts_of
 from app.search.span_hits import present_spans
 from app.search.types import FacetExplanation, FacetWords, Hit, Mode, SearchRequest
 from indexer.engine.base import ScoredSpan
 from indexer.engine.named_spans import NamedSpan
-from indexer.engine.query import Filter, Selection
+from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.facets.recipe import NAME, has_facets
 from indexer.facets.representation import stored_facets
@@ -102,9 +102,9 @@ class FacetMode(SearchMode[FacetQuery, FacetQuery, ScoredSpan]):
         """The best sentences for every query."""
         return [search_facets(snapshot, query.codebook, query.terms, selection) for query in queries]
 
-    def count(self, snapshot: Snapshot, query: FacetQuery, floor: float | None, filter: Filter) -> Counts:
+    def count(self, snapshot: Snapshot, query: FacetQuery, floor: float | None, selection: Selection) -> Counts:
         """The best sentence of every document, and the sentences above the floor."""
-        return count_sentences(count_spans(snapshot, query.codebook, query.terms, filter), floor)
+        return counts_of(count_spans(snapshot, query.codebook, query.terms, selection), floor)
 
     def present(
         self, request: SearchRequest, query: FacetQuery, results: list[ScoredSpan], tuning: Tuning

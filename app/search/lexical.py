@@ -9,12 +9,12 @@ from jaxtyping import Float
 
 from app.search.best_span import check_span_choice
 from app.search.modes import Counts, Resources, Scored, SearchMode
-from app.search.sentences import ALL, ScoredSentence, across_sentences, count_sentences, snapshot_of
+from app.search.sentences import ScoredSentence, across_sentences, counts_of, snapshot_of
 from app.search.span_hits import present_spans
 from app.search.types import Hit, LexicalExplanation, Mode, SearchRequest, TextSpan, WordContribution
 from indexer.engine.base import ScoredSpan
 from indexer.engine.named_spans import NamedSpan
-from indexer.engine.query import Filter, Selection
+from indexer.engine.query import Selection
 from indexer.engine.selection import ExactSpans, choose
 from indexer.engine.snapshot import Snapshot
 from indexer.tuning import Tuning
@@ -107,11 +107,11 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery, LexicalSpan]):
         spans = [_spans(bm25, segment, query, selection) for segment in bm25.segments]
         return [_explained(bm25, scored) for scored in choose(spans, selection)]
 
-    def count(self, snapshot: Snapshot, query: LexicalQuery, floor: float | None, filter: Filter) -> Counts:
+    def count(self, snapshot: Snapshot, query: LexicalQuery, floor: float | None, selection: Selection) -> Counts:
         """The best sentence of every document with a word of the query, and the sentences above the floor."""
-        bm25 = Bm25.in_snapshot(snapshot, query.words)
-        spans = [_spans(bm25, segment, query, Selection(ALL, filter=filter)) for segment in bm25.segments]
-        return count_sentences(spans, floor)
+        bm25 = Bm25.in_snapshot(snapshot, query.words, selection.boundary or "sentence")
+        spans = [_spans(bm25, segment, query, selection) for segment in bm25.segments]
+        return counts_of(spans, floor)
 
     def present(
         self, request: SearchRequest, query: LexicalQuery, results: list[LexicalSpan], tuning: Tuning

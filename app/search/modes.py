@@ -17,7 +17,7 @@ from app.search.errors import ModeUnavailable
 from app.search.types import Hit, Mode, SearchRequest
 from indexer.engine.base import Engine
 from indexer.engine.named_spans import NamedSpan
-from indexer.engine.query import Filter, Selection
+from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.nuggets.scan import DocumentEngine
 from indexer.tuning import Tuning
@@ -141,8 +141,8 @@ class SearchMode(Protocol[Read, Query, Result]):
     def search(self, snapshot: Snapshot, queries: Sequence[Query], selection: Selection) -> list[list[Result]]:
         """The results of every query, best first."""
 
-    def count(self, snapshot: Snapshot, query: Query, floor: float | None, filter: Filter) -> Counts:
-        """Exact and exhaustive counts: the results of a search with an unlimited ``top_k``."""
+    def count(self, snapshot: Snapshot, query: Query, floor: float | None, selection: Selection) -> Counts:
+        """Exact and exhaustive counts: the results of a search with an unlimited ``top_k``, ungrouped."""
 
     def present(self, request: SearchRequest, query: Query, results: list[Result], tuning: Tuning) -> tuple[Hit, ...]:
         """Hits with texts and metadata, numbered from 1, offsets in the unit of the request."""

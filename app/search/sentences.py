@@ -47,7 +47,7 @@ class ScoredSentence:
         return self.scored.place
 
 
-def count_sentences(spans: Sequence[ExactSpans], floor: float | None) -> Counts:
+def counts_of(spans: Sequence[ExactSpans], floor: float | None) -> Counts:
     """The best sentence of every document, and the sentences above the floor, of all sentences of every segment."""
     best = [each.take(selected_rows(each, Selection(ALL, None, "document"))) for each in spans]
     over = Selection(ALL, floor, "span")

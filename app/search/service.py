@@ -9,10 +9,11 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from app.search.modes import AnyMode, Counts, Modes, available_mode
+from app.search.sentences import ALL
 from app.search.threshold import cosine_floor, used_threshold
 from app.search.types import STEMMING_MODES, SearchAnswer, SearchRequest, UsedThreshold
 from indexer.engine.query import Selection
@@ -82,13 +83,14 @@ class SearchService:
         return scan(encoded)
 
     def count(self, encoded: Encoded, floor: float | None) -> Counts:
-        """Count exactly and exhaustively in the documents that the request's filter selects.
+        """Count exactly and exhaustively what the request selects.
 
         Raises ``SegmentCorrupt`` if a segment is missing.
         """
         prepared = encoded.prepared
         prepared.snapshot.require_complete()
-        return prepared.mode.count(prepared.snapshot, encoded.query, floor, prepared.selection.filter)
+        selection = replace(prepared.selection, top_k=ALL, floor=None, group_by="span")
+        return prepared.mode.count(prepared.snapshot, encoded.query, floor, selection)
 
     def finish(self, encoded: Encoded, results: Results) -> SearchAnswer:
         """Read texts and metadata, and drop hits that are below the threshold after rounding."""

@@ -52,7 +52,7 @@ def _scored(
     query_units: Int[np.ndarray, " queries"],
 ) -> list[ExactSpans]:
     """The wholes of a segment that may be selected, for every query."""
-    starts, ends = _candidates(view, selection)
+    starts, ends = selected_wholes(view, selection)
     cosines = kernels.whole_cosines(view.segment.arrays, starts, ends, queries)
     scores = cosines + _terms(view, starts, ends, score, query_units)
     context = score.share_of_context(selection.boundary or "part")
@@ -210,7 +210,7 @@ def best_span_within(
     return segment.char_span(UnitSpan(*spans[0].tolist())), float(scores[0])
 
 
-def _candidates(
+def selected_wholes(
     view: SegmentView, selection: Selection
 ) -> tuple[Int[np.ndarray, " wholes"], Int[np.ndarray, " wholes"]]:
     """First and last unit, exclusive, of the wholes that lie in selected parts and have a selected length."""

@@ -14,7 +14,7 @@ from jaxtyping import Float, Float32, Float64, Int
 
 from indexer import kernels
 from indexer.engine.base import ScoredSpan
-from indexer.engine.query import Filter, Selection
+from indexer.engine.query import Selection
 from indexer.engine.selection import ExactSpans, choose
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.facets.files import FacetRows
@@ -58,9 +58,8 @@ def _fills(spans: Sequence[ExactSpans], selection: Selection) -> bool:
     return selection.group_by == "span" or len(choose(spans, replace(selection, floor=None))) == selection.top_k
 
 
-def count_spans(snapshot: Snapshot, codebook: Codebook | None, terms: Terms, filter: Filter) -> list[ExactSpans]:
-    """All sentences of every segment, with exact scores."""
-    selection = Selection(2**62, filter=filter)
+def count_spans(snapshot: Snapshot, codebook: Codebook | None, terms: Terms, selection: Selection) -> list[ExactSpans]:
+    """All selected sentences of every segment, with exact scores."""
     none = np.zeros(0, np.int64)
     return [
         _scored(view, none if codebook is None else _allowed(view, selection), codebook, terms, selection)

@@ -74,9 +74,14 @@ def search_with_floor(
     return results
 
 
-def count_with_floor(snapshot: Snapshot, count: SpanCount, terms: Terms, filter: Filter) -> SpanCount:
+def wholes_with_floor(wholes: ExactSpans, terms: Terms, selection: Selection) -> ExactSpans:
+    """The wholes of a segment, of which those that hold an occurrence are exact."""
+    exact = literal_spans(wholes.view, terms, selection)
+    return joined(exact, _below(wholes.take(np.flatnonzero(~np.isin(wholes.starts, exact.starts)))))
+
+
+def count_with_floor(snapshot: Snapshot, count: SpanCount, terms: Terms, selection: Selection) -> SpanCount:
     """A count with occurrences, as :func:`search_with_floor` finds them."""
-    selection = Selection(_ALL, filter=filter)
     literal = [_disjoint(literal_spans(view, terms, selection)) for view in snapshot.views]
     of_documents = Selection(_ALL, None, "document")
     pairs = [joined(occurring, _below(best)) for occurring, best in zip(literal, count.best, strict=True)]

@@ -23,7 +23,7 @@ from app.search.best_span import BestSpan, SpanQuery
 from app.search.encoders import Encoders
 from app.search.types import SearchRequest
 from app.settings import Settings
-from indexer.engine.query import Filter
+from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import Snapshot
 from indexer.pipeline import IndexJob
@@ -77,7 +77,7 @@ def scores_of(mode: BestSpan, snapshot: Snapshot, queries: Sequence[SpanQuery], 
     """The score of the best span of every turn, for every query."""
     scores = np.full((len(queries), turns), -1.0)
     for row, query in zip(scores, queries, strict=True):
-        counted = mode.count(snapshot, query, None, Filter()).documents
+        counted = mode.count(snapshot, query, None, Selection()).documents
         row[[int(counted.row(number).document_id) for number in range(len(counted.cosines))]] = counted.cosines
     return scores
 

@@ -8,7 +8,7 @@ from app.collections.service import CollectionOptions, CollectionService
 from app.search.encoders import Encoders
 from app.search.modes import available_mode, load_modes
 from app.search.types import Mode, SearchRequest
-from indexer.engine.query import Filter
+from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine
 from indexer.pipeline import IndexJob
 from models.types import Document, Part, SpanBounds
@@ -44,7 +44,7 @@ def mode_scores(
             queries = mode.encode([mode.read(request, snapshot.recipe) for request in requests], snapshot.recipe)
             rows = np.full((len(queries), len(topics.texts)), -1.0)
             for row, query in zip(rows, queries, strict=True):
-                counted = mode.count(snapshot, query, None, Filter()).documents
+                counted = mode.count(snapshot, query, None, Selection()).documents
                 turns = [int(counted.row(number).document_id) for number in range(len(counted.cosines))]
                 row[turns] = counted.cosines
             scores[name] = rows

@@ -11,7 +11,7 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.routes.thresholds import Collection
-from app.http.schemas import Body, FilterBody, QueryText, Similarity
+from app.http.schemas import Body, FilterBody, QueryText, Similarity, SpansBody
 from app.search.types import Mode, Ranking
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
@@ -41,6 +41,8 @@ class PreviewBody(Body):
     ranking: Ranking = Field("span_score", description="What spans are ranked by, as in a search.")
     stemming: Language | None = Field(None, description="The language of stems, as in a search.")
 
+    spans: SpansBody = Field(SpansBody(), description="Which spans count: their lengths and their boundaries.")
+
     def request(self, collection: str) -> PreviewRequest:
         """The request for the service."""
         return PreviewRequest(
@@ -55,6 +57,7 @@ class PreviewBody(Body):
             saved="all" if self.saved == "all" else tuple(self.saved),
             ranking=self.ranking,
             stemming=self.stemming,
+            spans=self.spans.choice(),
         )
 
 

@@ -17,12 +17,12 @@ from app.search.hybrid.scorer import HybridQuery, Scorer
 from app.search.hybrid.weights import Weights
 from app.search.lexical import ADD_WORDS, stem_fingerprint
 from app.search.modes import Counts, Resources, Scored, SearchMode
-from app.search.sentences import ALL, ScoredSentence, count_sentences, snapshot_of
+from app.search.sentences import ALL, ScoredSentence, counts_of, snapshot_of
 from app.search.span_hits import present_spans
 from app.search.types import Hit, HybridExplanation, Mode, SearchRequest, TextSpan
 from indexer.engine.base import ScoredSpan
 from indexer.engine.named_spans import NamedSpan
-from indexer.engine.query import Filter, Grouping, Selection
+from indexer.engine.query import Grouping, Selection
 from indexer.engine.selection import choose
 from indexer.engine.snapshot import Snapshot
 from indexer.tuning import Tuning
@@ -102,11 +102,11 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery, HybridSpan]):
             for query, spans in zip(queries, found, strict=True)
         ]
 
-    def count(self, snapshot: Snapshot, query: HybridQuery, floor: float | None, filter: Filter) -> Counts:
+    def count(self, snapshot: Snapshot, query: HybridQuery, floor: float | None, selection: Selection) -> Counts:
         """The best sentence of every document, and the sentences above the floor, of all."""
-        scorer = Scorer(snapshot, query, Selection(ALL, filter=filter))
+        scorer = Scorer(snapshot, query, selection)
         spans = [scorer.spans(segment, np.flatnonzero(scorer.chosen(segment))) for segment in scorer.segments]
-        return count_sentences(spans, floor)
+        return counts_of(spans, floor)
 
     def present(
         self, request: SearchRequest, query: HybridQuery, results: list[HybridSpan], tuning: Tuning

@@ -16,7 +16,7 @@ from indexer.engine.selection import ExactSpans
 from indexer.engine.snapshot import Snapshot
 from indexer.engine.wholes import WholeScores, score_wholes
 from indexer.words.bm25 import Bm25, SegmentWords
-from indexer.words.literal import BELOW, joined, literal_spans
+from indexer.words.literal import joined, wholes_with_floor
 from indexer.words.queries import WordQuery
 from models.borders import Boundary
 from models.types import CharSpan, UnitSpan
@@ -90,9 +90,7 @@ class Scorer:
         spans = ExactSpans(segment.view, segment.bounds[rows], segment.bounds[rows + 1], scores)
         if not self.query.terms:
             return spans
-        exact = literal_spans(segment.view, self.query.terms, self.selection)
-        spans = spans.take(np.flatnonzero(~np.isin(spans.starts, exact.starts)))
-        spans = joined(exact, replace(spans, cosines=np.minimum(spans.cosines, BELOW)))
+        spans = wholes_with_floor(spans, self.query.terms, self.selection)
         return joined(across_sentences(segment, self.query.terms, self.unbounded), spans) if self.unbounded else spans
 
     def terms(self, scored: ScoredSpan) -> tuple[tuple[HybridTerm, ...], CharSpan | None]:

@@ -13,7 +13,7 @@ from app.search.maxsim.nugget_queries import NuggetQuery, encode_windows, query_
 from app.search.modes import Counts, HitUnit, Resources, Scored, ScoredRows, SearchMode
 from app.search.query_vectors import query_vector
 from app.search.types import Hit, Mode, SearchRequest, SpanChoice
-from indexer.engine.query import Filter, Selection
+from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.nuggets.candidates import DocumentCandidates
 from indexer.nuggets.recipe import NAME, NuggetRecipe, nugget_recipe
@@ -111,11 +111,11 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery, ScoredDoc
             for query, documents in zip(queries, found, strict=True)
         ]
 
-    def count(self, snapshot: Snapshot, query: NuggetQuery, floor: float | None, filter: Filter) -> Counts:
+    def count(self, snapshot: Snapshot, query: NuggetQuery, floor: float | None, selection: Selection) -> Counts:
         """Every document; there are no spans."""
-        documents = count_documents(snapshot, query.vectors, filter).scored
+        documents = count_documents(snapshot, query.vectors, selection.filter).scored
         if query.terms:
-            documents = count_with_floor(snapshot, query.terms, documents, filter)
+            documents = count_with_floor(snapshot, query.terms, documents, selection.filter)
         return Counts(ScoredRows.of(documents), spans=None)
 
     def present(
