@@ -95,7 +95,7 @@ def missed(store: Store, facets: Facets, queries: Sequence[str]) -> tuple[float,
     shares, times = [], []
     for codebook in facets.sentences.encode(queries):
         started = time.perf_counter()
-        best = choose(count_spans(snapshot, codebook, (), selection.filter), selection)
+        best = choose(count_spans(snapshot, codebook, (), selection), selection)
         times.append(1000 * (time.perf_counter() - started))
         hits = search_facets(snapshot, codebook, (), selection)
         places = {(hit.document_id, hit.span) for hit in hits}
