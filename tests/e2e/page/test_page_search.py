@@ -128,3 +128,9 @@ def test_the_theme_is_remembered(page):
     page.get_by_role("button", name="Theme").wait_for()
     assert page.evaluate("document.documentElement.style.colorScheme") == scheme
     assert page.evaluate("Object.keys(localStorage)") == ["theme"]
+
+
+def test_whole_sentences_are_counted_exactly(page):
+    page.goto("/?c=sample&q=refund&b=sentence")
+    page.locator(".card").first.wait_for()
+    page.get_by_text("documents at 0.00 or more").first.wait_for()
