@@ -38,9 +38,9 @@ def require_data_folder(settings: Settings, *, create: bool = False) -> None:
 
     With ``create`` the default folder may be new. One that is named must be there: its name may be misspelt.
     """
-    if create and "data_dir" not in settings.model_fields_set:
-        return
-    if not settings.database_url and not (settings.data_dir / CATALOG_FILE).exists():
+    is_optional = bool(settings.database_url) or (create and "data_dir" not in settings.model_fields_set)
+    is_file = settings.data_dir.is_file()  # opening the catalog says so
+    if not is_optional and not is_file and not (settings.data_dir / CATALOG_FILE).exists():
         raise CatalogNotInitialised(
             f"There is no catalog in the data folder {settings.data_dir.absolute()}",
             hint="Check SPANSEEK_DATA_DIR; `spanseek init-db` makes a new data folder.",

@@ -12,7 +12,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from app.composition import Services, make_engine, open_store
 from app.facets.weights import Facets
 from app.http import metrics
-from app.http.auth import AnonymousAccess, AuthenticationMiddleware, collection_not_found
+from app.http.auth import AnonymousAccess, AuthenticationMiddleware, collection_aliased, collection_not_found
 from app.http.backend import Backend, Limits, Startup
 from app.http.cors import add_cors, origins_of
 from app.http.hosts import AllowedHosts
@@ -53,7 +53,7 @@ from app.settings import Settings
 from indexer.catalog.keys import record_uses
 from indexer.engine.base import Engine
 from indexer.engine.warm import warm_up
-from indexer.errors import CollectionNotFound
+from indexer.errors import CollectionAliased, CollectionNotFound
 from models.errors import SpanseekError
 
 _log = logging.getLogger(__name__)
@@ -120,6 +120,7 @@ def create_app(
     app.include_router(page_router(Page.load()))
     add_error_handlers(app)
     app.add_exception_handler(CollectionNotFound, collection_not_found)  # type: ignore[arg-type]
+    app.add_exception_handler(CollectionAliased, collection_aliased)  # type: ignore[arg-type]
     describe_problems(app)
     # The last one added sees requests first.
     app.add_middleware(AuthenticationMiddleware)

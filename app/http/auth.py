@@ -18,7 +18,7 @@ from app.http.hosts import AllowedHosts
 from app.http.lanes import deadline
 from app.http.problems import Forbidden, Unauthenticated, problem_response
 from indexer.catalog.keys import Key, Scope, any_keys, authenticate
-from indexer.errors import CollectionNotFound
+from indexer.errors import CollectionAliased, CollectionNotFound
 from indexer.freshness import FRESH_S
 from models.errors import SpanseekError
 
@@ -155,6 +155,16 @@ async def collection_not_found(request: Request, error: CollectionNotFound) -> R
     if key is not None and key.collections is not None:
         hint = f"This API key is for: {', '.join(key.collections)}."
         error = CollectionNotFound(str(error), hint=hint, field=error.field)
+    return problem_response(error)
+
+
+async def collection_aliased(request: Request, error: CollectionAliased) -> Response:
+    """The answer to the deletion of a collection with aliases, whose names a key for some collections may not see."""
+    key: Key | None = getattr(getattr(request.state, "caller", None), "key", None)
+    if key is not None and key.collections is not None:
+        error = CollectionAliased(
+            "The collection has an alias; nothing was deleted", hint=error.hint, field=error.field
+        )
     return problem_response(error)
 
 

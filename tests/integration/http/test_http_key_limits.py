@@ -103,6 +103,13 @@ def test_aliases_tasks_and_lists_show_nothing_of_a_hidden_collection(limited, pr
     assert limited.get("/tasks?collection=hidden").text == limited.get("/tasks?collection=absent").text
 
 
+def test_deleting_a_collection_does_not_tell_the_names_of_its_aliases(limited, settings, problem) -> None:
+    with closing(Catalog(settings.catalog_url)) as catalog:
+        set_aliases(catalog, {"secret-alias": "sample"})
+    refused = limited.run(limited.http.delete("/collections/sample", headers=limited.headers))
+    assert "secret-alias" not in str(problem(refused, 409, "collection_aliased"))
+
+
 def _operations_of_collections(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Method and path of every operation with a collection in its path, or in the example of its body."""
     for path, item in document["paths"].items():
