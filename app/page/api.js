@@ -23,7 +23,7 @@ export async function call(method, path, { body, signal, type = "application/jso
   if (response.ok && reader) return reader(response);
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
-  if (response.status === 401) document.dispatchEvent(new CustomEvent("sign-in"));
+  if (response.status === 401) document.dispatchEvent(new CustomEvent("sign-in", { detail: { refused: key ? answer.detail : "" } }));
   throw new ApiError(response.status, answer);
 }
 

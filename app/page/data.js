@@ -1,6 +1,7 @@
 import { get, part, post, put } from "./api.js";
 import { el, field, problem, say, select, table } from "./dom.js";
 import { batches, documentsOf } from "./files.js";
+import { Matches } from "./matches.js";
 import { Snapshots } from "./snapshots.js";
 import { state, update } from "./state.js";
 import { Tasks, finished } from "./tasks.js";
@@ -12,13 +13,12 @@ const LARGE = 4e6;
 export async function dataView(main) {
   const { collections } = await get("/collections");
   if (!collections.some((one) => one.name === state.c)) update({ c: collections[0]?.name || "" });
-  const matches = el("div"), tasks = new Tasks(state.c);
+  const matches = new Matches(state.c), tasks = new Tasks(state.c);
   const snapshots = new Snapshots(state.c, tasks, () => refresh(main));
   main.replaceChildren(el("h1", {}, collections.length ? "Your data" : "Add your first documents"),
     collections.length ? el("section", { class: "panel" }, el("h2", {}, "Collections"), overview(collections)) : null,
-    uploadForm(main, collections, tasks), collections.length ? tasks.element : "", collections.length ? snapshots.element : "", collections.length ? el("section", { class: "panel" }, el("h2", {}, "Matches of saved phrases"),
-      el("button", { type: "button", class: "plain", onclick: () => showMatches(matches) }, "Look again"), matches) : "");
-  if (collections.length) await Promise.all([tasks.show(), snapshots.show(), showMatches(matches)]);
+    uploadForm(main, collections, tasks), collections.length ? tasks.element : "", collections.length ? snapshots.element : "", collections.length ? matches.element : "");
+  if (collections.length) await Promise.all([tasks.show(), snapshots.show(), matches.show()]);
 }
 
 async function refresh(main) {
@@ -89,18 +89,4 @@ async function upload(collection, file, log) {
   summary.textContent = `${file.name}: ${counts.indexed} indexed, ${counts.unchanged} unchanged, ${errors.length} failed`;
   if (errors.length) place.replaceChildren(table(["Line", "Why"], errors.sort((a, b) => a.line - b.line).map((one) => [String(one.line), one.error]), `Errors of ${file.name}`));
   say(summary.textContent);
-}
-
-async function showMatches(place) {
-  try {
-    let cursor = "", events = [], more = true;
-    while (more) {
-      const answer = await get(`/collections/${part(state.c)}/matches?limit=1000${cursor ? `&cursor=${part(cursor)}` : ""}`);
-      events = [...events, ...answer.events].slice(-50);
-      ({ cursor, more } = answer);
-    }
-    place.replaceChildren(events.length ? table(["When", "Phrase", "Document", "Text", "Score"], events.reverse().map((one) => [
-      new Date(one.at).toLocaleString(), one.phrase, one.document_id, one.text ?? `withdrawn: ${one.reason ?? ""}`, one.score.toFixed(2)]), "The latest 50 matches")
-      : el("p", { class: "muted" }, "None yet. Save a phrase with a threshold; new documents are matched against it as they arrive."));
-  } catch (error) { place.replaceChildren(problem(error)); }
 }

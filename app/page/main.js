@@ -24,14 +24,15 @@ async function show() {
   try { await view(main); } catch (error) { if (error.name !== "AbortError") main.replaceChildren(problem(error)); }
 }
 
-function signIn() {
+function signIn({ detail }) {
   const input = el("input", { type: "password", autocomplete: "off", required: true });
   openDialog("Sign in with a key", el("form", { onsubmit: (event) => {
     event.preventDefault();
     setKey(input.value.trim());
     document.getElementById("dialog").close();
     show();
-  } }, el("p", { class: "muted" }, "The key stays in this page's memory until you reload it. `spanseek keys create` makes one."),
+  } }, detail?.refused ? el("p", { class: "problem", role: "alert" }, `This key was refused. ${detail.refused}`) : null,
+  el("p", { class: "muted" }, "The key stays in this page's memory until you reload it. `spanseek keys create` makes one."),
   field("API key", input), el("p", {}, el("button", { type: "submit" }, "Sign in"))));
 }
 

@@ -1,15 +1,15 @@
-import { get, part, post } from "./api.js";
+import { get, post } from "./api.js";
 import { csv, download, el, field, problem, say, select, table } from "./dom.js";
 import { showDocument } from "./document.js";
 import { card, metadata, showWhy } from "./hit.js";
 import { ThresholdSlider, histogram } from "./histogram.js";
 import { VirtualList } from "./list.js";
+import { preview } from "./preview.js";
 import { state, update } from "./state.js";
 
 const MODES = { best_span: "Meaning of spans", lexical: "Words", hybrid: "Meaning and words", facets: "What stands near sentences", maxsim: "Documents by nuggets" };
 // A phone folds what is not needed at first.
 const isWide = () => matchMedia("(min-width: 40rem)").matches;
-const FLOORS = [0.2, 0.5, 0.8];
 let lists = [];
 let running = new AbortController();
 let keys = new AbortController();
@@ -94,20 +94,6 @@ async function search(results) {
     if (error.name === "AbortError") return;
     results.replaceChildren(problem(error));
   }
-}
-
-// Exact counts of every threshold; null where the key may not ask for them or the preview cannot know them.
-export async function preview(collection, phrases, mode, options = {}) {
-  for (const floor of FLOORS) {
-    try {
-      return await post(`/admin/collections/${part(collection)}/thresholds/preview`,
-        { phrases, mode, threshold: Math.max(0.8, floor), floor, examples: 0, ...options.body }, { signal: options.signal });
-    } catch (error) {
-      if (error.name === "AbortError" || error.status === 401) throw error;
-      if (error.status !== 422 && error.status !== 504) return null;
-    }
-  }
-  return null;
 }
 
 async function showHits(results, signal) {
@@ -198,7 +184,7 @@ function facets(hits, results) {
 
 async function showTable(results, signal) {
   const phrases = [...new Set(state.q.split("\n").map((line) => line.trim()).filter(Boolean))];
-  const answer = await preview(state.c, phrases, state.mode || "best_span", { signal, body: state.f ? { filter: filters() } : {} });
+  const answer = await preview(state.c, phrases, state.mode || "best_span", { signal, body: { ...(state.f && { filter: filters() }), ...(state.b && { spans: { boundaries: state.b } }) } });
   if (!answer) throw new Error("Counts need a key with the scope admin, and at most 100 phrases.");
   const total = answer.phrases.reduce((bars, one) => bars.map((bar, index) => bar + one.histogram[index]), new Array(100).fill(0));
   const rows = (threshold) => answer.phrases.map((one) => {

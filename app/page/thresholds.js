@@ -3,7 +3,7 @@ import { el, field, problem, say, select, table } from "./dom.js";
 import { scoreBar } from "./hit.js";
 import { ThresholdSlider } from "./histogram.js";
 import { precision, recall, suggested } from "./labels.js";
-import { preview } from "./search.js";
+import { preview } from "./preview.js";
 import { state, update } from "./state.js";
 
 let keys = new AbortController();
@@ -120,11 +120,13 @@ class Labels {
   draw() {
     if (!this.candidates.length) return;
     const next = this.candidates[this.labels.length];
+    const focused = [...this.question.querySelectorAll("button")].indexOf(document.activeElement);
     const button = (text, key, action, off) => el("button", { type: "button", class: "plain", disabled: Boolean(off), onclick: action }, `${text} (${key})`);
     this.question.replaceChildren(el("p", { class: "meta" }, `${this.labels.length} of ${this.candidates.length} labelled`),
       next ? el("div", {}, scoreBar(next.score), el("blockquote", {}, around(next))) : el("p", {}, "All examples are labelled."),
       el("div", { class: "row" }, button("Match", "y", () => this.label(true), !next), button("No match", "n", () => this.label(false), !next),
         button("Undo", "u", () => this.undo(), !this.labels.length)));
+    if (focused >= 0) this.question.querySelectorAll("button")[focused].focus();
     const interval = (part) => (part ? `${percent(part.value)} (${percent(part.low)} to ${percent(part.high)})` : "not known yet");
     const best = suggested(this.labels);
     this.figures.replaceChildren(...(this.labels.length ? [

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,11 +50,11 @@ def browser() -> Iterator[object]:
         launched.close()
 
 
-@pytest.fixture(params=[(1280, 900), (360, 740)], ids=["desktop", "phone"])
-def page(request, browser, address) -> Iterator[object]:
+@contextmanager
+def window(browser, address: str, **options: object) -> Iterator[object]:
     """A window of the browser; fails the test if a script fails or something outside the server is asked for."""
-    width, height = request.param
-    opened = browser.new_page(viewport={"width": width, "height": height}, base_url=address)
+    opened = browser.new_page(base_url=address, **options)
+    opened.set_default_timeout(12_000)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.on("request", lambda sent: sent.url.startswith((address, "blob:")) or errors.append(sent.url))
@@ -61,3 +62,18 @@ def page(request, browser, address) -> Iterator[object]:
     yield opened
     opened.close()
     assert errors == []
+
+
+@pytest.fixture(params=[(1280, 900), (360, 740)], ids=["desktop", "phone"])
+def page(request, browser, address) -> Iterator[object]:
+    """A window of either size."""
+    width, height = request.param
+    with window(browser, address, viewport={"width": width, "height": height}) as opened:
+        yield opened
+
+
+@pytest.fixture
+def desktop(browser, address) -> Iterator[object]:
+    """A wide window."""
+    with window(browser, address, viewport={"width": 1280, "height": 900}) as opened:
+        yield opened

@@ -106,3 +106,21 @@ def drop(page, collection):
           place.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
         }"""
     )
+
+
+def test_matches_of_saved_phrases_appear_as_they_arrive(desktop, address):
+    name = "arriving"
+    desktop.request.put(f"{address}/collections/{name}", data={})
+    phrase = {"name": "lost", "text": "the parcel never came"}
+    assert desktop.request.post(f"{address}/collections/{name}/phrases", data=phrase).ok
+    threshold = f"{address}/collections/{name}/phrases/lost/threshold"
+    assert desktop.request.put(threshold, data={"value": 0.9}).ok
+    desktop.goto(f"/?view=data&c={name}")
+    matches = desktop.get_by_role("region", name="Matches of saved phrases")
+    matches.get_by_text("None yet.").wait_for()
+    for document in ("first", "second"):
+        body = {"id": document, "text": "Sorry, the parcel never came."}
+        assert desktop.request.post(f"{address}/collections/{name}/documents", data=body).ok
+        matches.get_by_role("cell", name=document, exact=True).first.wait_for()
+    assert matches.locator("tbody tr td:nth-child(3)").all_inner_texts()[0] == "second"
+    assert serious(desktop) == []

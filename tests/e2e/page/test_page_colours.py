@@ -1,0 +1,75 @@
+"""Every view of the page without serious findings of axe-core, in light and in dark colours."""
+
+import pytest
+
+from tests.e2e.page.checks import serious
+from tests.e2e.page.conftest import window
+
+SEARCH = "/?c=sample&q=refund"
+VIEWS = {
+    "start": ("/?c=sample", "text=Write what you are looking for"),
+    "hits": (SEARCH, ".card mark"),
+    "two modes": (f"{SEARCH}&vs=lexical", ".columns.two .card"),
+    "phrases": ("/?c=sample&many=1&q=refund%0Alate+parcel", "tbody tr"),
+    "thresholds": ("/?view=thresholds&c=sample", "main h1"),
+    "data": ("/?view=data&c=sample", "main table"),
+    "reference": ("/docs", "text=POST /search"),
+}
+DIALOGS = {"Why": "dialog .unit", "Document": "dialog mark", "Key": "dialog input"}
+
+
+@pytest.fixture(params=["light", "dark"])
+def coloured(request, browser, address):
+    """A window with a preference for light or dark colours."""
+    with window(browser, address, color_scheme=request.param) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views(coloured, view):
+    path, shown = VIEWS[view]
+    coloured.goto(path)
+    coloured.locator(shown).first.wait_for()
+    assert serious(coloured) == []
+
+
+@pytest.mark.parametrize("name", DIALOGS)
+def test_dialogs(coloured, name):
+    coloured.goto(SEARCH)
+    coloured.locator(".card").first.wait_for()
+    coloured.get_by_role("button", name=name, exact=True).first.click()
+    coloured.locator(DIALOGS[name]).first.wait_for()
+    assert serious(coloured) == []
+
+
+def test_labels(coloured, address):
+    phrase = {"name": "colours", "text": "the parcel never came"}
+    coloured.request.post(f"{address}/collections/sample/phrases", data=phrase)  # once for both
+    coloured.goto("/?view=thresholds&c=sample&p=colours")
+    coloured.get_by_role("button", name="Propose examples").click()
+    coloured.get_by_text("0 of 60 labelled").wait_for()
+    coloured.keyboard.press("y")
+    coloured.get_by_text("precision").last.wait_for()
+    assert serious(coloured) == []
+
+
+def test_problems(coloured):
+    coloured.route(
+        "**/search", lambda route: route.fulfill(status=503, json={"detail": "It is busy.", "hint": "Wait."})
+    )
+    coloured.goto(SEARCH)
+    coloured.get_by_role("alert").get_by_text("It is busy.").wait_for()
+    assert serious(coloured) == []
+
+
+def test_the_theme_is_turned_and_remembered(coloured):
+    def background():
+        return coloured.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    coloured.goto("/?c=sample")
+    preferred = background()
+    coloured.get_by_role("button", name="Theme").click()
+    turned = background()
+    assert turned != preferred
+    coloured.reload()
+    assert background() == turned
