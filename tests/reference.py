@@ -347,6 +347,15 @@ def _coefficients(facets: np.ndarray, word: np.ndarray, penalty: float) -> np.nd
     return np.asarray(solved.x)
 
 
+def nearness(one: np.ndarray, other: np.ndarray) -> float:
+    """The mean, over the facets of each, of the cosine with the nearest facet of the other; of both together."""
+    sides = (
+        [max(float(np.dot(a, b)) for b in other) for a in one],
+        [max(float(np.dot(a, b)) for a in one) for b in other],
+    )
+    return sum(sum(side) / len(side) for side in sides)
+
+
 def importance(words: np.ndarray, codebook: np.ndarray) -> list[float]:
     """Eq. 6 of the facets paper: for every word, what its cosines with the facets that are above 0 add up to."""
     weights = []

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float, Float32, Float64, Int
+from jaxtyping import Float32, Float64, Int
 
 from indexer import kernels
 from indexer.engine.base import ScoredSpan
@@ -28,7 +28,6 @@ Codebook = Float32[np.ndarray, "facets dim"]
 EXACT_UP_TO: Final = 5_000
 CANDIDATES: Final = 2_000
 _CANDIDATES_A_HIT: Final = 10
-_AT_ONCE: Final = 1_024
 
 
 def search_facets(
@@ -111,18 +110,9 @@ def _nearest(
 def _nearness(
     codebook: Codebook, views: Sequence[SegmentView], rows: Sequence[Int[np.ndarray, " _rows"]]
 ) -> list[Float32[np.ndarray, " _rows"]]:
-    return [_near(codebook, stored_facets(view.segment), some) for view, some in zip(views, rows, strict=True)]
-
-
-def _near(codebook: Codebook, stored: FacetRows, rows: Int[np.ndarray, " rows"]) -> Float32[np.ndarray, " rows"]:
-    """The mean cosine of every facet, on both sides, with the nearest of the other side."""
-    near = np.empty(len(rows), np.float32)
-    for begin in range(0, len(rows), _AT_ONCE):
-        some = slice(begin, begin + _AT_ONCE)
-        facets = stored.vectors(rows[some])
-        cosines: Float[np.ndarray, "some facets queries"] = facets @ codebook.T
-        near[some] = cosines.max(axis=1).mean(axis=1) + cosines.max(axis=2).mean(axis=1)
-    return near
+    """How near the facets of every row are to the query's."""
+    pairs = zip((stored_facets(view.segment) for view in views), rows, strict=True)
+    return [kernels.facet_nearness(stored.codes, stored.scales, some, codebook) for stored, some in pairs]
 
 
 def _scored(

@@ -8,7 +8,7 @@ from indexer.kernels.batch import pack, scan_batch, scan_packed
 from indexer.kernels.best_spans import best_in_wholes
 from indexer.kernels.common import NO_SPAN, RUN, RUNS, on_one_thread, threading_layer
 from indexer.kernels.exact import rescore
-from indexer.kernels.facets import facet_distances
+from indexer.kernels.facets import facet_distances, facet_nearness
 from indexer.kernels.intrinsics import LANES
 from indexer.kernels.norms import inverse_norms
 from indexer.kernels.single import scan
@@ -28,6 +28,7 @@ __all__ = [
     "best_of_starts",
     "best_windows",
     "facet_distances",
+    "facet_nearness",
     "group_units",
     "inverse_norms",
     "occurrences",

@@ -1,4 +1,4 @@
-"""Exact distances SC (eq. 5 of Chang, Agrawal and McCallum, 2021) of a codebook and many stored ones.
+"""Exact distances SC (eq. 5 of Chang, Agrawal and McCallum, 2021) of a codebook and many stored ones; a cheap nearness.
 
 Coefficients are found by coordinate descent, as in ``models.ops.facets.descend``. A word ends its descent where a sweep
 changes no coefficient by more than ``_CLOSE``, and coefficients that stay 0 cost nothing.
@@ -86,3 +86,34 @@ def facet_distances(
     distances = np.empty(len(rows), np.float64)
     _distances(codes, scales, rows.astype(np.int64), codebook, penalty, sweeps, distances)
     return distances
+
+
+@njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
+def _nearness(codes, scales, rows, codebook, near):  # type: ignore[no-untyped-def]
+    facets, dim = codes.shape[1], codes.shape[2]
+    for at in prange(len(rows)):
+        best = np.full(len(codebook), np.float32(-2))
+        total = np.float32(0)
+        for i in range(facets):
+            highest = np.float32(-2)
+            for j in range(len(codebook)):
+                dot = np.float32(0)
+                for k in range(dim):
+                    dot += np.float32(codes[rows[at], i, k]) * codebook[j, k]
+                cosine = dot * scales[rows[at], i]
+                highest, best[j] = max(highest, cosine), max(best[j], cosine)
+            total += highest
+        near[at] = total / np.float32(facets) + best.mean()
+
+
+@one_at_a_time
+def facet_nearness(
+    codes: Int8[np.ndarray, "stored facets dim"],
+    scales: Float32[np.ndarray, "stored facets"],
+    rows: Int[np.ndarray, " rows"],
+    codebook: Float32[np.ndarray, "_facets dim"],
+) -> Float32[np.ndarray, " rows"]:
+    """The mean cosine of every facet with the nearest one of the other side, for both sides; at most 2."""
+    near = np.empty(len(rows), np.float32)
+    _nearness(codes, scales, rows.astype(np.int64), codebook, near)
+    return near

@@ -54,7 +54,7 @@ def test_no_solver_finds_better_coefficients(drawn, penalty) -> None:
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 9), st.integers(0, 2**32 - 1))
 @settings(max_examples=examples(40), deadline=None)
-def test_the_kernel_has_the_distances_of_the_definition(ours: int, theirs: int, dim: int, seed: int) -> None:
+def test_the_kernels_have_the_distances_of_the_definition(ours: int, theirs: int, dim: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     codebook = normalize(rng.normal(size=(ours, dim)).astype(np.float32))
     codes, scales = quantize_directions(rng.normal(size=(5 * theirs, dim)))
@@ -66,6 +66,8 @@ def test_the_kernel_has_the_distances_of_the_definition(ours: int, theirs: int, 
     expected = [reference.codebook_distance(codebook, stored[row], PENALTY) for row in rows.tolist()]
     assert distances.tolist() == pytest.approx(expected, abs=1e-3)
     assert (distances <= ours + theirs + 1e-5).all()
+    near = kernels.facet_nearness(codes.reshape(5, theirs, dim), scales.reshape(5, theirs), rows, codebook)
+    assert near.tolist() == pytest.approx([reference.nearness(codebook, stored[row]) for row in rows], abs=1e-5)
 
 
 @given(codebook_and_words())
