@@ -1,0 +1,209 @@
+"""What the page costs in a browser: first paint, the first hit, the threshold slider, a large document, and its size.
+
+    python -m research.benchmarks.page_figures [--encoder slice] [--documents 10000] [--moves 60] [--json]
+
+A server of its own serves the sample corpus, and a made collection in which every document matches and one has
+2 MB. A headless Chromium measures by its own clock: from the event of the slider until the frame that shows its
+effect is painted, from the start of the navigation until the first hit stands in the page.
+"""
+
+import argparse
+import gzip
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from itertools import count, takewhile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from app.cli.console import out, print_json
+from app.composition import Services, open_store
+from app.settings import Settings
+from indexer.catalog import schema
+from indexer.sources import Source
+from models.types import Document, Part
+from research.benchmarks.http_latency import started
+
+_ROOT = Path(__file__).parents[2]
+_SAMPLES = _ROOT / "samples" / "documents"
+_PAGE = _ROOT / "app" / "page"
+_PHRASE = "I never received my package"
+_LARGE = 2 * 10**6
+# Called before the page's own scripts: when the first hit is there.
+_FIRST_HIT = """
+new MutationObserver((changes, observer) => {
+  if (!document.querySelector(".card mark")) return;
+  observer.disconnect();
+  requestAnimationFrame(() => setTimeout(() => { window.firstHit = performance.now(); }));
+}).observe(document, { childList: true, subtree: true });
+"""
+# A task behind the next frame's callbacks runs once that frame is painted.
+_MOVES = """async (moves) => {
+  const slider = document.querySelector("input[type=range]"), times = [];
+  for (let move = 0; move < moves; move++) {
+    const begun = performance.now();
+    slider.value = String((move * 37 % 100) / 100);
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+    await new Promise((done) => requestAnimationFrame(() => { const { port1, port2 } = new MessageChannel();
+      port1.onmessage = done; port2.postMessage(0); }));
+    times.push(performance.now() - begun);
+  }
+  return times;
+}"""
+_STEPS = """async (steps) => {
+  const next = [...document.querySelectorAll("dialog button")].find((one) => one.textContent.startsWith("Next"));
+  const times = [];
+  for (let step = 0; step < steps; step++) {
+    const begun = performance.now();
+    next.click();
+    await new Promise((done) => requestAnimationFrame(() => { const { port1, port2 } = new MessageChannel();
+      port1.onmessage = done; port2.postMessage(0); }));
+    times.push(performance.now() - begun);
+  }
+  return times;
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFigures:
+    """Milliseconds by the browser's clock, medians and 95th percentiles, and the size of the page's files, packed."""
+
+    first_paint_ms: float
+    first_hit_ms: float
+    hits: int
+    documents_counted: int
+    slider_p50_ms: float
+    slider_p95_ms: float
+    document_characters: int
+    document_shown_ms: float
+    document_step_p95_ms: float
+    packed_bytes: int
+
+
+def measure(encoder: str, documents: int, moves: int) -> PageFigures:
+    """Serve both collections and read the figures in a browser."""
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        settings = Settings(_env_file=None, data_dir=Path(folder), encoder=encoder)
+        _index(settings, documents)
+        process, url = started(settings.data_dir, encoder=encoder, task_workers="1")
+        try:
+            chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            return _figures(browser, url, moves)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _figures(browser: Browser, url: str, moves: int) -> PageFigures:
+    with _window(browser, url) as page:
+        page.goto(f"/?c=sample&q={_PHRASE.replace(' ', '+')}")
+        page.locator(".card mark").first.wait_for()
+    with _window(browser, url) as page:  # the second time: the server has opened what it reads
+        page.goto(f"/?c=sample&q={_PHRASE.replace(' ', '+')}")
+        page.locator(".card mark").first.wait_for()
+        first_hit = page.evaluate("new Promise((done) => setTimeout(() => done(window.firstHit), 200))")
+        paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    with _window(browser, url) as page:
+        page.goto("/?c=made&q=cancel+my+plan&mode=lexical")
+        page.get_by_text("documents at 0.00 or more").first.wait_for(timeout=120_000)
+        counted = page.get_by_text("documents at 0.00 or more").first.inner_text()
+        times = page.evaluate(_MOVES, moves)
+    with _window(browser, url) as page:
+        characters, shown, steps = _document(page)
+    return PageFigures(
+        first_paint_ms=round(paint, 1),
+        first_hit_ms=round(first_hit, 1),
+        hits=1000,
+        documents_counted=int("".join(takewhile(lambda sign: sign in "0123456789,", counted)).replace(",", "") or 0),
+        slider_p50_ms=round(float(np.median(times)), 1),
+        slider_p95_ms=round(float(np.percentile(times, 95)), 1),
+        document_characters=characters,
+        document_shown_ms=round(shown, 1),
+        document_step_p95_ms=round(float(np.percentile(steps, 95)), 1),
+        packed_bytes=packed_bytes(_PAGE),
+    )
+
+
+def _document(page: Page) -> tuple[int, float, list[float]]:
+    """Open the large document at its best hit, and step through its hits."""
+    page.goto("/?c=made&q=rebate+for+zeppelins&mode=lexical")
+    page.get_by_role("button", name="Document", exact=True).first.wait_for()
+    begun: float = page.evaluate("performance.now()")
+    page.get_by_role("button", name="Document", exact=True).first.click()
+    page.locator("dialog mark").first.wait_for(timeout=60_000)
+    shown: float = page.evaluate("performance.now()") - begun
+    steps: list[float] = page.evaluate(_STEPS, 20)
+    return int(page.evaluate("document.querySelector('dialog').textContent.length")), shown, steps
+
+
+@contextmanager
+def _window(browser: Browser, url: str) -> Iterator[Page]:
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, base_url=url)
+    page.add_init_script(_FIRST_HIT)
+    try:
+        yield page
+    finally:
+        page.close()
+
+
+def _index(settings: Settings, documents: int) -> None:
+    schema.upgrade(settings.catalog_url)
+    store = open_store(settings)
+    with closing(store.catalog):
+        services = Services(settings, store)
+        for name, source in (("sample", _samples()), ("made", made_documents(documents))):
+            services.collections.create(name)
+            services.documents.upsert(name, list(source))
+
+
+def _samples() -> Iterator[Document]:
+    return (record for record in Source(_SAMPLES) if isinstance(record, Document))
+
+
+def made_documents(documents: int) -> Iterator[Document]:
+    """Documents that all match a phrase, and one of 2 MB that matches another one many times.
+
+    >>> [len(one.text) for one in made_documents(1)]
+    [43, 2000013]
+    """
+    for number in range(documents):
+        yield Document(f"d{number}", (Part(f"Please cancel my plan number {number:,} by tomorrow."),))
+    filler = (f"Nothing of interest happens on line {number:07}. " for number in count())
+    parts, size = [], 0
+    for number, sentence in enumerate(filler):
+        parts.append("A rebate for zeppelins. " if number % 400 == 0 else sentence)
+        size += len(parts[-1])
+        if size >= _LARGE:
+            break
+    yield Document("large", (Part("".join(parts)),))
+
+
+def packed_bytes(folder: Path) -> int:
+    """The size of all files, each packed by itself, as a proxy would send them."""
+    return sum(len(gzip.compress(path.read_bytes())) for path in folder.iterdir() if path.is_file())
+
+
+def main() -> None:
+    """Parse the command line, measure, and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--encoder", default="slice")
+    parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--moves", type=int, default=60)
+    parser.add_argument("--json", action="store_true", dest="as_json")
+    given = parser.parse_args()
+    figures: dict[str, Any] = asdict(measure(given.encoder, given.documents, given.moves))
+    if given.as_json:
+        print_json(figures)
+    else:
+        out.print(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()
