@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Route, sync_playwright
 
 from app.cli.console import out, print_json
 from app.composition import Services, open_store
@@ -35,6 +35,7 @@ _SAMPLES = _ROOT / "samples" / "documents"
 _PAGE = _ROOT / "app" / "page"
 _PHRASE = "I never received my package"
 _LARGE = 2 * 10**6
+_MANY = 10_000
 # Called before the page's own scripts: when the first hit is there.
 _FIRST_HIT = """
 new MutationObserver((changes, observer) => {
@@ -80,6 +81,7 @@ class PageFigures:
     documents_counted: int
     slider_p50_ms: float
     slider_p95_ms: float
+    slider_of_many_p95_ms: float
     document_characters: int
     document_shown_ms: float
     document_step_p95_ms: float
@@ -115,6 +117,7 @@ def _figures(browser: Browser, url: str, moves: int) -> PageFigures:
         page.get_by_text("documents at 0.00 or more").first.wait_for(timeout=120_000)
         counted = page.get_by_text("documents at 0.00 or more").first.inner_text()
         times = page.evaluate(_MOVES, moves)
+    of_many = _of_many(browser, url, moves)
     with _window(browser, url) as page:
         characters, shown, steps = _document(page)
     return PageFigures(
@@ -124,11 +127,30 @@ def _figures(browser: Browser, url: str, moves: int) -> PageFigures:
         documents_counted=int("".join(takewhile(lambda sign: sign in "0123456789,", counted)).replace(",", "") or 0),
         slider_p50_ms=round(float(np.median(times)), 1),
         slider_p95_ms=round(float(np.percentile(times, 95)), 1),
+        slider_of_many_p95_ms=round(float(np.percentile(of_many, 95)), 1),
         document_characters=characters,
         document_shown_ms=round(shown, 1),
         document_step_p95_ms=round(float(np.percentile(steps, 95)), 1),
         packed_bytes=packed_bytes(_PAGE),
     )
+
+
+def _of_many(browser: Browser, url: str, moves: int) -> list[float]:
+    """Moves of the slider over a list of 10,000 hits: those of the server, which returns 1,000 at most, repeated."""
+
+    def repeat(route: Route) -> None:
+        answer = route.fetch().json()
+        own = answer["hits"]
+        hits = [own[row % len(own)] | {"score": 1 - row / _MANY, "rank": row + 1} for row in range(_MANY)]
+        route.fulfill(json=answer | {"hits": hits})
+
+    with _window(browser, url) as page:
+        page.route("**/search", repeat)
+        page.goto("/?c=made&q=cancel+my+plan&mode=lexical")
+        page.get_by_text(f"{_MANY:,} shown").first.wait_for(timeout=60_000)
+        page.get_by_text("documents at 0.00 or more").first.wait_for(timeout=120_000)
+        times: list[float] = page.evaluate(_MOVES, moves)
+        return times
 
 
 def _document(page: Page) -> tuple[int, float, list[float]]:
