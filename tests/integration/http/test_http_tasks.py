@@ -300,12 +300,12 @@ def test_an_upload_of_a_collection_that_was_deleted_touches_no_other_of_its_name
 
 
 def test_a_slow_body_is_received_though_the_deadline_is_short(settings, start) -> None:
-    client = start(settings.model_copy(update={"deadline_s": 0.2, "write_deadline_s": 0.2, "grace_s": 0.0}))
+    client = start(settings.model_copy(update={"deadline_s": 1.0, "write_deadline_s": 1.0, "grace_s": 0.0}))
 
     async def slow() -> AsyncIterator[bytes]:
-        for call in calls(6):
+        for call in calls(4):
             yield lines([call])
-            await asyncio.sleep(0.15)
+            await asyncio.sleep(0.4)
 
     id = queued(send(client, slow()))
     while client.get(f"/tasks/{id}").json()["status"] != "done":
