@@ -4,14 +4,14 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from indexer.errors import StorageFull
+from indexer.errors import CatalogReadOnly, StorageFull
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @contextmanager
 def full_disk_named() -> Iterator[None]:
-    """Turn errors of a disk without room into ``StorageFull``; all others pass unchanged.
+    """Turn errors of a disk without room into ``StorageFull``, and of a read-only one into ``CatalogReadOnly``.
 
     >>> with full_disk_named():
     ...     raise OSError(errno.ENOSPC, "No space left on device", "vectors.i8")
@@ -21,6 +21,11 @@ def full_disk_named() -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno == errno.EROFS:
+            raise CatalogReadOnly(
+                f"The data folder is read-only: {error.filename or 'a file'} cannot be written",
+                hint="Make it writable, or send writes to a server that can write.",
+            ) from error
         if error.errno not in _FULL:
             raise
         raise storage_full(error.filename or "a file", error.strerror or str(error)) from error

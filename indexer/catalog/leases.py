@@ -17,7 +17,7 @@ from threading import Event, Thread
 import psutil
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
-from indexer.catalog.collections import Catalog
+from indexer.catalog.collections import Catalog, lock_names
 from indexer.catalog.tables import collections, leases
 from indexer.errors import CatalogUnavailable, CollectionBusy, LeaseLost, StorageFull
 
@@ -73,12 +73,15 @@ def lease(
 
 
 @contextmanager
-def holding(catalog: Catalog, held: Lease) -> Iterator[tuple[Connection, int]]:
+def holding(catalog: Catalog, held: Lease, *, names: bool = False) -> Iterator[tuple[Connection, int]]:
     """A transaction that holds the collection's lock, and the collection's present generation.
 
-    Raises ``LeaseLost`` if the lease has expired or was taken over.
+    With ``names`` it excludes changes of aliases, too, which lock names before collections, as this does. Raises
+    ``LeaseLost`` if the lease has expired or was taken over.
     """
     with catalog.database.write() as connection:
+        if names:
+            lock_names(connection)
         generation = _lock(connection, held)
         if generation is None or not _renew_unexpired(connection, held, catalog.clock()):
             raise LeaseLost(

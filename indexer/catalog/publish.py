@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal, select, update
 
-from indexer.catalog.collections import Catalog, lock_names
+from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import Lease, holding
 from indexer.catalog.matches import add_matches, phrase_version, withdraw_of_documents
 from indexer.catalog.names import is_document_id, possible_ids
@@ -90,8 +90,7 @@ def remove_collection(catalog: Catalog, lease: Lease) -> None:
 
     API keys that are limited to the collection stay. Raises ``CollectionAliased`` while an alias names it.
     """
-    with holding(catalog, lease) as (connection, _):
-        lock_names(connection)
+    with holding(catalog, lease, names=True) as (connection, _):
         of_collection = aliases.c.collection_id == lease.collection_id
         names = connection.scalars(select(aliases.c.name).where(of_collection).order_by(aliases.c.name)).all()
         if names:

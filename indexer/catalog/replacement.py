@@ -62,7 +62,7 @@ def replace_content(catalog: Catalog, held: Lease, new: Replacement) -> int:
     the leased collection's folder already. Raises ``PhrasesChanged``, and ``LeaseLost`` if the built collection has
     changed.
     """
-    with holding(catalog, held) as (connection, before):
+    with holding(catalog, held, names=True) as (connection, before):
         _check_unchanged(connection, held, new)
         now, generation = catalog.clock(), before + 1
         modes = _modes(connection, held.collection_id)

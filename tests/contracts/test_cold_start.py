@@ -96,6 +96,7 @@ def cats(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cats")
     source = folder / "cats.ndjson"
     source.write_text('{"id": "a", "text": "The cat sat on the mat, and a dog barked."}\n')
+    imported(COMMAND, folder, "init-db")
     imported(COMMAND, folder, "index", "-c", "cats", "--source", str(source), "--nugget-ratio", "0.25")
     return folder
 

@@ -13,10 +13,11 @@ from app.calibration.labels import Label, LabelsRefused, StoredSpan
 from app.search.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.search.modes import AnyMode, Scored, ScoredRows, available_mode, available_modes
+from app.search.sentences import ALL
 from app.search.types import Hit, Mode, SearchRequest
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
-from indexer.engine.query import Filter
+from indexer.engine.query import Filter, Selection
 from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
@@ -140,7 +141,7 @@ def test_counting_agrees_with_searching(workspace: Workspace, mode: AnyMode, flo
     for text in QUERIES:
         request = SearchRequest("c", text=text, mode=mode.name, top_k=1000, filter=filter)
         (query,) = mode.encode([mode.read(request, snapshot.recipe)], snapshot.recipe)
-        counts = mode.count(snapshot, query, floor, filter)
+        counts = mode.count(snapshot, query, floor, Selection(ALL, filter=filter))
         assert (counts.spans is None) == (mode.unit == "document")
         rows = counts.spans or counts.documents
         above = {(row.document_id, row.span, row.cosine) for row in scored(rows) if row.cosine >= floor}
@@ -151,7 +152,7 @@ def test_counting_agrees_with_searching(workspace: Workspace, mode: AnyMode, flo
         best = replace(request, group_by="document")
         (results,) = mode.search(snapshot, [query], mode.selection(best, None))
         assert {row.document_id: row.cosine for row in results} == {row.document_id: row.cosine for row in documents}
-        assert mode.count(snapshot, query, None, filter).spans is None
+        assert mode.count(snapshot, query, None, Selection(ALL, filter=filter)).spans is None
 
 
 def test_hits_say_what_stands_in_the_document(workspace: Workspace, mode: AnyMode) -> None:

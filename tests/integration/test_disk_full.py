@@ -94,7 +94,7 @@ def _merge(workspace: Workspace) -> None:
         merge_segments(workspace.store, held, everything)
 
 
-def _no_room(*_: object) -> int:
+def _no_room(*_: object, **__: object) -> int:
     raise StorageFull("There is no room.")
 
 

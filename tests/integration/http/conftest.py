@@ -160,6 +160,13 @@ def postgresql(request: pytest.FixtureRequest) -> Any:
     return None if request.param == "sqlite" else request.getfixturevalue("postgres")
 
 
+@pytest.fixture
+def sqlite(postgresql: Any) -> None:
+    """For tests of SQLite's own files."""
+    if postgresql is not None:
+        pytest.skip("PostgreSQL has no files in the data folder")
+
+
 @pytest.fixture(scope="session")
 def built(postgresql: Any, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("data")

@@ -71,6 +71,7 @@ def test_a_folder_that_is_replaced_needs_a_restart(data: Settings, start, proble
     assert again.post(PATH, NEW | {"id": "newer"}).status_code == 200
 
 
+@pytest.mark.usefixtures("sqlite")
 def test_a_catalog_that_is_replaced_in_its_folder(settings: Settings, start, problem) -> None:
     client, path = start(settings), settings.data_dir / "catalog.sqlite3"
     client.get("/collections")

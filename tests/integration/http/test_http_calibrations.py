@@ -133,6 +133,7 @@ def test_a_calibration_is_taken_over(admin) -> None:
 def test_a_calibration_is_imported_as_the_command_line_lists_it(admin, settings) -> None:
     admin.post(ROOT, {"labels": labels(), "note": "by hand"})
     environment = {"SPANSEEK_DATA_DIR": str(settings.data_dir), "SPANSEEK_ENCODER": "hashing"}
+    environment |= {"SPANSEEK_DATABASE_URL": settings.database_url or ""}
     printed = CliRunner().invoke(cli, ["calibrations", "list", "-c", "sample", "--json"], env=environment)
     (listed,) = json.loads(printed.stdout)
     assert admin.get(ROOT).json() == {"calibrations": [listed]}

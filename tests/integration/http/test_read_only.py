@@ -50,6 +50,7 @@ def test_a_backup(settings: Settings, mounted: Mounted, start, tmp_path: Path) -
     assert copy.search(text="cancel", top_k=1)["hits"]
 
 
+@pytest.mark.usefixtures("sqlite")
 def test_a_catalog_that_was_not_closed(settings: Settings, mounted: Mounted, start) -> None:
     """What is in the write-ahead log alone is read."""
     with closing(Catalog(settings.catalog_url)) as catalog:
@@ -61,6 +62,7 @@ def test_a_catalog_that_was_not_closed(settings: Settings, mounted: Mounted, sta
         assert connection.exec_driver_sql("SELECT holder FROM leases").scalar() == "elsewhere"
 
 
+@pytest.mark.usefixtures("sqlite")
 def test_a_log_without_its_index_is_refused(settings: Settings, mounted: Mounted, start, problem) -> None:
     """To read the catalog as if there was no log would be to lose what is in it."""
     with closing(Catalog(settings.catalog_url)) as catalog, lease(catalog, "sample"):

@@ -99,6 +99,7 @@ def folder(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     monkeypatch.chdir(tmp_path)
     for name, value in (("DATA_DIR", "data"), ("BACKBONE", "bert"), ("WEIGHTS", "weights"), ("DEVICE", "cpu")):
         monkeypatch.setenv(f"SPANSEEK_{name}", value)
+    run("init-db")
     return tmp_path
 
 
