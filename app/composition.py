@@ -34,15 +34,20 @@ if TYPE_CHECKING:
 
 
 def require_data_folder(settings: Settings, *, create: bool = False) -> None:
-    """Raise ``CatalogNotInitialised``, and make nothing, if the embedded catalog is to be there and is not.
+    """Raise ``CatalogNotInitialised``, and make nothing, if the data folder is to be there and is not.
 
-    With ``create`` the default folder may be new. One that is named must be there: its name may be misspelt.
+    It holds the catalog, unless that is in PostgreSQL. With ``create`` the default folder may be new. One that is named
+    must be there: its name may be misspelt.
     """
-    is_optional = bool(settings.database_url) or (create and "data_dir" not in settings.model_fields_set)
-    is_file = settings.data_dir.is_file()  # opening the catalog says so
-    if not is_optional and not is_file and not (settings.data_dir / CATALOG_FILE).exists():
+    is_named = "data_dir" in settings.model_fields_set
+    if (create or settings.database_url) and not is_named:
+        return
+    missing, is_missing = "data folder", not settings.data_dir.exists()
+    if not settings.database_url and not settings.data_dir.is_file():  # of a file, opening the catalog says so
+        missing, is_missing = "catalog in the data folder", not (settings.data_dir / CATALOG_FILE).exists()
+    if is_missing:
         raise CatalogNotInitialised(
-            f"There is no catalog in the data folder {settings.data_dir.absolute()}",
+            f"There is no {missing} {settings.data_dir.absolute()}",
             hint="Check SPANSEEK_DATA_DIR; `spanseek init-db` makes a new data folder.",
         )
 
@@ -88,6 +93,11 @@ def make_document_engine(settings: Settings) -> DocumentEngine:
     return DocumentCandidates() if settings.engine == "auto" else NuggetScan()
 
 
+def make_encoders(settings: Settings) -> Encoders:
+    """The encoders and facets that the settings name."""
+    return Encoders(settings.encoder_options, Facets(settings.facet_weights, settings.encoder_options))
+
+
 def make_span_service(settings: Settings, encoders: Encoders) -> "SpanService":
     """The service for spans of texts, which needs no store. It scans whatever engine is configured for collections."""
     from app.search.modes import load_modes
@@ -107,7 +117,7 @@ class Services:
         self, settings: Settings, store: Store, *, encoders: Encoders | None = None, engine: Engine | None = None
     ) -> None:
         self.store = store
-        self.encoders = encoders or Encoders(settings.encoder_options, Facets(settings.facet_weights))
+        self.encoders = encoders or make_encoders(settings)
         self._settings = settings
         self._engine = engine
 
@@ -173,7 +183,7 @@ class Services:
     @cached_property
     def facets(self) -> "Facets":
         """The facets of sentences and phrases."""
-        return Facets(self._settings.facet_weights)
+        return Facets(self._settings.facet_weights, self._settings.encoder_options)
 
     @cached_property
     def comparing(self) -> "CompareService":

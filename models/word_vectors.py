@@ -17,7 +17,7 @@ from models.artifacts import load_artifact
 from models.checksums import read_checked
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
-from models.types import JsonValue
+from models.types import CharSpans, JsonValue
 
 _WORD = re.compile(r"[^\W_]+")
 WORDS = "words.txt"
@@ -41,6 +41,19 @@ def split_words(text: str) -> list[str]:
     ['it', 's', '3', 'o', 'clock', 'john']
     """
     return _WORD.findall(text.lower())
+
+
+def word_spans(text: str) -> tuple[list[str], CharSpans]:
+    """The words of :func:`split_words`, and where they stand in the text; small letters may take more characters.
+
+    >>> words, spans = word_spans("In İzmir")
+    >>> words, spans.tolist()
+    (['in', 'i', 'zmir'], [[0, 2], [3, 4], [4, 8]])
+    """
+    small = [letter.lower() for letter in text]
+    origins = np.repeat(np.arange(len(text)), [len(letters) for letters in small])
+    bounds = np.array([match.span() for match in _WORD.finditer(text.lower())], np.int64).reshape(-1, 2)
+    return split_words(text), np.stack([origins[bounds[:, 0]], origins[bounds[:, 1] - 1] + 1], axis=1)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Naive oracles: loops nobody can get wrong. Slow on purpose; they share no code with what they judge."""
 
+import json
 import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -367,6 +368,25 @@ def importance(words: np.ndarray, codebook: np.ndarray) -> list[float]:
     return weights
 
 
+def unit_weights(text: str, units: Sequence[Span], weights: Mapping[str, float]) -> list[float]:
+    """The mean weight of the known words that share a character with a unit, of mean 1; 1 for units without one."""
+    words: list[tuple[str, set[int]]] = []
+    inside = False
+    origins = [at for at, large in enumerate(text) for _ in large.lower()]
+    for letter, at in zip(text.lower(), origins, strict=True):
+        if letter.isalnum():
+            word, places = words.pop() if inside else ("", set())
+            words.append((word + letter, places | {at}))
+        inside = letter.isalnum()
+    touching = [
+        [weights[word] for word, places in words if word in weights and places & set(range(start, end))]
+        for start, end in units
+    ]
+    means = [sum(each) / len(each) for each in touching if each]
+    mean = sum(means) / len(means) if means else 0.0
+    return [sum(each) / len(each) / mean if each and mean else 1.0 for each in touching]
+
+
 def cover(facets: np.ndarray, words: np.ndarray, weights: Sequence[float], count: int) -> list[int]:
     """Eq. 7 of the facets paper: one sentence after the other, each the one with which the sum is largest."""
 
@@ -383,3 +403,41 @@ def cover(facets: np.ndarray, words: np.ndarray, weights: Sequence[float], count
         totals = [covered([*chosen, number]) for number in free]
         chosen.append(free[next(at for at, total in enumerate(totals) if total >= max(totals) - 1e-9)])
     return chosen
+
+
+Values = Mapping[str, Any]
+
+
+def json_key(value: Any) -> str:
+    """One spelling for values that JSON does not tell apart: `1` and `1.0`, but not `true`.
+
+    >>> json_key(1.0), json_key(True), json_key("1")
+    ('1', 'true', '"1"')
+    """
+    is_whole = isinstance(value, float) and value.is_integer()
+    return json.dumps(int(value) if is_whole else value, sort_keys=True)
+
+
+def metadata_counts(
+    documents: Sequence[tuple[Values, Sequence[Values]]], document_filter: Values, part_filter: Values
+) -> dict[tuple[str, str], dict[str, int]]:
+    """For every key of documents and of their parts, the documents by value that pass the filter with it."""
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for own, parts in documents:
+        fields = {("document", key) for key in own} | {("part", key) for part in parts for key in part}
+        for level, key in fields:
+            rest = {
+                level: dict(conditions) for level, conditions in (("document", document_filter), ("part", part_filter))
+            }
+            rest[level].pop(key, None)
+            passing = [part for part in parts if _has(part, rest["part"])]
+            if _has(own, rest["document"]) and passing:
+                owners = [own] if level == "document" else passing
+                values = counts.setdefault((level, key), {})
+                for spelling in {json_key(owner[key]) for owner in owners if key in owner}:
+                    values[spelling] = values.get(spelling, 0) + 1
+    return {field: values for field, values in counts.items() if values}
+
+
+def _has(metadata: Values, conditions: Values) -> bool:
+    return all(key in metadata and json_key(metadata[key]) == json_key(value) for key, value in conditions.items())

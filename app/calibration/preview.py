@@ -13,7 +13,7 @@ from app.calibration.prepare_all import prepare_all
 from app.search.modes import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.threshold import cosine_floor
-from app.search.types import Mode, Ranking, SearchRequest, SpanChoice, UsedThreshold
+from app.search.types import Mode, Ranking, SearchRequest, SpanChoice, UsedThreshold, Weighting
 from indexer.engine.query import Filter
 from indexer.phrases import Phrase
 from indexer.tuning import ThresholdOn, Tuning, check_threshold
@@ -46,6 +46,7 @@ class PreviewRequest:
     examples: int = 5
     saved: tuple[str, ...] | Literal["all"] = ()
     ranking: Ranking = "span_score"
+    weighting: Weighting = "uniform"
     stemming: Language | None = None
     spans: SpanChoice = field(default_factory=SpanChoice)
 
@@ -165,6 +166,7 @@ def _encoded(
             threshold_on=request.threshold_on,
             filter=request.filter or own,
             ranking=request.ranking,
+            weighting=request.weighting,
             stemming=request.stemming,
             spans=request.spans,
         )

@@ -15,6 +15,7 @@ from app.cli.options import (
     MinUnitsOption,
     RankingOption,
     StemmingOption,
+    WeightingOption,
     WhereOption,
     WherePartOption,
     filter_of,
@@ -45,6 +46,7 @@ def preview(
     where: WhereOption = None,
     where_part: WherePartOption = None,
     ranking: RankingOption = "span_score",
+    weighting: WeightingOption = "uniform",
     stemming: StemmingOption = None,
     boundaries: BoundariesOption = "any",
     min_units: MinUnitsOption = None,
@@ -70,6 +72,7 @@ def preview(
         examples=examples,
         saved="all" if all_saved else tuple(saved or ()),
         ranking=ranking,
+        weighting=weighting,
         stemming=stemming,
         spans=SpanChoice(min_units, max_units, boundaries),
     )

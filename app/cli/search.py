@@ -16,6 +16,7 @@ from app.cli.options import (
     MinUnitsOption,
     RankingOption,
     StemmingOption,
+    WeightingOption,
     WhereOption,
     WherePartOption,
     filter_of,
@@ -58,6 +59,7 @@ def search(
     where: WhereOption = None,
     where_part: WherePartOption = None,
     ranking: RankingOption = "span_score",
+    weighting: WeightingOption = "uniform",
     stemming: StemmingOption = None,
     boundaries: BoundariesOption = "any",
     min_units: MinUnitsOption = None,
@@ -80,6 +82,7 @@ def search(
         text=phrase,
         mode=mode,
         ranking=ranking,
+        weighting=weighting,
         stemming=stemming,
         top_k=top_k,
         group_by=group_by,
@@ -133,6 +136,8 @@ def _explained(
         part = [("part", explanation.part.cosine)] if explanation.part else []
         yield "  ".join(f"{name} {value:+.3f}" for name, value in (*terms, *exact, *part))
         yield "  ".join(f"{one_line(unit.text)} {unit.contribution:+.3f}" for unit in explanation.units)
+    if isinstance(explanation, Explanation | HybridExplanation) and explanation.query:
+        yield "query: " + "  ".join(f"{one_line(unit.text)} x{unit.weight:.2f}" for unit in explanation.query)
     if isinstance(explanation, HybridExplanation):
         weighed = "  ".join(f"{term.name.replace('_', ' ')} {term.value:+.3f}" for term in explanation.terms)
         yield f"{weighed}  {one_line(explanation.span.text)}" if explanation.span else weighed

@@ -8,7 +8,7 @@ import typer
 
 from app.answers import json_values
 from app.cli.console import JsonOption, counted, err, one_line, out, print_json, settings_with
-from app.cli.options import RankingOption
+from app.cli.options import RankingOption, WeightingOption
 from app.cli.search import show_hits
 from app.search.types import Boundaries, SpanChoice
 from indexer.tuning import ThresholdOn
@@ -28,6 +28,7 @@ def spans(
     threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum similarity of a span.")] = None,
     threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
     ranking: RankingOption = "span_score",
+    weighting: WeightingOption = "uniform",
     boundaries: Annotated[
         Boundaries, typer.Option(help="Any span, or whole clauses, sentences or parts of any length.")
     ] = "any",
@@ -42,8 +43,7 @@ def spans(
     as_json: JsonOption = False,
 ) -> None:
     """Find the spans of texts that mean the same as a phrase. Nothing is indexed, and nothing is stored."""
-    from app.composition import make_span_service
-    from app.search.encoders import Encoders
+    from app.composition import make_encoders, make_span_service
     from app.spans.service import slices
     from app.spans.types import SpansRequest
     from indexer.sources import Source
@@ -58,10 +58,11 @@ def spans(
         context=(0 if as_json else _CONTEXT) if context is None else context,
         explain=explain,
         ranking=ranking,
+        weighting=weighting,
         spans=SpanChoice(min_units, max_units, boundaries),
     )
     records = _Records(Source(source))
-    service = make_span_service(settings, Encoders(settings.encoder_options))
+    service = make_span_service(settings, make_encoders(settings))
     encoded = service.encode(request)
     results = (text for part in slices(records) for text in service.search(encoded, part))
     if as_json:

@@ -5,26 +5,44 @@ from pathlib import Path
 
 from models.checksums import SHIPPED
 from models.encoders.facets.model import FacetModel, load_facets
+from models.encoders.registry import EncoderOptions, load_encoder
+from models.errors import BackboneMissing
 from models.word_vectors import WordVectors, load_word_vectors
 
 
 class Facets:
-    """Word vectors and the facets of sentences and phrases, from the folders of trained weights."""
+    """Word vectors and the facets of sentences and phrases, from the folders of trained weights.
 
-    def __init__(self, folder: Path | None = None) -> None:
+    Raises ``BackboneMissing`` where the folder lacks them. ``options`` are those of encoders by which facets read.
+    """
+
+    def __init__(self, folder: Path | None = None, options: EncoderOptions | None = None) -> None:
         self._folder = folder or SHIPPED
+        self._options = options or EncoderOptions()
 
     @cached_property
     def words(self) -> WordVectors:
         """The space of words in which facets are points."""
-        return load_word_vectors(self._folder / "facets-words")
+        return load_word_vectors(self._existing("facets-words"))
 
     @cached_property
     def sentences(self) -> FacetModel:
         """Ten facets for a sentence."""
-        return load_facets(self._folder / "facets-k10", self.words)
+        return self._facets("facets-k10")
 
     @cached_property
     def phrases(self) -> FacetModel:
         """One facet for a phrase."""
-        return load_facets(self._folder / "facets-phrases", self.words)
+        return self._facets("facets-phrases")
+
+    def _facets(self, name: str) -> FacetModel:
+        return load_facets(self._existing(name), self.words, lambda encoder: load_encoder(encoder, self._options))
+
+    def _existing(self, name: str) -> Path:
+        folder = self._folder / name
+        if not folder.is_dir():
+            raise BackboneMissing(
+                f"There are no weights of facets in {folder}.",
+                hint="Check SPANSEEK_FACET_WEIGHTS: its folder holds facets-words, facets-k10 and facets-phrases.",
+            )
+        return folder

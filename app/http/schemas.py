@@ -13,6 +13,7 @@ from app.search.types import (
     Ranking,
     SearchRequest,
     SpanChoice,
+    Weighting,
 )
 from indexer.catalog.names import MAX_ID_LENGTH, MAX_NOTE
 from indexer.documents import checked_metadata
@@ -190,6 +191,11 @@ class SearchBody(Body):
         "span_score",
         description="What spans are ranked by: their span score, or the cosine alone. Exact hits need `span_score`.",
     )
+    weighting: Weighting = Field(
+        "uniform",
+        description="How much the words of `text` count in modes best_span and hybrid: all the same, or by their "
+        "importance for its facets.",
+    )
     stemming: Language | None = Field(
         None, description="The language of the words that modes lexical and hybrid compare by their stems."
     )
@@ -218,6 +224,7 @@ class SearchBody(Body):
             context=self.context,
             explain=self.explain,
             ranking=self.ranking,
+            weighting=self.weighting,
             query_units=self.query_units,
             stemming=self.stemming,
             spans=self.spans.choice(),

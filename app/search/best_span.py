@@ -13,6 +13,7 @@ from app.search.query_vectors import query_vector
 from app.search.sentences import counts_of
 from app.search.span_hits import present_spans
 from app.search.types import Explanation, Hit, Mode, PartAround, SearchRequest, SpanChoice, SpanWithin, UnitContribution
+from app.search.weighting import QueryWeights
 from indexer.arrays import EXCLUDED, LONGEST, SpanTerms
 from indexer.engine.base import Engine, ScoredSpan
 from indexer.engine.exhaustive_count import SpanCount, count_spans
@@ -35,10 +36,11 @@ from indexer.words.literal import (
 from indexer.words.recipe import has_words
 from models import units
 from models.borders import count_sentences
-from models.encoders.base import encode_query_tokens, query_tokens
+from models.encoders.base import Encoder, encode_query_tokens, query_tokens
 from models.errors import InvalidInput
 from models.folding import words
 from models.ops.span_score import COSINE, SpanScore
+from models.tokens import Tokens
 from models.types import QueryVectors, SpanBounds
 
 QueryVector: TypeAlias = Float32[np.ndarray, " dim"]
@@ -56,21 +58,23 @@ class SpanQuery:
     sentences: int
     score: SpanScore
     terms: tuple[str, ...] = ()
+    weights: QueryWeights | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedQuery:
-    """The token ids of a query text, its units and sentences, and the score of spans."""
+    """The token ids of a query text, its units and sentences, the score of spans, and weights that are not equal."""
 
     ids: Int32[np.ndarray, " tokens"]
     units: int
     sentences: int
     score: SpanScore
     terms: tuple[str, ...] = ()
+    weights: QueryWeights | None = None
 
     def encoded(self, vector: QueryVector) -> SpanQuery:
         """The query with its vector."""
-        return SpanQuery(vector, self.units, self.sentences, self.score, self.terms)
+        return SpanQuery(vector, self.units, self.sentences, self.score, self.terms, self.weights)
 
 
 class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
@@ -106,10 +110,16 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
                 hint="Leave query_units out, or give a vector.",
                 field="query_units",
             )
-        (ids,) = query_tokens(self._encoders.matching(recipe), [request.text])
+        (tokens,) = query_tokens(self._encoders.matching(recipe), [request.text])
         is_literal = has_words(recipe) and request.ranking != "cosine"
         terms, spans = words(request.text) if is_literal else (), units.split(request.text)
-        return TokenizedQuery(ids, len(spans), count_sentences(request.text, spans), score, terms)
+        sentences, weights = count_sentences(request.text, spans), self._weights(request, tokens)
+        return TokenizedQuery(tokens.ids, len(spans), sentences, score, terms, weights)
+
+    def _weights(self, request: SearchRequest, tokens: Tokens) -> QueryWeights | None:
+        if request.weighting == "uniform" or request.text is None:
+            return None
+        return QueryWeights.by_importance(self._encoders.facets.sentences, request.text, tokens)
 
     def _score(self, request: SearchRequest, recipe: Recipe) -> SpanScore:
         if request.ranking == "cosine":
@@ -118,8 +128,8 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
 
     def encode(self, queries: Sequence[TokenizedQuery | SpanQuery], recipe: Recipe) -> list[SpanQuery]:
         """The vector of every query; all texts share a forward pass."""
-        tokenized = [query.ids for query in queries if isinstance(query, TokenizedQuery)]
-        vectors = iter(encode_query_tokens(self._encoders.matching(recipe), tokenized) if tokenized else ())
+        tokenized = [query for query in queries if isinstance(query, TokenizedQuery)]
+        vectors = iter(_encoded(self._encoders.matching(recipe), tokenized) if tokenized else ())
         return [query.encoded(next(vectors)) if isinstance(query, TokenizedQuery) else query for query in queries]
 
     def search(self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection) -> list[list[ScoredSpan]]:
@@ -164,7 +174,7 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
         self, request: SearchRequest, query: SpanQuery, results: list[ScoredSpan], tuning: Tuning
     ) -> tuple[Hit, ...]:
         """Hits, explained by the terms of their scores if the request asks for it."""
-        hits = present_spans(request, results, tuning, lambda scored: _explanation(request, query, scored))
+        hits = present_spans(request, results, tuning, lambda scored: _weighed(request, query, scored))
         pairs = zip(hits, results, strict=True)
         return tuple(replace(hit, match="exact") if _is_exact(query, scored) else hit for hit, scored in pairs)
 
@@ -185,6 +195,11 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
                 exact = is_occurrence(span.located.view, span.units, terms)
                 scores[row] = EXACT if exact else below(scores[row : row + 1])[0]
         return scores
+
+
+def _encoded(encoder: Encoder, queries: Sequence[TokenizedQuery]) -> QueryVectors:
+    weights = [query.weights.of_tokens if query.weights else None for query in queries]
+    return encode_query_tokens(encoder, [query.ids for query in queries], weights)
 
 
 def _census(snapshot: Snapshot, query: SpanQuery, floor: float | None, selection: Selection) -> SpanCount:
@@ -250,6 +265,11 @@ def _text_score(query: SpanQuery, text: SpanQuery) -> float:
     if not query.terms:
         return score
     return EXACT if query.terms == text.terms else min(score, BELOW)
+
+
+def _weighed(request: SearchRequest, query: SpanQuery, scored: ScoredSpan) -> Explanation:
+    explanation = _explanation(request, query, scored)
+    return replace(explanation, query=query.weights.explained(request.offset_unit)) if query.weights else explanation
 
 
 def _explanation(request: SearchRequest, query: SpanQuery, scored: ScoredSpan) -> Explanation:

@@ -16,6 +16,7 @@ from app.search.modes import AnyMode, Counts, Modes, available_mode
 from app.search.sentences import ALL
 from app.search.threshold import cosine_floor, used_threshold
 from app.search.types import STEMMING_MODES, SearchAnswer, SearchRequest, UsedThreshold
+from app.search.weighting import check_weighting
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.store import Store
@@ -104,6 +105,7 @@ def prepare(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, tuning: T
     _refuse_unencodable(request)
     check_threshold(request.threshold)
     _refuse_stemming(request)
+    check_weighting(request)
     if request.text is not None:
         started += _seconds(lambda: mode.load(snapshot.recipe))  # not part of the answer's time
     query = mode.read(request, snapshot.recipe)

@@ -19,6 +19,9 @@ Mode = Literal["best_span", "facets", "hybrid", "lexical", "maxsim"]
 STEMMING_MODES: tuple[Mode, ...] = ("lexical", "hybrid")
 # What hits are ranked by; the paper ranks by the cosine alone.
 Ranking = Literal["span_score", "cosine"]
+# How much the words of a query count: all the same, or by their importance for its facets.
+Weighting = Literal["uniform", "importance"]
+WEIGHTING_MODES: tuple[Mode, ...] = ("best_span", "hybrid")
 Boundaries = Literal["any", "clause", "sentence", "part"]
 ThresholdSource = Literal["request", "phrase", "collection", "none"]
 
@@ -57,6 +60,7 @@ class HitOptions:
     context: int = 0
     explain: bool = False
     ranking: Ranking = "span_score"
+    weighting: Weighting = "uniform"
     spans: SpanChoice = SpanChoice()
 
 
@@ -101,6 +105,16 @@ class UnitContribution:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitWeight:
+    """A unit of the query, and how much it counts in the query's vector."""
+
+    start: Annotated[int, described("Where it starts in the query, in `offset_unit`s.")]
+    end: int
+    text: str
+    weight: Annotated[float, described("1 in the mean of units with known words, and for units without one.")]
+
+
+@dataclass(frozen=True, slots=True)
 class PartAround:
     """The part around a whole clause or sentence."""
 
@@ -140,6 +154,9 @@ class Explanation:
     part: Annotated[PartAround | None, optional("Of whole clauses and sentences: the part around, if it counts.")] = (
         None
     )
+    query: Annotated[
+        tuple[UnitWeight, ...] | None, optional("The units of the query; with `weighting: importance` alone.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +225,9 @@ class HybridExplanation:
     terms: tuple[HybridTerm, ...]
     span: Annotated[TextSpan | None, optional("The best span of the hit; absent where none fits into it.")] = None
     exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
+    query: Annotated[
+        tuple[UnitWeight, ...] | None, optional("The units of the query; with `weighting: importance` alone.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,20 +70,29 @@ def encode_queries(encoder: Encoder, texts: Sequence[str]) -> QueryVectors:
 
     Queries share one forward pass. Raises ``InvalidInput`` for a query without a token, or longer than a window.
     """
-    return encode_query_tokens(encoder, query_tokens(encoder, texts))
+    return encode_query_tokens(encoder, [tokens.ids for tokens in query_tokens(encoder, texts)])
 
 
-def encode_query_tokens(encoder: Encoder, queries: Sequence[Int32[np.ndarray, " _tokens"]]) -> QueryVectors:
-    """The vectors of queries that :func:`query_tokens` has tokenized, from one forward pass."""
+def encode_query_tokens(
+    encoder: Encoder,
+    queries: Sequence[Int32[np.ndarray, " _tokens"]],
+    weights: Sequence[Float32[np.ndarray, " _tokens"] | None] | None = None,
+) -> QueryVectors:
+    """The vectors of queries that :func:`query_tokens` has tokenized, from one forward pass.
+
+    ``weights`` has those of the tokens of every query; None stands for equal ones.
+    """
     if not queries:
         return np.zeros((0, encoder.dim), np.float32)
-    vectors = [tokens.mean(axis=0) for tokens in encoder.forward_query(queries)]
+    of_queries = weights or [None] * len(queries)
+    pairs = zip(encoder.forward_query(queries), of_queries, strict=True)
+    vectors = [tokens.mean(axis=0) if each is None else each @ tokens for tokens, each in pairs]
     return normalize(np.stack(vectors)).astype(np.float32)
 
 
-def query_tokens(encoder: Encoder, texts: Sequence[str]) -> list[Int32[np.ndarray, " _tokens"]]:
-    """The token ids of every query. Raises ``InvalidInput`` for one without a token, or longer than a window."""
-    return [_checked_ids(encoder, tokens) for tokens in encoder.tokenize(texts)]
+def query_tokens(encoder: Encoder, texts: Sequence[str]) -> list[Tokens]:
+    """The tokens of every query. Raises ``InvalidInput`` for one without a token, or longer than a window."""
+    return [_checked(encoder, tokens) for tokens in encoder.tokenize(texts)]
 
 
 def check_query(encoder: Encoder, text: str) -> None:
@@ -91,7 +100,7 @@ def check_query(encoder: Encoder, text: str) -> None:
     query_tokens(encoder, [text])
 
 
-def _checked_ids(encoder: Encoder, tokens: Tokens) -> Int32[np.ndarray, " tokens"]:
+def _checked(encoder: Encoder, tokens: Tokens) -> Tokens:
     if not len(tokens.ids):
         raise InvalidInput("The query holds no words.", hint="Give at least one word or symbol.", field="text")
     if len(tokens.ids) > encoder.window:
@@ -100,4 +109,4 @@ def _checked_ids(encoder: Encoder, tokens: Tokens) -> Int32[np.ndarray, " tokens
             hint="Shorten the phrase, or search for its sentences one by one.",
             field="text",
         )
-    return tokens.ids
+    return tokens

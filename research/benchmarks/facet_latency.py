@@ -1,15 +1,16 @@
-"""Mode facets beside the best span and mode lexical: time of a search, bytes of a sentence, and what candidates miss.
+"""Mode facets beside the other modes: time of a search, bytes of a sentence, and what candidates miss.
 
     python -m research.benchmarks.facet_latency --source articles.ndjson [--sentences 100000] [--dim 384] [--queries 40]
 
-The first documents of the source that have so many sentences are indexed; the encoder ``hashing`` makes the vectors of
-units, so that no network but that of facets takes part. Queries are five words of one part of a document in random
-order. Modes take turns, query by query. ``missed`` is the share of the ten best sentences by exact scores of all that a
-search does not return.
+The first documents of the source that have so many sentences are indexed, with words, facets, and one nugget of ten
+tokens; the encoder ``hashing`` makes the vectors of units, so that no network but that of facets takes part. Queries
+are five words of one part of a document in random order. Modes take turns, query by query. ``missed`` is the share of
+the ten best sentences by exact scores of all that a search does not return.
 """
 
 import argparse
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,39 +27,50 @@ from app.search.types import Mode, SearchRequest
 from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine
 from indexer.engine.selection import choose
-from indexer.facets.recipe import FacetPass, with_facets
+from indexer.facets.recipe import FacetPass
 from indexer.facets.scan import count_spans, search_facets
 from indexer.facets.sentences import sentence_spans
 from indexer.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.store import Store
 from indexer.types import Recipe
+from indexer.words.files import BOUNDS, OF_UNITS, STARTS, TERMS, UNITS
 from indexer.words.recipe import with_words
 from models.encoders.hashing import HashingEncoder
-from models.encoders.passes import UnitPass
+from models.encoders.nuggets.forward_pass import NuggetPass
+from models.encoders.registry import load_nuggets
 from models.types import Document
 from research.benchmarks.http_latency import print_figures
-from research.benchmarks.hybrid_latency import queries_of
+from research.benchmarks.hybrid_latency import queries_of, shipped_score
 from research.evaluation.searching import COLLECTION, scratch_store
 
-MODES: Final[tuple[Mode, ...]] = ("best_span", "lexical", "facets")
+MODES: Final[tuple[Mode, ...]] = ("best_span", "hybrid", "lexical", "maxsim", "facets")
+_NUGGET_RATIO: Final = 0.1
 _WARM_UP: Final = 3
 _TOP: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Medians in milliseconds of searches, and of exact scores of all sentences; bytes on disk for every sentence."""
+    """Medians in milliseconds of searches, and of exact scores of all sentences; bytes on disk for every sentence.
+
+    ``unit_bytes`` are those of all that is neither words nor nuggets nor facets: vectors, texts, and the documents.
+    """
 
     sentences: int
+    documents: int
     queries: int
     best_span_p50_ms: float
+    hybrid_p50_ms: float
     lexical_p50_ms: float
+    maxsim_p50_ms: float
     facets_p50_ms: float
     exhaustive_p50_ms: float
     missed: float
-    facet_bytes: float
     unit_bytes: float
+    word_bytes: float
+    nugget_bytes: float
+    facet_bytes: float
     index_ms_per_sentence: float
 
 
@@ -111,37 +123,55 @@ def measure(source: Path, sentences: int, dim: int, queries: int, seed: int) -> 
         raise SystemExit(f"{source} has no text.")
     encoder, facets = HashingEncoder(dim=dim), Facets()
     with scratch_store() as store:
-        recipe = with_facets(with_words(Recipe("hashing", encoder.fingerprint, dim)), facets.sentences)
+        nuggets = NuggetPass(load_nuggets("hashing", base=encoder), _NUGGET_RATIO)
+        forward = FacetPass(nuggets, facets.sentences)
+        recipe = with_words(Recipe("hashing", encoder.fingerprint, dim, details=forward.details))
         collection = store.catalog.create_collection(COLLECTION, recipe)
         started = time.perf_counter()
-        IndexJob(store, encoder, collection, forward=FacetPass(UnitPass(encoder), facets.sentences)).run(documents)
+        IndexJob(store, encoder, collection, forward=forward).run(documents)
         took = 1000 * (time.perf_counter() - started)
-        service = SearchService(store, load_modes(Encoders.of({"hashing": encoder}), ScanEngine()))
+        service = SearchService(store, load_modes(Encoders.of({"hashing": encoder}, shipped_score()), ScanEngine()))
         texts = queries_of(documents, queries, seed)
         times = times_of(service, texts)
         share, exhaustive = missed(store, facets, texts)
-        rows, of_facets, others = sizes(store)
+        rows, sizes = sizes_of(store)
         return Figures(
             sentences=rows,
+            documents=len(documents),
             queries=len(texts),
             best_span_p50_ms=round(times["best_span"], 1),
+            hybrid_p50_ms=round(times["hybrid"], 1),
             lexical_p50_ms=round(times["lexical"], 1),
+            maxsim_p50_ms=round(times["maxsim"], 1),
             facets_p50_ms=round(times["facets"], 1),
             exhaustive_p50_ms=round(exhaustive, 1),
             missed=round(share, 4),
-            facet_bytes=round(of_facets / rows, 1),
-            unit_bytes=round(others / rows, 1),
+            unit_bytes=round(sizes["units"] / rows, 1),
+            word_bytes=round(sizes["words"] / rows, 1),
+            nugget_bytes=round(sizes["nuggets"] / rows, 1),
+            facet_bytes=round(sizes["facets"] / rows, 1),
             index_ms_per_sentence=round(took / rows, 2),
         )
 
 
-def sizes(store: Store) -> tuple[int, int, int]:
-    """Sentences with facets, and bytes on disk of facets and of everything else."""
+def sizes_of(store: Store) -> tuple[int, Counter[str]]:
+    """Sentences with facets, and bytes on disk by what they are of."""
     segments = [view.segment for view in store.snapshot(COLLECTION).views]
-    files = [path for segment in segments for path in segment.folder.iterdir()]
-    of_facets = sum(path.stat().st_size for path in files if path.name.startswith("facet"))
-    everything = sum(path.stat().st_size for path in files)
-    return int(np.sum([segment.manifest.rows["facets"] for segment in segments])), of_facets, everything - of_facets
+    sizes: Counter[str] = Counter()
+    for path in (path for segment in segments for path in segment.folder.iterdir()):
+        sizes[_content(path.name)] += path.stat().st_size
+    return int(np.sum([segment.manifest.rows["facets"] for segment in segments])), sizes
+
+
+def _content(file: str) -> str:
+    """What a file of a segment is of.
+
+    >>> [_content(file) for file in ("facets.i8", "nuggets.faiss", "word_units.u32", "vectors.i8")]
+    ['facets', 'nuggets', 'words', 'units']
+    """
+    if file in {OF_UNITS, UNITS, STARTS, BOUNDS, TERMS}:
+        return "words"
+    return next((name for name in ("facets", "nuggets") if file.startswith(name[:-1])), "units")
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """``spanseek eval facets-...``: sentences, phrases, hypernyms, summaries and examples of facets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -43,10 +43,10 @@ def eval_facets_sentences(
     if as_json:
         print_json({"file": path.name, "pairs": len(pairs), "pearson": figures})
         return
-    table = Table("score", "weights", "all", "low", title=f"{path.name}: Pearson x 100")
+    table = Table("score", "weights", "all", "low", "over the first", title=f"{path.name}: Pearson x 100")
     for score, rows in figures.items():
         for name, row in rows.items():
-            table.add_row(score, name, f"{row['all']:.1f}", f"{row['low']:.1f}")
+            table.add_row(score, name, f"{row['all']:.1f}", f"{row['low']:.1f}", _cell(row, "gain"))
     out.print(table)
 
 
@@ -129,10 +129,17 @@ def eval_facets_summaries(
     if as_json:
         print_json({"articles": len(read), "sentences": sentences, "methods": figures})
         return
-    table = Table("method", "ROUGE-1", "ROUGE-2", "words", title=f"{len(read)} articles, {sentences} sentences each")
+    title = f"{len(read)} articles, {sentences} sentences each"
+    table = Table("method", "ROUGE-1", "the last's gain", "ROUGE-2", "the last's gain", "words", title=title)
     for name, row in figures.items():
-        table.add_row(name, f"{row['rouge1']:.1f}", f"{row['rouge2']:.1f}", f"{row['words']:.1f}")
+        one, two, length = (f"{row[figure]:.1f}" for figure in ("rouge1", "rouge2", "words"))
+        table.add_row(name, one, _cell(row, "rouge1_behind"), two, _cell(row, "rouge2_behind"), length)
     out.print(table)
+
+
+def _cell(row: Mapping[str, float], name: str) -> str:
+    """A gain, and the lower bound of it; empty for the row that others are compared with."""
+    return f"{row[name]:+.1f} ({row[f'{name}_lower']:+.1f})" if name in row else ""
 
 
 def _load(

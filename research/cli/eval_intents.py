@@ -14,7 +14,8 @@ from app.search.encoders import Encoders
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from research.evaluation.topical_retrieval import Gain, TopicFigures
+    from research.evaluation.significance import Gain
+    from research.evaluation.topical_retrieval import TopicFigures
 
 
 def eval_intents(

@@ -16,6 +16,8 @@ from research.cli.training_options import (
     StepsOption,
 )
 
+_FROZEN = "untrained"
+
 
 def train_facets(
     extract: Annotated[Path, typer.Option(help="Folder of a Wikipedia extract.")],
@@ -29,7 +31,13 @@ def train_facets(
     of: Annotated[Literal["sentences", "phrases"], typer.Option(help="What facets are of.")] = "sentences",
     loss: Annotated[Literal["nnsc", "kmeans"], typer.Option(help="How facets are matched with words.")] = "nnsc",
     texts: Annotated[int, typer.Option(min=1, help="Read so many sentences, or phrases.")] = 200_000,
-    encoder_layers: Annotated[int, typer.Option(min=1, help="Layers that read the words.")] = 1,
+    encoder: Annotated[
+        Literal["small", "backbone"],
+        typer.Option(help="Who reads a text: a small transformer over word vectors, or the frozen backbone."),
+    ] = "small",
+    encoder_layers: Annotated[
+        int | None, typer.Option(min=0, help="Layers that read the words, or the backbone's tokens; 1, or 0 for these.")
+    ] = None,
     decoder_layers: Annotated[
         int | None, typer.Option(min=1, help="Layers that make the facets; 2, or 1 for one facet.")
     ] = None,
@@ -42,7 +50,10 @@ def train_facets(
 ) -> None:
     """Train facets of sentences or phrases. The same command, given again, goes on from the last checkpoint."""
     # Imported here, because importing torch takes seconds.
+    from app.settings import Settings
+    from models.encoders.facets.readers import EncoderReader, Reader, WordReader
     from models.encoders.facets.shape import FacetShape
+    from models.encoders.registry import load_encoder
     from models.word_vectors import load_word_vectors
     from research.evaluation.wikipedia import read_articles
     from research.training import facets as recipe
@@ -50,7 +61,10 @@ def train_facets(
     from research.training.loop import Schedule
     from research.training.sources import read_excluded
 
-    vectors = load_word_vectors(words)
+    vectors, is_small = load_word_vectors(words), encoder == "small"
+    reader: Reader = (
+        WordReader(vectors) if is_small else EncoderReader(load_encoder(_FROZEN, Settings().encoder_options))
+    )
     config = recipe.FacetConfig(
         out=folder,
         checkpoints=checkpoints,
@@ -62,12 +76,17 @@ def train_facets(
         shape=FacetShape(
             facets=facets,
             dim=vectors.dim,
-            encoder_layers=encoder_layers,
+            encoder_layers=int(is_small) if encoder_layers is None else encoder_layers,
             decoder_layers=decoder_layers or (1 if facets == 1 else 2),
             attention=of == "sentences",
+            encoder=encoder,
+            read_dim=0 if is_small else reader.dim,
         ),
+        encoder=_FROZEN,
         schedule=Schedule(steps=steps, rate=rate),
     )
-    material = read_neighbourhoods(read_articles(extract), vectors, of, texts, read_excluded(exclude))
-    report = run_recipe(lambda hooks: recipe.train_facets(config, vectors, material, hooks), steps, save_every, config)
+    material = read_neighbourhoods(read_articles(extract), vectors, of, texts, read_excluded(exclude), reader)
+    report = run_recipe(
+        lambda hooks: recipe.train_facets(config, vectors, material, hooks, reader), steps, save_every, config
+    )
     print_report(report, steps, f"The weights are in {folder}", as_json=as_json)

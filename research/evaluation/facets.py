@@ -15,6 +15,7 @@ from models.encoders.facets.model import FacetModel
 from models.ops.facets import codebook_distance, frequency_weights, importance, remove_common_direction
 from models.ops.similarity import normalize
 from models.word_vectors import WordVectors
+from research.evaluation.significance import compare
 from research.evaluation.sts import SentencePair
 
 Scores: TypeAlias = Float[np.ndarray, " pairs"]
@@ -32,12 +33,14 @@ def evaluate_sentence_facets(
     """Pearson's r x 100 by score and by weighting, over all pairs and over those graded below the median (``low``).
 
     The weighting ``words`` is that without importance. SIF takes its common direction from the evaluated sentences.
+    ``gain`` is what a row has over the first one of its score, ``gain_lower`` its one-sided 95 % lower bound by a
+    paired bootstrap over pairs.
     """
     grades = np.array([pair.grade for pair in pairs])
     low = grades < np.median(grades)
     ids = [words.text_ids(text) for pair in pairs for text in (pair.first, pair.second)]
     codebooks = {name: model.encode(_texts(pairs)) for name, model in models.items()}
-    figures: Figures = {"sc": {name: _figures(_sc(rows), grades, low) for name, rows in codebooks.items()}}
+    figures: Figures = {"sc": _rows({name: _sc(rows) for name, rows in codebooks.items()}, grades, low)}
     plain: Mapping[str, Weighting] = {"words": [np.ones(len(row)) for row in ids]}
     by_importance: dict[str, Weighting] = {
         name: [importance(words.vectors[row], book) for row, book in zip(ids, rows, strict=True)]
@@ -45,7 +48,7 @@ def evaluate_sentence_facets(
     }
     for score, measure in WORD_SCORES.items():
         weightings = {**plain, **by_importance}.items()
-        figures[score] = {name: _figures(measure(words, ids, weights), grades, low) for name, weights in weightings}
+        figures[score] = _rows({name: measure(words, ids, weights) for name, weights in weightings}, grades, low)
     return figures
 
 
@@ -55,6 +58,15 @@ def _texts(pairs: Sequence[SentencePair]) -> list[str]:
 
 def _sc(codebooks: Float[np.ndarray, "texts facets dim"]) -> Scores:
     return -codebook_distance(codebooks[::2], codebooks[1::2])
+
+
+def _rows(scores: Mapping[str, Scores], grades: Scores, low: np.ndarray) -> dict[str, dict[str, float]]:
+    first, *others = scores
+    rows = {name: _figures(of_row, grades, low) for name, of_row in scores.items()}
+    for name in others:
+        gain = compare(scores[name], scores[first], grades)
+        rows[name] |= {"gain": round(100 * gain.difference, 2), "gain_lower": round(100 * gain.bootstrap_lower, 2)}
+    return rows
 
 
 def _figures(scores: Scores, grades: Scores, low: np.ndarray) -> dict[str, float]:

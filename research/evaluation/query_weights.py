@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int32
 
 from app.cli.console import print_json
 from app.collections.service import CollectionOptions, CollectionService
@@ -28,12 +28,12 @@ from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import Snapshot
 from indexer.pipeline import IndexJob
 from models.encoders.base import Encoder, tokenize_units
+from models.encoders.facets.weighting import UnitWeights, unit_weights
 from models.ops.facets import frequency_weights, importance
 from models.ops.pooling import pool
 from models.ops.similarity import normalize
 from models.tokens import unit_shares
-from models.types import Document, Part, QueryVectors
-from models.word_vectors import split_words
+from models.types import CharSpans, Document, Part, QueryVectors
 from research.evaluation.intents import read_intents
 from research.evaluation.searching import COLLECTION, scratch_store
 from research.evaluation.topical_retrieval import Scores, Topics, gain, measure_topics
@@ -41,24 +41,24 @@ from research.evaluation.topical_retrieval import Scores, Topics, gain, measure_
 WEIGHTINGS: Final = ("uniform", "importance", "root of importance", "frequency", "importance and frequency")
 
 
-def weights_of(words: Sequence[str], text: str, facets: Facets, weighting: str) -> Float[np.ndarray, " words"]:
-    """The weights of the units of a phrase, whose texts these are; the mean of those of known words is 1."""
-    vectors, weights = facets.words, np.ones(len(words))
-    places = [vectors.places.get(folded[0]) if (folded := split_words(word)) else None for word in words]
-    known = np.array([row for row, place in enumerate(places) if place is not None], np.int64)
-    if not len(known) or weighting == "uniform":
-        return weights
-    ids = np.array([place for place in places if place is not None])
+def weights_of(units: CharSpans, text: str, facets: Facets, weighting: str) -> UnitWeights:
+    """The weights of the units of a phrase; the mean of those with known words is 1."""
+    return unit_weights(facets.words, text, units, lambda ids: _weights(ids, text, facets, weighting))
+
+
+def _weights(
+    ids: Int32[np.ndarray, " words"], text: str, facets: Facets, weighting: str
+) -> Float[np.ndarray, " words"]:
+    vectors = facets.words
     important = importance(vectors.vectors[ids], facets.sentences.encode([text])[0])
     rare = frequency_weights(vectors.shares[ids])
-    of_known = {
+    return {
+        "uniform": np.ones(len(ids)),
         "importance": important,
         "root of importance": np.sqrt(important),
         "frequency": rare,
         "importance and frequency": important * rare,
     }[weighting]
-    weights[known] = of_known / max(float(of_known.mean()), 1e-9)
-    return weights
 
 
 def query_vectors(encoder: Encoder, texts: Sequence[str], facets: Facets, weighting: str) -> QueryVectors:
@@ -67,8 +67,7 @@ def query_vectors(encoder: Encoder, texts: Sequence[str], facets: Facets, weight
     for text in texts:
         (units,) = tokenize_units(encoder, [text])
         (tokens,) = encoder.forward_query([units.tokens.ids])
-        words = [text[start:end] for start, end in units.spans.tolist()]
-        weights = weights_of(words, text, facets, weighting)
+        weights = weights_of(units.spans, text, facets, weighting)
         vectors.append((pool(tokens, *unit_shares(units, 0, len(units))) * weights[:, None]).sum(axis=0))
     return normalize(np.stack(vectors)).astype(np.float32)
 
@@ -118,7 +117,8 @@ def main() -> None:
     settings = Settings()
     encoders = Encoders(settings.encoder_options)
     topics = read_intents(given.data, "dev")
-    print_json(measure(topics, encoders, given.encoder or settings.encoder, Facets(settings.facet_weights)))
+    facets = Facets(settings.facet_weights, settings.encoder_options)
+    print_json(measure(topics, encoders, given.encoder or settings.encoder, facets))
 
 
 if __name__ == "__main__":

@@ -16,11 +16,10 @@ from models.types import SpanBounds, UnitVectors
 from models.units import split
 from research.evaluation.bm25 import Bm25
 from research.evaluation.setups import unit_vectors
-from research.evaluation.significance import LEVEL, resample
+from research.evaluation.significance import Gain, mean_gain
 from research.evaluation.texts import encode_texts
 
 _TOP = 10
-_RESAMPLES = 10_000
 DISCOUNT = 0.15
 SPAN_SHARES = (0.7, 0.5, 0.2)
 _BLOCK = 500  # turns encoded at a time, to bound memory besides unit vectors
@@ -57,15 +56,6 @@ class TopicFigures:
     def precision_at_10(self) -> float:
         """The mean over topics."""
         return float(self.precisions.mean())
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """How far one mean average precision exceeds another: one-sided 95 % lower bound, share of resamples above 0."""
-
-    difference: float
-    lower: float
-    positive: float
 
 
 def encoder_scores(encoder: Encoder, topics: Topics, bounds: SpanBounds, discount: float) -> dict[str, Scores]:
@@ -174,15 +164,7 @@ def gain(ours: TopicFigures, theirs: TopicFigures) -> Gain:
     >>> gain(ours, theirs)
     Gain(difference=0.25, lower=0.25, positive=1.0)
     """
-    differences = ours.average_precisions - theirs.average_precisions
-    drawn = np.concatenate(
-        [counts @ differences / len(differences) for counts in resample(len(differences), _RESAMPLES)]
-    )
-    return Gain(
-        round(float(differences.mean()), 6),
-        round(float(np.quantile(drawn, LEVEL)), 6),
-        float((drawn > 0).mean()),
-    )
+    return mean_gain(ours.average_precisions, theirs.average_precisions)
 
 
 def gains_over(figures: Mapping[str, TopicFigures], baselines: Sequence[str]) -> dict[str, dict[str, Gain]]:

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from jaxtyping import Int32
 
+from models.encoders.facets.readers import Reader, WordReader
 from models.encoders.facets.shape import MOST_WORDS
 from models.word_vectors import STOP_WORDS, WordVectors, split_words
 from research.evaluation.wikipedia import Article, is_held_out
@@ -24,16 +25,22 @@ Ids: TypeAlias = Int32[np.ndarray, " _words"]
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """The words of a text, and those near it that are no stop words, as numbers."""
+    """What a reader reads of a text, and the words near it that are no stop words, as numbers."""
 
     text: Ids
     near: Ids
 
 
 def read_neighbourhoods(
-    articles: Iterable[Article], words: WordVectors, kind: Kind, most: int, excluded: Sequence[str] = ()
+    articles: Iterable[Article],
+    words: WordVectors,
+    kind: Kind,
+    most: int,
+    excluded: Sequence[str] = (),
+    reader: Reader | None = None,
 ) -> list[Neighbourhood]:
-    """So many texts of articles that are not held out, less excluded sentences."""
+    """So many texts of articles that are not held out, less excluded sentences, as a reader reads them."""
+    reader = reader or WordReader(words)
     left_out = {_key(text) for text in excluded}
     paragraphs = (
         paragraph
@@ -43,21 +50,21 @@ def read_neighbourhoods(
         for paragraph in section.paragraphs
     )
     make = of_sentences if kind == "sentences" else of_phrases
-    found = (near for paragraph in paragraphs for near in make(_kept(paragraph, left_out), words))
+    found = (near for paragraph in paragraphs for near in make(_kept(paragraph, left_out), words, reader))
     return list(islice(found, most))
 
 
-def of_sentences(texts: Sequence[str], words: WordVectors) -> Iterator[Neighbourhood]:
-    """Every sentence of at most 50 words, with the words of the sentences before and after it."""
-    ids = [words.text_ids(text) for text in texts]
+def of_sentences(texts: Sequence[str], words: WordVectors, reader: Reader) -> Iterator[Neighbourhood]:
+    """Every sentence of at most 50 words that is read at once, with the words of the sentences before and after it."""
+    ids, read = [words.text_ids(text) for text in texts], reader.ids(texts)
     content = [row[~np.isin(row, words.stop_ids)] for row in ids]
     for place, row in enumerate(ids):
         near = np.concatenate([row[:0], *content[max(0, place - 1) : place], *content[place + 1 : place + 2]])
-        if _SHORTEST <= len(row) <= MOST_WORDS and len(near):
-            yield Neighbourhood(row, near)
+        if _SHORTEST <= len(row) <= MOST_WORDS and len(near) and len(read[place]) <= reader.longest:
+            yield Neighbourhood(read[place], near)
 
 
-def of_phrases(texts: Sequence[str], words: WordVectors) -> Iterator[Neighbourhood]:
+def of_phrases(texts: Sequence[str], words: WordVectors, reader: Reader) -> Iterator[Neighbourhood]:
     """Every run of one to three words between stop words, with the words within five places of it."""
     for text in texts:
         running = [word for word in split_words(text) if word in words.places]
@@ -65,7 +72,8 @@ def of_phrases(texts: Sequence[str], words: WordVectors) -> Iterator[Neighbourho
             near = running[max(0, begin - _WINDOW) : begin] + running[end : end + _WINDOW]
             ids = words.ids(word for word in near if word not in STOP_WORDS)
             if len(ids):
-                yield Neighbourhood(words.ids(running[begin:end]), ids)
+                (read,) = reader.ids([" ".join(running[begin:end])])
+                yield Neighbourhood(read, ids)
 
 
 def phrase_bounds(running: Sequence[str]) -> Iterator[tuple[int, int]]:

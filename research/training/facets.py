@@ -5,14 +5,15 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
 from models.artifacts import Artifact, save_artifact
-from models.encoders.facets.model import pad
 from models.encoders.facets.network import FacetNetwork
+from models.encoders.facets.readers import Reader, WordReader, pad
 from models.encoders.facets.shape import FacetShape
 from models.errors import InvalidInput
 from models.ops.facets import PENALTY, descend
@@ -23,6 +24,8 @@ from research.training.loop import Checkpoints, LoopHooks, Losses, Schedule, fit
 
 LOSSES = ("nnsc", "kmeans")
 _SWEEPS = 6
+_READ_WORDS = 10_000
+_READ_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,11 @@ class FacetConfig:
     save_every: int = 100
     shape: FacetShape = field(default_factory=FacetShape)
     schedule: Schedule = field(default_factory=lambda: Schedule(rate=1e-3))
+    encoder: str = "untrained"  # the frozen one, where the shape has one
 
-    def facts(self, words: WordVectors, texts: int, step: int) -> dict[str, JsonValue]:
+    def facts(self, words: WordVectors, reader: Reader, texts: int, step: int) -> dict[str, JsonValue]:
         """What a reader of the weights must know."""
-        return {
+        facts: dict[str, JsonValue] = {
             "recipe": "facets.v1",
             "word_vectors_sha256": words.sha256,
             "kind": self.kind,
@@ -57,27 +61,38 @@ class FacetConfig:
             "shape": asdict(self.shape),
             "schedule": asdict(self.schedule),
         }
+        frozen: JsonValue = {"name": self.encoder, "fingerprint": reader.fingerprint}
+        return facts | ({} if self.shape.encoder == "small" else {"encoder": frozen})
 
 
 def train_facets(
-    config: FacetConfig, words: WordVectors, texts: Sequence[Neighbourhood], hooks: LoopHooks | None = None
+    config: FacetConfig,
+    words: WordVectors,
+    texts: Sequence[Neighbourhood],
+    hooks: LoopHooks | None = None,
+    reader: Reader | None = None,
 ) -> Artifact:
-    """Train, and save the weights with every checkpoint. Raises ``InvalidInput`` for no texts or an unknown loss."""
+    """Train, and save the weights with every checkpoint. Raises ``InvalidInput`` for no texts or an unknown loss.
+
+    ``reader`` has read the texts; by default the words.
+    """
     if config.loss not in LOSSES:
         raise InvalidInput(f"There is no loss {config.loss!r}.", hint=f"They are: {', '.join(LOSSES)}.", field="loss")
     if not texts:
         raise InvalidInput("There are no texts to learn from.", hint="Check --extract.", field="extract")
     torch.manual_seed(config.seed)
-    network = FacetNetwork(config.shape)
+    network, reader = FacetNetwork(config.shape), reader or WordReader(words)
+    if config.shape.encoder == "backbone":
+        network.begin_reading(*_vocabulary(words, reader))
     space = torch.from_numpy(words.vectors)
-    save = partial(_save, config, network, words, len(texts))
+    save = partial(_save, config, network, words, reader, len(texts))
     without_steps = replace(config, schedule=replace(config.schedule, steps=0))
     checkpoints = Checkpoints(
-        config.checkpoints, config.save_every, save, run=without_steps.facts(words, len(texts), step=0)
+        config.checkpoints, config.save_every, save, run=without_steps.facts(words, reader, len(texts), step=0)
     )
     made = fit(
         dict(network.named_parameters()),
-        partial(losses, config, network, space, texts),
+        partial(losses, config, network, space, reader, texts),
         config.schedule,
         checkpoints,
         hooks,
@@ -89,14 +104,16 @@ def losses(
     config: FacetConfig,
     network: FacetNetwork,
     space: Float[Tensor, "vocabulary dim"],
+    reader: Reader,
     texts: Sequence[Neighbourhood],
     step: int,
 ) -> Losses:
     """Eq. 2 of one step: the error on words near the texts, less that on words near others; a mean over words."""
     drawn, near, others = draw(texts, config.batch, config.near, config.seed, step)
-    ids, mask = map(torch.from_numpy, pad(drawn))
-    codebook = network(space[ids], mask)
+    codebook = network(*map(torch.from_numpy, reader.vectors(drawn)))
     assign = nnsc if config.loss == "nnsc" else kmeans
+    if config.loss == "kmeans":
+        codebook = functional.normalize(codebook, dim=-1)
     return {
         "near": _error(assign, codebook, space, near, config.penalty),
         "others": -_error(assign, codebook, space, others, config.penalty),
@@ -132,11 +149,31 @@ def nnsc(
 def kmeans(
     codebook: Float[Tensor, "texts facets dim"], words: Float[Tensor, "texts words dim"], penalty: float
 ) -> Float[Tensor, "texts facets words"]:
-    """1 for the facet nearest to a word, else 0."""
+    """1 for the facet nearest to a word, else 0.
+
+    Facets must have length 1. A coefficient that cannot shrink makes the error on words near others grow with the
+    length of facets, and training would drive it without bound; with NNSC no error exceeds the length of a word.
+    """
     nearest = torch.cdist(codebook, words).argmin(dim=1)
     return functional.one_hot(nearest, codebook.shape[1]).transpose(1, 2).to(codebook.dtype)
 
 
-def _save(config: FacetConfig, network: FacetNetwork, words: WordVectors, texts: int, step: int) -> Artifact:
+def _vocabulary(words: WordVectors, reader: Reader) -> tuple[Tensor, Tensor]:
+    """The mean vectors of the most frequent words as a reader reads them, and their vectors in the space."""
+    places = np.argsort(-words.shares, kind="stable")[:_READ_WORDS]
+    ids = reader.ids([words.words[place] for place in places])
+    has = np.array([len(row) > 0 for row in ids], bool)
+    rows = [row for row in ids if len(row)]
+    means = []
+    for begin in range(0, len(rows), _READ_AT_ONCE):
+        vectors, mask = reader.vectors(rows[begin : begin + _READ_AT_ONCE])
+        means.append((vectors * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True))
+    read = np.concatenate(means).astype(np.float32)
+    return torch.from_numpy(read), torch.from_numpy(words.vectors[places[has]])
+
+
+def _save(
+    config: FacetConfig, network: FacetNetwork, words: WordVectors, reader: Reader, texts: int, step: int
+) -> Artifact:
     tensors = {name: tensor.detach().to(torch.float16) for name, tensor in network.state_dict().items()}
-    return save_artifact(config.out, tensors, config.facts(words, texts, step))
+    return save_artifact(config.out, tensors, config.facts(words, reader, texts, step))

@@ -14,7 +14,7 @@ from app.search.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.search.modes import AnyMode, Scored, ScoredRows, available_mode, available_modes
 from app.search.sentences import ALL
-from app.search.types import Hit, Mode, SearchRequest
+from app.search.types import WEIGHTING_MODES, Hit, Mode, SearchRequest
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter, Selection
@@ -114,6 +114,17 @@ def test_reading_refuses_bad_input_with_its_field(workspace: Workspace, mode: An
     assert refused.value.field == field
 
 
+def test_importance_weighs_the_words_or_is_refused(workspace: Workspace, mode: AnyMode) -> None:
+    options = {"text": QUERIES[0], "weighting": "importance", "explain": True}
+    if mode.name in WEIGHTING_MODES:
+        for hit in searched(workspace, mode, **options):
+            assert [unit.text for unit in hit.explanation.query] == QUERIES[0].split()
+        return
+    with pytest.raises(InvalidInput) as refused:
+        searched(workspace, mode, **options)
+    assert refused.value.field == "weighting"
+
+
 def test_every_text_is_tokenized_at_most_once(workspace: Workspace, mode: AnyMode) -> None:
     encoder = workspace.encoder
     assert isinstance(encoder, CountingEncoder)
@@ -121,6 +132,10 @@ def test_every_text_is_tokenized_at_most_once(workspace: Workspace, mode: AnyMod
     before = encoder.texts
     workspace.service.search(*(SearchRequest("c", text=text, mode=mode.name) for text in QUERIES))
     assert encoder.texts - before <= len(QUERIES)
+    if mode.name in WEIGHTING_MODES:
+        before = encoder.texts
+        searched(workspace, mode, weighting="importance")
+        assert encoder.texts - before <= 1
 
 
 def test_a_batch_is_answered_as_one_by_one(workspace: Workspace, mode: AnyMode) -> None:

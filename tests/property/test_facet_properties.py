@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
 from indexer import kernels
+from models.encoders.facets.weighting import unit_weights
 from models.ops.facets import (
     PENALTY,
     best_cosines,
@@ -20,6 +21,8 @@ from models.ops.facets import (
 )
 from models.ops.quantization import dequantize, quantize_directions
 from models.ops.similarity import normalize
+from models.units import split
+from models.word_vectors import WordVectors, split_words, word_spans
 from tests import reference
 from tests.examples import examples
 
@@ -95,6 +98,33 @@ def test_distance_is_symmetric_and_direction_antisymmetric(drawn) -> None:
 def test_importance_is_that_of_loops(drawn) -> None:
     codebook, words = drawn
     assert importance(words, codebook).tolist() == pytest.approx(reference.importance(words, codebook), abs=1e-9)
+
+
+LETTERS = st.sampled_from("aAb\u0130\u017f\u00df\u03a3\u03c33'\u2019-_.,! \u0301\u200d東京é🏳️")
+
+
+@given(st.text(LETTERS, max_size=25), st.data())
+@settings(max_examples=examples(200), deadline=None)
+def test_weights_of_units_are_those_of_loops(text: str, data: st.DataObject) -> None:
+    names = sorted(set(split_words(text)))
+    known = data.draw(st.lists(st.sampled_from(names), unique=True)) if names else []
+    weights = data.draw(st.lists(st.integers(0, 5), min_size=len(known), max_size=len(known)))
+    words = WordVectors(tuple(known), np.ones((len(known), 2), np.float32), np.ones(len(known)))
+    units = split(text)
+    ours = unit_weights(words, text, units, lambda ids: np.array(weights, np.float64)[ids])
+    expected = reference.unit_weights(text, units.tolist(), dict(zip(known, weights, strict=True)))
+    assert ours.tolist() == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.text(LETTERS, max_size=25))
+@settings(max_examples=examples(200), deadline=None)
+def test_words_stand_where_their_letters_do(text: str) -> None:
+    names, spans = word_spans(text)
+    assert names == split_words(text)
+    assert len(spans) == len(names)
+    for name, (start, end) in zip(names, spans.tolist(), strict=True):
+        assert name in text.lower()
+        assert set(name) <= set(text[start:end].lower()) | set("\u03c3\u03c2")  # a sigma depends on what follows
 
 
 @given(st.integers(1, 5), st.integers(1, 3), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**16))

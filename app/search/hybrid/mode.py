@@ -114,7 +114,7 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery, HybridSpan]):
         """Hits, explained by the parts of their scores if the request asks for it."""
         of_scored = {id(result.scored): result for result in results}
         scored = [result.scored for result in results]
-        hits = present_spans(request, scored, tuning, lambda each: _explanation(request, of_scored[id(each)]))
+        hits = present_spans(request, scored, tuning, lambda each: _explanation(request, query, of_scored[id(each)]))
         exact = [self.is_exact(query, each) for each in scored]
         pairs = zip(hits, exact, strict=True)
         return tuple(replace(hit, match="exact") if is_exact else hit for hit, is_exact in pairs)
@@ -197,9 +197,10 @@ def _span_score(query: HybridQuery, span: NamedSpan) -> float:
     return float(scores.cosines[inside].max())
 
 
-def _explanation(request: SearchRequest, result: HybridSpan) -> HybridExplanation:
-    place, unit = result.place, request.offset_unit
+def _explanation(request: SearchRequest, query: HybridQuery, result: HybridSpan) -> HybridExplanation:
+    place, unit, weights = result.place, request.offset_unit, query.encoded.weights
     terms, span = result.scorer.terms(result.scored)
     text = TextSpan(place.offset(span.start, unit), place.offset(span.end, unit), place.text(span)) if span else None
     score = sum(term.weight * term.value for term in terms)
-    return HybridExplanation(score, terms, text, result.cosine - score)
+    weighed = weights.explained(unit) if weights else None
+    return HybridExplanation(score, terms, text, result.cosine - score, weighed)

@@ -20,12 +20,11 @@ _EPSILON: Final = np.float32(1e-5)
 def run_facets(
     parameters: Parameters,
     shape: FacetShape,
-    vectors: Float32[np.ndarray, "texts words dim"],
+    vectors: Float32[np.ndarray, "texts words _read"],
     mask: Bool[np.ndarray, "texts words"],
 ) -> Float32[np.ndarray, "texts facets dim"]:
     """The codebook vectors of texts, whose real words ``mask`` names; a text may have none."""
-    words = vectors * np.float32(shape.dim**0.5) + parameters["positions"][: vectors.shape[1]]
-    ends = np.broadcast_to(parameters["end"], (len(vectors), 1, shape.dim))
+    words, ends = _inputs(parameters, shape, vectors, mask)
     memory = np.concatenate([ends, words], axis=1)
     real = np.concatenate([np.ones((len(mask), 1), bool), mask], axis=1)
     for number in range(shape.encoder_layers):
@@ -38,6 +37,20 @@ def run_facets(
         else:
             facets = _encoder_layer(parameters, name, shape.heads, facets, None)
     return _linear(parameters, "out", _norm(parameters, "norm", facets))
+
+
+def _inputs(
+    parameters: Parameters,
+    shape: FacetShape,
+    vectors: Float32[np.ndarray, "texts words _read"],
+    mask: Bool[np.ndarray, "texts words"],
+) -> tuple[Float32[np.ndarray, "texts words dim"], Float32[np.ndarray, "texts 1 dim"]]:
+    ends = np.broadcast_to(parameters["end"], (len(vectors), 1, shape.dim))
+    if shape.encoder == "small":
+        return vectors * np.float32(shape.dim**0.5) + parameters["positions"][: vectors.shape[1]], ends
+    words = _linear(parameters, "read", _norm(parameters, "read_norm", vectors))
+    counts = mask.sum(axis=1).clip(1).astype(np.float32)[:, None, None]
+    return words, ends + (words * mask[..., None]).sum(axis=1, keepdims=True) / counts
 
 
 def _encoder_layer(

@@ -1,16 +1,19 @@
 """Facets of texts, from trained weights and the word vectors that they were trained with."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int32, Int64
+from jaxtyping import Float32
 
-from models.artifacts import arrays_of, load_artifact
+from models.artifacts import Artifact, arrays_of, load_artifact
+from models.encoders.base import Encoder
 from models.encoders.facets.forward import Parameters, run_facets
-from models.encoders.facets.shape import MOST_WORDS, FacetShape
+from models.encoders.facets.readers import EncoderReader, Ids, Reader, WordReader
+from models.encoders.facets.shape import FacetShape
+from models.encoders.registry import load_encoder
 from models.errors import BackboneMismatch
 from models.ops.similarity import normalize
 from models.word_vectors import WordVectors
@@ -22,33 +25,40 @@ _BATCH = 128
 
 
 class FacetModel:
-    """A network, as its parameters by name, and its word vectors."""
+    """A network, as its parameters by name, its word vectors, and what it reads, by default these."""
 
-    def __init__(self, parameters: Parameters, shape: FacetShape, words: WordVectors, sha256: str = "") -> None:
+    def __init__(
+        self,
+        parameters: Parameters,
+        shape: FacetShape,
+        words: WordVectors,
+        sha256: str = "",
+        reader: Reader | None = None,
+    ) -> None:
         self._parameters = {name: np.asarray(array, np.float32) for name, array in parameters.items()}
         self.shape = shape
         self.words = words
+        self.reader = reader or WordReader(words)
         self.sha256 = sha256
 
     @classmethod
-    def of(cls, network: "FacetNetwork", words: WordVectors) -> "FacetModel":
+    def of(cls, network: "FacetNetwork", words: WordVectors, reader: Reader | None = None) -> "FacetModel":
         """The model of a network in training, as it stands."""
-        return cls(arrays_of(network.state_dict()), network.shape, words)
+        return cls(arrays_of(network.state_dict()), network.shape, words, reader=reader)
 
     def encode(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts facets dim"]:
         """The unit facets of texts.
 
-        A text of more than 50 known words is read in parts of nearly equal length, and its facets are the unit means
-        of theirs.
+        A text of more than 50 known words, or of more tokens than a window, is read in parts of nearly equal length,
+        and its facets are the unit means of theirs.
         """
-        parts = [_parts(self.words.text_ids(text)) for text in texts]
+        parts = [_parts(ids, self.reader.longest) for ids in self.reader.ids(texts)]
         flat = [part for of_text in parts for part in of_text]
         facets = np.zeros((len(flat), self.shape.facets, self.shape.dim), np.float32)
         order = np.argsort([len(part) for part in flat], kind="stable")
         for begin in range(0, len(flat), _BATCH):
             rows = order[begin : begin + _BATCH]
-            ids, mask = pad([flat[row] for row in rows])
-            facets[rows] = run_facets(self._parameters, self.shape, self.words.vectors[ids], mask)
+            facets[rows] = run_facets(self._parameters, self.shape, *self.reader.vectors([flat[row] for row in rows]))
         ends = np.cumsum([len(of_text) for of_text in parts], dtype=np.int64)
         begins = ends - [len(of_text) for of_text in parts]
         facets = normalize(facets)
@@ -59,23 +69,11 @@ class FacetModel:
         )
 
 
-def pad(
-    rows: Sequence[Int32[np.ndarray, " _words"]],
-) -> tuple[Int64[np.ndarray, "texts words"], Bool[np.ndarray, "texts words"]]:
-    """Numbers of words as one batch, and the mask of real words.
+def load_facets(folder: Path, words: WordVectors, load: Callable[[str], Encoder] | None = None) -> FacetModel:
+    """Load trained facets. ``load`` gives encoders by their names, for facets that read by one.
 
-    >>> pad([np.array([5, 6], np.int32), np.array([7], np.int32)])[0].tolist()
-    [[5, 6], [7, 0]]
+    Raises ``BackboneMismatch`` if they were trained with other word vectors, or read by another encoder.
     """
-    lengths = np.array([len(row) for row in rows], np.int64)
-    mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
-    ids = np.zeros(mask.shape, np.int64)
-    ids[mask] = np.concatenate(rows)
-    return ids, mask
-
-
-def load_facets(folder: Path, words: WordVectors) -> FacetModel:
-    """Load trained facets. Raises ``BackboneMismatch`` if they were trained with other word vectors."""
     artifact = load_artifact(folder)
     if artifact.config["word_vectors_sha256"] != words.sha256:
         raise BackboneMismatch(
@@ -83,9 +81,22 @@ def load_facets(folder: Path, words: WordVectors) -> FacetModel:
             hint="Give the word vectors that are named in config.json of the facets.",
         )
     facts: Any = artifact.config["shape"]
-    shape = FacetShape(**{field.name: facts[field.name] for field in fields(FacetShape)})
-    return FacetModel(artifact.arrays, shape, words, artifact.sha256)
+    shape = FacetShape(**{field.name: facts[field.name] for field in fields(FacetShape) if field.name in facts})
+    reader = None if shape.encoder == "small" else _encoder_reader(folder, artifact, load or load_encoder)
+    return FacetModel(artifact.arrays, shape, words, artifact.sha256, reader)
 
 
-def _parts(ids: Int32[np.ndarray, " words"]) -> list[Int32[np.ndarray, " _words"]]:
-    return np.array_split(ids, max(1, -(-len(ids) // MOST_WORDS)))
+def _encoder_reader(folder: Path, artifact: Artifact, load: Callable[[str], Encoder]) -> EncoderReader:
+    facts: Any = artifact.config["encoder"]
+    reader = EncoderReader(load(facts["name"]))
+    if reader.fingerprint != facts["fingerprint"]:
+        raise BackboneMismatch(
+            f"The facets in {folder} read by {facts['fingerprint']}; the encoder {facts['name']} is "
+            f"{reader.fingerprint}.",
+            hint="Set SPANSEEK_BACKBONE to the model that they were trained with, or train facets over this one.",
+        )
+    return reader
+
+
+def _parts(ids: Ids, longest: int) -> list[Ids]:
+    return np.array_split(ids, max(1, -(-len(ids) // longest)))

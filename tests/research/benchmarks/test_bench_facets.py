@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from research.benchmarks.facet_latency import main
+from research.benchmarks.facet_latency import MODES, main
 
 
 def test_it_measures_all_modes(
@@ -22,7 +22,9 @@ def test_it_measures_all_modes(
     assert figures["sentences"] == 30
     assert figures["missed"] == 0  # so few are all scored
     assert figures["facet_bytes"] == 2_044  # ten facets of 200 dimensions, ten scales, and a unit
-    assert all(figures[name] > 0 for name in ("best_span_p50_ms", "lexical_p50_ms", "facets_p50_ms", "unit_bytes"))
+    assert all(figures[f"{mode}_p50_ms"] > 0 for mode in MODES)
+    assert figures["documents"] == 15
+    assert figures["nugget_bytes"] > 0 < figures["word_bytes"] < figures["unit_bytes"]
 
 
 def test_a_source_without_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

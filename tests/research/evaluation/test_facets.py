@@ -95,7 +95,14 @@ def test_sentences_have_a_figure_for_every_score_and_weighting(model: FacetModel
     figures = evaluate_sentence_facets(pairs, WORDS, {"two": model})
     assert list(figures) == ["sc", "avg", "prob_avg", "sif", "wmd", "prob_wmd"]
     assert all(list(rows) == ["words", "two"] for score, rows in figures.items() if score != "sc")
-    assert all(-100 <= row[part] <= 100 for rows in figures.values() for row in rows.values() for part in row)
+    assert all(
+        -100 <= row[part] <= 100 for rows in figures.values() for row in rows.values() for part in ("all", "low")
+    )
+    for score, rows in figures.items():
+        if score != "sc":
+            assert rows["two"]["gain"] == pytest.approx(rows["two"]["all"] - rows["words"]["all"], abs=0.02)
+            assert rows["two"]["gain_lower"] <= rows["two"]["gain"]
+            assert "gain" not in rows["words"]
 
 
 def test_a_text_is_most_like_itself(model: FacetModel) -> None:
@@ -178,5 +185,11 @@ def test_summaries_choose_different_sentences_and_are_scored(model: FacetModel) 
     figures = evaluate_summaries([article], WORDS, {"two": model}, 2, 13)
     assert list(figures) == ["random", "lead", "sentence_mean", "word_vectors", "two"]
     assert figures["lead"]["rouge1"] == pytest.approx(100 * 2 * 2 / (4 + 4))
+    for score in ("rouge1", "rouge2"):
+        gain = figures["two"][score] - figures["lead"][score]
+        # Of one article every resample is the article.
+        assert figures["lead"][f"{score}_behind"] == pytest.approx(gain, abs=0.01)
+        assert figures["lead"][f"{score}_behind_lower"] == pytest.approx(gain, abs=0.01)
+        assert f"{score}_behind" not in figures["two"]
     with pytest.raises(InvalidInput, match="no held-out articles"):
         evaluate_summaries([], WORDS, {}, 2, 13)

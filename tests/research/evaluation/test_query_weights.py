@@ -6,6 +6,7 @@ import pytest
 from app.facets.weights import Facets
 from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
+from models.units import split
 from research.evaluation.query_weights import WEIGHTINGS, query_vectors, weights_of
 
 TEXTS = ["I want to cancel my subscription", "zzyzx", "reset the router!"]
@@ -20,8 +21,8 @@ def test_uniform_weights_give_the_query_of_a_search() -> None:
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_known_words_weigh_1_in_the_mean_and_unknown_words_1(weighting: str) -> None:
-    words = ["the", "zzyzx", "hospital"]
-    weights = weights_of(words, " ".join(words), Facets(), weighting)
+    text = "the zzyzx hospital"
+    weights = weights_of(split(text), text, Facets(), weighting)
     assert weights[1] == 1
     assert weights[[0, 2]].mean() == pytest.approx(1)
     if weighting == "frequency":

@@ -9,8 +9,10 @@ import torch
 
 from models.encoders.facets.model import load_facets
 from models.encoders.facets.network import FacetNetwork
+from models.encoders.facets.readers import EncoderReader, WordReader
 from models.encoders.facets.shape import FacetShape
-from models.errors import InvalidInput
+from models.encoders.hashing import HashingEncoder
+from models.errors import BackboneMismatch, InvalidInput
 from models.ops.facets import coefficients
 from models.word_vectors import WordVectors
 from research.evaluation.wikipedia import Article, Section, is_held_out
@@ -23,7 +25,7 @@ NAMES = ("red green blue hot cold warm the dog cat bird " + "one two three four 
 SPACE = np.linalg.qr(np.random.default_rng(5).normal(size=(16, 16)))[0].astype(np.float32)
 WORDS = WordVectors(tuple(NAMES), SPACE, np.full(16, 1 / 16), "words")
 TEXTS = ["Red green blue.", "The hot cold warm.", "Dog cat bird.", "One two three.", "Four five six."] * 3
-NEAR = list(of_sentences(TEXTS, WORDS))
+NEAR = list(of_sentences(TEXTS, WORDS, WordReader(WORDS)))
 SHAPE = FacetShape(facets=3, dim=16, heads=2, hidden=32)
 
 
@@ -54,6 +56,55 @@ def test_training_overfits_a_handful_of_texts(tmp_path: Path, loss: str) -> None
     totals: list[float] = []
     train_facets(run, WORDS, NEAR, LoopHooks(lambda report: totals.append(sum(report.losses.values()))))
     assert np.mean(totals[-10:]) < np.mean(totals[:10]) - 0.1
+
+
+def test_a_k_means_loss_is_bounded_however_long_facets_are(tmp_path: Path) -> None:
+    network = FacetNetwork(SHAPE)
+    with torch.no_grad():
+        network.out.weight.mul_(1e4)
+    parts = losses(
+        config(tmp_path, loss="kmeans"), network, torch.from_numpy(WORDS.vectors), WordReader(WORDS), NEAR, 0
+    )
+    assert all(0 <= abs(part.item()) <= 4 for part in parts.values())
+
+
+def test_facets_over_a_frozen_encoder_learn_and_are_loaded_without_torch(tmp_path: Path) -> None:
+    encoder = HashingEncoder(dim=24, window=12)
+    reader = EncoderReader(encoder)
+    near = list(of_sentences(TEXTS, WORDS, reader))
+    assert near[0].text.tolist() == encoder.tokenize([TEXTS[0]])[0].ids.tolist()
+    shape = replace(SHAPE, encoder="backbone", read_dim=24, encoder_layers=0)
+    run = replace(config(tmp_path, shape=shape, encoder="small-hash"), schedule=Schedule(steps=100, rate=3e-3))
+    totals: list[float] = []
+    train_facets(run, WORDS, near, LoopHooks(lambda report: totals.append(sum(report.losses.values()))), reader)
+    assert np.mean(totals[-10:]) < np.mean(totals[:10]) - 0.1
+    loaded = load_facets(tmp_path / "out", WORDS, {"small-hash": encoder}.__getitem__)
+    texts = ["Red dog", "", " ".join(NAMES * 5), "one two three four five six"]
+    facets = loaded.encode(texts)
+    for text, rows in zip(texts, facets, strict=True):
+        np.testing.assert_allclose(loaded.encode([text])[0], rows, atol=1e-4)
+    other = HashingEncoder(dim=24, window=13)
+    with pytest.raises(BackboneMismatch, match="small-hash"):
+        load_facets(tmp_path / "out", WORDS, lambda name: other)
+
+
+def test_reading_begins_with_the_vectors_of_words(tmp_path: Path) -> None:
+    reader = EncoderReader(HashingEncoder(dim=64))
+    network = FacetNetwork(replace(SHAPE, encoder="backbone", read_dim=64, encoder_layers=0))
+    vectors, mask = reader.vectors(reader.ids(NAMES))
+    network.begin_reading(torch.from_numpy(vectors[:, 0]), torch.from_numpy(WORDS.vectors))
+    words, _ = network._inputs(torch.from_numpy(vectors), torch.from_numpy(mask))
+    cosines = torch.nn.functional.cosine_similarity(words[:, 0], torch.from_numpy(WORDS.vectors))
+    assert cosines.min() > 0.9
+
+
+def test_sentences_that_a_frozen_encoder_cannot_read_at_once_are_left_out() -> None:
+    few = of_sentences(
+        ["Red green blue.", "The hot cold warm dog cat bird.", "One two three."],
+        WORDS,
+        EncoderReader(HashingEncoder(window=5)),
+    )
+    assert [len(each.text) for each in few] == [4, 4]
 
 
 def test_a_run_that_was_stopped_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
@@ -87,7 +138,7 @@ def test_loaded_facets_are_those_saved_and_do_not_depend_on_the_batch(tmp_path: 
 
 def test_a_gradient_reaches_every_parameter(tmp_path: Path) -> None:
     network = FacetNetwork(SHAPE)
-    parts = losses(config(tmp_path), network, torch.from_numpy(WORDS.vectors), NEAR, 0)
+    parts = losses(config(tmp_path), network, torch.from_numpy(WORDS.vectors), WordReader(WORDS), NEAR, 0)
     sum(parts.values()).backward()
     assert all(parameter.grad is not None for parameter in network.parameters())
 
