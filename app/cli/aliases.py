@@ -46,7 +46,7 @@ def delete_aliases(
 def _pair(text: str) -> tuple[str, str]:
     name, equals, collection = text.partition("=")
     if not equals:
-        raise typer.BadParameter(f"{text!r} is not ALIAS=COLLECTION")
+        raise typer.BadParameter(f"{text!r} is not ALIAS=COLLECTION, such as live=calls")
     return name, collection
 
 

@@ -80,8 +80,19 @@ def show_collection(name: NameArgument, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(values)
         return
-    for field, value in values.items():
-        out.print(f"{field:16s} {value:,}" if isinstance(value, int) else f"{field:16s} {value}", soft_wrap=True)
+    spans = description.span_units
+    words = {
+        "span_units": f"{spans.shortest} to {spans.longest}",
+        "representations": ", ".join(description.representations),
+    }
+    for field, value in (values | words).items():
+        out.print(f"{field:16s} {_plain(value)}", soft_wrap=True, markup=False)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
+    return "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 @collections_cli.command("delete")
@@ -130,6 +141,6 @@ def _as_before(collection: "Collection") -> dict[str, Any]:
 def _show(collections: Sequence["CollectionDescription"]) -> None:
     table = Table("collection", "documents", "units", "segments", "MB", "generation", "encoder")
     for each in collections:
-        counts = (each.documents, each.units, each.segments, each.bytes // 10**6, each.generation)
-        table.add_row(each.name, *(f"{count:,}" for count in counts), each.encoder)
+        counts = [f"{count:,}" for count in (each.documents, each.units, each.segments)]
+        table.add_row(each.name, *counts, f"{each.bytes / 10**6:,.1f}", f"{each.generation:,}", each.encoder)
     out.print(table if collections else "There is no collection yet. Create one with: spanseek collections create")

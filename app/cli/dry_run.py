@@ -1,12 +1,13 @@
 """What ``spanseek index`` would index, without indexing it."""
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cli.console import counted, one_line, out, print_json
 from app.cli.reading import check_any_document, files_json, report_bad_record, report_files
-from models.types import Document
+from models.types import Document, Metadata
 
 if TYPE_CHECKING:
     from indexer.sources import Source
@@ -76,12 +77,23 @@ def _json(contents: _Contents) -> dict[str, object]:
 
 
 def _show(document: Document) -> None:
-    lines = [f"\n{document.id}  {dict(document.metadata) or ''}".rstrip()]
+    lines = [f"\n{document.id}  {_facts(document.metadata)}".rstrip()]
     for part in document.parts[:_EXAMPLES]:
         text = one_line(part.text)
         cut = f"{text[:_SHOWN_CHARACTERS]}..." if len(text) > _SHOWN_CHARACTERS else text
-        lines.append(f"  {dict(part.metadata) or ''} {cut}".rstrip())
+        facts = _facts(part.metadata)
+        lines.append(f"  {f'{facts}: ' if facts else ''}{cut}".rstrip())
     if len(document.parts) > _EXAMPLES:
         lines.append(f"  and {counted(len(document.parts) - _EXAMPLES, 'part')} more")
     for line in lines:
         out.print(line, markup=False, soft_wrap=True)
+
+
+def _facts(metadata: Metadata) -> str:
+    """Metadata in brackets, values as JSON; empty if there is none.
+
+    >>> _facts({"speaker": "agent", "start": 1.5})
+    '[speaker: "agent", start: 1.5]'
+    """
+    facts = ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in metadata.items())
+    return f"[{facts}]" if facts else ""

@@ -5,10 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from app.cli.console import JsonOption, checked_store, out, print_json
+from app.cli.console import JsonOption, checked_store, one_line, out, print_json
 from app.settings import Settings
 from models.errors import InvalidInput
 
@@ -58,10 +56,22 @@ def list_keys(as_json: JsonOption = False) -> None:
     if as_json:
         print_json([_key_facts(key) for key in listed])
         return
-    table = Table("id", "name", "scopes", "collections", "created", "revoked", "expires", "rate", "last used")
     for key in listed:
-        table.add_row(*(Text(value) for value in _key_facts(key).values()))
-    out.print(table if listed else "There are no keys: the server answers without a key, on loopback only.")
+        out.print(_line(key), markup=False, soft_wrap=True)
+    if not listed:
+        out.print("There are no keys: the server answers without a key, on loopback only.")
+
+
+def _line(key: "Key") -> str:
+    """A key on one line: who it is for, what it may do, and the days of its life."""
+    facts = _key_facts(key)
+    days = [f"{words} {facts[name][:10]}" for name, words in _DAYS.items() if facts[name]]
+    rate = [f"{key.rate:,} requests a minute"] if key.rate is not None else []
+    collections = "all collections" if key.collections is None else facts["collections"]
+    return f"{key.id}  {one_line(key.name)}  {facts['scopes']}  {collections}  {', '.join([*days, *rate])}"
+
+
+_DAYS = {"created": "created", "revoked": "revoked", "expires": "expires", "last_used": "last used"}
 
 
 def _key_facts(key: "Key") -> dict[str, str]:

@@ -63,10 +63,12 @@ def backup(
 
 
 def init_db() -> None:
-    """Create the catalog's tables, or bring them up to date."""
+    """Create the data folder and the catalog's tables, or bring them up to date."""
     from indexer.catalog import schema
 
     settings = Settings()
+    if settings.database_url and not settings.data_dir.exists():
+        settings.data_dir.mkdir(parents=True)
     schema.upgrade(settings.catalog_url)
     out.print("The catalog is up to date.")
 

@@ -36,7 +36,8 @@ def list_tasks(
         print_json(json_values(page))
         return
     for task in page.tasks:
-        out.print(_line(task), soft_wrap=True, markup=False)
+        why = "" if task.error is None else f": {one_line(task.error.detail)}"
+        out.print(f"{_line(task)}{why}", soft_wrap=True, markup=False)
     if not page.tasks:
         out.print("There is no task.")
     if page.cursor is not None:

@@ -6,11 +6,12 @@ from typing import Annotated
 
 from app.answers import described, optional
 from app.cursors import cursor_at, position_of
-from indexer.document_rows import page_of
+from indexer.document_rows import page_of, passing
 from indexer.engine.named_spans import Located, find_documents
 from indexer.engine.query import Filter
 from indexer.engine.snapshot import Snapshot
 from indexer.errors import DocumentNotFound
+from indexer.metadata_counts import FieldCounts, metadata_counts
 from indexer.segments.text import OffsetUnit, offset_in
 from indexer.store import Store
 from indexer.stored_documents import stored_document
@@ -68,6 +69,21 @@ class DocumentPage:
     ] = None
 
 
+@dataclass(frozen=True, slots=True)
+class MetadataCounts:
+    """The metadata of a collection's documents and parts, with exact counts of documents."""
+
+    fields: Annotated[
+        tuple[FieldCounts, ...], described("The keys: those of documents, then those of parts, each in order of names.")
+    ]
+    documents: Annotated[int, described("The documents that pass the filter.")]
+    generation: int
+    degraded: Annotated[
+        tuple[str, ...] | None,
+        optional("The damage of segments whose documents are left out; absent if there is none."),
+    ] = None
+
+
 class DocumentReader:
     """Reads documents from the present snapshots of one store. Raises ``CollectionNotFound``."""
 
@@ -101,6 +117,15 @@ class DocumentReader:
         more = len(rows.documents) > limit
         next_cursor = cursor_at("documents", collection_id, page[-1].id) if more else None
         return DocumentPage(page, rows.total, next_cursor, snapshot.generation, _degraded(snapshot))
+
+    def metadata(self, collection: str, limit: int = 20, filter: Filter | None = None) -> MetadataCounts:
+        """The keys of the collection's metadata, each with its ``limit`` most frequent values and their counts."""
+        if not 1 <= limit <= MAX_LISTED:
+            raise InvalidInput(f"A list cannot have {limit} values.", hint=f"1 to {MAX_LISTED}.", field="limit")
+        snapshot, chosen = self._store.snapshot(collection), filter or Filter()
+        documents = sum(int(passing(view, chosen).sum()) for view in snapshot.views)
+        fields = metadata_counts(snapshot, chosen, limit)
+        return MetadataCounts(fields, documents, snapshot.generation, _degraded(snapshot))
 
 
 def document_not_found(collection: str, id: str) -> DocumentNotFound:

@@ -34,7 +34,9 @@ class Page:
     def load(cls) -> "Page":
         """Read the files of the package."""
         names = (
-            file for file in files("app").joinpath("page").iterdir() if file.name.endswith((".html", ".css", ".js"))
+            file
+            for file in files("app").joinpath("page").iterdir()
+            if file.name.endswith((".html", ".css", ".js", ".svg"))
         )
         contents = {file.name: file.read_bytes() for file in sorted(names, key=lambda file: file.name)}
         digest = hashlib.sha256(b"\0".join(part for name in contents for part in (name.encode(), contents[name])))
@@ -42,8 +44,14 @@ class Page:
 
     def index(self, request: Request) -> Response:
         """The page itself; browsers ask each time whether it is still current."""
-        body = self.contents[_INDEX].replace(b"{version}", self.version.encode())
+        body = self.contents[_INDEX].replace(b"{modules}", self._preloads())
+        body = body.replace(b"{version}", self.version.encode())
         return self._response(request, body, "text/html", "no-cache")
+
+    def _preloads(self) -> bytes:
+        """Links to all modules: a browser asks for them at once, before it has read what imports them."""
+        links = (f'<link rel="modulepreload" href="/page/{{version}}/{name}">\n' for name in self.contents)
+        return "".join(link for link in links if '.js"' in link).encode()
 
     def asset(self, request: Request, name: str) -> Response:
         """A module or the style."""

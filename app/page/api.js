@@ -18,13 +18,31 @@ export async function call(method, path, { body, signal, type = "application/jso
     response = await fetch(path, { method, headers, body: sent, signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, { detail: "The server cannot be reached.", hint: "Check that it runs, then try again." });
+    throw new ApiError(0, UNREACHED);
   }
   if (response.ok && reader) return reader(response);
-  const answer = await response.json().catch(() => ({}));
-  if (response.ok) return answer;
-  if (response.status === 401) document.dispatchEvent(new CustomEvent("sign-in", { detail: { refused: key ? answer.detail : "" } }));
-  throw new ApiError(response.status, answer);
+  return answered(response.ok, response.status, await response.json().catch(() => ({})));
+}
+
+function answered(isGood, status, answer) {
+  if (isGood) return answer;
+  if (status === 401) document.dispatchEvent(new CustomEvent("sign-in", { detail: { refused: key ? answer.detail : "" } }));
+  throw new ApiError(status, answer);
+}
+
+const UNREACHED = { detail: "The server cannot be reached.", hint: "Check that it runs, then try again." };
+
+// Posts a file as it is; `onprogress` gets the share that was sent, which fetch would not say.
+export async function send(path, file, headers, onprogress) {
+  const request = new XMLHttpRequest();
+  request.open("POST", path);
+  for (const [name, value] of Object.entries(key ? { ...headers, Authorization: `Bearer ${key}` } : headers)) request.setRequestHeader(name, value);
+  request.upload.onprogress = (event) => { if (event.lengthComputable) onprogress(event.loaded / event.total); };
+  await new Promise((done) => { request.onloadend = done; request.send(file); });
+  if (!request.status) throw new ApiError(0, UNREACHED);
+  let answer = {};
+  try { answer = JSON.parse(request.responseText); } catch { /* no problem document */ }
+  return answered(request.status < 400, request.status, answer);
 }
 
 export const get = (path, options) => call("GET", path, options);

@@ -32,13 +32,21 @@ export function table(headings, rows, caption) {
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, el("table", {},
     el("caption", { class: "hidden" }, caption),
     el("thead", {}, el("tr", {}, headings.map((heading) => el("th", { scope: "col" }, heading)))),
-    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell) => el("td", {}, cell)))))));
+    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell) => el("td", { class: isShort(cell) ? "short" : null }, cell)))))));
 }
+
+export const size = (bytes) => (bytes < 1e5 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toLocaleString(undefined, { maximumFractionDigits: 1 })} MB`);
+
+export const plural = (count, noun) => `${count.toLocaleString()} ${noun}${count === 1 ? "" : "s"}`;
+
+export const when = (time) => new Date(time).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" });
+
+const isShort = (cell) => typeof cell === "string" && cell.length <= 20;
 
 export function openDialog(title, ...content) {
   const dialog = document.getElementById("dialog");
   dialog.replaceChildren(
-    el("div", { class: "row" }, el("h2", { id: "dialog-title", class: "grow" }, title),
+    el("div", { class: "row head" }, el("h2", { id: "dialog-title", class: "grow" }, title),
       el("button", { class: "plain", type: "button", onclick: () => dialog.close() }, "Close")), ...content.flat());
   if (!dialog.open) dialog.showModal();
   else dialog.querySelector("button").focus(); // what had the focus is gone

@@ -1,58 +1,46 @@
-// Files as documents: {line, document}, or {line, error} where a line cannot be read.
-export function documentsOf(name, text) {
-  if (/\.(ndjson|jsonl)$/i.test(name)) return lines(text);
-  if (/\.csv$/i.test(name)) return csvDocuments(name, text);
-  return [{ line: 1, document: { id: name, text, metadata: { file: name } } }];
+// What a file is to the page: text, NDJSON or a table; null for others. A trailing `.gz` says that it is packed.
+export function kindOf(name) {
+  const plain = name.replace(/\.gz$/i, "");
+  const packed = plain !== name;
+  if (/\.(ndjson|jsonl)$/i.test(plain)) return { kind: "ndjson", packed, name: plain };
+  if (/\.(csv|tsv)$/i.test(plain)) return { kind: "table", packed, name: plain };
+  return /\.(txt|md)$/i.test(plain) && !packed ? { kind: "text", packed, name: plain } : null;
 }
 
-function lines(text) {
-  return text.split("\n").flatMap((row, index) => {
-    if (!row.trim()) return [];
-    try { return [{ line: index + 1, document: JSON.parse(row) }]; } catch { return [{ line: index + 1, error: "This line is not JSON." }]; }
-  });
+// The names of a table's columns, and the number of that with the longest cells; of its beginning, in UTF-8, in UTF-16
+// with its mark, or in what spreadsheets write.
+export async function columnsOf(file, packed) {
+  const stream = packed ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.slice(0, 65536).stream();
+  const reader = stream.getReader();
+  const { value } = await reader.read();
+  reader.cancel().catch(() => {});
+  const [header = [], ...rows] = rowsOf(decoded(value || new Uint8Array()), 10);
+  const lengths = header.map((_, column) => rows.reduce((sum, row) => sum + (row[column] || "").length, 0));
+  const longest = header[lengths.indexOf(Math.max(...lengths))] || "";
+  return { names: header.filter(Boolean), longest };
 }
 
-// A column `text` is needed; `id` names documents, without it the file and the line do. Other columns are metadata.
-function csvDocuments(name, text) {
-  const [head, ...rows] = records(text);
-  const names = head ? head.cells.map((cell) => cell.trim()) : [];
-  if (!names.includes("text")) return [{ line: 1, error: "The first line must name a column `text`." }];
-  return rows.map(({ line, cells }) => {
-    if (cells.length !== names.length) return { line, error: `There are ${cells.length} cells, and ${names.length} columns.` };
-    const { id, text: body, ...metadata } = Object.fromEntries(names.map((column, index) => [column, cells[index]]));
-    return { line, document: { id: id || `${name}-${line}`, text: body, metadata } };
-  });
+function decoded(bytes) {
+  const mark = { 65279: "utf-16le", 65534: "utf-16be" }[bytes.length > 1 ? bytes[1] * 256 + bytes[0] : 0];
+  if (mark) return new TextDecoder(mark).decode(bytes);
+  try { return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true }); } catch { return new TextDecoder("windows-1252").decode(bytes); }
 }
 
-// RFC 4180: quoted cells may hold commas, doubled quotes and line ends.
-export function records(text) {
-  const rows = [];
-  let cells = [], cell = "", quoted = false, line = 1, start = 1;
-  const end = () => { cells.push(cell); cell = ""; if (cells.length > 1 || cells[0]) rows.push({ line: start, cells }); cells = []; start = line; };
-  const source = text.replace(/^\uFEFF/, "");
-  for (let at = 0; at < source.length; at++) {
-    const letter = source[at];
-    if (letter === "\n") line++;
-    if (quoted) {
-      if (letter !== '"') cell += letter;
-      else if (source[at + 1] === '"') { cell += '"'; at++; } else quoted = false;
-    } else if (letter === '"' && !cell) quoted = true;
-    else if (letter === ",") { cells.push(cell); cell = ""; }
-    else if (letter === "\n") end();
-    else if (letter !== "\r") cell += letter;
+// The first rows, trimmed. Quoted cells may hold separators, doubled quotes and line ends.
+export function rowsOf(text, most) {
+  const line = text.split(/[\r\n]/, 1)[0];
+  const delimiter = [",", ";", "\t", "|"].sort((a, b) => line.split(b).length - line.split(a).length)[0];
+  const rows = [[]];
+  let cell = "", quoted = false;
+  const end = () => { rows.at(-1).push(cell.replace(/^\uFEFF/, "").trim()); cell = ""; };
+  for (let at = 0; at < text.length && rows.length <= most; at++) {
+    const letter = text[at];
+    if (quoted && letter === '"' && text[at + 1] === '"') { cell += letter; at++; }
+    else if (letter === '"' && (quoted || !cell)) quoted = !quoted;
+    else if (!quoted && letter === delimiter) end();
+    else if (!quoted && letter === "\n") { end(); rows.push([]); }
+    else cell += letter;
   }
-  if (cell || cells.length) end();
-  return rows;
-}
-
-// Requests of at most 200 documents and about a megabyte, in order.
-export function* batches(items) {
-  let batch = [], size = 0;
-  for (const item of items) {
-    const body = JSON.stringify(item.document);
-    if (batch.length && (batch.length === 200 || size + body.length > 1_000_000)) { yield batch; batch = []; size = 0; }
-    batch.push({ ...item, body });
-    size += body.length;
-  }
-  if (batch.length) yield batch;
+  if (rows.length <= most) end();
+  return rows.slice(0, most);
 }

@@ -18,7 +18,7 @@ export class ThresholdSlider {
     this.input = el("input", { type: "range", min: "0", max: "1", step: "0.01", value: String(value) });
     this.input.addEventListener("input", () => { this.refresh(); oninput(this.value); });
     this.count = el("p", { class: "count" });
-    this.element = el("div", {}, this.svg, field("Threshold", this.input), this.count);
+    this.element = el("div", {}, field("Threshold", [this.svg, this.input]), this.count);
     this.bars = [];
     this.refresh();
   }

@@ -46,8 +46,11 @@ export async function showWhy(hit, request) {
 }
 
 const TERMS = {
-  cosine: "Similarity (cosine)", length: "Length", borders: "Borders of the text", exact: "The query's own words", bm25: "Words (BM25)",
+  cosine: "Similarity (cosine)", length: "Length", borders: "Borders of the text", exact: "The query's own words", bm25: "Words (BM25)", highest: "Highest possible BM25",
 };
+
+const TITLES = { part: "The part around it", best_span: "Its best span" };
+const titled = (name) => TITLES[name] || name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");
 
 function explained(hit) {
   const terms = Object.entries(hit.explanation || {});
@@ -57,12 +60,12 @@ function explained(hit) {
     if (name === "units") content.push(shaded(value));
     else if (name === "pairs") content.push(pairs(value));
     else if (Array.isArray(value) && value.length) {
-      content.push(el("h2", {}, name), table(Object.keys(value[0]), value.map((entry) => Object.values(entry).map(plain)), name));
+      content.push(el("h2", {}, titled(name)), table(Object.keys(value[0]).map(titled), value.map((entry) => Object.values(entry).map(plain)), titled(name)));
     } else if (value && typeof value === "object") {
-      content.push(el("p", {}, `${name.replaceAll("_", " ")}: ${value.text ?? Object.entries(value).map(([key, item]) => `${key} ${plain(item)}`).join(", ")}`));
+      content.push(el("p", {}, `${titled(name)}: ${value.text ?? Object.entries(value).map(([key, item]) => `${key} ${plain(item)}`).join(", ")}`));
     }
   }
-  content.push(table(["Part of the score", "Value"], numbers.map(([name, value]) => [TERMS[name] || name.replaceAll("_", " "), plain(value)]), "Terms of the score"));
+  content.push(table(["Part of the score", "Value"], numbers.map(([name, value]) => [TERMS[name] || titled(name), plain(value)]), "Terms of the score"));
   return el("div", {}, content);
 }
 
@@ -74,8 +77,8 @@ function shaded(units) {
 }
 
 function pairs(rows) {
-  return table(["Part of the query", "Stretch of the document", "Cosine"],
-    rows.map((row) => [row.query ? row.query.text : "vector", row.stretch.text, row.cosine.toFixed(2)]), "Pairs of query and document");
+  return table(["Part of the query", "Stretch of the document", "Cosine", "Contribution"],
+    rows.map((row) => [row.query ? row.query.text : "vector", row.stretch.text, row.cosine.toFixed(2), row.contribution.toFixed(2)]), "Pairs of query and document");
 }
 
 const plain = (value) => (typeof value === "number" ? String(Math.round(value * 1000) / 1000) : typeof value === "object" ? JSON.stringify(value) : String(value));

@@ -16,17 +16,21 @@ export class VirtualList {
   }
 
   show(items, count = items.length) {
-    if (items !== this.items) this.clear();
+    this.keep(items);
     this.items = items;
     this.count = count;
-    this.current = Math.max(0, Math.min(this.current, count - 1));
+    this.select(Math.max(0, Math.min(this.current, count - 1)));
     this.draw();
   }
 
-  clear() {
-    for (const row of this.rows.values()) row.remove();
-    this.rows.clear();
-    this.current = 0;
+  // Rows of equal items stay, and with them the focus.
+  keep(items) {
+    if (items === this.items) return;
+    for (const [index, row] of this.rows) {
+      if (JSON.stringify(items[index]) === JSON.stringify(this.items[index])) continue;
+      row.remove();
+      this.rows.delete(index);
+    }
   }
 
   draw() {
@@ -49,17 +53,17 @@ export class VirtualList {
     const row = el("li", { "aria-setsize": String(this.count), "aria-posinset": String(index + 1) },
       this.render(this.items[index], index));
     row.style.top = `${index * height}px`;
-    row.firstChild.tabIndex = index === this.current ? 0 : -1;
-    row.firstChild.addEventListener("focus", () => this.select(index));
+    reach(row, index === this.current);
+    row.addEventListener("focusin", () => this.select(index));
     const after = [...this.rows].filter(([other]) => other > index).sort(([a], [b]) => a - b)[0];
     this.element.insertBefore(row, after ? after[1] : null);
     this.rows.set(index, row);
   }
 
   select(index) {
-    this.rows.get(this.current)?.firstChild.setAttribute("tabindex", "-1");
+    reach(this.rows.get(this.current), false);
     this.current = index;
-    this.rows.get(index)?.firstChild.setAttribute("tabindex", "0");
+    reach(this.rows.get(index), true);
   }
 
   move(step) {
@@ -73,4 +77,9 @@ export class VirtualList {
   }
 
   close() { this.listening.abort(); }
+}
+
+// Only the current row is reached by Tab, so that a list of any length is a few steps.
+function reach(row, isCurrent) {
+  for (const one of row ? [row.firstChild, ...row.querySelectorAll("button")] : []) one.tabIndex = isCurrent ? 0 : -1;
 }

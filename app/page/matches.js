@@ -1,5 +1,5 @@
 import { get, part } from "./api.js";
-import { el, problem, say, table } from "./dom.js";
+import { el, problem, say, table, when } from "./dom.js";
 
 const AGAIN_MS = 2000;
 const MOST = 50;
@@ -9,7 +9,7 @@ export class Matches {
   constructor(collection) {
     Object.assign(this, { collection, cursor: "", events: [], first: true });
     this.list = el("div");
-    this.element = el("section", { class: "panel", "aria-label": "Matches of saved phrases" }, el("h2", {}, "Matches of saved phrases"), this.list);
+    this.element = el("section", { class: "panel", "aria-label": "Matches of saved phrases" }, el("h2", {}, `Matches of saved phrases in ${collection}`), this.list);
   }
 
   async show() {
@@ -40,7 +40,7 @@ export class Matches {
 
   draw() {
     this.list.replaceChildren(this.events.length ? table(["When", "Phrase", "Document", "Text", "Score"], this.events.toReversed().map((one) => [
-      new Date(one.at).toLocaleString(), one.phrase, one.document_id, one.text ?? `withdrawn: ${one.reason ?? ""}`, one.score.toFixed(2)]), `The latest ${MOST} matches`)
+      when(one.at), one.phrase, one.document_id, one.text ?? `withdrawn: ${one.reason ?? ""}`, one.score.toFixed(2)]), `The latest ${MOST} matches`)
       : el("p", { class: "muted" }, "None yet. Save a phrase with a threshold; new documents are matched against it as they arrive, and shown here."));
   }
 }

@@ -5,13 +5,17 @@ import { el, table } from "./dom.js";
 export async function referenceView(main) {
   const document = await get("/openapi.json");
   const routes = Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, route]) => ({ path, method, route })));
-  main.replaceChildren(el("h1", {}, `${document.info.title} API ${document.info.version}`), el("p", { class: "text" }, document.info.description),
+  main.replaceChildren(el("h1", {}, `${document.info.title} API ${document.info.version}`), ...prose(document.info.description),
     el("p", {}, el("a", { href: "/openapi.json" }, "The OpenAPI document")), ...routes.map((one) => described(one, document)));
 }
 
+// Paragraphs, with what stands between backticks as code.
+const prose = (text) => text.split(/\n\s*\n/).map((paragraph) => el("p", { class: "prose" },
+  paragraph.split("`").map((piece, index) => (index % 2 ? el("code", {}, piece) : piece))));
+
 function described({ path, method, route }, document) {
   const body = Object.entries(route.requestBody?.content || {});
-  const content = [el("p", { class: "text" }, route.description || "")];
+  const content = prose(route.description || "");
   if (route.parameters?.length) content.push(table(["Parameter", "In", "Meaning"], route.parameters.map((one) => [one.name + (one.required ? " (required)" : ""), one.in, one.description || ""]), "Parameters"));
   for (const [type, { schema }] of body) content.push(el("p", { class: "meta" }, `Body: ${type}`), fields(schema, document));
   content.push(table(["Status", "Meaning"], Object.entries(route.responses).map(([status, answer]) => [status, answer.description]), "Answers"));

@@ -1,7 +1,6 @@
-import { call, get, part, post } from "./api.js";
-import { el, field, problem, say } from "./dom.js";
-
-const megabytes = (bytes) => `${(bytes / 1e6).toLocaleString(undefined, { maximumFractionDigits: 1 })} MB`;
+import { ApiError, call, get, part, post } from "./api.js";
+import { el, field, plural, problem, say, size, when } from "./dom.js";
+import { hasEnded } from "./tasks.js";
 
 // The snapshots of a collection: made and restored by tasks, downloaded and deleted.
 export class Snapshots {
@@ -9,9 +8,9 @@ export class Snapshots {
     Object.assign(this, { collection, tasks, changed });
     this.root = `/admin/collections/${part(collection)}/snapshots`;
     this.list = el("div");
-    this.element = el("section", { class: "panel", "aria-label": "Snapshots" }, el("h2", {}, "Snapshots"),
+    this.element = el("section", { class: "panel", "aria-label": "Snapshots" }, el("h2", {}, `Snapshots of ${collection}`),
       el("p", { class: "muted" }, "One file with the collection, its thresholds and its phrases. Making one does not disturb searches."),
-      el("button", { type: "button", onclick: () => this.run(post(`${this.root}?wait=0`, undefined), "made") }, "Make a snapshot"), this.list);
+      el("button", { type: "button", class: "plain actions", onclick: () => this.run(post(`${this.root}?wait=0`, undefined), "made") }, "Make a snapshot"), this.list);
   }
 
   async show() {
@@ -22,7 +21,7 @@ export class Snapshots {
   }
 
   row(one) {
-    const label = [new Date(one.created_at).toLocaleString(), `${one.documents.toLocaleString()} documents`, megabytes(one.bytes)].join(" · ");
+    const label = [when(one.created_at), plural(one.documents, "document"), size(one.bytes)].join(" · ");
     const name = el("input", { value: `${one.collection}-restored`, maxlength: "63" });
     const restore = () => this.run(post(`${this.root}/${one.id}/restore`, { name: name.value.trim() }), "restored");
     const remove = el("button", { type: "button", class: "plain" }, "Delete");
@@ -50,9 +49,10 @@ export class Snapshots {
     try {
       let task = await answer;
       this.tasks.show();
-      while (!["done", "failed", "cancelled"].includes(task.status)) task = await get(`/tasks/${part(task.id)}?wait=5`);
+      while (!hasEnded(task)) task = await get(`/tasks/${part(task.id)}?wait=5`);
       await Promise.all([this.tasks.show(), this.show(), this.changed()]);
-      if (task.status === "done") say(`The snapshot was ${done}.`);
+      if (task.status !== "done") throw new ApiError(0, { detail: task.error?.detail || `The snapshot was not ${done}.`, hint: task.error?.hint });
+      say(`The snapshot was ${done}.`);
     } catch (error) { this.list.append(problem(error)); }
   }
 

@@ -1,14 +1,15 @@
 import { ApiError, call, get, part, post } from "./api.js";
-import { el, problem, table } from "./dom.js";
+import { el, problem, table, when } from "./dom.js";
 
 const AGAIN_MS = 1000;
 const ENDED = ["done", "failed", "cancelled"];
+export const hasEnded = (task) => ENDED.includes(task.status);
 
 // The results of an upload with their places, from 0. A body that takes long is answered by a task that goes on.
 export async function finished(answer) {
   if (answer.results) return answer.results.map((result, place) => ({ ...result, place }));
   let task = answer;
-  while (!ENDED.includes(task.status)) task = await get(`/tasks/${part(task.id)}?wait=5`);
+  while (!hasEnded(task)) task = await get(`/tasks/${part(task.id)}?wait=5`);
   if (task.status !== "done") throw new ApiError(0, { detail: task.error?.detail || `The upload was ${task.status}.`, hint: task.error?.hint });
   const lines = await call("GET", `/tasks/${part(task.id)}/results`, { reader: (response) => response.text() });
   return lines.split("\n").filter(Boolean).map((line) => JSON.parse(line)).map((result) => ({ ...result, place: result.line - 1 }));
@@ -19,7 +20,7 @@ export class Tasks {
   constructor(collection) {
     this.collection = collection;
     this.list = el("div");
-    this.element = el("section", { class: "panel", "aria-label": "Tasks" }, el("h2", {}, "Tasks"), this.list);
+    this.element = el("section", { class: "panel", "aria-label": "Tasks" }, el("h2", {}, `Tasks of ${collection}`), this.list);
   }
 
   async show() {
@@ -28,16 +29,16 @@ export class Tasks {
       const { tasks } = await get(`/tasks?limit=10&collection=${part(this.collection)}`);
       this.list.replaceChildren(...(tasks.length ? tasks.map((task) => this.row(task))
         : [el("p", { class: "muted" }, "None yet. Large uploads, reindexing and other long work run as tasks.")]));
-      if (tasks.some((task) => !ENDED.includes(task.status))) {
+      if (tasks.some((task) => !hasEnded(task))) {
         this.timer = setTimeout(() => { if (this.element.isConnected) this.show(); }, AGAIN_MS);
       }
     } catch (error) { this.list.replaceChildren(problem(error)); }
   }
 
   row(task) {
-    const runs = !ENDED.includes(task.status);
+    const runs = !hasEnded(task);
     const counts = Object.entries(task.counts).map(([name, count]) => `${count.toLocaleString()} ${name}`);
-    const label = [`${task.kind}: ${task.status}`, ...counts, new Date(task.created_at).toLocaleString()].join(" · ");
+    const label = [`${task.kind}: ${task.status}`, ...counts, when(task.created_at)].join(" · ");
     const cancel = async () => {
       try { await post(`/tasks/${part(task.id)}/cancel`, {}); } catch (error) { this.list.append(problem(error)); return; }
       this.show();

@@ -1,5 +1,6 @@
 import { call, get, part, post, put } from "./api.js";
-import { el, field, problem, say, select, table } from "./dom.js";
+import { Calibrations } from "./calibrations.js";
+import { download, el, field, plural, problem, say, select, table, when } from "./dom.js";
 import { scoreBar } from "./hit.js";
 import { ThresholdSlider } from "./histogram.js";
 import { precision, recall, suggested } from "./labels.js";
@@ -23,9 +24,9 @@ export async function thresholdsView(main) {
   main.replaceChildren(el("h1", {}, "Which hits are good enough?"),
     el("div", { class: "panel options" },
       field("Collection", select(collections.map((one) => [one.name, one.name]), state.c, (value) => { update({ c: value, p: "" }, true); again(); })),
-      saved ? field("Saved phrase", select(phrases.map((one) => [one.name, one.name]), saved.name, (value) => { update({ p: value }, true); again(); })) : null,
-      newPhrase(again)), work);
-  if (saved) await tune(saved, work);
+      saved ? field("Saved phrase", select(phrases.map((one) => [one.name, one.name]), saved.name, (value) => { update({ p: value }, true); again(); })) : null),
+    el("div", { class: "panel" }, newPhrase(again)), work);
+  if (saved) await tune(saved, work, again);
   else work.replaceChildren(el("p", { class: "muted" }, "Save a phrase to see how its scores are spread, and to label examples."));
 }
 
@@ -39,50 +40,59 @@ function newPhrase(again) {
       update({ p: phrase.name }, true);
       await again();
     } catch (error) { result.replaceChildren(problem(error)); }
-  } }, field("New phrase", input), el("p", {}, el("button", { class: "plain" }, "Save phrase")), result);
+  } }, el("div", { class: "row inline" }, field("New phrase", input), el("button", { class: "plain" }, "Save phrase")), result);
 }
 
-async function tune(phrase, work) {
+async function tune(phrase, work, again) {
   keys.abort();
   keys = new AbortController();
   work.replaceChildren(el("p", { class: "muted" }, "Counting"));
-  const answer = await preview(state.c, [phrase.text], "best_span", { signal: keys.signal });
-  if (!answer) { work.replaceChildren(el("p", {}, "Counts and labels need a key with the scope admin.")); return; }
-  const counts = answer.phrases[0];
+  let counts;
+  try { [counts] = (await preview(state.c, [phrase.text], "best_span", { signal: keys.signal })).phrases; } catch (error) {
+    if (error.name !== "AbortError") work.replaceChildren(problem(error));
+    return;
+  }
   const labels = new Labels(phrase, () => slider.value, (value) => { slider.set(value); labels.draw(); });
   const describe = (value) => {
     const index = Math.round(value * 100), spans = counts.spans_above?.[index];
-    return `${spans === null || spans === undefined ? "" : `${spans.toLocaleString()} spans in `}${counts.documents_above[index].toLocaleString()} documents at ${value.toFixed(2)} or more`;
+    return `${spans === null || spans === undefined ? "" : `${plural(spans, "span")} in `}${plural(counts.documents_above[index], "document")} at ${value.toFixed(2)} or more`;
   };
   const slider = new ThresholdSlider(phrase.applies.value ?? 0.8, describe, () => labels.draw());
   slider.show(counts.histogram);
-  const history = el("div");
-  const base = `/collections/${part(state.c)}/phrases/${part(phrase.name)}/threshold`;
+  const history = el("div"), refusal = el("div");
+  const own = `/collections/${part(state.c)}/phrases/${part(phrase.name)}/threshold`;
+  const common = `/admin/collections/${part(state.c)}/thresholds`;
   const change = (action) => async () => {
-    try { await action(); say("Saved"); await showHistory(base, history); } catch (error) { history.replaceChildren(problem(error)); }
+    refusal.replaceChildren();
+    try { await action(); say("Saved"); await showHistory(own, common, history); } catch (error) { refusal.replaceChildren(problem(error)); }
   };
-  const collection = `/admin/collections/${part(state.c)}/thresholds`;
+  const button = (text, kind, action) => el("button", { type: "button", class: kind, onclick: change(action) }, text);
+  const calibrations = new Calibrations(state.c, again);
+  labels.onfit = () => calibrations.show();
   work.replaceChildren(el("section", { class: "panel" }, el("h2", {}, phrase.text), slider.element,
-    el("div", { class: "row" },
-      el("button", { type: "button", onclick: change(() => put(base, { value: slider.value })) }, "Save for this phrase"),
-      el("button", { type: "button", class: "plain", onclick: change(() => put(collection, { value: slider.value })) }, "Save for the collection"),
-      el("button", { type: "button", class: "plain", onclick: change(() => call("POST", `${base}/undo`)) }, "Undo the phrase's last change")), history), labels.element);
+    el("div", { class: "row actions" },
+      button("Save for this phrase", "", () => put(own, { value: slider.value })),
+      button("Save for the collection", "plain", () => put(common, { value: slider.value })),
+      button("Undo the phrase's last change", "plain", () => call("POST", `${own}/undo`)),
+      button("Undo the collection's last change", "plain", () => call("POST", `${common}/undo`))), refusal, history), labels.element, calibrations.element);
   document.addEventListener("keydown", (event) => labels.key(event), { signal: keys.signal });
-  await showHistory(base, history);
+  await Promise.all([showHistory(own, common, history), calibrations.show()]);
 }
 
-async function showHistory(base, place) {
-  const { changes } = await get(`${base}/history`);
+async function showHistory(own, common, place) {
+  const [phrase, collection] = await Promise.all([own, common].map((base) => get(`${base}/history`)));
   const value = (threshold) => (threshold ? `${threshold.value} on ${threshold.on}` : "none");
-  place.replaceChildren(changes.length ? table(["When", "From", "To", ""], changes.slice(0, 10).map((change) => [
-    new Date(change.at).toLocaleString(), value(change.from), value(change.to), change.undo ? "undo" : change.note || ""]), "History of the threshold")
-    : el("p", { class: "meta" }, "The phrase has no threshold of its own yet."));
+  const rows = [...phrase.changes.map((change) => ["this phrase", change]), ...collection.changes.map((change) => ["the collection", change])]
+    .sort(([, one], [, other]) => Date.parse(other.at) - Date.parse(one.at)).slice(0, 10);
+  place.replaceChildren(rows.length ? table(["When", "Threshold of", "From", "To", ""], rows.map(([of, change]) => [
+    when(change.at), of, value(change.from), value(change.to), change.undo ? "undo" : change.note || ""]), "Latest changes")
+    : el("p", { class: "meta" }, "Neither the phrase nor the collection has a threshold yet."));
 }
 
 // Proposed examples, one at a time: y, n, and u for undo.
 class Labels {
   constructor(phrase, threshold, suggest) {
-    Object.assign(this, { phrase, threshold, suggest, candidates: [], labels: [] });
+    Object.assign(this, { phrase, threshold, suggest, candidates: [], labels: [], onfit: () => {} });
     this.question = el("div", { "aria-live": "polite" });
     this.figures = el("div", { role: "status" });
     this.report = el("div");
@@ -124,31 +134,43 @@ class Labels {
     const button = (text, key, action, off) => el("button", { type: "button", class: "plain", disabled: Boolean(off), onclick: action }, `${text} (${key})`);
     this.question.replaceChildren(el("p", { class: "meta" }, `${this.labels.length} of ${this.candidates.length} labelled`),
       next ? el("div", {}, scoreBar(next.score), el("blockquote", {}, around(next))) : el("p", {}, "All examples are labelled."),
-      el("div", { class: "row" }, button("Match", "y", () => this.label(true), !next), button("No match", "n", () => this.label(false), !next),
+      el("div", { class: "row actions" }, button("Match", "y", () => this.label(true), !next), button("No match", "n", () => this.label(false), !next),
         button("Undo", "u", () => this.undo(), !this.labels.length)));
     if (focused >= 0) this.question.querySelectorAll("button")[focused].focus();
-    const interval = (part) => (part ? `${percent(part.value)} (${percent(part.low)} to ${percent(part.high)})` : "not known yet");
+    const interval = (part) => (part ? shares(part) : "not known yet");
     const best = suggested(this.labels);
     this.figures.replaceChildren(...(this.labels.length ? [
       el("p", { class: "count" }, `At ${this.threshold().toFixed(2)}: precision ${interval(precision(this.labels, this.threshold()))}, recall ${interval(recall(this.labels, this.threshold()))}`),
       el("div", { class: "row" }, best === null ? el("p", { class: "muted" }, "No threshold reaches 90 % precision with these labels.")
         : el("button", { type: "button", class: "plain", onclick: () => this.suggest(best) }, `Use ${best.toFixed(2)}: the lowest with 90 % precision`),
-      this.labels.length >= 20 ? el("button", { type: "button", class: "plain", onclick: () => this.fit() }, "Fit a calibration") : null)] : []));
+      this.labels.length >= 20 ? el("button", { type: "button", class: "plain", onclick: () => this.fit() }, "Fit a calibration") : el("p", { class: "meta" }, `${20 - this.labels.length} more labels, and a calibration can be fitted.`),
+      el("button", { type: "button", class: "quiet", onclick: () => this.save() }, "Save the labels"))] : []));
   }
 
   async fit() {
     const labels = this.labels.map(({ phrase, span, stratum, probability, match }) => ({ phrase, span, stratum, probability, match }));
     try {
-      const { report } = await post(`/admin/collections/${part(state.c)}/calibrations`, { labels, note: "from the page" });
-      this.report.replaceChildren(el("p", {}, `Stored, not active. ${report.warnings.join(" ")}`), table(["Target", "Threshold", "Precision", "Recall"],
-        report.suggested.map((one) => one.threshold ? [one.wish, one.threshold.score.toFixed(2), percent(one.threshold.precision.value), percent(one.threshold.recall.value)] : [one.wish, "none reaches it", "", ""]), "Suggested thresholds"));
+      const { report } = await post(`/admin/collections/${part(state.c)}/calibrations`, { labels, note: `“${this.phrase.text}”, from the page` });
+      this.report.replaceChildren(el("p", { class: "actions" }, "The calibration is stored, and listed below."),
+        el("ul", { class: "meta" }, report.warnings.map((warning) => el("li", {}, warning))), table(["Target", "Threshold", "Precision", "Recall"],
+        report.suggested.map((one) => one.threshold ? [one.wish, one.threshold.score.toFixed(2), shares(one.threshold.precision), shares(one.threshold.recall)] : [one.wish, "none reaches it", "", ""]), "Suggested thresholds"),
+      el("p", { class: "meta" }, "These thresholds are scores of the new calibration: activate it to use them."));
+      await this.onfit();
     } catch (error) { this.report.replaceChildren(problem(error)); }
+  }
+
+  // As `spanseek calibrate` reads them: a line a label.
+  save() {
+    const lines = this.labels.map(({ context, context_start, ...label }) => JSON.stringify(label));
+    download("labels.ndjson", `${lines.join("\n")}\n`, "application/x-ndjson");
   }
 }
 
 const percent = (value) => `${Math.round(value * 100)} %`;
+const shares = ({ value, low, high }) => `${percent(value)} (${percent(low)} to ${percent(high)})`;
 
-function around({ context, says }) {
-  const at = context ? context.indexOf(says) : -1;
-  return at < 0 ? [el("mark", {}, says)] : [context.slice(0, at), el("mark", {}, says), context.slice(at + says.length)];
+// The offset of a span in its context counts code points.
+function around({ context, context_start: from, says }) {
+  const points = Array.from(context), to = from + Array.from(says).length;
+  return [points.slice(0, from).join(""), el("mark", {}, says), points.slice(to).join("")];
 }

@@ -144,7 +144,7 @@ class UploadLines:
         self, path: Path, format: Format, total_bytes: int, *, packed: bool, table: ReadOptions | None = None
     ) -> None:
         self._path, self._format, self._packed = path, format, packed
-        self._source = Source(path, table) if format == "csv" else None
+        self._source = Source(path, table, name="The table") if format == "csv" else None
         self._file: BinaryIO | None = None
         self.total_bytes = total_bytes
 

@@ -85,6 +85,15 @@ def _spellings(value: JsonValue) -> list[str]:
     return [canonical(value)]
 
 
+def one_spelling(spelling: str) -> str:
+    """One stored form for values that are equal: that of the whole number for both of its forms.
+
+    >>> one_spelling("3.0"), one_spelling("3.5"), one_spelling('"3.0"')
+    ('3', '3.5', '"3.0"')
+    """
+    return _spellings(json.loads(spelling))[0] if spelling.endswith(".0") else spelling
+
+
 def rows_equal(table: pa.Table, conditions: Iterable[tuple[str, JsonValue]]) -> Bool[np.ndarray, " rows"]:
     """A mask of the rows that meet all conditions; a key that no row has matches nothing."""
     import pyarrow.compute as pc  # only filters need it, and importing it takes as long as a short search

@@ -186,7 +186,10 @@ def _column(header: Sequence[str], given: str | None, default: str, option: str)
     if len(similar) == 1:
         return similar[0]
     columns = ", ".join(filter(None, header)) or "none"
-    raise SourceUnreadable(f"it has no column {name}; its columns are {columns}. Name the right one with {option}")
+    raise SourceUnreadable(
+        f"it has no column {name}; its columns are {columns}",
+        hint=f"Name the right one with {option} (over HTTP {option.strip('-').replace('-', '_')}).",
+    )
 
 
 def _see_types(layout: Layout, reading: Reading) -> None:

@@ -24,7 +24,7 @@ def read_parquet(reading: Reading) -> Iterator[Found]:
     batches = file.iter_batches(batch_size=256)
     rows = ((batch, row) for batch in batches for row in range(batch.num_rows))
     for number, (batch, row) in enumerate(rows, 1):
-        id = f"{reading.document_id}:{number}" if options.row_ids else None
+        id = f"{reading.row_prefix}:{number}" if options.row_ids else None
         yield number, partial(_document, options, batch, row, id)
 
 

@@ -48,6 +48,12 @@ class Reading:
         """The id of a file that is one document: its path, whether it is packed or not."""
         return unpacked(self.name)
 
+    @property
+    def row_prefix(self) -> str:
+        """What the ids of rows without an id begin with."""
+        given = self.options.row_ids
+        return given if isinstance(given, str) else self.document_id
+
     def whole(self) -> bytes:
         """All bytes of the file. Raises ``InvalidDocument`` if they are too many."""
         data = self.file.read(MAX_RECORD + 1)

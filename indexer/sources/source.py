@@ -35,11 +35,13 @@ class Source:
 
     ``total_bytes`` and ``read_bytes`` tell how far the reading has come. ``unreadable`` names the files that could not
     be read to their end, ``passed_over`` those of other formats. Links to folders, and out of this folder, are bad
-    records. Raises ``SourceUnreadable`` where there is nothing that Spanseek can read.
+    records. Raises ``SourceUnreadable`` where there is nothing that Spanseek can read. ``name`` stands for a single
+    file's own name in what is reported.
     """
 
-    def __init__(self, path: Path, options: ReadOptions | None = None) -> None:
+    def __init__(self, path: Path, options: ReadOptions | None = None, *, name: str | None = None) -> None:
         self._path = path
+        self._shown = name or path.name
         self._options = options or ReadOptions()
         self._listing = list_files(path, self._options.metadata)
         self._metadata = None if self._options.metadata is None else MetadataTable(self._options.metadata)
@@ -84,7 +86,7 @@ class Source:
         return () if self._metadata is None else self._metadata.unmatched
 
     def _name(self, path: Path) -> str:
-        return path.name if path == self._path else path.relative_to(self._path).as_posix()
+        return self._shown if path == self._path else path.relative_to(self._path).as_posix()
 
     def _records(self, path: Path) -> Iterator[Record]:
         """The records of one file, up to a read error, which does not stop the other files of a folder."""
@@ -102,7 +104,8 @@ class Source:
             self._unreadable[name] = None
             problem = " ".join(str(error).split())
             if path == self._path and not number:
-                raise SourceUnreadable(f"{name} cannot be read: {problem}", hint=HINT, field="source") from error
+                hint = getattr(error, "hint", "") or HINT
+                raise SourceUnreadable(f"{name} cannot be read: {problem}", hint=hint, field="source") from error
             reason = "from here on the file cannot be read" if number else "nothing of the file can be read"
             yield BadRecord(f"{name}:{number + 1}", f"{reason}: {problem}")
 

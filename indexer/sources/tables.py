@@ -27,7 +27,7 @@ def _rows(layout: Layout, reading: Reading) -> Iterator[Found]:
         if problem is not None or isinstance(row, str):
             yield number, partial(refuse, str(problem))
         else:
-            yield number, partial(_document, layout, row, f"{reading.document_id}:{count}")
+            yield number, partial(_document, layout, row, f"{reading.row_prefix}:{count}")
 
 
 def _document(layout: Layout, row: Sequence[str], row_id: str) -> Document:

@@ -36,6 +36,7 @@ _PAGE = _ROOT / "app" / "page"
 _PHRASE = "I never received my package"
 _LARGE = 2 * 10**6
 _MANY = 10_000
+_LOADS = 9
 # Called before the page's own scripts: when the first hit is there.
 _FIRST_HIT = """
 new MutationObserver((changes, observer) => {
@@ -104,14 +105,7 @@ def measure(encoder: str, documents: int, moves: int) -> PageFigures:
 
 
 def _figures(browser: Browser, url: str, moves: int) -> PageFigures:
-    with _window(browser, url) as page:
-        page.goto(f"/?c=sample&q={_PHRASE.replace(' ', '+')}")
-        page.locator(".card mark").first.wait_for()
-    with _window(browser, url) as page:  # the second time: the server has opened what it reads
-        page.goto(f"/?c=sample&q={_PHRASE.replace(' ', '+')}")
-        page.locator(".card mark").first.wait_for()
-        first_hit = page.evaluate("new Promise((done) => setTimeout(() => done(window.firstHit), 200))")
-        paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    paint, first_hit = first_times(browser, url)
     with _window(browser, url) as page:
         page.goto("/?c=made&q=cancel+my+plan&mode=lexical")
         page.get_by_text("documents at 0.00 or more").first.wait_for(timeout=120_000)
@@ -133,6 +127,22 @@ def _figures(browser: Browser, url: str, moves: int) -> PageFigures:
         document_step_p95_ms=round(float(np.percentile(steps, 95)), 1),
         packed_bytes=packed_bytes(_PAGE),
     )
+
+
+def first_times(browser: Browser, url: str) -> tuple[float, float]:
+    """The medians of the first paint and of the first hit, in windows without a cache.
+
+    The first window is left out: the server opens what it reads.
+    """
+    times = []
+    for _ in range(1 + _LOADS):
+        with _window(browser, url) as page:
+            page.goto(f"/?c=sample&q={_PHRASE.replace(' ', '+')}")
+            page.get_by_text("documents at 0.00 or more").first.wait_for(timeout=60_000)
+            paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+            times.append(page.evaluate(f"[{paint}, window.firstHit]"))
+    first_paint, first_hit = np.median(times[1:], axis=0).tolist()
+    return first_paint, first_hit
 
 
 def _of_many(browser: Browser, url: str, moves: int) -> list[float]:

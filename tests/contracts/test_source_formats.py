@@ -96,14 +96,17 @@ def test_columns_are_typed_by_all_of_their_cells(tmp_path: Path) -> None:
 
 def test_columns_are_chosen(tmp_path: Path) -> None:
     path = written(tmp_path, "x.tsv", "Nr\tComment\tAgent\tSecret\n1\tHello\tAnn\tx\n")
-    with pytest.raises(SourceUnreadable, match=r"no column id; its columns are Nr, Comment.*--id-column"):
+    with pytest.raises(SourceUnreadable, match=r"no column id; its columns are Nr, Comment") as refusal:
         read(path)
+    assert refusal.value.hint == "Name the right one with --id-column (over HTTP id_column)."
     options = ReadOptions("Nr", "Comment", metadata_columns=("Agent",))
     assert read(path, options) == ([Document("1", (Part("Hello"),), {"Agent": "Ann"})], [])
     with pytest.raises(SourceUnreadable, match="no column Team"):
         read(path, ReadOptions("Nr", "Comment", metadata_columns=("Team",)))
     numbered, _ = read(path, ReadOptions(text_column="Comment", row_ids=True))
     assert numbered[0].id == "x.tsv:1"
+    numbered, _ = read(path, ReadOptions(text_column="Comment", row_ids="calls"))
+    assert numbered[0].id == "calls:1"
 
 
 TURNS = """call,turn,speaker,line,queue

@@ -269,6 +269,7 @@ def test_keys(run: Run) -> None:
     assert (second["collections"], second["revoked"]) == ("calls", "")
     listed = run("keys", "list")
     assert listed.code == 0
+    assert made["id"] in listed.out  # whole, as `keys revoke` takes it
     assert made["token"] not in listed.out + run("keys", "list", "--json").out
     assert run("keys", "revoke", made["id"]).out == f"Key {made['id']} is revoked.\n"
     assert run("keys", "list", "--json").json[0]["revoked"]
@@ -485,6 +486,7 @@ def test_a_folder_of_all_kinds_good_and_broken(run: Run, data: Path, tmp_path: P
     assert "skipped broken.pdf:1: " in outcome.err
     shown = run("index", "-c", "all", "--source", "all", "--dry-run")
     assert "3 documents (3 parts, " in shown.out
+    assert "{" not in shown.out  # metadata is written in words
     assert "Passed over 1 file of other formats: d.png." in shown.err
 
 

@@ -17,7 +17,14 @@ def test_a_collection_from_its_creation_to_its_end(run: Run) -> None:
     assert run("collections", "list", "--json").json["collections"] == [
         run("collections", "show", "new", "--json").json
     ]
-    assert "documents        2" in run("collections", "show", "new").out
+    shown = run("collections", "show", "new").out
+    for line in (
+        "documents        2",
+        "span_units       1 to 6",
+        "representations  units, ",
+        "nuggets          ratio 0.2",
+    ):
+        assert line in shown
     assert run("collections", "delete", "new", "--yes", "--json").json == {"name": "new", "status": "deleted"}
     assert run("collections", "show", "new").code == 1
     assert run("collections", "list").out.startswith("There is no collection yet")
@@ -33,6 +40,7 @@ def test_the_bare_command_lists_as_before_and_is_deprecated(calls: Outcome, run:
 
 
 def test_aliases_are_set_listed_and_deleted(calls: Outcome, run: Run) -> None:
+    assert "such as live=calls" in " ".join(run("aliases", "set", "live").err.replace("│", " ").split())
     run("collections", "create", "new")
     assert run("aliases", "list").out == "There is no alias.\n"
     assert run("aliases", "set", "live=calls", "next=new").out == "live -> calls\nnext -> new\n"

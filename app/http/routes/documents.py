@@ -77,7 +77,7 @@ def list_documents(
 ) -> Response:
     """List the documents of a collection by id, with their metadata and the beginnings of their texts."""
     caller.require("search", collection)
-    return answer_response(caller.backend.reader.list(collection, limit, cursor, _filter(filter)))
+    return answer_response(caller.backend.reader.list(collection, limit, cursor, filter_of(filter)))
 
 
 @router.get("/{document_id:path}", response_model=StoredDocument, summary="Read a document", responses=_READ)
@@ -180,7 +180,8 @@ async def _delete(caller: Caller, collection: str, ids: Sequence[str]) -> Respon
     return answer_response(await backend.writing.delete(collection, ids, backend.limits.write_deadline_s))
 
 
-def _filter(text: str | None) -> Filter:
+def filter_of(text: str | None) -> Filter:
+    """The filter of a query parameter, in JSON. Raises ``InvalidInput``."""
     if text is None:
         return Filter()
     try:

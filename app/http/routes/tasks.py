@@ -42,6 +42,7 @@ class TableQuery(BaseModel):
     text_column: _Column | None = Field(None, description="Column of texts, else `text`.")
     part_column: _Column | None = Field(None, description="Rows of one id are parts, in the order of this column.")
     metadata_columns: list[_Column] | None = Field(None, description="Columns of metadata, else all others; repeat.")
+    row_ids: _Column | None = Field(None, description="Make ids of this name and the row's number, without a column.")
     delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] | None = Field(
         None, description="The sign between cells."
     )

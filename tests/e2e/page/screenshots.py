@@ -21,13 +21,21 @@ from tests.serving import running
 
 ROOT = Path(__file__).parents[3]
 SIZES = {"desktop": (1280, 1060), "phone": (390, 800)}
+PHRASES = "/?c=sample&many=1&t=0.5&q=I+never+received+my+package%0Acancel+my+subscription%0Amy+printer+is+broken"
+LABELS = 24
+NEW = {
+    "mail-0931": "Three weeks now, and the parcel never came.",
+    "mail-0932": "Hi! I still have not received my package.",
+}
 QUERY = "/?c=sample&q=I+never+received+my+package&b=clause&t=0.2"
 
 
-def picture(page: Any, out: Path, name: str) -> None:
-    """Save what the window shows, with 256 colours."""
+def picture(page: Any, out: Path, name: str, *, whole: bool = False) -> None:
+    """Save what the window shows, or the whole page, with 256 colours."""
     page.wait_for_timeout(400)
-    image = Image.open(BytesIO(page.screenshot())).convert("RGB")
+    if whole:
+        page.evaluate("scrollTo(0, 0)")
+    image = Image.open(BytesIO(page.screenshot(full_page=whole))).convert("RGB")
     image.quantize(256, dither=Image.Dither.NONE).save(out / f"{name}.png", optimize=True)
 
 
@@ -41,29 +49,50 @@ def views(page: Any, out: Path, size: str) -> None:
     page.locator("dialog .unit").first.wait_for()
     picture(page, out, f"why-{size}")
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="Document", exact=True).first.click()
+    conversation = page.locator(".card").filter(has_text="kind: conversation").first
+    conversation.get_by_role("button", name="Document", exact=True).click()
     page.locator("dialog mark").first.wait_for()
     picture(page, out, f"document-{size}")
     page.goto(f"{QUERY}&vs=lexical")
-    page.locator(".card").nth(1).wait_for()
+    page.get_by_text("documents at 0.20 or more").first.wait_for()
     picture(page, out, f"two-modes-{size}")
-    for view in ("thresholds", "data"):
-        page.goto(f"/?view={view}&c=sample")
-        page.locator("main h1").wait_for()
-        picture(page, out, f"{view}-{size}")
+    page.goto(PHRASES)
+    page.locator("tbody tr").nth(2).wait_for()
+    picture(page, out, f"phrases-{size}")
+    page.goto("/?view=thresholds&c=sample")
+    label(page)
+    picture(page, out, f"thresholds-{size}", whole=True)
+    page.goto("/?view=data&c=sample")
+    page.get_by_role("region", name="Matches of saved phrases").locator("tbody tr").first.wait_for()
+    page.get_by_text("Restore as a new collection").wait_for()
+    picture(page, out, f"data-{size}", whole=True)
     page.goto("/docs")
     page.get_by_text("POST /search", exact=True).wait_for()
     picture(page, out, f"reference-{size}")
 
 
+def label(page: Any) -> None:
+    """Label some examples, by their scores."""
+    page.get_by_role("button", name="Propose examples").click()
+    score = page.get_by_role("region", name="Labels").locator(".score")
+    for number in range(LABELS):
+        page.get_by_text(f"{number} of 60 labelled").wait_for()
+        page.keyboard.press("y" if float(score.inner_text()) >= 0.5 else "n")
+    page.get_by_text(f"{LABELS} of 60 labelled").wait_for()
+
+
 def fill(client: Any) -> None:
-    """Index the sample corpus, and save a phrase."""
+    """Index the sample corpus, save a phrase, let documents match it, and make a snapshot."""
     client.put("/collections/sample", json={})
     for file in sorted((ROOT / "samples" / "documents").glob("*.ndjson")):
         headers = {"Content-Type": "application/x-ndjson"}
         answer = client.post("/collections/sample/documents", content=file.read_bytes(), headers=headers, timeout=600)
         answer.raise_for_status()
     client.post("/collections/sample/phrases", json={"name": "lost parcel", "text": "the parcel never came"})
+    client.put("/collections/sample/phrases/lost%20parcel/threshold", json={"value": 0.5})
+    for id, text in NEW.items():
+        client.post("/collections/sample/documents", json={"id": id, "text": text}).raise_for_status()
+    client.post("/admin/collections/sample/snapshots?wait=60").raise_for_status()
 
 
 def main() -> None:

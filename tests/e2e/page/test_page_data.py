@@ -1,33 +1,143 @@
 """The walk of a person who loads data, and the API's reference, in a real browser."""
 
+import gzip
 import json
 
 from tests.e2e.page.checks import no_sideways_scrolling, serious
 
 
+def into_new(page, name):
+    page.get_by_label("Into").select_option(label="A new collection")
+    page.get_by_label("Name of the new collection").fill(name)
+
+
+def file(name, body):
+    return {
+        "name": name,
+        "mimeType": "application/octet-stream",
+        "buffer": body if isinstance(body, bytes) else body.encode(),
+    }
+
+
 def test_files_are_uploaded_with_errors_by_line(page):
     page.goto("/?view=data&c=sample")
-    width = page.viewport_size["width"]
-    page.get_by_label("Into").select_option(label="A new collection")
-    page.get_by_label("Name of the new collection").fill(f"mine-{width}")
+    name = f"mine-{page.viewport_size['width']}"
+    into_new(page, name)
     table = 'id,text,kind\na,"Hello, ""you""\nthere",mail\nb,,mail\nc,too,many,cells\n'
-    files = [
-        ("notes.csv", table),
-        ("calls.ndjson", '{"id": "x", "text": "cancel it"}\n{broken\n{"id": "y", "text": 7}\n'),
-        ("letter.txt", "Dear all"),
-    ]
-    page.get_by_label("Files").set_input_files(
-        [{"name": name, "mimeType": "text/plain", "buffer": body.encode()} for name, body in files]
-    )
-    page.get_by_text("notes.csv: 2 indexed, 0 unchanged, 1 failed").first.wait_for()
+    calls = '{"id": "x", "text": "cancel it"}\n{broken\n{"id": "y", "text": 7}\n'
+    packed = gzip.compress(b'{"id": "z", "text": "packed"}\n')
+    files = [file("notes.csv", table), file("calls.ndjson", calls), file("more.ndjson.gz", packed)]
+    page.get_by_label("Files").set_input_files([*files, file("letter.txt", "Dear all"), file("letter.pdf", b"%PDF")])
     page.get_by_text("calls.ndjson: 1 indexed, 0 unchanged, 2 failed").first.wait_for()
+    page.get_by_text("more.ndjson.gz: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
     page.get_by_text("letter.txt: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
-    for name, lines in (("notes.csv", ["5"]), ("calls.ndjson", ["2", "3"])):
-        cells = page.get_by_role("region", name=f"Errors of {name}").locator("tbody tr td:first-child")
+    page.get_by_role("alert").get_by_text("letter.pdf was not sent.").wait_for()
+    form = page.get_by_role("form", name="notes.csv")
+    form.get_by_text("Its columns are id, text, kind.").wait_for()
+    assert serious(page) == []
+    form.get_by_role("button", name="Add this table").click()
+    page.get_by_text("notes.csv: 2 indexed, 0 unchanged, 1 failed").first.wait_for()
+    for of, lines in (("notes.csv", ["3"]), ("calls.ndjson", ["2", "3"])):
+        cells = page.get_by_role("region", name=f"Errors of {of}").locator("tbody tr td:first-child")
         assert cells.all_inner_texts() == lines
-    page.get_by_role("link", name=f"mine-{width}").wait_for()
+    page.get_by_role("link", name=name).wait_for()
+    row = page.get_by_role("row").filter(has=page.get_by_role("link", name=name))
+    row.get_by_role("cell", name="5", exact=True).wait_for()  # documents
     assert serious(page) == []
     assert no_sideways_scrolling(page)
+
+
+def test_a_spreadsheets_table_has_columns_to_choose(page):
+    page.goto("/?view=data&c=sample")
+    name = f"sheet-{page.viewport_size['width']}"
+    into_new(page, name)
+    rows = "Stadt;Bemerkung\nK\u00f6ln;Sch\u00f6ne Gr\u00fc\u00dfe \u2013 bis bald\nZ\u00fcrich;Das Paket kam nie an\n"
+    page.get_by_label("Files").set_input_files([file("sheet.csv", rows.encode("cp1252"))])
+    form = page.get_by_role("form", name="sheet.csv")
+    assert form.get_by_label("Texts are in").input_value() == "Bemerkung"  # the longest cells
+    assert form.get_by_label("Ids are in").locator("option:checked").inner_text() == "None: number the rows"
+    form.get_by_role("button", name="Add this table").click()
+    page.get_by_text("sheet.csv: 2 indexed, 0 unchanged, 0 failed").first.wait_for()
+    document = page.request.get(f"/collections/{name}/documents/sheet.csv:1").json()
+    assert (document["text"], document["metadata"]) == (
+        "Sch\u00f6ne Gr\u00fc\u00dfe \u2013 bis bald",
+        {"Stadt": "K\u00f6ln"},
+    )
+
+
+def test_rows_become_the_turns_of_a_call(desktop):
+    desktop.goto("/?view=data&c=sample")
+    into_new(desktop, "turns")
+    rows = "call,turn,line\nb,2,Sure.\nb,1,Cancel it.\na,1,Hello.\n"
+    desktop.get_by_label("Files").set_input_files([file("turns.csv", rows)])
+    form = desktop.get_by_role("form", name="turns.csv")
+    form.get_by_label("Texts are in").select_option("line")
+    form.get_by_label("Ids are in").select_option("call")
+    form.get_by_label("A row is").select_option("turn")
+    form.get_by_role("button", name="Add this table").click()
+    desktop.get_by_text("turns.csv: 2 indexed, 0 unchanged, 0 failed").first.wait_for()
+    assert desktop.request.get("/collections/turns/documents/b").json()["text"] == "Cancel it.\nSure."
+
+
+def test_progress_is_that_of_the_task(desktop):
+    """Answers of a task are made up, one for each step."""
+    desktop.goto("/?view=data&c=sample")
+    into_new(desktop, "stepwise")
+    task = {
+        "id": "t",
+        "kind": "upload",
+        "status": "queued",
+        "errors": [],
+        "counts": {},
+        "created_at": "2026-01-01T00:00:00Z",
+    }
+    at = [{"status": "running", "counts": {"indexed": 3}, "progress": {"done": 30, "total": 40}},
+          {"status": "done", "counts": {"indexed": 4}, "progress": {"done": 40, "total": 40}}]  # fmt: skip
+    waiting = []
+    desktop.route("**/tasks?*", lambda route: route.fulfill(json={"tasks": []}))
+    desktop.route(
+        "**/documents/import?*",
+        lambda route: route.fulfill(status=202, json=task | {"progress": {"done": 0, "total": 40}}),
+    )
+    desktop.route("**/tasks/t?*", lambda route: waiting.append(route))
+    desktop.get_by_label("Files").set_input_files([file("four.ndjson", "{}\n" * 4)])
+    desktop.get_by_text("four.ndjson: waiting for its turn").wait_for()
+    waiting.pop().fulfill(json=task | at[0])
+    desktop.get_by_text("four.ndjson: indexing, 3 indexed, 0 unchanged, 0 failed").wait_for()
+    assert desktop.get_by_role("progressbar", name="Progress of four.ndjson").evaluate("bar => bar.value") == 0.75
+    waiting.pop().fulfill(json=task | at[1])
+    desktop.get_by_text("four.ndjson: 4 indexed, 0 unchanged, 0 failed").first.wait_for()
+    assert desktop.get_by_role("progressbar", name="Progress of four.ndjson").count() == 0
+
+
+def test_a_refused_file_is_said_to_be_and_the_others_are_added(desktop):
+    desktop.goto("/?view=data&c=sample")
+    into_new(desktop, "partly")
+    refusal = {"detail": "The backlog of tasks is full.", "hint": "Try again later."}
+    desktop.route("**/documents/import?*", lambda route: route.fulfill(status=429, json=refusal))
+    desktop.get_by_label("Files").set_input_files([file("a.ndjson", "{}"), file("b.txt", "A note.")])
+    desktop.get_by_role("alert").get_by_text("The backlog of tasks is full.").wait_for()
+    desktop.get_by_text("b.txt: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
+
+
+def test_the_first_rows_of_a_table_are_read(desktop):
+    desktop.goto("/docs")
+    texts = ['id;"a ""b"";c";d\n1;2;3', "\ufeffid,text\r\n", "one", "a\tb,c\td", '"x\ny",z']
+    cells = desktop.evaluate(
+        """async (texts) => {
+          const path = document.querySelector('script[type=module]').src.replace('main.js', 'files.js');
+          const { rowsOf } = await import(path);
+          return texts.map((text) => rowsOf(text, 2));
+        }""",
+        texts,
+    )
+    assert cells == [
+        [["id", 'a "b";c', "d"], ["1", "2", "3"]],
+        [["id", "text"], [""]],
+        [["one"]],
+        [["a", "b,c", "d"]],
+        [["x\ny", "z"]],
+    ]
 
 
 def test_a_large_file_becomes_a_task_with_errors_by_line(page):
@@ -50,6 +160,8 @@ def test_a_large_file_becomes_a_task_with_errors_by_line(page):
 def test_the_reference_lists_the_routes(page):
     page.goto("/docs")
     page.get_by_text("POST /search", exact=True).wait_for()
+    page.locator("main .prose code").first.wait_for()
+    assert "[object" not in page.locator("main").inner_text()
     assert serious(page) == []
     assert no_sideways_scrolling(page)
 
@@ -81,7 +193,7 @@ def test_a_snapshot_is_made_downloaded_restored_and_deleted(page):
     panel = page.get_by_label("Snapshots")
     panel.get_by_text("None yet.").wait_for()
     panel.get_by_role("button", name="Make a snapshot").click()
-    panel.get_by_text("1 documents").wait_for()
+    panel.get_by_text("1 document ").wait_for()
     with page.expect_download() as started:
         panel.get_by_role("button", name="Download").click()
     assert started.value.suggested_filename.startswith(name)
@@ -106,6 +218,19 @@ def drop(page, collection):
           place.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
         }"""
     )
+
+
+def test_the_panels_follow_the_collection_that_is_added_to(desktop):
+    desktop.goto("/?view=data&c=sample")
+    desktop.get_by_role("heading", name="Snapshots of sample").wait_for()
+    drop(desktop, "followed")
+    for panel in ("Tasks of followed", "Snapshots of followed", "Matches of saved phrases in followed"):
+        desktop.get_by_role("heading", name=panel).wait_for()
+    desktop.get_by_text("letter.txt: 1 indexed").first.wait_for()
+    assert "c=followed" in desktop.url
+    desktop.get_by_label("Into").select_option("sample")
+    desktop.get_by_role("heading", name="Tasks of sample").wait_for()
+    assert "c=sample" in desktop.url
 
 
 def test_matches_of_saved_phrases_appear_as_they_arrive(desktop, address):

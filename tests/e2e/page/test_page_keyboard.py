@@ -34,6 +34,107 @@ def test_thresholds_are_labelled_saved_and_undone(desktop):
     page.get_by_role("cell", name="undo", exact=True).wait_for()
 
 
+def test_a_search_is_narrowed_compared_explained_and_counted(desktop):
+    page = desktop
+    page.goto("/?c=sample")
+    page.get_by_label("Phrase", exact=True).wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("refund")
+    page.keyboard.press("Enter")
+    page.get_by_text("shown, of the 1,000 best").wait_for()
+    page.keyboard.press("Tab")
+    for control, value in (("Boundaries", "b=sentence"), ("Beside it", "vs=lexical")):
+        tab_to(page, control)
+        page.keyboard.press("End" if control == "Boundaries" else "ArrowDown")
+        page.wait_for_url(f"**{value}**")
+    page.locator(".hits").nth(1).wait_for()
+    tab_to(page, "Threshold")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**t=0.01**")
+    tab_to(page, "Filter by metadata")
+    page.keyboard.press("Enter")
+    chip = page.get_by_role("group", name="kind", exact=True).get_by_role("button").first
+    chip.wait_for()
+    tab_to(page, chip.inner_text())
+    page.keyboard.press("Enter")
+    page.get_by_text("Filtered by kind").wait_for()
+    page.get_by_role("button", name="Clear filters").wait_for()
+    tab_to(page, "Clear filters")
+    page.keyboard.press("Enter")
+    page.get_by_text("Filter by metadata").wait_for()
+    page.locator(".card").first.wait_for()
+    page.keyboard.press("j")
+    page.keyboard.press("w")
+    page.get_by_role("dialog", name="Why this hit").locator("table").first.wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    tab_to(page, "Document")
+    page.keyboard.press("Enter")
+    page.locator("dialog mark").first.wait_for()
+    page.keyboard.press("Escape")
+    tab_to(page, "Several phrases")
+    page.keyboard.press("Enter")
+    page.get_by_label("Phrases, one a line").wait_for()
+    tab_to(page, "Phrases, one a line")
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    page.keyboard.type("late parcel")
+    tab_to(page, "Search")
+    page.keyboard.press("Enter")
+    page.locator("tbody tr").nth(1).wait_for()
+    tab_to(page, "Export as CSV")
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    assert [line.split(",")[0] for line in download.value.path().read_text().splitlines()[1:]] == [
+        "refund",
+        "late parcel",
+    ]
+    tab_to(page, "Theme")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.documentElement.style.colorScheme") == "dark"
+    tab_to(page, "Data")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Your data").wait_for()
+
+
+def test_a_table_is_added_and_a_snapshot_is_made_restored_and_deleted(desktop):
+    page = desktop
+    page.goto("/?view=data&c=sample")
+    page.locator("main table").first.wait_for()
+    tab_to(page, "Into")
+    page.keyboard.press("End")
+    tab_to(page, "Name of the new collection")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("keyed")
+    tab_to(page, "Files")
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Space")
+    chooser.value.set_files([{"name": "t.csv", "mimeType": "text/csv", "buffer": b"note,city\nA note.,Rome\n"}])
+    page.get_by_role("form", name="t.csv").wait_for()
+    tab_to(page, "Texts are in")
+    page.keyboard.press("Home")
+    tab_to(page, "Add this table")
+    page.keyboard.press("Enter")
+    page.get_by_text("t.csv: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
+    page.goto("/?view=data&c=keyed")
+    page.get_by_role("button", name="Make a snapshot").wait_for()
+    tab_to(page, "Make a snapshot")
+    page.keyboard.press("Enter")
+    page.get_by_text("1 document ").wait_for()
+    tab_to(page, "Restore as a new collection")
+    page.keyboard.press("Enter")
+    tab_to(page, "Its name")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("keyed-again")
+    tab_to(page, "Restore")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="keyed-again").wait_for()
+    tab_to(page, "Delete")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    page.get_by_label("Snapshots").get_by_text("None yet.").wait_for()
+
+
 def test_data_is_uploaded(desktop):
     page = desktop
     page.goto("/?view=data&c=sample")

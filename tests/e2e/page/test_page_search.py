@@ -59,6 +59,116 @@ def test_a_document_with_markup_stays_text(page):
     assert page.locator("main img, main script, dialog img, dialog script").count() == 0
 
 
+def test_the_best_hits_are_there_before_all_hits(desktop):
+    """The first request asks for few hits; the second is held back until these are shown."""
+    held = []
+    sizes = []
+
+    def answer(route):
+        sizes.append(json.loads(route.request.post_data)["top_k"])
+        if sizes[-1] == 1000:
+            held.append(route)
+        else:
+            route.continue_()
+
+    desktop.route("**/search", answer)
+    desktop.goto("/?c=sample&q=refund")
+    desktop.locator(".card mark").first.wait_for()
+    desktop.get_by_text("The best hits. The others follow.").wait_for()
+    assert desktop.locator(".count").inner_text() == "Counting"
+    desktop.keyboard.press("j")
+    desktop.keyboard.press("j")
+    focused = desktop.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert focused.startswith("Hit 2,")
+    held[0].continue_()
+    desktop.get_by_text("shown, of the 1,000 best").wait_for()
+    assert desktop.evaluate("document.activeElement.getAttribute('aria-label')") == focused
+    desktop.get_by_text("documents at 0.00 or more").first.wait_for()
+    assert sizes == [30, 1000]
+
+
+def test_modules_are_asked_for_at_once(desktop):
+    """None waits for another one that imports it."""
+    desktop.goto("/")
+    desktop.get_by_label("Phrase", exact=True).wait_for()
+    loaded = desktop.evaluate(
+        "performance.getEntriesByType('resource').filter((one) => one.name.endsWith('.js')).length"
+    )
+    preloads = desktop.locator("link[rel=modulepreload]").count()
+    assert loaded == preloads > 10
+
+
+def test_metadata_filters_have_exact_counts(page):
+    page.goto("/?c=sample&q=refund")
+    page.locator(".card").first.wait_for()
+    page.get_by_text("Filter by metadata").click()
+    group = page.get_by_role("group", name="kind", exact=True)
+    chip = group.get_by_role("button").first
+    chip.wait_for()
+    counts = page.request.get("/collections/sample/metadata?limit=12").json()
+    (field,) = [one for one in counts["fields"] if (one["level"], one["name"]) == ("document", "kind")]
+    labels = [f"{one['value']} ({one['documents']:,})" for one in field["values"]]
+    assert group.get_by_role("button").all_inner_texts() == labels
+    chip.focus()
+    page.keyboard.press("Enter")
+    page.get_by_text(f"Filtered by kind {field['values'][0]['value']}").wait_for()
+    page.wait_for_url("**f=**")
+    page.get_by_role("group", name="kind", exact=True).get_by_role("button", pressed=True).wait_for()
+    assert page.get_by_role("group", name="kind", exact=True).get_by_role("button").all_inner_texts() == labels
+    page.get_by_text(f"{field['values'][0]['documents']:,} documents at 0.00 or more").first.wait_for()
+    assert serious(page) == []
+    assert no_sideways_scrolling(page)
+    page.get_by_role("button", name="Clear filters").click()
+    page.get_by_text("Filter by metadata").wait_for()
+
+
+def test_without_the_right_to_counts_the_page_counts_its_hits_and_says_why(desktop):
+    refusal = {"detail": "This key may not do that.", "hint": "It needs the scope admin."}
+    desktop.route("**/preview", lambda route: route.fulfill(status=403, json=refusal))
+    desktop.goto("/?c=sample&q=refund")
+    desktop.get_by_text("hits of the first").first.wait_for()
+    desktop.get_by_text("Without exact counts: This key may not do that. It needs the scope admin.").wait_for()
+    desktop.goto("/?c=sample&q=refund&many=1")
+    desktop.get_by_role("alert").get_by_text("It needs the scope admin.").wait_for()
+
+
+def test_an_empty_search_says_what_to_do(page):
+    page.goto('/?c=sample&q=refund&f={"document":{"kind":"none"}}')
+    page.get_by_text("No document passes the filters and has hits.").wait_for()
+    page.goto("/?c=sample&q=xyzzyx&mode=lexical")
+    page.get_by_text("No hits. Use other words, or another mode.").wait_for()
+
+
+def test_words_say_why_a_sentence_is_a_hit(desktop):
+    desktop.goto("/?c=sample&q=refund+my+money&mode=lexical")
+    desktop.locator(".card").first.wait_for()
+    desktop.get_by_role("button", name="Why", exact=True).first.click()
+    desktop.get_by_role("region", name="words").get_by_role("cell", name="refund").first.wait_for()
+
+
+def test_pairs_say_why_a_document_is_a_hit(desktop, address):
+    desktop.request.put(f"{address}/collections/nuggets", data={"nugget_ratio": 0.2})
+    documents = [
+        {"id": "a", "text": "The package has not arrived. Please return what I have paid."},
+        {"id": "b", "text": "The printer takes no paper since Monday. It is a new one."},
+    ]
+    assert desktop.request.post(f"{address}/collections/nuggets/documents", data=documents).ok
+    desktop.goto("/?c=nuggets&mode=maxsim&q=my+parcel+has+not+arrived")
+    desktop.locator(".card").nth(1).wait_for()
+    desktop.keyboard.press("j")
+    desktop.keyboard.press("w")
+    pairs = desktop.get_by_role("region", name="Pairs of query and document")
+    pairs.locator("tbody tr").first.wait_for()
+    assert pairs.locator("th").all_inner_texts() == [
+        "Part of the query",
+        "Stretch of the document",
+        "Cosine",
+        "Contribution",
+    ]
+    desktop.get_by_text("Best sentence:").wait_for()
+    assert serious(desktop) == []
+
+
 def test_two_modes_stand_side_by_side(page):
     page.goto("/?c=sample&q=refund&vs=lexical")
     page.locator(".card").first.wait_for()
@@ -74,6 +184,18 @@ def test_several_phrases_are_a_table_and_a_csv(page):
     lines = download.value.path().read_text().splitlines()
     assert lines[0] == "Phrase,Spans,Documents"
     assert [line.split(",")[0] for line in lines[1:]] == ["refund", "late parcel"]
+
+
+def test_more_phrases_than_one_request_takes_are_counted(desktop):
+    sizes = []
+    desktop.on(
+        "request",
+        lambda sent: sent.url.endswith("preview") and sizes.append(len(json.loads(sent.post_data)["phrases"])),
+    )
+    phrases = "%0A".join(f"case+{number}" for number in range(130))
+    desktop.goto(f"/?c=sample&many=1&mode=lexical&q={phrases}")
+    desktop.locator("tbody tr").nth(129).wait_for()
+    assert sizes == [100, 30]
 
 
 def test_ten_thousand_hits_put_few_cards_into_the_document(page):
@@ -134,3 +256,21 @@ def test_whole_sentences_are_counted_exactly(page):
     page.goto("/?c=sample&q=refund&b=sentence")
     page.locator(".card").first.wait_for()
     page.get_by_text("documents at 0.00 or more").first.wait_for()
+
+
+def test_words_count_by_their_importance_if_the_page_is_told_so(desktop):
+    sent = []
+    desktop.on("request", lambda asked: asked.post_data and sent.append((asked.url, json.loads(asked.post_data))))
+    desktop.goto("/?c=sample&q=the+printer+takes+paper")
+    desktop.locator(".card mark").first.wait_for()
+    assert all("weighting" not in body for _, body in sent)
+    sent.clear()
+    desktop.locator("select:has(option[value=importance])").select_option("importance")
+    desktop.wait_for_url("**w=importance**")
+    desktop.get_by_text("documents at 0.00 or more").first.wait_for()
+    assert {body["weighting"] for url, body in sent if "/search" in url or "/preview" in url} == {"importance"}
+    desktop.keyboard.press("j")
+    desktop.keyboard.press("w")
+    why = desktop.get_by_role("dialog", name="Why this hit")
+    why.get_by_role("heading", name="query").wait_for()
+    assert why.get_by_role("cell", name="printer", exact=True).count() >= 1

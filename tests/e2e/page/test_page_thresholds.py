@@ -1,5 +1,8 @@
 """The walk of a person who tunes thresholds, in a real browser."""
 
+from pathlib import Path
+
+from app.calibration.label_files import read_labels
 from tests.e2e.page.checks import no_sideways_scrolling, serious
 
 
@@ -25,6 +28,88 @@ def test_labels_move_precision_and_the_threshold_is_saved_and_undone(page, reque
     page.get_by_role("cell", name="undo", exact=True).wait_for()
     assert serious(page) == []
     assert no_sideways_scrolling(page)
+
+
+def label(page, count):
+    """Answer by the score of each example."""
+    for number in range(count):
+        page.get_by_text(f"{number} of 60 labelled").wait_for()
+        score = float(page.get_by_role("region", name="Labels").locator(".score").inner_text())
+        page.keyboard.press("y" if score >= 0.8 else "n")
+    page.get_by_text(f"{count} of 60 labelled").wait_for()
+
+
+def test_a_calibration_is_fitted_activated_and_deactivated(page):
+    phrase = "the parcel never came"
+    name = f"fitted {page.viewport_size['width']}"
+    page.request.post("/collections/sample/phrases", data={"name": name, "text": phrase})
+    page.goto(f"/?view=thresholds&c=sample&p={name}")
+    page.get_by_role("heading", name=phrase).wait_for()
+    page.get_by_role("button", name="Propose examples").click()
+    label(page, 19)
+    page.get_by_text("1 more labels, and a calibration can be fitted.").wait_for()
+    label_20 = page.get_by_role("button", name="Fit a calibration")
+    assert label_20.count() == 0
+    page.keyboard.press("y")
+    label_20.click()
+    suggested = page.get_by_role("region", name="Suggested thresholds")
+    suggested.get_by_role("cell", name="precision 0.9").wait_for()
+    panel = page.get_by_role("region", name="Calibrations")
+    row = panel.get_by_role("article").filter(has_text=f"\u201c{phrase}\u201d, from the page \u00b7 20 labels").first
+    row.get_by_text("not active").wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the labels").click()
+    path = Path(download.value.path()).rename(Path(download.value.path()).with_suffix(".ndjson"))
+    assert len(read_labels(path)) == 20
+    assert serious(page) == []
+    assert no_sideways_scrolling(page)
+    row.get_by_role("button", name="Activate").click()
+    row.get_by_role("button", name="Deactivate").click()
+    row.get_by_text("not active").wait_for()
+
+
+def test_the_suggested_threshold_is_taken_saved_and_undone_for_the_collection(desktop):
+    page = desktop
+    page.goto("/?view=thresholds&c=sample")
+    page.get_by_label("New phrase").fill("where is my invoice")
+    page.get_by_role("button", name="Save phrase").click()
+    page.get_by_role("heading", name="where is my invoice").wait_for()
+    page.get_by_role("button", name="Propose examples").click()
+    label(page, 30)
+    use = page.get_by_role("button", name="the lowest with 90 % precision")
+    value = use.inner_text().split()[1].rstrip(":")
+    use.click()
+    page.get_by_text(f"At {value}: precision").wait_for()
+    assert float(page.get_by_label("Threshold").input_value()) == float(value)
+    page.get_by_role("button", name="Save for the collection").click()
+    history = page.get_by_role("region", name="Latest changes")
+    history.get_by_role("row").filter(has_text="the collection").get_by_role(
+        "cell", name=f"{float(value)} on score"
+    ).wait_for()
+    page.get_by_role("button", name="Undo the collection's last change").click()
+    history.get_by_role("cell", name="undo", exact=True).first.wait_for()
+    page.get_by_role("button", name="Undo the phrase's last change").click()
+    page.get_by_role("alert").get_by_role("heading").wait_for()  # it has none to undo
+    assert history.is_visible()
+
+
+def test_the_span_is_marked_where_it_stands(desktop):
+    """The span's words come earlier in the context, too; the offset counts code points."""
+    context = "\U0001f600 late, very late parcel"
+    place = {"document_id": "a", "start": 0, "end": 4}
+    words = {"phrase": "late", "says": "late", "context": context, "context_start": 13}
+    candidate = words | {"span": place, "score": 0.8, "raw": 0.8, "stratum": 1, "probability": 1}
+    desktop.route("**/label-candidates?*", lambda route: route.fulfill(json={"candidates": [candidate]}))
+    desktop.request.post("/collections/sample/phrases", data={"name": "marked", "text": "late"})
+    desktop.goto("/?view=thresholds&c=sample&p=marked")
+    desktop.get_by_role("button", name="Propose examples").click()
+    quote = desktop.locator("blockquote")
+    quote.wait_for()
+    assert quote.evaluate("quote => [...quote.childNodes].map((node) => node.textContent)") == [
+        context[:13],
+        "late",
+        " parcel",
+    ]
 
 
 def test_precision_and_recall_of_labels_are_those_by_hand(page):

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from app.collections.documents import ChangedDocument, DeletedByFilter
-from app.collections.reading import DocumentPage, StoredDocument
+from app.collections.reading import DocumentPage, MetadataCounts, StoredDocument
 from tests.integration.http.conftest import DOCUMENTS, Client, read_answer
 
 PATH = "/collections/sample/documents"
@@ -96,3 +96,16 @@ def test_keys_read_with_search_and_write_with_index(client, make_key, problem) -
     assert client.get(f"{PATH}/call-1").status_code == client.get(PATH).status_code == 200
     problem(patch(client, "call-1", {"metadata": {"a": 1}}), 403, "forbidden")
     problem(client.post(f"{PATH}/delete", {"filter": {"document": {"year": 2024}}}), 403, "forbidden")
+
+
+def test_documents_are_counted_by_their_metadata(client) -> None:
+    counts = read_answer(MetadataCounts, client.get('/collections/sample/metadata?filter={"document":{"kind":"call"}}'))
+    values = {
+        (field.level, field.name): [(one.value, one.documents) for one in field.values] for field in counts.fields
+    }
+    assert values["document", "kind"] == [("call", 2), ("contract", 1)]
+    assert values["part", "speaker"] == [("customer", 2), ("agent", 1)]
+    assert counts.documents == 2
+    assert client.get("/collections/sample/metadata?limit=0").status_code == 422
+    assert client.get("/collections/sample/metadata?filter=no").status_code == 422
+    assert client.get("/collections/other/metadata").status_code == 404

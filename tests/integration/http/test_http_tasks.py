@@ -124,6 +124,14 @@ def test_a_csv_without_the_columns_fails_as_a_whole(client) -> None:
     assert task.status == "failed"
     assert task.error is not None
     assert task.error.code == "source_unreadable"
+    assert task.error.detail == "The table cannot be read: it has no column id; its columns are a, b"
+    assert "id_column" in task.error.hint
+
+
+def test_a_csv_without_ids_is_numbered(client) -> None:
+    task = ended(client, queued(send(client, b"text\nHello.\n", "text/csv", path=f"{IMPORT}?row_ids=notes.csv")))
+    assert task.counts == {"indexed": 1, "unchanged": 0, "failed": 0}
+    assert client.get("/collections/sample/documents/notes.csv:1").json()["text"] == "Hello."
 
 
 def test_a_connection_that_is_cut_leaves_nothing(client) -> None:

@@ -22,6 +22,7 @@ def servers(
 ) -> Iterator[tuple[httpx.Client, httpx.Client]]:
     database_url = "" if backend == "sqlite" else request.getfixturevalue("url")
     settings = Settings(_env_file=None, data_dir=tmp_path / "data", encoder="hashing", database_url=database_url)
+    settings.data_dir.mkdir()
     upgrade(settings.catalog_url)
     with (
         running(settings, database_url=database_url) as (_, first),

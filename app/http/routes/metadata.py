@@ -1,0 +1,33 @@
+"""``/collections/{collection}/metadata``: how many documents have which metadata."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from app.collections.reading import MAX_LISTED, MetadataCounts
+from app.http.auth import CallerDependency
+from app.http.openapi import problems
+from app.http.responses import answer_response
+from app.http.routes.documents import Collection, filter_of
+
+router = APIRouter(prefix="/collections/{collection}/metadata", tags=["documents"])
+
+
+@router.get(
+    "",
+    response_model=MetadataCounts,
+    summary="Count documents by metadata",
+    responses=problems(401, 403, 404, 422, 503),
+)
+def count_metadata(
+    collection: Collection,
+    caller: CallerDependency,
+    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of values of a key.")] = 20,
+    filter: Annotated[
+        str | None, Query(description='A filter as in a search, in JSON: {"document": {...}, "part": {...}}.')
+    ] = None,
+) -> Response:
+    """Count the documents that have each value of the collection's metadata, and pass a filter."""
+    caller.require("search", collection)
+    return answer_response(caller.backend.reader.metadata(collection, limit, filter_of(filter)))

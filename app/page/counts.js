@@ -1,0 +1,41 @@
+import { csv, download, el, plural, table } from "./dom.js";
+import { filtersOf } from "./filters.js";
+import { ThresholdSlider } from "./histogram.js";
+import { preview } from "./preview.js";
+import { state, update } from "./state.js";
+
+const HEADINGS = ["Phrase", "Spans", "Documents"];
+// The most phrases of one request.
+const BATCH = 100;
+
+// The exact counts of several phrases at one threshold, as a table and as CSV.
+export async function showTable(results, signal) {
+  const phrases = [...new Set(state.q.split("\n").map((line) => line.trim()).filter(Boolean))];
+  const counted = await counts(phrases, signal, results);
+  const total = counted.reduce((bars, one) => bars.map((bar, index) => bar + one.histogram[index]), new Array(100).fill(0));
+  const rows = (threshold) => counted.map((one) => {
+    const index = Math.round(threshold * 100);
+    return [one.phrase, one.spans_above?.[index] ?? "", one.documents_above[index]];
+  });
+  const place = el("div");
+  const slider = new ThresholdSlider(state.t || 0.8, (value) => `${plural(phrases.length, "phrase")} at ${value.toFixed(2)} or more`, show);
+  function show(value) {
+    update({ t: String(value) });
+    place.replaceChildren(table(HEADINGS, rows(value).map((row) => row.map((cell) => (cell === "" ? "not counted so low" : cell.toLocaleString()))), "Counts of the phrases"));
+  }
+  const save = () => download("phrases.csv", csv([HEADINGS, ...rows(slider.value)]), "text/csv");
+  slider.show(total);
+  show(slider.value);
+  results.replaceChildren(el("section", { class: "panel" }, slider.element), place,
+    el("p", { class: "actions" }, el("button", { type: "button", class: "plain", onclick: save }, "Export as CSV")));
+}
+
+async function counts(phrases, signal, results) {
+  const counted = [];
+  const body = { ...(state.f && { filter: filtersOf() }), ...(state.b && { spans: { boundaries: state.b } }), ...(state.rank && { ranking: state.rank }), ...(state.w && ["best_span", "hybrid"].includes(state.mode || "best_span") && { weighting: state.w }) };
+  for (let start = 0; start < phrases.length; start += BATCH) {
+    if (start) results.replaceChildren(el("progress", { max: phrases.length, value: start, "aria-label": "Phrases counted" }));
+    counted.push(...(await preview(state.c, phrases.slice(start, start + BATCH), state.mode || "best_span", { signal, body })).phrases);
+  }
+  return counted;
+}
