@@ -23,7 +23,12 @@ export function uploadForm(collections, panels, changed) {
     const collection = target.value || name.value.trim();
     if (!collection) { log.replaceChildren(el("p", { role: "alert" }, "Name the new collection first.")); name.focus(); return; }
     try {
-      if (target.value === NEW) await put(`/collections/${part(collection)}`, {});
+      if (target.value === NEW) {
+        await put(`/collections/${part(collection)}`, {});
+        target.add(new Option(collection, collection), target.options.length - 1);
+        target.value = collection;
+        named.hidden = true;
+      }
       update({ c: collection });
       await panels.follow(collection);
       for (const file of files) await addFile(collection, file, log, panels.tasks, changed);

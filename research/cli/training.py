@@ -17,6 +17,7 @@ from research.cli.train_cross_encoder import pseudo_label, train_cross_encoder
 from research.cli.train_facets import train_facets
 from research.cli.train_nugget import train_average_nuggets, train_nugget
 from research.cli.train_nugget_lm import train_nugget_lm
+from research.cli.train_restorable import train_restorable
 from research.cli.train_span_score import train_span_score
 from research.cli.train_whitening import train_whitening
 from research.cli.train_word_vectors import train_word_vectors
@@ -52,6 +53,7 @@ train_cli.command("nugget-lm")(train_nugget_lm)
 train_cli.command("whitening")(train_whitening)
 train_cli.command("word-vectors")(train_word_vectors)
 train_cli.command("facets")(train_facets)
+train_cli.command("restorable")(train_restorable)
 train_cli.command("calibration")(train_calibration)
 train_cli.command("no-match")(train_no_match)
 train_cli.command("span-score")(train_span_score)

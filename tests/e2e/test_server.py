@@ -44,6 +44,16 @@ def test_it_starts_answers_and_stops(settings) -> None:
         assert process.wait(timeout=20) == 0
 
 
+def test_its_last_words_at_the_start_are_the_address_of_the_page(settings) -> None:
+    log: list[str] = []
+    with running(settings, log) as (process, client):
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+    deadline = time.monotonic() + 10
+    while not any(f"The page is at {client.base_url}" in line for line in log):
+        assert time.monotonic() < deadline, log
+
+
 @pytest.mark.slow
 def test_what_was_acknowledged_survives_kill_minus_nine(settings) -> None:
     """Nine writes, so that the server is merging when it dies, or has merged."""

@@ -106,11 +106,12 @@ def test_a_table_is_added_and_a_snapshot_is_made_restored_and_deleted(desktop):
     tab_to(page, "Name of the new collection")
     page.keyboard.press("Control+a")
     page.keyboard.type("keyed")
-    tab_to(page, "Files")
-    with page.expect_file_chooser() as chooser:
+    with page.expect_file_chooser() as chooser:  # the browser needs a moment to expect it, too
+        tab_to(page, "Files")
         page.keyboard.press("Space")
     chooser.value.set_files([{"name": "t.csv", "mimeType": "text/csv", "buffer": b"note,city\nA note.,Rome\n"}])
     page.get_by_role("form", name="t.csv").wait_for()
+    assert page.get_by_label("Into").input_value() == "keyed"
     tab_to(page, "Texts are in")
     page.keyboard.press("Home")
     tab_to(page, "Add this table")

@@ -1,0 +1,97 @@
+"""The network of restorable embeddings: an encoder of stretches of tokens, and a decoder that shares its words."""
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from models.encoders.restorable.decoders import Cache, Decoder, DecoderLayer, Gating
+from models.encoders.restorable.shape import RestorableShape
+
+_SEED = 13
+
+
+class RestorableNetwork(nn.Module):
+    """Stretches of tokens to vectors, and vectors to the tokens.
+
+    Pooling ``bound`` multiplies the projection of every token with random signs of its place before the mean
+    (holographic binding), so that a vector says what stands where, not only what; gates undo it. The map out of the
+    first gating layer begins as the inverse of the projection: an untrained network already finds most tokens.
+    """
+
+    signs: Tensor
+
+    def __init__(self, shape: RestorableShape, backbone: nn.Module | None = None) -> None:
+        super().__init__()
+        self.shape = shape
+        self.embed = nn.Embedding(shape.vocabulary, shape.width)
+        self.backbone = backbone
+        if backbone is None:
+            self.places = nn.Parameter(torch.randn(shape.stretch, shape.width) * 0.1)
+        else:
+            self.read = nn.Linear(shape.backbone_dim, shape.width)
+            backbone.requires_grad_(not shape.frozen)
+        layer = nn.TransformerEncoderLayer(
+            shape.width, shape.heads, shape.hidden, 0.0, "gelu", batch_first=True, norm_first=True
+        )
+        self.encoder = (
+            nn.TransformerEncoder(layer, shape.encoder_layers, enable_nested_tensor=False)
+            if shape.encoder_layers
+            else None
+        )
+        self.norm = nn.LayerNorm(shape.width)
+        self.project = nn.Linear(shape.width, shape.dim, bias=False)
+        self.decoder = Decoder(shape)
+        self.scale = nn.Parameter(torch.tensor(1.0))
+        self.register_buffer("signs", _signs(shape))
+        self._begin()
+
+    @torch.no_grad()
+    def _begin(self) -> None:
+        width, dim = self.shape.width, self.shape.dim
+        nn.init.normal_(self.embed.weight, std=width**-0.5)
+        nn.init.normal_(self.project.weight, std=width**-0.5)
+        for layer in self.encoder.layers if self.encoder is not None else ():
+            nn.init.zeros_(layer.self_attn.out_proj.weight)
+            nn.init.zeros_(layer.linear2.weight)
+        first = next(iter(self.decoder.layers))
+        if self.shape.pooling == "bound" and isinstance(first, DecoderLayer) and isinstance(first.reading, Gating):
+            first.reading.out.weight.copy_(self.project.weight.T * (width / dim))
+
+    def encode(self, ids: Int[Tensor, "rows tokens"], mask: Bool[Tensor, "rows tokens"]) -> Float[Tensor, "rows dim"]:
+        """The vector of every row, whose real tokens ``mask`` names; of a backbone, if there is one."""
+        if self.backbone is None:
+            hidden = self.embed(ids) * self.shape.width**0.5 + self.places[: ids.shape[1]]
+        else:
+            hidden = self.read(self.backbone(input_ids=ids, attention_mask=mask).last_hidden_state)
+        if self.encoder is not None:
+            hidden = self.encoder(hidden, src_key_padding_mask=~mask)
+        return self._pool(self.project(self.norm(hidden)), mask)
+
+    def _pool(
+        self, projected: Float[Tensor, "rows tokens dim"], mask: Bool[Tensor, "rows tokens"]
+    ) -> Float[Tensor, "rows dim"]:
+        """Eq. 1, eq. 2, or the mean of bound vectors; of this variance 1, whatever the number of tokens."""
+        if self.shape.pooling == "cls":
+            return projected[:, 0]
+        if self.shape.pooling == "bound":
+            projected = projected * self.signs[: projected.shape[1]]
+        return (projected * mask[..., None]).sum(dim=1) / mask.sum(dim=1, keepdim=True).sqrt()
+
+    def forward(
+        self,
+        ids: Int[Tensor, "texts tokens"],
+        vectors: Float[Tensor, "texts vectors dim"],
+        real: Bool[Tensor, "texts vectors"],
+        start: int = 0,
+        cache: Cache = None,
+    ) -> Float[Tensor, "texts tokens vocabulary"]:
+        """The scores of the token after every token, from number ``start`` on, given the vectors of the texts."""
+        hidden = self.decoder(self.embed(ids), vectors, real, self.signs, start, cache)
+        return hidden @ self.embed.weight.T * self.scale
+
+
+def _signs(shape: RestorableShape) -> Float[Tensor, "stretch dim"]:
+    """Signs of every place. They are stored with the weights, which no other signs fit."""
+    rng = np.random.default_rng(_SEED)
+    return torch.from_numpy(rng.choice(np.array([-1, 1], np.float32), size=(shape.stretch, shape.dim)))

@@ -1,0 +1,30 @@
+"""Where the training of restorable embeddings begins: a vocabulary learnt from the texts, and an untrained network."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from models.encoders.restorable.assembly import assemble
+from models.encoders.restorable.network import RestorableNetwork
+from models.encoders.restorable.reading import Reader
+from models.encoders.restorable.shape import RestorableShape
+from models.encoders.restorable.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A network, its vocabulary, how it reads texts, and the name of its backbone, empty for none."""
+
+    network: RestorableNetwork
+    vocabulary: Vocabulary
+    reader: Reader
+    backbone: str = ""
+
+
+def begin(shape: RestorableShape, texts: Sequence[str], size: int, seed: int, backbone: str = "") -> Start:
+    """An untrained network with the vocabulary of so many tokens that writes the texts shortest."""
+    vocabulary = Vocabulary.learn(texts, size)
+    torch.manual_seed(seed)
+    network, reader = assemble(replace(shape, vocabulary=vocabulary.size), backbone)
+    return Start(network, vocabulary, reader, backbone)
