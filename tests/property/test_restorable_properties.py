@@ -1,6 +1,7 @@
 """Restorable embeddings against loops: pooling, gates, cached generation, and a vocabulary that loses nothing."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -101,7 +102,7 @@ def test_beams_find_texts_that_are_at_least_as_likely(reading: str) -> None:
     vectors, real = group(torch.randn(4, 24), [1, 3])
 
     def likelihoods(beams: int) -> list[float]:
-        tokens, sure = generate(Generator(network).eval(), vectors, real, GenerationLimits(1, beams))
+        _, sure = generate(Generator(network).eval(), vectors, real, GenerationLimits(1, beams))
         return sure[:, 0].tolist()
 
     assert all(more >= one - 1e-5 for one, more in zip(likelihoods(1), likelihoods(4), strict=True))
@@ -115,5 +116,5 @@ def test_no_run_of_tokens_comes_twice_where_repeats_are_limited() -> None:
     vectors, real = group(torch.randn(2, 24), [1, 1])
     tokens, _ = generate(Generator(network).eval(), vectors, real, GenerationLimits(12, repeats=2))
     for row in tokens.tolist():
-        pairs = [pair for pair in zip(row, row[1:], strict=False) if END not in pair]
+        pairs = [pair for pair in pairwise(row) if END not in pair]
         assert len(pairs) == len(set(pairs))
