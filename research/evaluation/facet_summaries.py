@@ -4,7 +4,6 @@ Table 3 of the paper on articles of Wikipedia that nothing was learnt from. Ever
 """
 
 import random
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,6 +17,7 @@ from models.errors import InvalidInput
 from models.ops.facets import best_cosines, cover, cover_cosines, frequency_weights
 from models.ops.similarity import normalize
 from models.word_vectors import WordVectors, split_words
+from research.evaluation.rouge import rouge_scores
 from research.evaluation.significance import mean_gain
 from research.evaluation.wikipedia import Article, is_held_out
 from research.training.sources import sentences
@@ -83,27 +83,12 @@ def evaluate_summaries(
 
 def _scores(articles: Sequence[Summarised], choose: Choose, count: int) -> dict[str, Float[np.ndarray, " articles"]]:
     summaries = [" ".join(article.body[place] for place in sorted(choose(article, count))) for article in articles]
-    rows = list(zip(summaries, articles, strict=True))
+    scores = rouge_scores(summaries, [article.lead for article in articles])
     return {
-        "rouge1": 100 * np.array([rouge(text, article.lead, 1) for text, article in rows]),
-        "rouge2": 100 * np.array([rouge(text, article.lead, 2) for text, article in rows]),
+        "rouge1": scores["rouge1"],
+        "rouge2": scores["rouge2"],
         "words": np.array([len(split_words(text)) for text in summaries], np.float64),
     }
-
-
-def rouge(summary: str, reference: str, size: int) -> float:
-    """ROUGE-N, F1: the share of n-grams of words that two texts have in common (Lin and Hovy, 2003). No stemming.
-
-    >>> round(rouge("the cat sat", "The cat lay down", 1), 3), rouge("the cat sat", "the cat sat", 2)
-    (0.571, 1.0)
-    """
-    first, second = (_ngrams(text, size) for text in (summary, reference))
-    return 2 * (first & second).total() / max(first.total() + second.total(), 1)
-
-
-def _ngrams(text: str, size: int) -> Counter[tuple[str, ...]]:
-    words = split_words(text)
-    return Counter(zip(*(words[begin:] for begin in range(size)), strict=False))
 
 
 def _methods(words: WordVectors, models: Mapping[str, FacetModel], seed: int) -> dict[str, Choose]:

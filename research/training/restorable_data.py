@@ -9,10 +9,12 @@ import random
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from models.errors import InvalidInput
 from research.evaluation.wikipedia import read_articles
 from research.training.sources import lines, members, sentences
 
@@ -40,6 +42,13 @@ def read_passages(data: Path, source: str, split: Split) -> Iterator[Passage]:
             yield found
 
 
+def read_whole(data: Path, source: str, split: Split) -> Iterator[Passage]:
+    """Whole dialogues, or articles: what runs of several sentences are taken from."""
+    for name, turns in groupby(SOURCES[source](data), key=itemgetter(0)):
+        if split_of(name) == split:
+            yield [one for _, text in turns for one in sentences(text) if _is_sentence(one)]
+
+
 def read_material(data: Path, articles: int, seed: int = 13) -> list[Passage]:
     """What is learnt from: all dialogues, and the paragraphs that hold so many sentences of Wikipedia."""
     dialogues = [passage for source in DIALOGUES for passage in read_passages(data, source, "train")]
@@ -64,6 +73,17 @@ def runs(passages: Iterable[Passage], length: int) -> Iterator[str]:
     for passage in passages:
         for start in range(0, len(passage) - length + 1, length):
             yield " ".join(passage[start : start + length])
+
+
+def held_out_texts(data: Path, source: str, split: Split, length: int, most: int, *, unseen: bool = False) -> list[str]:
+    """Different held-out runs of so many sentences. ``unseen`` leaves out those that training texts hold, too.
+
+    Raises ``InvalidInput`` for an unknown source.
+    """
+    if source not in SOURCES:
+        raise InvalidInput(f"There is no source {source!r}.", hint=f"They are: {', '.join(SOURCES)}.", field="source")
+    seen = (one for passage in read_passages(data, source, "train") for one in passage) if unseen else ()
+    return distinct(runs(read_whole(data, source, split), length), most, seen)
 
 
 def distinct(texts: Iterable[str], most: int, without: Iterable[str] = ()) -> list[str]:

@@ -21,7 +21,6 @@ from research.evaluation.facet_summaries import (
     by_means,
     by_words,
     evaluate_summaries,
-    rouge,
     summarised_articles,
 )
 from research.evaluation.facets import average, earth_mover, evaluate_sentence_facets, sif, transport
@@ -158,12 +157,6 @@ def test_phrase_sets_are_read_and_scored(model: FacetModel, tmp_path: Path) -> N
 
 
 BODY = ("Tea, tea.", "The cup.", "Coffee and tea.", "Unknown words.")
-
-
-def test_rouge_counts_every_common_word_once() -> None:
-    assert rouge("tea tea tea", "tea cup", 1) == pytest.approx(2 * 1 / 5)
-    assert rouge("tea cup", "cup tea", 2) == 0
-    assert rouge("", "", 1) == 0
 
 
 def test_only_held_out_articles_with_a_lead_and_a_body_are_summarised() -> None:

@@ -1,0 +1,80 @@
+"""``spanseek eval restorable`` and ``restorable-retrieval``: texts back from vectors, and what restoration is worth."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.table import Table
+
+from app.cli.console import JsonOption, out, print_json
+from models.checksums import SHIPPED
+
+DataOption = Annotated[Path, typer.Option(help="Folder of the known sets.")]
+ModelOption = Annotated[
+    list[Path] | None, typer.Option(help="Folder of restorable weights, by default those shipped; repeat for several.")
+]
+
+
+def eval_restorable(
+    data: DataOption,
+    model: ModelOption = None,
+    source: Annotated[
+        list[str] | None, typer.Option(help="sgd, multiwoz, taskmaster, multidogo, wikipedia; repeat for several.")
+    ] = None,
+    split: Annotated[
+        Literal["dev", "test"], typer.Option(help="dev, by which to choose, or test, to report only.")
+    ] = "dev",
+    length: Annotated[list[int] | None, typer.Option(min=1, help="Sentences of a text; repeat for several.")] = None,
+    texts: Annotated[int, typer.Option(min=1, help="Texts of each source and length.")] = 500,
+    beams: Annotated[int, typer.Option(min=1, help="Beams of the search.")] = 1,
+    unseen: Annotated[bool, typer.Option(help="Leave out sentences that also stand in the training texts.")] = False,
+    examples: Annotated[int, typer.Option(min=0, help="Show so many texts that did not come back exactly.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Restore held-out sentences: perplexity, ROUGE and exact matches, Tables 2 and 3 of the paper."""
+    from models.encoders.restorable.model import load_restorer
+    from research.evaluation.restoration import evaluate_restoration
+    from research.training.restorable_data import held_out_texts
+
+    rows = []
+    for folder in model or [SHIPPED / "restorable"]:
+        restorer = load_restorer(folder)
+        for name in source or ["sgd", "wikipedia"]:
+            for count in length or [1]:
+                chosen = held_out_texts(data, name, split, count, texts, unseen=unseen)
+                found = evaluate_restoration(restorer, chosen, beams)
+                differing = [
+                    {"text": text, "restored": each.text, "confidence": round(each.confidence, 3)}
+                    for text, each in zip(found.texts, found.restorations, strict=True)
+                    if text != each.text
+                ]
+                facts = {"model": str(folder), "source": name, "split": split, "sentences": count, "beams": beams}
+                rows.append(facts | found.figures | {"intervals": found.bounds, "examples": differing[:examples]})
+    if as_json:
+        print_json(rows)
+        return
+    _print(rows)
+
+
+_COLUMNS = {
+    "source": "source",
+    "sentences": "sentences",
+    "texts": "texts",
+    "perplexity": "PPL",
+    "rouge1": "R-1",
+    "rouge2": "R-2",
+    "rougeL": "R-L",
+    "exact": "exact",
+    "sure": "sure",
+    "exact_if_sure": "exact if sure",
+}
+
+
+def _print(rows: list[dict[str, object]]) -> None:
+    table = Table("model", *_COLUMNS.values(), title="Restored texts")
+    for row in rows:
+        table.add_row(Path(str(row["model"])).name, *(f"{row[name]}" for name in _COLUMNS))
+    out.print(table)
+    for row in rows:
+        for example in row["examples"] if isinstance(row["examples"], list) else ():
+            out.print(f"{example['text']}\n  -> {example['restored']}  ({example['confidence']})", markup=False)
