@@ -23,7 +23,7 @@ from research.cli.eval_nugget_lm import eval_auto_encoding, eval_nugget_lm, eval
 from research.cli.eval_paraphrases import eval_paraphrase_identification
 from research.cli.eval_passages import eval_build_passages, eval_passage_reranking
 from research.cli.eval_phrases import eval_phrase_similarity
-from research.cli.eval_restorable import eval_restorable
+from research.cli.eval_restorable import eval_restorable, eval_restorable_retrieval
 from research.cli.eval_spans import eval_convert, eval_span_retrieval
 from research.cli.eval_sts import eval_sts, eval_sts_b_context
 
@@ -46,6 +46,7 @@ eval_cli.command("facets-hypernyms")(eval_facets_hypernyms)
 eval_cli.command("facets-summaries")(eval_facets_summaries)
 eval_cli.command("facets-examples")(eval_facets_examples)
 eval_cli.command("restorable")(eval_restorable)
+eval_cli.command("restorable-retrieval")(eval_restorable_retrieval)
 
 
 @eval_cli.command("sample")

@@ -44,7 +44,7 @@ class RestorableModel:
         reader: Reader | None = None,
     ) -> None:
         self.network, self.vocabulary, self.encoder = network.eval(), vocabulary, encoder
-        self._reader = reader or stretch_reader(network.shape)
+        self.reader = reader or stretch_reader(network.shape)
         self.shape, self.sha256 = network.shape, sha256
         self._generator = Generator(network).eval()
 
@@ -78,7 +78,7 @@ class RestorableModel:
         ids = self.vocabulary.ids(texts)
         for number, row in enumerate(ids):
             self._check_length(number, row)
-        rows = self._reader(texts, ids)
+        rows = self.reader(texts, ids)
         counts = [len(of_text) for of_text in rows]
         vectors = np.zeros((sum(counts), self.dim), np.float32)
         vectors[:, self.compared :] = self._encode([row for of_text in rows for row in of_text])

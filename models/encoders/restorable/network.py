@@ -60,10 +60,19 @@ class RestorableNetwork(nn.Module):
 
     def encode(self, ids: Int[Tensor, "rows tokens"], mask: Bool[Tensor, "rows tokens"]) -> Float[Tensor, "rows dim"]:
         """The vector of every row, whose real tokens ``mask`` names; of a backbone, if there is one."""
-        if self.backbone is None:
-            hidden = self.embed(ids) * self.shape.width**0.5 + self.places[: ids.shape[1]]
-        else:
-            hidden = self.read(self.backbone(input_ids=ids, attention_mask=mask).last_hidden_state)
+        if self.backbone is not None:
+            return self.encode_states(self.backbone(input_ids=ids, attention_mask=mask).last_hidden_state, mask)
+        return self._above(self.embed(ids) * self.shape.width**0.5 + self.places[: ids.shape[1]], mask)
+
+    def encode_states(
+        self, states: Float[Tensor, "rows tokens states"], mask: Bool[Tensor, "rows tokens"]
+    ) -> Float[Tensor, "rows dim"]:
+        """The vector of every row of hidden states of the backbone."""
+        return self._above(self.read(states), mask)
+
+    def _above(
+        self, hidden: Float[Tensor, "rows tokens width"], mask: Bool[Tensor, "rows tokens"]
+    ) -> Float[Tensor, "rows dim"]:
         if self.encoder is not None:
             hidden = self.encoder(hidden, src_key_padding_mask=~mask)
         return self._pool(self.project(self.norm(hidden)), mask)
