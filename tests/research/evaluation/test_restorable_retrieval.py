@@ -21,8 +21,8 @@ from research.evaluation.restorable_retrieval import Read, evaluate_restorable_r
 from research.training.bi_encoder import BiEncoder, BiEncoderConfig, encode_all, hidden_states, train_bi_encoder
 from research.training.loop import Schedule
 
-PASSAGES = ("red cats sleep", "dogs bark loudly", "rain falls in spring", "trains are late")
-QUESTIONS = ("who sleeps?", "who barks?", "what falls?", "what is late?")
+PASSAGES = ("the cat sat", "a dog barked", "rain fell", "the green door stood open")
+QUESTIONS = ("cat", "dog", "rain", "door")
 SET = QuestionSet(QUESTIONS, PASSAGES, tuple(frozenset([place]) for place in range(4)))
 CONFIG = BiEncoderConfig(Schedule(steps=60, rate=1e-2), batch=4)
 
