@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from app.facets.weights import Facets
+from app.restoring.weights import load_restorer_of
 from app.search.encoders import Encoders
 from app.settings import CATALOG_FILE, Settings
 from indexer.catalog.collections import Catalog
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from app.facets.comparing import CompareService
     from app.facets.summaries import SummaryService
     from app.phrases.service import PhraseService
+    from app.restoring.service import RestoreService
     from app.search.service import SearchService
     from app.spans.service import SpanService
     from app.tasks.service import TaskService
@@ -95,7 +97,9 @@ def make_document_engine(settings: Settings) -> DocumentEngine:
 
 def make_encoders(settings: Settings) -> Encoders:
     """The encoders and facets that the settings name."""
-    return Encoders(settings.encoder_options, Facets(settings.facet_weights, settings.encoder_options))
+    options = settings.encoder_options
+    facets = Facets(settings.facet_weights, options)
+    return Encoders(options, facets, partial(load_restorer_of, settings.restorable_weights, options))
 
 
 def make_span_service(settings: Settings, encoders: Encoders) -> "SpanService":
@@ -178,7 +182,7 @@ class Services:
         """Reading documents back."""
         from app.collections.reading import DocumentReader
 
-        return DocumentReader(self.store)
+        return DocumentReader(self.store, self.encoders)
 
     @cached_property
     def facets(self) -> "Facets":
@@ -199,6 +203,13 @@ class Services:
         from app.facets.summaries import SummaryService
 
         return SummaryService(self.store, self.facets)
+
+    @cached_property
+    def restoring(self) -> "RestoreService":
+        """Texts back from vectors."""
+        from app.restoring.service import RestoreService
+
+        return RestoreService(self.store, self.encoders, warn_below=self._settings.restore_warn_below)
 
     @cached_property
     def tasks(self) -> "TaskService":

@@ -9,8 +9,7 @@ from types import FrameType
 
 import uvicorn
 
-from app.composition import open_store, require_data_folder
-from app.facets.weights import Facets
+from app.composition import make_encoders, open_store, require_data_folder
 from app.http.app import create_app
 from app.http.connections import connection_options
 from app.http.hosts import is_loopback
@@ -50,7 +49,7 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
     with closing(open_store(settings).catalog) as catalog:
         schema.check(catalog)
         require_keys(settings.host, catalog)
-    encoders = encoders or Encoders(settings.encoder_options, Facets(settings.facet_weights))
+    encoders = encoders or make_encoders(settings)
     encoders.load(settings.encoder)
     _check_threads()
     with listen(settings.host, settings.port) as listening:

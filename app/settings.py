@@ -28,6 +28,12 @@ class Settings(BaseSettings):
     facet_weights: Path | None = Field(
         None, description="Folder of trained facets and their word vectors, instead of those shipped."
     )
+    restorable_weights: Path | None = Field(
+        None, description="Folder of trained weights of the restorer, instead of those shipped."
+    )
+    restore_warn_below: float = Field(
+        0.5, ge=0, le=1, description="Restored texts whose least certain token is less probable come with a warning."
+    )
     words: bool = Field(True, description="Whether new collections store words, which modes that read words need.")
     device: str = Field("auto", description="Device of encoders and of the engine device: auto, cpu or cuda.")
     engine: Literal["auto", "scan", "device", "materialized"] = Field(

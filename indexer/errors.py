@@ -15,6 +15,12 @@ class DocumentNotFound(SpanseekError):
     code = "document_not_found"
 
 
+class TextNotStored(SpanseekError):
+    """The collection does not store its texts, which this request reads."""
+
+    code = "text_not_stored"
+
+
 class RecipeMismatch(SpanseekError):
     """The collection was made with another encoder, or with other span bounds."""
 

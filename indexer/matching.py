@@ -83,9 +83,9 @@ class _Hit:
     raw: float
 
     def match(self) -> Match:
-        """Read the text of the span."""
+        """Read the text of the span; none where texts are not stored, which the catalog does not keep either."""
         span = scored(self.spans, self.row)
-        text = span.place.text(span.span)
+        text = span.place.text(span.span) if span.place.segment.recipe.stores_text else ""
         return Match(self.phrase, span.document_id, span.span, text, self.score, self.raw)
 
 

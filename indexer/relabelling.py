@@ -1,5 +1,6 @@
 """Changing the metadata of documents: their rows are copied into a new segment, and nothing is encoded again."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.errors import SegmentCorrupt
 from indexer.matching import publish_matched
 from indexer.new_segment import new_segment
+from indexer.segments.columns import canonical
 from indexer.segments.folders import settle
 from indexer.segments.manifest import damages
 from indexer.segments.merge import Relabelled, Source, merge
@@ -25,7 +27,7 @@ def relabel(store: Store, held: Lease, snapshot: Snapshot, metadata: Mapping[str
     """Give live documents of the present generation other metadata, by id; returns the generation that has them.
 
     Saved phrases, which may filter by metadata, are matched with them anew. A later upload of the same texts with
-    this metadata finds the documents unchanged.
+    this metadata finds the documents unchanged, unless the collection does not store texts.
     """
     located = find_documents(snapshot, metadata)
     collection = store.catalog.collection(held.collection)
@@ -37,8 +39,16 @@ def relabel(store: Store, held: Lease, snapshot: Snapshot, metadata: Mapping[str
 
 
 def _relabelled(located: Located, metadata: Metadata) -> Relabelled:
-    stored = stored_document(located.view.segment, located.document)
+    segment = located.view.segment
+    if not segment.recipe.stores_text:
+        return Relabelled(metadata, _next_hash(segment.content_hash(located.document), metadata))
+    stored = stored_document(segment, located.document)
     return Relabelled(metadata, content_hash(Document(stored.id, stored.parts, metadata)))
+
+
+def _next_hash(old: str, metadata: Metadata) -> str:
+    """A hash that no upload has: the text is not stored, so that a later upload is encoded again."""
+    return hashlib.sha256(f"{old}/{canonical(dict(metadata))}".encode()).hexdigest()
 
 
 def _sources(located: Sequence[Located]) -> list[Source]:

@@ -35,6 +35,15 @@ class Recipe:
         """The names of the stored representations, which always include units."""
         return ("units", *sorted(self.details))
 
+    @property
+    def stores_text(self) -> bool:
+        """False for a collection that keeps vectors instead of its texts, from which these are restored.
+
+        >>> Recipe("slice", "f1", 384, details={"restorable": {"fingerprint": "r1", "store_text": False}}).stores_text
+        False
+        """
+        return bool(self.details.get("restorable", {}).get("store_text", True))
+
 
 @dataclass(frozen=True, slots=True)
 class Collection:

@@ -63,6 +63,12 @@ class Restorer(Protocol):
     def fingerprint(self) -> str:
         """Identifies everything that affects the vectors."""
 
+    def fits(self, texts: Sequence[str]) -> list[bool]:
+        """Whether each text needs no more than ``longest`` vectors."""
+
+    def meanings(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts compared"]:
+        """What searches compare, at length 1: of texts of any length. Zeros for a text without tokens."""
+
     def encode(self, texts: Sequence[str]) -> list[Memory]:
         """The vectors of every text. Raises ``InvalidInput`` for a text that needs more than ``longest``."""
 

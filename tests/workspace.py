@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from app.calibration.service import ThresholdService
+from app.collections.reading import DocumentReader
 from app.facets.weights import Facets
 from app.phrases.service import PhraseService
 from app.search.encoders import Encoders
@@ -21,6 +22,7 @@ from indexer.engine.scan import ScanEngine
 from indexer.facets.recipe import FacetPass
 from indexer.nuggets.scan import DocumentEngine
 from indexer.pipeline import IndexJob, IndexReport, JobHooks
+from indexer.restorable.recipe import RestorablePass
 from indexer.sources import Record
 from indexer.store import Store
 from indexer.types import Collection, Recipe
@@ -31,7 +33,9 @@ from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.passes import ForwardPass, UnitPass
 from models.encoders.registry import load_nuggets
 from models.ops.span_score import COSINE, SpanScore
+from models.restoration import Restorer
 from models.types import Document, Part, SpanBounds
+from tests.byte_restorer import ByteRestorer
 
 
 def document(id: str, *texts: str, **metadata: Any) -> Document:
@@ -55,6 +59,8 @@ class Workspace(AbstractContextManager["Workspace"]):
         nugget_ratio: float | None = None,
         words: bool = False,
         facets: bool = False,
+        restorer: Restorer | None = None,
+        store_text: bool = True,
         documents: DocumentEngine | None = None,
         span_score: SpanScore = COSINE,
     ) -> None:
@@ -65,14 +71,17 @@ class Workspace(AbstractContextManager["Workspace"]):
             self.nuggets = NuggetPass(load_nuggets("hashing", base=self.encoder), nugget_ratio)
         if facets:
             self.nuggets = FacetPass(self.nuggets or UnitPass(self.encoder), Facets().sentences)
+        if restorer is not None:
+            self.nuggets = RestorablePass(self.nuggets or UnitPass(self.encoder), restorer, store_text=store_text)
         url = f"sqlite:///{folder / 'catalog.sqlite3'}"
         upgrade(url)
         self.catalog = Catalog(url)
         # A clock that leaps makes every look at the store a fresh one.
-        encoders = Encoders.of({"hashing": self.encoder}, span_score)
+        encoders = Encoders.of({"hashing": self.encoder}, span_score, lambda: restorer or ByteRestorer())
         scores = encoders.span_score
         self.store = Store(folder, self.catalog, grace_s=grace_s, span_scores=scores, clock=count().__next__)
         self.service = SearchService(self.store, load_modes(encoders, engine or ScanEngine(), documents))
+        self.reader = DocumentReader(self.store, encoders)
         self.phrases = PhraseService(self.store, encoders)
         self.thresholds = ThresholdService(self.store, self.service, encoders)
 

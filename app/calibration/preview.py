@@ -3,14 +3,14 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from app.answers import described, optional
 from app.calibration.prepare_all import prepare_all
-from app.search.modes import Counts, ScoredRows
+from app.search.modes import Counts, Scored, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.threshold import cosine_floor
 from app.search.types import Mode, Ranking, SearchRequest, SpanChoice, UsedThreshold, Weighting
@@ -264,7 +264,7 @@ def _nearest(documents: _Counted, used: UsedThreshold, most: int) -> tuple[list[
 
 
 def _example(encoded: Encoded, rows: ScoredRows, documents: _Counted, row: int) -> Example:
-    scored = rows.row(row)
+    (scored,) = cast("list[Scored]", encoded.prepared.mode.readable([rows.row(row)]))
     return Example(
         document_id=scored.document_id,
         start=scored.span.start,

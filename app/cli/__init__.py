@@ -25,6 +25,7 @@ from app.cli.phrases import phrases_cli
 from app.cli.preview import preview
 from app.cli.reindex import reindex
 from app.cli.research import CommandGroup
+from app.cli.restoring import restore, vectors
 from app.cli.search import search
 from app.cli.serve import serve
 from app.cli.snapshots import snapshot_cli
@@ -42,7 +43,15 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
-    "Search": {"search": search, "spans": spans, "compare": compare, "summarize": summarize, "phrases": phrases_cli},
+    "Search": {
+        "search": search,
+        "spans": spans,
+        "compare": compare,
+        "summarize": summarize,
+        "restore": restore,
+        "vectors": vectors,
+        "phrases": phrases_cli,
+    },
     "Documents": {
         "index": index,
         "reindex": reindex,

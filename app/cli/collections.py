@@ -45,13 +45,30 @@ def create_collection(
         bool | None,
         typer.Option("--facets/--no-facets", help="Store the facets of sentences, which mode facets needs."),
     ] = None,
+    restorable: Annotated[
+        bool | None,
+        typer.Option("--restorable/--no-restorable", help="Store vectors that give sentences back."),
+    ] = None,
+    store_text: Annotated[
+        bool | None,
+        typer.Option("--store-text/--no-store-text", help="Store texts, or restore those of hits from vectors."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Create an empty collection; an existing one of the same recipe stays as it is."""
     from app.collections.answers import CollectionDescription
     from app.collections.service import CollectionOptions
 
-    options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, words=words, facets=facets)
+    options = CollectionOptions(
+        encoder,
+        min_span,
+        max_span,
+        nugget_ratio,
+        words=words,
+        facets=facets,
+        restorable=restorable,
+        store_text=store_text,
+    )
     with _service(create=True) as service:
         created = service.create(name, options)
     if as_json:

@@ -30,10 +30,11 @@ def list_documents(
     as_json: JsonOption = False,
 ) -> None:
     """List documents by id, with the beginnings of their texts."""
-    from app.collections.reading import DocumentReader
+    from app.composition import Services
 
-    with checked_store(Settings()) as store:
-        page = DocumentReader(store).list(collection, limit, cursor, filter_of(where, where_part))
+    settings = Settings()
+    with checked_store(settings) as store:
+        page = Services(settings, store).reader.list(collection, limit, cursor, filter_of(where, where_part))
     if as_json:
         print_json(json_values(page))
         return
@@ -51,14 +52,17 @@ def show_document(
     as_json: JsonOption = False,
 ) -> None:
     """Show a document: its metadata, and its parts with their metadata and texts."""
-    from app.collections.reading import DocumentReader
+    from app.composition import Services
 
-    with checked_store(Settings()) as store:
-        document = DocumentReader(store).get(collection, id)
+    settings = Settings()
+    with checked_store(settings) as store:
+        document = Services(settings, store).reader.get(collection, id)
     if as_json:
         print_json(json_values(document))
         return
     out.print(f"{one_line(id)}  {_spelt(document.metadata)}", soft_wrap=True, markup=False)
+    if document.restored:
+        out.print(f"Restored from vectors, confidence {document.confidence:.2f}: texts are not stored.", style="dim")
     for part in document.parts:
         out.print(f"\n[{part.start}, {part.end})  {_spelt(part.metadata)}", soft_wrap=True, markup=False)
         for line in document.text[part.start : part.end].splitlines():

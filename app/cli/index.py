@@ -61,6 +61,14 @@ def index(
         bool | None,
         typer.Option("--facets/--no-facets", help="Store the facets of sentences, which mode facets needs."),
     ] = None,
+    restorable: Annotated[
+        bool | None,
+        typer.Option("--restorable/--no-restorable", help="Store vectors that give sentences back."),
+    ] = None,
+    store_text: Annotated[
+        bool | None,
+        typer.Option("--store-text/--no-store-text", help="Store texts, or restore those of hits from vectors."),
+    ] = None,
     id_column: IdColumn = None,
     text_column: TextColumn = None,
     part_column: PartColumn = None,
@@ -103,7 +111,16 @@ def index(
         services = Services(settings, store)
         sample = progress.sampling(islice(records, _SAMPLED))
         options = CollectionOptions(
-            encoder, min_span, max_span, nugget_ratio, _texts(sample), as_trained, words, facets
+            encoder,
+            min_span,
+            max_span,
+            nugget_ratio,
+            _texts(sample),
+            as_trained,
+            words,
+            facets,
+            restorable,
+            store_text,
         )
         target = services.collections.create(services.collections.own_name(collection), options).collection
         loaded, forward = services.encoders.load(target.recipe.encoder), services.encoders.forward_pass(target.recipe)

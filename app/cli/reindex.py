@@ -27,6 +27,14 @@ def reindex(
     facets: Annotated[
         bool | None, typer.Option("--facets/--no-facets", help="Store the facets of sentences, or no longer.")
     ] = None,
+    restorable: Annotated[
+        bool | None,
+        typer.Option("--restorable/--no-restorable", help="Store vectors that give sentences back."),
+    ] = None,
+    store_text: Annotated[
+        bool | None,
+        typer.Option("--store-text/--no-store-text", help="Store texts, or restore those of hits from vectors."),
+    ] = None,
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds to wait while another process writes to the collection.")
     ] = 30.0,
@@ -45,7 +53,16 @@ def reindex(
     if nugget_ratio is not None:
         check_ratio(nugget_ratio)
     settings = settings_with(device=device)
-    options = CollectionOptions(encoder, min_span, max_span, nugget_ratio, words=words, facets=facets)
+    options = CollectionOptions(
+        encoder,
+        min_span,
+        max_span,
+        nugget_ratio,
+        words=words,
+        facets=facets,
+        restorable=restorable,
+        store_text=store_text,
+    )
     with checked_store(settings) as store, stop_on_interrupt(_STOPPING) as stop:
         job = Services(settings, store).reindexing(collection, options)
         documents = job.documents()

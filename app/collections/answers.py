@@ -48,6 +48,7 @@ class CollectionDescription:
     span_units: SpanUnits
     representations: Annotated[tuple[str, ...], described("The stored representations.")]
     nuggets: Annotated[Nuggets | None, described("Null if the collection has none; mode maxsim is then unavailable.")]
+    store_text: Annotated[bool, described("False: texts of hits are restored from vectors.")]
     generation: Annotated[int, described("Increases with every change.")]
     documents: int
     units: Annotated[int, described("Stored units, including those of deleted documents.")]
@@ -70,6 +71,7 @@ class CollectionDescription:
             span_units=SpanUnits.of(recipe.bounds),
             representations=recipe.representations,
             nuggets=Nuggets.of(recipe),
+            store_text=recipe.stores_text,
             generation=collection.generation,
             documents=collection.documents,
             units=collection.units,

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from app.answers import described, optional
 from app.cursors import cursor_at, position_of
+from app.search.encoders import Encoders
 from indexer.document_rows import page_of, passing
 from indexer.engine.named_spans import Located, find_documents
 from indexer.engine.query import Filter
@@ -16,7 +17,7 @@ from indexer.segments.text import OffsetUnit, offset_in
 from indexer.store import Store
 from indexer.stored_documents import stored_document
 from models.errors import InvalidInput
-from models.types import CharSpan, Document, JsonValue
+from models.types import CharSpan, Document, JsonValue, Part
 
 MAX_LISTED = 1000
 # Code points of a text that a list shows.
@@ -42,6 +43,13 @@ class StoredDocument:
     metadata: dict[str, JsonValue]
     offset_unit: OffsetUnit
     generation: int
+    restored: Annotated[
+        Literal[True] | None,
+        optional("The collection does not store texts: the text, to which the parts refer, is restored from vectors."),
+    ] = None
+    confidence: Annotated[
+        float | None, optional("Of a restored text: the probability of its least certain token, 0 to 1.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +60,7 @@ class ListedDocument:
     metadata: dict[str, JsonValue]
     parts: Annotated[int, described("The number of parts.")]
     characters: Annotated[int, described("The length of the text in code points.")]
-    beginning: Annotated[str, described("The first 200 code points of the text.")]
+    beginning: Annotated[str, described("The first 200 code points of the text; none where texts are not stored.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +95,35 @@ class MetadataCounts:
 class DocumentReader:
     """Reads documents from the present snapshots of one store. Raises ``CollectionNotFound``."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, encoders: Encoders) -> None:
         self._store = store
+        self._encoders = encoders
 
     def get(self, collection: str, id: str, offset_unit: OffsetUnit = "codepoint") -> StoredDocument:
-        """A document with its text, parts and metadata. Raises ``DocumentNotFound``."""
+        """A document with its text, which is restored where it is not stored. Raises ``DocumentNotFound``."""
         snapshot = self._store.snapshot(collection)
         located = find_documents(snapshot, [id]).get(id)
         if located is None:
             snapshot.require_complete()
             raise document_not_found(collection, id)
-        document = stored_document(located.view.segment, located.document)
+        document, confidence = self._read(located)
         parts = tuple(_parts(document, offset_unit))
         metadata = dict(document.metadata)
-        return StoredDocument(id, document.text, parts, metadata, offset_unit, snapshot.generation)
+        restored: Literal[True] | None = None if confidence is None else True
+        return StoredDocument(
+            id, document.text, parts, metadata, offset_unit, snapshot.generation, restored, confidence
+        )
+
+    def _read(self, located: Located) -> tuple[Document, float | None]:
+        """A document; if its texts are restored, with the confidence of the least certain token."""
+        segment, number = located.view.segment, located.document
+        if segment.recipe.stores_text:
+            return stored_document(segment, number), None
+        restored = self._encoders.restored_texts(segment.recipe).parts(segment, number)
+        first = int(segment.document_parts[number])
+        parts = tuple(Part(each.text, segment.part_metadata(part)) for part, each in enumerate(restored, first))
+        confidence = min((each.confidence for each in restored), default=1.0)
+        return Document(segment.document_id(number), parts, segment.document_metadata(number)), confidence
 
     def list(
         self, collection: str, limit: int = 100, cursor: str | None = None, filter: Filter | None = None
@@ -149,7 +172,8 @@ def _listed(located: Located) -> ListedDocument:
     segment, row = located.view.segment, located.document
     first, last = segment.document_parts[row : row + 2].tolist()
     start, end = segment.text_starts[row : row + 2].tolist()
-    beginning = segment.text(row, CharSpan(0, min(_BEGINNING, end - start)))
+    shown = CharSpan(0, min(_BEGINNING, end - start))
+    beginning = segment.text(row, shown) if segment.recipe.stores_text else ""
     return ListedDocument(
         segment.document_id(row), segment.document_metadata(row), last - first, end - start, beginning
     )

@@ -24,10 +24,11 @@ from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
 from indexer.catalog.replacement import PhrasesChanged, Replacement, phrase_texts, replace_content, unlike
 from indexer.deletion import mark_deleted, remove_files
-from indexer.errors import RecipeMismatch
+from indexer.errors import RecipeMismatch, TextNotStored
 from indexer.facets.recipe import has_facets
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.pipeline import IndexJob, JobHooks
+from indexer.restorable.recipe import has_restorable
 from indexer.store import Store
 from indexer.stored_documents import StoredDocuments
 from indexer.types import Collection
@@ -70,6 +71,12 @@ class Reindexing:
         self._store, self._encoders, self._collections, self._modes = store, encoders, collections, modes
         self._segment_units = segment_units
         self._old = store.catalog.collection(name)
+        if not self._old.recipe.stores_text:
+            raise TextNotStored(
+                f"The collection {name!r} does not store its texts, which reindexing encodes anew.",
+                hint="Index the documents, from where they came, into a new collection.",
+                field="collection",
+            )
         self.target = f"reindex-{self._old.id}"
         self._options = options
 
@@ -100,16 +107,17 @@ class Reindexing:
     def _complete(self, documents: StoredDocuments) -> CollectionOptions:
         """The options, those not given as in the old recipe."""
         recipe, options = self._old.recipe, self._options
-        nuggets = nugget_recipe(recipe)
+        nuggets, keeps_text = nugget_recipe(recipe), options.store_text is not False
         return replace(
             options,
             encoder=options.encoder or recipe.encoder,
             shortest=options.shortest or recipe.bounds.shortest,
             longest=options.longest or recipe.bounds.longest,
-            nugget_ratio=options.nugget_ratio or (nuggets.ratio if nuggets else None),
+            nugget_ratio=options.nugget_ratio or (nuggets.ratio if nuggets and keeps_text else None),
             texts=(document.text for document in islice(documents, _SAMPLED)),
-            words=has_words(recipe) if options.words is None else options.words,
-            facets=has_facets(recipe) if options.facets is None else options.facets,
+            words=_chosen(options.words, has_words(recipe) and keeps_text),
+            facets=_chosen(options.facets, has_facets(recipe) and keeps_text),
+            restorable=_chosen(options.restorable, has_restorable(recipe) or not keeps_text),
         )
 
     def _index(self, target: Collection, documents: StoredDocuments, hooks: JobHooks) -> None:
@@ -175,6 +183,10 @@ class Reindexing:
             batch = names[first : first + _BATCH]
             vectors |= zip(batch, encode_queries(encoder, [texts[name] for name in batch]), strict=True)
         return vectors
+
+
+def _chosen(option: bool | None, usual: bool) -> bool:
+    return usual if option is None else option
 
 
 def _link(source: str, target: str) -> None:

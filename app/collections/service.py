@@ -13,6 +13,7 @@ from indexer.deletion import delete_collection, sweep_deleted
 from indexer.errors import CollectionNotFound
 from indexer.facets.recipe import has_facets, with_facets
 from indexer.nuggets.recipe import nugget_recipe
+from indexer.restorable.recipe import has_restorable, with_restorable
 from indexer.store import Store
 from indexer.types import Collection, Recipe
 from indexer.words.recipe import has_words, with_words
@@ -28,7 +29,8 @@ class CollectionOptions:
 
     ``texts`` are a sample of its documents, by which the nuggets of a new collection are whitened; without one, and
     with ``as_trained``, its nuggets are not whitened. ``words`` and ``facets`` say whether it stores words
-    and the facets of its sentences.
+    and the facets of its sentences; ``restorable`` whether it stores vectors that give its sentences back, and
+    ``store_text`` whether it stores its texts beside them.
     """
 
     encoder: str | None = None
@@ -39,6 +41,8 @@ class CollectionOptions:
     as_trained: bool = False
     words: bool | None = None
     facets: bool | None = None
+    restorable: bool | None = None
+    store_text: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,27 @@ class Created:
 
     collection: Collection
     is_new: bool
+
+
+def refuse_texts_beside(options: CollectionOptions) -> None:
+    """Raise ``InvalidInput`` for what a collection that does not store texts cannot have."""
+    wanted = {"words": options.words, "facets": options.facets, "nuggets": options.nugget_ratio is not None}
+    for name in (name for name, is_wanted in wanted.items() if is_wanted):
+        raise InvalidInput(
+            f"A collection that does not store texts has no {name}.",
+            hint=f"Leave {name} out; it is searched in the modes best_span and restorable.",
+            field="store_text",
+        )
+    if options.restorable is False:
+        raise InvalidInput(
+            "A collection without texts and without restorable vectors could not show its hits.",
+            hint="Store one of both.",
+            field="store_text",
+        )
+
+
+def _chosen(option: bool | None, usual: bool) -> bool:
+    return usual if option is None else option
 
 
 class CollectionService:
@@ -135,14 +160,16 @@ class CollectionService:
             raise InvalidInput(str(error), hint=error.hint, field="encoder") from error
         nuggets = self._existing_nuggets(options, existing) if existing else self._new_nuggets(options, name)
         recipe = Recipe(name, encoder.fingerprint, encoder.dim, bounds, nuggets.details if nuggets else {})
-        words = self._default_words if existing is None else has_words(existing)
-        if options.words is not None:
-            words = options.words
-        recipe = with_words(recipe) if words else recipe
-        facets = existing is not None and has_facets(existing)
-        if options.facets is not None:
-            facets = options.facets
-        return with_facets(recipe, self._encoders.facets.sentences) if facets else recipe, nuggets
+        stores_text = _chosen(options.store_text, existing is None or existing.stores_text)
+        if not stores_text:
+            refuse_texts_beside(options)
+        words = self._default_words and stores_text if existing is None else has_words(existing)
+        recipe = with_words(recipe) if _chosen(options.words, words) else recipe
+        if _chosen(options.facets, existing is not None and has_facets(existing)):
+            recipe = with_facets(recipe, self._encoders.facets.sentences)
+        if _chosen(options.restorable, existing is not None and has_restorable(existing)) or not stores_text:
+            recipe = with_restorable(recipe, self._encoders.restorer, store_text=stores_text)
+        return recipe, nuggets
 
     def _existing_nuggets(self, options: CollectionOptions, existing: Recipe) -> NuggetPass | None:
         """The collection's nuggets, or the requested ones if these differ, which the catalog then refuses."""

@@ -23,8 +23,8 @@ from app.facets.types import (
 )
 from app.facets.weights import Facets
 from indexer.engine.named_spans import find_documents
-from indexer.facets.sentences import sentence_spans
 from indexer.segments.text import offset_in
+from indexer.sentences import sentence_spans
 from indexer.store import Store
 from indexer.stored_documents import stored_document
 from models.errors import InvalidInput

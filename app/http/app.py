@@ -9,8 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from app.composition import Services, make_engine, open_store
-from app.facets.weights import Facets
+from app.composition import Services, make_encoders, make_engine, open_store
 from app.http import metrics
 from app.http.auth import AnonymousAccess, AuthenticationMiddleware, collection_aliased, collection_not_found
 from app.http.backend import Backend, Limits, Startup
@@ -41,6 +40,7 @@ from app.http.routes import (
     metadata,
     phrases,
     previews,
+    restoring,
     search,
     snapshots,
     spans,
@@ -67,6 +67,7 @@ _RESOURCES = (
     search,
     spans,
     facets,
+    restoring,
     collections,
     aliases,
     documents,
@@ -99,7 +100,7 @@ def create_app(
     """
     stages = Stages()
     tracing = tracing or (Tracing.load() if settings.telemetry else None)
-    encoders = encoders or Encoders(settings.encoder_options, Facets(settings.facet_weights))
+    encoders = encoders or make_encoders(settings)
     backend = _backend(settings, encoders, engine, _observing(stages, tracing))
     figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages)
     app = FastAPI(

@@ -25,6 +25,7 @@ from app.http.span_lane import SpanLane
 from app.http.stages import Observe, unobserved
 from app.http.write_lane import WriteLane
 from app.phrases.service import PhraseService
+from app.restoring.service import RestoreService
 from app.tasks.service import TaskService
 from app.tasks.worker import TaskWorkers
 from indexer.catalog import schema
@@ -135,13 +136,18 @@ class Backend:
 
     @property
     def texts(self) -> JobLane:
-        """The lane of comparisons and summaries; never blocks once the store is open."""
+        """The lane of comparisons, summaries and restorations; never blocks once the store is open."""
         return self._open().texts
 
     @property
     def comparing(self) -> CompareService:
         """Comparing two texts; runs in the lane :attr:`texts`."""
         return self._open().services.comparing
+
+    @property
+    def restoring(self) -> RestoreService:
+        """Texts back from vectors; runs in the lane :attr:`texts`."""
+        return self._open().services.restoring
 
     @property
     def summaries(self) -> SummaryService:

@@ -121,6 +121,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.PhraseNotFound: HTTPStatus.NOT_FOUND,
     MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,
     indexer.RecipeMismatch: HTTPStatus.CONFLICT,
+    indexer.TextNotStored: HTTPStatus.CONFLICT,
     indexer.CalibrationMismatch: HTTPStatus.CONFLICT,
     indexer.CalibrationActive: HTTPStatus.CONFLICT,
     indexer.PhraseExists: HTTPStatus.CONFLICT,

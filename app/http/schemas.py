@@ -165,7 +165,8 @@ class SearchBody(Body):
     mode: Mode = Field(
         "best_span",
         description="How to search: `best_span` finds spans, `maxsim` documents by their nuggets, `lexical` sentences "
-        "by their words, `hybrid` by both, `facets` by what is likely to stand near them.",
+        "by their words, `hybrid` by both, `facets` by what is likely to stand near them, "
+        "`restorable` whole sentences.",
     )
     top_k: int = Field(10, ge=1, le=MAX_TOP_K, description="At most so many hits.")
     group_by: Grouping | None = Field(

@@ -116,7 +116,9 @@ class Event:
     document_id: str
     start: Annotated[int, described("In code points.")]
     end: int
-    text: Annotated[str | None, described("The span's text; null for a withdrawn match.")]
+    text: Annotated[
+        str | None, described("The span's text; null for a withdrawn match, empty where texts are not stored.")
+    ]
     score: Annotated[float, described("The score at the time of the match.")]
     raw: float
     calibration: Annotated[str | None, described("The calibration of the score; null: score equals raw.")]

@@ -170,11 +170,15 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
         spans = None if census.spans is None else ScoredRows(census.spans, census.span)
         return Counts(ScoredRows(census.documents, census.document), spans)
 
+    def readable(self, results: list[ScoredSpan]) -> list[ScoredSpan]:
+        """The same spans; of a collection that does not store texts, at places that restore them."""
+        return self._encoders.readable(results)
+
     def present(
         self, request: SearchRequest, query: SpanQuery, results: list[ScoredSpan], tuning: Tuning
     ) -> tuple[Hit, ...]:
         """Hits, explained by the terms of their scores if the request asks for it."""
-        hits = present_spans(request, results, tuning, lambda scored: _weighed(request, query, scored))
+        hits = present_spans(request, self.readable(results), tuning, lambda scored: _weighed(request, query, scored))
         pairs = zip(hits, results, strict=True)
         return tuple(replace(hit, match="exact") if _is_exact(query, scored) else hit for hit, scored in pairs)
 

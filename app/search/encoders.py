@@ -5,11 +5,16 @@ from threading import Lock
 from typing import Self
 
 from app.facets.weights import Facets
+from app.restoring.weights import load_restorer_of
+from indexer.engine.base import ScoredSpan
 from indexer.errors import RecipeMismatch
 from indexer.facets.recipe import NAME as FACETS
 from indexer.facets.recipe import FacetPass, facet_details
 from indexer.nuggets.recipe import NAME as NUGGETS
 from indexer.nuggets.recipe import nugget_recipe
+from indexer.restorable.recipe import NAME as RESTORABLE
+from indexer.restorable.recipe import RestorablePass, restorable_fingerprint
+from indexer.restorable.texts import RestoredTexts
 from indexer.types import Recipe
 from models.calibrations import DefaultCalibration, read_default
 from models.encoders.base import Encoder, encode_queries
@@ -20,13 +25,18 @@ from models.encoders.nuggets.whitened import WhitenedNuggets, fit_whitening, loa
 from models.encoders.passes import ForwardPass, UnitPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets, load_span_score, weights_folder
 from models.ops.span_score import COSINE, SpanScore
+from models.restoration import Restorer
 
 
 class Encoders:
     """Encoders by name, loaded at first use."""
 
-    def __init__(self, options: EncoderOptions, facets: Facets | None = None) -> None:
+    def __init__(
+        self, options: EncoderOptions, facets: Facets | None = None, restorer: Callable[[], Restorer] | None = None
+    ) -> None:
         self.facets = facets or Facets()
+        self._load_restorer = restorer or (lambda: load_restorer_of(None, options))
+        self._restored: RestoredTexts | None = None
         self._options = options
         self._loaded: dict[str, Encoder] = {}
         self._span_scores: dict[tuple[str, str], SpanScore] = {}
@@ -35,11 +45,17 @@ class Encoders:
         self._whitened: dict[str, WhitenedNuggets] = {}
         self._warm: set[str] = set()
         self._lock = Lock()
+        self._restoring = Lock()
 
     @classmethod
-    def of(cls, loaded: Mapping[str, Encoder], span_score: SpanScore | None = None) -> Self:
+    def of(
+        cls,
+        loaded: Mapping[str, Encoder],
+        span_score: SpanScore | None = None,
+        restorer: Callable[[], Restorer] | None = None,
+    ) -> Self:
         """Encoders that have been loaded already, with this span score; by default the literal cosine."""
-        encoders = cls(EncoderOptions())
+        encoders = cls(EncoderOptions(), restorer=restorer)
         encoders._loaded.update(loaded)
         for name, encoder in loaded.items():
             encoders._span_scores[name, encoder.fingerprint] = span_score or COSINE
@@ -124,12 +140,46 @@ class Encoders:
         remove_whitening(fingerprint, self._options.whitenings, is_used)
 
     def forward_pass(self, recipe: Recipe) -> ForwardPass:
-        """The forward pass that made a collection: its units, and its nuggets and facets if it has any.
+        """The forward pass that made a collection: its units, and what other representations it has.
 
         Raises ``RecipeMismatch`` if weights have changed since.
         """
-        forward = self.nugget_pass(recipe) if NUGGETS in recipe.details else UnitPass(self.matching(recipe))
-        return FacetPass(forward, self.facet_model(recipe)) if FACETS in recipe.details else forward
+        forward: ForwardPass = UnitPass(self.matching(recipe))
+        if NUGGETS in recipe.details:
+            forward = self.nugget_pass(recipe)
+        forward = FacetPass(forward, self.facet_model(recipe)) if FACETS in recipe.details else forward
+        if RESTORABLE not in recipe.details:
+            return forward
+        return RestorablePass(forward, self.restored_texts(recipe).restorer, store_text=recipe.stores_text)
+
+    @property
+    def restorer(self) -> Restorer:
+        """The restorer of texts, loaded at first use. Raises ``BackboneMissing`` without its weights."""
+        return self._restored_texts().restorer
+
+    def restored_texts(self, recipe: Recipe) -> RestoredTexts:
+        """The texts of a collection with restorable vectors. Raises ``RecipeMismatch`` if the weights have changed."""
+        texts, stored = self._restored_texts(), restorable_fingerprint(recipe)
+        if stored != texts.restorer.fingerprint:
+            raise RecipeMismatch(
+                f"The collection's restorable vectors are of {stored}; this server has {texts.restorer.fingerprint}.",
+                hint="Serve with the restorable weights it was indexed with (SPANSEEK_RESTORABLE_WEIGHTS).",
+                field="collection",
+            )
+        return texts
+
+    def readable(self, spans: list[ScoredSpan]) -> list[ScoredSpan]:
+        """The same spans of one collection; if it does not store texts, at places that restore them."""
+        recipe = spans[0].place.segment.recipe if spans else None
+        if recipe is None or recipe.stores_text:
+            return spans
+        return self.restored_texts(recipe).placed(spans)
+
+    def _restored_texts(self) -> RestoredTexts:
+        with self._restoring:
+            if self._restored is None:
+                self._restored = RestoredTexts(self._load_restorer())
+            return self._restored
 
     def facet_model(self, recipe: Recipe) -> FacetModel:
         """The facets of a collection that has some. Raises ``RecipeMismatch`` if their weights have changed since."""

@@ -144,6 +144,10 @@ class SearchMode(Protocol[Read, Query, Result]):
     def count(self, snapshot: Snapshot, query: Query, floor: float | None, selection: Selection) -> Counts:
         """Exact and exhaustive counts: the results of a search with an unlimited ``top_k``, ungrouped."""
 
+    def readable(self, results: list[Result]) -> list[Result]:
+        """The same results, with places that restore texts where the collection does not store them."""
+        return results
+
     def present(self, request: SearchRequest, query: Query, results: list[Result], tuning: Tuning) -> tuple[Hit, ...]:
         """Hits with texts and metadata, numbered from 1, offsets in the unit of the request."""
 

@@ -16,6 +16,7 @@ from app.search.types import (
     SearchRequest,
 )
 from indexer.engine.base import ScoredSpan
+from indexer.restorable.texts import RestoredPlace
 from indexer.tuning import Tuning
 from models.ops.similarity import raws
 from models.polarity import has_negation, is_english, is_negated
@@ -29,7 +30,10 @@ _CLAUSE_AFTER: Final = 80
 
 
 def present_spans(request: SearchRequest, spans: list[ScoredSpan], tuning: Tuning, explain: Explain) -> tuple[Hit, ...]:
-    """Hits with texts and metadata, numbered from 1, offsets in the unit of the request."""
+    """Hits with texts and metadata, numbered from 1, offsets in the unit of the request.
+
+    Raises ``TextNotStored`` for spans of a collection without texts, unless their places restore them.
+    """
     raw = raws(np.array([scored.cosine for scored in spans], np.float64))
     scales = zip(raw.tolist(), tuning.scores(raw).tolist(), strict=True)
     affirmed = request.text is not None and not has_negation(request.text)
@@ -49,31 +53,31 @@ def _hit(request: SearchRequest, scored: ScoredSpan, rank: int, raw: float, scor
         start=place.offset(span.start, request.offset_unit),
         end=place.offset(span.end, request.offset_unit),
         text=place.text(span),
+        restored=True if isinstance(place, RestoredPlace) else None,
+        confidence=place.confidence if isinstance(place, RestoredPlace) else None,
         score=score,
         raw=raw,
         mode=request.mode,
         rank=rank,
         metadata=place.metadata(),
         part_metadata=place.part_metadata() or None,
-        context=_context(scored, request.context) if request.context else None,
+        context=_around(scored, request.context, request.context) if request.context else None,
         explanation=explain(scored) if request.explain else None,
     )
 
 
 def _polarity(hit: Hit, scored: ScoredSpan) -> Literal["negated"] | None:
     """``negated`` for a hit within the scope of a negation, in English; None for all others."""
-    span, around = scored.span, _around(scored, _CLAUSE_BEFORE, _CLAUSE_AFTER)
-    text = scored.place.text(around)
-    if not is_english(text, {**hit.metadata, **(hit.part_metadata or {})}):
+    around = _around(scored, _CLAUSE_BEFORE, _CLAUSE_AFTER)
+    if not is_english(around.text, {**hit.metadata, **(hit.part_metadata or {})}):
         return None
-    return "negated" if is_negated(text, span.start - around.start, span.end - around.start) else None
+    return "negated" if is_negated(around.text, around.start, around.end) else None
 
 
-def _around(scored: ScoredSpan, before: int, after: int) -> CharSpan:
-    part, span = scored.place.part_span, scored.span
-    return CharSpan(max(part.start, span.start - before), min(part.end, span.end + after))
-
-
-def _context(scored: ScoredSpan, characters: int) -> Context:
-    span, around = scored.span, _around(scored, characters, characters)
-    return Context(scored.place.text(around), span.start - around.start, span.end - around.start)
+def _around(scored: ScoredSpan, before: int, after: int) -> Context:
+    """A span with its surroundings in its part; of a restored span, in its sentences."""
+    place, part, span = scored.place, scored.place.part_span, scored.span
+    if isinstance(place, RestoredPlace):
+        return Context(*place.around(before, after))
+    start, end = max(part.start, span.start - before), min(part.end, span.end + after)
+    return Context(place.text(CharSpan(start, end)), span.start - start, span.end - start)

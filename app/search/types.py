@@ -14,7 +14,7 @@ from models.borders import Boundary
 from models.stemming import Language
 
 # A mode is implemented by app/search/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
-Mode = Literal["best_span", "facets", "hybrid", "lexical", "maxsim"]
+Mode = Literal["best_span", "facets", "hybrid", "lexical", "maxsim", "restorable"]
 # The modes that can compare words by their stems.
 STEMMING_MODES: tuple[Mode, ...] = ("lexical", "hybrid")
 # What hits are ranked by; the paper ranks by the cosine alone.
@@ -305,6 +305,13 @@ class Hit:
     match: Annotated[
         Literal["exact"] | None,
         optional("`exact`: the query's own words in their order; case, white space and punctuation aside."),
+    ] = None
+    restored: Annotated[
+        Literal[True] | None,
+        optional("The collection does not store texts: `text` is restored from vectors, and may differ."),
+    ] = None
+    confidence: Annotated[
+        float | None, optional("Of a restored text: the probability of its least certain token, 0 to 1.")
     ] = None
     highlights: Annotated[
         tuple[TextSpan, ...] | None, optional("The query's words in the hit; in mode lexical alone.")

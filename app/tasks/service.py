@@ -24,7 +24,7 @@ from indexer.catalog.tasks import (
     new_task_id,
     received,
 )
-from indexer.errors import TaskNotFound
+from indexer.errors import TaskNotFound, TextNotStored
 from indexer.store import Store
 from models.errors import InvalidInput
 from models.types import JsonValue
@@ -78,9 +78,16 @@ class TaskService:
     ) -> "Upload":
         """Receive a body; ``table`` says how one of CSV is read, as ``ReadOptions`` do.
 
-        Raises ``CollectionNotFound``, and ``TaskBacklogFull`` if what is announced is too much.
+        Raises ``CollectionNotFound``, ``TextNotStored`` for a collection that does not store texts, and
+        ``TaskBacklogFull`` if what is announced is too much.
         """
         target = self._store.catalog.collection(collection)
+        if not target.recipe.stores_text:  # the spool would
+            raise TextNotStored(
+                f"The collection {collection!r} does not store texts, and uploads of any number wait on the disk.",
+                hint="Send documents to `POST /collections/NAME/documents`, or use `spanseek index`.",
+                field="collection",
+            )
         id = new_task_id()
         new = NewTask("upload", collection, target.id, bytes=announced)
         add_task(self._store.catalog, id, new, limit=self.backlog, status="receiving")

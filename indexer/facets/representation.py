@@ -9,9 +9,9 @@ import numpy as np
 
 from indexer.facets.files import FacetRows, FacetWriter, copy_live
 from indexer.facets.recipe import NAME
-from indexer.facets.sentences import sentence_spans
 from indexer.representations.base import EncodedWindow, LiveRows, Representation
 from indexer.segments.reader import Segment
+from indexer.sentences import sentence_spans
 from indexer.types import Details
 from models.encoders.facets.model import FacetModel
 from models.ops.quantization import quantize_directions

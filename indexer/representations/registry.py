@@ -13,6 +13,7 @@ from indexer.representations.base import Representation
 MODULES = {
     "facets": "indexer.facets.representation",
     "nuggets": "indexer.nuggets.representation",
+    "restorable": "indexer.restorable.representation",
     "words": "indexer.words.representation",
 }
 

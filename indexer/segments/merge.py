@@ -71,7 +71,7 @@ def merge(
     folder.mkdir(parents=True)
     _copy_units(folder, sources)
     copied = {name: _copy_rows(folder, recipe, name, sources) for name in recipe.details}
-    code_points = _copy_texts(folder, sources)
+    code_points = _copy_texts(folder, recipe, sources)
     part_units = _write_parts(folder, sources)
     rows = _write_documents(folder, sources, relabelled)
     write_norms(folder, recipe, part_units)
@@ -126,15 +126,16 @@ def _copy_rows(folder: Path, recipe: Recipe, name: str, sources: Sequence[Source
     return representation(name).merge(folder, recipe.details[name], live)
 
 
-def _copy_texts(folder: Path, sources: Sequence[Source]) -> int:
+def _copy_texts(folder: Path, recipe: Recipe, sources: Sequence[Source]) -> int:
+    """Copy the texts of live documents, if the collection stores them, and return the number of their code points."""
     with (folder / layout.TEXT).open("wb") as file:
         writer = TextWriter(file)
-        for source in sources:
+        for source in sources if recipe.stores_text else ():
             for piece in _pieces(source.segment.text_starts[source.runs], _CODE_POINTS_A_PIECE):
                 writer.append(source.segment.long_text(piece.start, piece.stop))
         table = writer.finish()
     (folder / layout.TEXT_BLOCKS).write_bytes(table.astype("<u8").tobytes())
-    return writer.code_points
+    return sum(int(np.diff(source.segment.text_starts)[source.live].sum()) for source in sources)
 
 
 def _pieces(ranges: Int[np.ndarray, "runs 2"], longest: int) -> Iterator[slice]:

@@ -16,7 +16,7 @@ from indexer.segments import layout
 from indexer.segments.columns import read_table, row_metadata
 from indexer.segments.manifest import Manifest, SegmentKey, check_sizes, read_manifest, verify_files
 from indexer.segments.mapping import mapped
-from indexer.segments.text import OffsetUnit, PlainText, TextReader
+from indexer.segments.text import NoText, OffsetUnit, PlainText, TextReader
 from models.borders import LEVELS, Boundary, whole_starts
 from models.types import CharSpan, JsonValue, UnitSpan
 
@@ -57,10 +57,12 @@ class Segment:
         self._parts = read_table(folder / layout.PARTS)
         self._documents = read_table(folder / layout.DOCUMENTS)
         # Mapped now, like all other files: an open segment stays readable after its files are removed.
-        frames = -(-manifest.code_points // layout.TEXT_BLOCK)
-        self._text: TextReader | PlainText = TextReader(
-            folder / layout.TEXT, mapped(folder / layout.TEXT_BLOCKS, "<u8", (frames + 1, 3))
-        )
+        self._text: TextReader | PlainText | NoText = self._open_text() if recipe.stores_text else NoText()
+
+    def _open_text(self) -> TextReader:
+        frames = -(-self.manifest.code_points // layout.TEXT_BLOCK)
+        table = mapped(self.folder / layout.TEXT_BLOCKS, "<u8", (frames + 1, 3))
+        return TextReader(self.folder / layout.TEXT, table)
 
     def wrong_size(self) -> SegmentCorrupt | None:
         """The error of a file that is no longer there, or no longer as long."""
@@ -151,6 +153,10 @@ class Segment:
     def document_id(self, document: int) -> str:
         """The caller's id of a document."""
         return str(self._documents.column("id")[document].as_py())
+
+    def content_hash(self, document: int) -> str:
+        """The content hash of a document."""
+        return str(self._documents.column("content_hash")[document].as_py())
 
     def char_span(self, units: UnitSpan) -> CharSpan:
         """The characters that a span of units covers, in its document."""

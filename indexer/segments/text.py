@@ -12,18 +12,23 @@ import numpy as np
 import zstandard
 from jaxtyping import UInt8, UInt64
 
-from indexer.errors import SegmentCorrupt
+from indexer.errors import SegmentCorrupt, TextNotStored
 from indexer.segments.layout import TEXT_BLOCK
+from models.errors import InvalidInput
 
 OffsetUnit = Literal["codepoint", "utf16", "byte"]
 _COLUMN: dict[OffsetUnit, int] = {"byte": 1, "utf16": 2}
 
 
 class TextWriter:
-    """Appends text and writes full frames as they fill; memory stays that of one frame and the text given."""
+    """Appends text and writes full frames as they fill; memory stays that of one frame and the text given.
 
-    def __init__(self, file: BinaryIO) -> None:
+    With ``store`` false it counts code points, and writes nothing.
+    """
+
+    def __init__(self, file: BinaryIO, *, store: bool = True) -> None:
         self._file = file
+        self._store = store
         self._compressor = zstandard.ZstdCompressor(level=6, write_checksum=True)
         self._pending: list[str] = []
         self._pending_length = 0
@@ -34,6 +39,8 @@ class TextWriter:
         """Append a text and return the code point it starts at."""
         start = self.code_points
         self.code_points += len(text)
+        if not self._store:
+            return start
         self._pending.append(text)
         self._pending_length += len(text)
         if self._pending_length >= TEXT_BLOCK:
@@ -87,6 +94,27 @@ class TextReader:
         before = self.read(frame * TEXT_BLOCK, code_point)
         inside = utf16_length(before) if unit == "utf16" else len(before.encode())
         return int(self._table[frame, _COLUMN[unit]]) + inside
+
+
+class NoText:
+    """The same of texts that are not stored: offsets in code points are known, and nothing else."""
+
+    def read(self, start: int, end: int) -> str:
+        """Raises ``TextNotStored``."""
+        raise TextNotStored(
+            "The collection does not store its texts, which this request reads.",
+            hint="Search it in mode best_span or restorable, whose hits are restored, or ask `POST /restore`.",
+        )
+
+    def position(self, code_point: int, unit: OffsetUnit) -> int:
+        """The code point itself. Raises ``InvalidInput`` for another unit."""
+        if unit != "codepoint":
+            raise InvalidInput(
+                f"The collection does not store its texts: offsets in {unit} units cannot be counted.",
+                hint="Leave offset_unit out, or give codepoint.",
+                field="offset_unit",
+            )
+        return code_point
 
 
 class PlainText:

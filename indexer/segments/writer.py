@@ -51,7 +51,7 @@ class SegmentWriter:
         self.units = 0
         self._recipe = recipe
         self._files = {name: (folder / name).open("wb") for name in _STREAMED}
-        self._text = TextWriter(self._files[layout.TEXT])
+        self._text = TextWriter(self._files[layout.TEXT], store=recipe.stores_text)
         self._rows = {name: representation(name).write(folder, details) for name, details in recipe.details.items()}
         self._document_metadata: list[Metadata] = []
         self._part_metadata: list[Metadata] = []

@@ -29,8 +29,8 @@ from indexer.engine.scan import ScanEngine
 from indexer.engine.selection import choose
 from indexer.facets.recipe import FacetPass
 from indexer.facets.scan import count_spans, search_facets
-from indexer.facets.sentences import sentence_spans
 from indexer.pipeline import IndexJob
+from indexer.sentences import sentence_spans
 from indexer.sources import Source
 from indexer.store import Store
 from indexer.types import Recipe

@@ -92,6 +92,7 @@ _COLUMNS = {
     "source": "source",
     "sentences": "sentences",
     "texts": "texts",
+    "too_long": "too long",
     "perplexity": "PPL",
     "rouge1": "R-1",
     "rouge2": "R-2",

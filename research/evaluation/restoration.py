@@ -35,17 +35,23 @@ def evaluate_restoration(model: RestorableModel, texts: Sequence[str], beams: in
     """Restore texts and compare. Raises ``InvalidInput`` for no texts.
 
     Figures are perplexity of a token, ROUGE F1 x 100, the share of texts that come back exactly x 100; that share among
-    texts whose confidence is 0.5 or more, and the share of such texts; and the tokens and vectors of a text.
+    texts whose confidence is 0.5 or more, and the share of such texts; the tokens and vectors of a text; and how many
+    texts were left out because they are longer than the model reads.
     """
+    given = len(texts)
+    texts = [text for text in texts if len(model.vocabulary.ids([text])[0]) <= model.shape.longest]
     if not texts:
-        raise InvalidInput("There are no texts to restore.", hint="Check --data and --source.", field="data")
+        raise InvalidInput(
+            "There are no texts that can be restored.", hint="Check --data, --source and --length.", field="data"
+        )
     memories = model.encode(texts)
     restorations = model.restore(memories, beams=beams)
     scores = rouge_scores([each.text for each in restorations], texts)
     scores["exact"] = 100.0 * np.array([each.text == text for each, text in zip(restorations, texts, strict=True)])
     sure = np.array([each.confidence >= _SURE for each in restorations])
     tokens = model.vocabulary.ids(texts)
-    figures = {"texts": float(len(texts)), "perplexity": round(perplexity(model, texts), 3)}
+    figures = {"texts": float(len(texts)), "too_long": float(given - len(texts))}
+    figures["perplexity"] = round(perplexity(model, texts), 3)
     figures |= {name: round(float(values.mean()), 2) for name, values in scores.items()}
     figures |= {
         "sure": round(100 * float(sure.mean()), 2),

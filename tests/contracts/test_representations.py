@@ -16,6 +16,7 @@ from indexer.errors import SegmentCorrupt
 from indexer.facets.recipe import FacetPass
 from indexer.representations.base import Representation, RowWriter
 from indexer.representations.registry import MODULES, representation
+from indexer.restorable.recipe import RestorablePass
 from indexer.segments.manifest import damages
 from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment
@@ -27,6 +28,7 @@ from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.passes import ForwardPass, UnitPass
 from models.encoders.registry import load_nuggets
 from models.types import Document, Part, SpanBounds
+from tests.byte_restorer import ByteRestorer
 from tests.workspace import document
 
 ENCODER = HashingEncoder(dim=8, window=16)
@@ -34,6 +36,7 @@ ENCODER = HashingEncoder(dim=8, window=16)
 PASSES: dict[str, Callable[[], ForwardPass]] = {
     "facets": lambda: FacetPass(UnitPass(ENCODER), Facets().sentences),
     "nuggets": lambda: NuggetPass(load_nuggets("hashing", base=ENCODER), 0.4),
+    "restorable": lambda: RestorablePass(UnitPass(ENCODER), ByteRestorer()),
     "words": lambda: WordPass(UnitPass(ENCODER)),
 }
 

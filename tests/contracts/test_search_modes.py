@@ -23,6 +23,7 @@ from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.tokens import Tokens
 from models.types import CharSpan, Document
+from tests.byte_restorer import ByteRestorer
 from tests.workspace import Workspace, document
 
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -50,9 +51,8 @@ class CountingEncoder(HashingEncoder):
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    with Workspace(
-        tmp_path_factory.mktemp("modes"), CountingEncoder(), nugget_ratio=0.5, words=True, facets=True
-    ) as made:
+    folder, restorer = tmp_path_factory.mktemp("modes"), ByteRestorer()
+    with Workspace(folder, CountingEncoder(), nugget_ratio=0.5, words=True, facets=True, restorer=restorer) as made:
         for some in (DOCUMENTS[:2], DOCUMENTS[2:]):
             made.index(some)
         with lease(made.catalog, "c") as held:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from app.collections import documents
 from app.collections.documents import DocumentService
-from app.collections.reading import DocumentReader
 from app.search.encoders import Encoders
 from indexer.engine.query import Filter
 from indexer.errors import CollectionBusy, DocumentNotFound
@@ -52,7 +51,7 @@ def stored_bytes(workspace: Workspace, id: str) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(("unit", "ends"), [("codepoint", (21, 33)), ("utf16", (22, 34)), ("byte", (24, 36))])
 def test_a_document_is_read_as_it_was_written(workspace, unit, ends) -> None:
-    stored = DocumentReader(workspace.store).get("c", "a", unit)
+    stored = workspace.reader.get("c", "a", unit)
     assert (stored.id, stored.text, stored.metadata, stored.offset_unit) == ("a", TURNS.text, TURNS.metadata, unit)
     assert [part.end for part in stored.parts] == list(ends)
     assert [part.start for part in stored.parts] == [0, ends[0] + 1]
@@ -60,7 +59,7 @@ def test_a_document_is_read_as_it_was_written(workspace, unit, ends) -> None:
 
 
 def test_a_replaced_document_is_read_once_and_an_unknown_one_not_at_all(workspace) -> None:
-    reader = DocumentReader(workspace.store)
+    reader = workspace.reader
     assert reader.get("c", "b").text == "Cancel my plan."
     assert [each.id for each in reader.list("c").documents] == ["a", "b", "c"]
     with pytest.raises(DocumentNotFound):
@@ -82,7 +81,7 @@ def test_pages_join_up_to_all_documents_in_the_order_of_their_ids(tmp_path_facto
             workspace.index(batch)
         filter = Filter() if year is None else Filter({"year": year})
         expected = sorted(id for id, value in years.items() if year in (None, value))
-        reader, cursor, ids = DocumentReader(workspace.store), None, []
+        reader, cursor, ids = workspace.reader, None, []
         while True:
             page = reader.list("c", limit, cursor, filter)
             assert page.total == len(expected)
@@ -95,10 +94,10 @@ def test_pages_join_up_to_all_documents_in_the_order_of_their_ids(tmp_path_facto
 
 
 def test_a_part_filter_is_passed_by_one_part(workspace) -> None:
-    listed = DocumentReader(workspace.store).list("c", filter=Filter(part={"speaker": "customer"}))
+    listed = workspace.reader.list("c", filter=Filter(part={"speaker": "customer"}))
     assert ([each.id for each in listed.documents], listed.total) == (["a"], 1)
     both = Filter({"year": 2024}, {"speaker": "customer"})
-    assert DocumentReader(workspace.store).list("c", filter=both).documents == ()
+    assert workspace.reader.list("c", filter=both).documents == ()
 
 
 def test_changed_metadata_is_found_and_nothing_is_encoded(workspace, monkeypatch) -> None:
@@ -107,7 +106,7 @@ def test_changed_metadata_is_found_and_nothing_is_encoded(workspace, monkeypatch
     monkeypatch.setattr(HashingEncoder, "forward", None)  # any use of it would fail
     changed = service.change("c", "a", {"reviewed": True, "year": 8}, ["kind"])
     assert (changed.status, changed.metadata) == ("changed", {"reviewed": True, "year": 8})
-    assert DocumentReader(workspace.store).get("c", "a").metadata == changed.metadata
+    assert workspace.reader.get("c", "a").metadata == changed.metadata
     assert service.change("c", "a", {"year": 8}).status == "unchanged"
     monkeypatch.undo()
     assert [replace(hit, metadata={}) for hit in workspace.search("where is my parcel")] == before
@@ -145,10 +144,10 @@ def test_documents_are_deleted_by_a_filter_and_counted(workspace) -> None:
     service = service_of(workspace)
     filter = Filter({"year": 2024})
     assert service.delete_matching("c", filter, dry_run=True).deleted == 1
-    assert len(DocumentReader(workspace.store).list("c").documents) == 3
+    assert len(workspace.reader.list("c").documents) == 3
     deleted = service.delete_matching("c", filter)
     assert (deleted.deleted, deleted.generation) == (1, workspace.store.catalog.generation("c"))
-    assert [each.id for each in DocumentReader(workspace.store).list("c").documents] == ["a", "b"]
+    assert [each.id for each in workspace.reader.list("c").documents] == ["a", "b"]
     assert service.delete_matching("c", filter).deleted == 0
     with pytest.raises(InvalidInput):
         service.delete_matching("c", Filter())

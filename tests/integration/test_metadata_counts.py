@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.collections.reading import DocumentReader, MetadataCounts
+from app.collections.reading import MetadataCounts
 from indexer.engine.query import Filter
 from models.errors import InvalidInput
 from models.types import Document, Metadata, Part
@@ -40,7 +40,7 @@ def test_counts_are_those_of_loops_and_of_lists(tmp_path_factory, rows, document
     with Workspace(tmp_path_factory.mktemp("metadata")) as workspace:
         workspace.index([*documents[::2], *documents_of([({"kind": "replaced"}, [{"year": "replaced"}])])])
         workspace.index([documents[0], *documents[1::2]])
-        reader = DocumentReader(workspace.store)
+        reader = workspace.reader
         counts = reader.metadata("c", 100, filter)
         assert as_numbers(counts) == reference.metadata_counts(rows, document_filter, part_filter)
         assert counts.documents == reader.list("c", filter=filter).total
@@ -55,7 +55,7 @@ def test_counts_are_those_of_loops_and_of_lists(tmp_path_factory, rows, document
 def test_the_most_frequent_values_come_first(tmp_path: Path) -> None:
     with Workspace(tmp_path) as workspace:
         workspace.index(documents_of([({"kind": kind}, [{}]) for kind in ("b", "c", "c", "a", "d", "d", "d")]))
-        reader = DocumentReader(workspace.store)
+        reader = workspace.reader
         (field,) = reader.metadata("c", limit=3).fields
         assert [(one.value, one.documents) for one in field.values] == [("d", 3), ("c", 2), ("a", 1)]
         assert field.distinct == 4
@@ -67,5 +67,5 @@ def test_the_most_frequent_values_come_first(tmp_path: Path) -> None:
 def test_a_collection_without_metadata_has_no_fields(tmp_path: Path) -> None:
     with Workspace(tmp_path) as workspace:
         workspace.index(documents_of([({}, [{}])]))
-        counts = DocumentReader(workspace.store).metadata("c")
+        counts = workspace.reader.metadata("c")
         assert (counts.fields, counts.documents) == ((), 1)

@@ -41,6 +41,10 @@ class CreateCollectionBody(Body):
         None, description="Store words, which modes that read words need; the server's default without."
     )
     facets: bool | None = Field(None, description="Store the facets of sentences, which mode facets needs.")
+    restorable: bool | None = Field(None, description="Store vectors that give sentences back, for mode restorable.")
+    store_text: bool | None = Field(
+        None, description="False: store no texts; those of hits are restored from vectors, and may differ."
+    )
 
     def options(self) -> CollectionOptions:
         """The options for the service."""
@@ -52,6 +56,8 @@ class CreateCollectionBody(Body):
             nugget_ratio=self.nugget_ratio,
             words=self.words,
             facets=self.facets,
+            restorable=self.restorable,
+            store_text=self.store_text,
         )
 
 

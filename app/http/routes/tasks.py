@@ -62,6 +62,8 @@ class ReindexTask(_TaskBody):
     nugget_ratio: FiniteFloat | None = Field(None, description="Store nuggets: this share of all tokens.")
     words: bool | None = Field(None, description="Store words, or no longer.")
     facets: bool | None = Field(None, description="Store the facets of sentences, or no longer.")
+    restorable: bool | None = Field(None, description="Store vectors that give sentences back, or no longer.")
+    store_text: bool | None = Field(None, description="False: store texts no longer. They cannot be had back.")
 
     def options(self) -> dict[str, JsonValue]:
         """The options of the task."""
@@ -73,6 +75,8 @@ class ReindexTask(_TaskBody):
             "nugget_ratio": self.nugget_ratio,
             "words": self.words,
             "facets": self.facets,
+            "restorable": self.restorable,
+            "store_text": self.store_text,
         }
 
 

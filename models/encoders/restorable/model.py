@@ -70,6 +70,16 @@ class RestorableModel:
         facts = f"{self.sha256}/{self.vocabulary.description()}/{encoder}/{asdict(self.shape)}"
         return "restorable:" + hashlib.sha256(facts.encode()).hexdigest()[:16]
 
+    def fits(self, texts: Sequence[str]) -> list[bool]:
+        """Whether each text needs no more than ``longest`` vectors."""
+        return [len(row) <= self.shape.longest for row in self.vocabulary.ids(texts)]
+
+    def meanings(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts compared"]:
+        """The unit sentence vectors of texts of any length. Zeros for a text without tokens."""
+        if self.encoder is None or not len(texts):
+            return np.zeros((len(texts), self.compared), np.float32)
+        return self._compared(self.encoder, texts) / np.float32(self.compared**0.5)
+
     def encode(self, texts: Sequence[str]) -> list[Memory]:
         """The vectors of every text, one for each stretch of its tokens.
 

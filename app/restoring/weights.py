@@ -1,0 +1,24 @@
+"""The restorer that comes with Spanseek, or the operator's own."""
+
+from pathlib import Path
+
+from models.checksums import SHIPPED
+from models.encoders.registry import EncoderOptions, load_encoder
+from models.errors import BackboneMissing
+from models.restoration import Restorer
+
+
+def load_restorer_of(folder: Path | None, options: EncoderOptions) -> Restorer:
+    """The restorer of a folder of trained weights, by default those shipped. ``options`` are those of its encoder.
+
+    Raises ``BackboneMissing`` where there is no such folder.
+    """
+    from models.encoders.restorable.model import load_restorer  # torch and transformers
+
+    folder = folder or SHIPPED / "restorable"
+    if not folder.is_dir():
+        raise BackboneMissing(
+            f"There are no weights of a restorer in {folder}.",
+            hint="Check SPANSEEK_RESTORABLE_WEIGHTS: it names a folder that `spanseek train restorable` wrote.",
+        )
+    return load_restorer(folder, lambda name: load_encoder(name, options))

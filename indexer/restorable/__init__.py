@@ -1,0 +1,1 @@
+"""Vectors in segments from which the sentences can be written again."""

@@ -1,0 +1,130 @@
+"""The files of the restorable vectors of a segment.
+
+A row is a sentence, or a piece of one that is longer than a restorer reads. Rows are in the order of their units. All
+numbers are little-endian.
+
+=============================  =======================================================================================
+``restorable_compared.i8``     int8 [rows, compared]: the vector of every sentence that searches compare, quantised
+``restorable_scales.f32``      float32 [rows]: the value of one step of an int8 vector, which then has length 1
+``restorable.f16``             float16 [vectors, dim - compared]: what every stretch of a sentence is restored from
+``restorable_counts.u8``       uint8 [rows]: the number of a sentence's stretches
+``restorable_units.u32``       uint32 [rows]: the first unit of the sentence
+=============================  =======================================================================================
+"""
+
+from collections.abc import Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float16, Float32, Int, Int8, Integer, UInt8
+
+from indexer.representations.base import LiveRows
+from indexer.segments.mapping import mapped
+from models.restoration import Memory
+
+COMPARED, SCALES, VECTORS, COUNTS, UNITS = FILES = (
+    "restorable_compared.i8",
+    "restorable_scales.f32",
+    "restorable.f16",
+    "restorable_counts.u8",
+    "restorable_units.u32",
+)
+_ROWS_A_PIECE = 1_024
+
+
+@dataclass(frozen=True)
+class RestorableRows:
+    """Restorable vectors of sentences and the first units of these, in memory or mapped from a segment's files."""
+
+    compared: Int8[np.ndarray, "rows compared"]
+    scales: Float32[np.ndarray, " rows"]
+    vectors: Float16[np.ndarray, "vectors rest"]
+    counts: UInt8[np.ndarray, " rows"]
+    units: Integer[np.ndarray, " rows"]
+
+    @classmethod
+    def open(cls, folder: Path, rows: int, dim: int, compared: int) -> "RestorableRows":
+        """Map the files of a segment."""
+        counts = mapped(folder / COUNTS, np.uint8, (rows,))
+        return cls(
+            mapped(folder / COMPARED, np.int8, (rows, compared)),
+            mapped(folder / SCALES, "<f4", (rows,)),
+            mapped(folder / VECTORS, "<f2", (int(counts.sum(dtype=np.int64)), dim - compared)),
+            counts,
+            mapped(folder / UNITS, "<u4", (rows,)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    @cached_property
+    def bounds(self) -> Int[np.ndarray, " rows_and_one"]:
+        """The first vector of every row, and the number of vectors."""
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts, dtype=np.int64)])
+
+    def slice(self, first: int, last: int) -> "RestorableRows":
+        """The rows ``[first, last)``."""
+        rows, vectors = slice(first, last), slice(*self.bounds[[first, last]].tolist())
+        return RestorableRows(
+            self.compared[rows], self.scales[rows], self.vectors[vectors], self.counts[rows], self.units[rows]
+        )
+
+    def memory(self, row: int) -> Memory:
+        """The vectors of a row, as a restorer takes them."""
+        rest = self.vectors[slice(*self.bounds[row : row + 2].tolist())].astype(np.float32)
+        unit = self.compared[row].astype(np.float32) * self.scales[row]
+        compared = np.broadcast_to(unit * len(unit) ** 0.5, (len(rest), len(unit)))
+        return np.concatenate([compared, rest], axis=1)
+
+
+class RestorableWriter:
+    """Appends restorable vectors to the files of a segment that is being written."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = [(folder / name).open("wb") for name in FILES]
+        self._rows = 0
+
+    def append(self, rows: RestorableRows, first_unit: int) -> None:
+        """Append the vectors of sentences, whose units are counted from this one."""
+        units = (rows.units.astype(np.int64) + first_unit).astype("<u4")
+        columns = (rows.compared, rows.scales.astype("<f4"), rows.vectors.astype("<f2"), rows.counts, units)
+        for file, column in zip(self._files, columns, strict=True):
+            file.write(column.tobytes())
+        self._rows += len(rows)
+
+    def finish(self) -> int:
+        """Close the files, and return the number of rows."""
+        self.close()
+        return self._rows
+
+    def close(self) -> None:
+        """Close the files."""
+        with ExitStack() as stack:  # closes the others where one fails
+            for file in self._files:
+                stack.callback(file.close)
+
+
+def copy_live(writer: RestorableWriter, sources: Sequence[LiveRows]) -> None:
+    """Append the rows of live documents, in pieces, their units renumbered."""
+    units = 0
+    for source in sources:
+        stored: RestorableRows = source.stored
+        bounds = np.searchsorted(stored.units, source.units)
+        for (first, last), (begin, end) in zip(source.units.tolist(), bounds.tolist(), strict=True):
+            for start in range(begin, end, _ROWS_A_PIECE):
+                writer.append(stored.slice(start, min(start + _ROWS_A_PIECE, end)), units - first)
+            units += last - first
+
+
+def joined(rows: Collection[RestorableRows], dim: int, compared: int) -> RestorableRows:
+    """Rows behind each other."""
+    return RestorableRows(
+        np.concatenate([np.zeros((0, compared), np.int8), *(each.compared for each in rows)]),
+        np.concatenate([np.zeros(0, np.float32), *(each.scales for each in rows)]),
+        np.concatenate([np.zeros((0, dim - compared), np.float16), *(each.vectors for each in rows)]),
+        np.concatenate([np.zeros(0, np.uint8), *(each.counts for each in rows)]),
+        np.concatenate([np.zeros(0, np.int64), *(each.units for each in rows)]),
+    )

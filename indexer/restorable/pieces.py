@@ -1,0 +1,31 @@
+"""The pieces of a text that a restorer can hold: its sentences, long ones halved."""
+
+from collections.abc import Iterator
+
+from indexer.sentences import sentence_spans
+from models.restoration import Restorer
+from models.types import CharSpan
+from models.units import split
+
+
+def pieces(text: str, restorer: Restorer) -> Iterator[CharSpan]:
+    """The characters of sentences; of those too long, their halves, between units or, of one long unit, within it."""
+    spans = sentence_spans(text)
+    for span, fits in zip(spans, restorer.fits([span.of(text) for span in spans]), strict=True):
+        yield from [span] if fits else _halves(text, span, restorer)
+
+
+def _halves(text: str, span: CharSpan, restorer: Restorer) -> Iterator[CharSpan]:
+    for half in _halved(text, span):
+        (fits,) = restorer.fits([half.of(text)])
+        yield from [half] if fits else _halves(text, half, restorer)
+
+
+def _halved(text: str, span: CharSpan) -> tuple[CharSpan, CharSpan]:
+    units = split(span.of(text))
+    if len(units) > 1:
+        middle = len(units) // 2
+        before, after = int(units[middle - 1, 1]), int(units[middle, 0])
+        return CharSpan(span.start, span.start + before), CharSpan(span.start + after, span.end)
+    middle = (span.start + span.end) // 2
+    return CharSpan(span.start, middle), CharSpan(middle, span.end)

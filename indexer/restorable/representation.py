@@ -1,0 +1,89 @@
+"""Restorable vectors as a representation of segments."""
+
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from indexer.representations.base import EncodedWindow, LiveRows, Representation
+from indexer.restorable.files import RestorableRows, RestorableWriter, copy_live, joined
+from indexer.restorable.pieces import pieces
+from indexer.restorable.recipe import NAME
+from indexer.segments.reader import Segment
+from indexer.types import Details
+from models.ops.quantization import quantize_directions
+from models.restoration import Restorer
+from models.types import CharSpan
+
+
+# A long part has many windows, which come together.
+@lru_cache(maxsize=8)
+def _pieces_of_part(text: str, restorer: Restorer) -> tuple[CharSpan, ...]:
+    return tuple(pieces(text, restorer))
+
+
+class RestorableRepresentation:
+    """Restorable vectors of sentences: those that are compared in int8, those that are restored in fp16."""
+
+    name = NAME
+
+    def rows(self, window: EncodedWindow) -> RestorableRows:
+        """The vectors of the sentences that begin in a window, read to their end."""
+        spans = window.units.spans
+        chosen = [
+            (int(np.searchsorted(spans[:, 1], piece.start, side="right")), piece.of(window.text))
+            for piece in _pieces_of_part(window.text, window.output)
+            if spans[0, 0] <= piece.start < spans[-1, 1]
+        ]
+        return _encoded(window.output, [text for _, text in chosen], [window.first_unit + unit for unit, _ in chosen])
+
+    def join(self, rows: Sequence[RestorableRows], details: Details) -> RestorableRows:
+        """Put the vectors of windows behind each other."""
+        return joined(rows, *_sizes(details))
+
+    def write(self, folder: Path, details: Details) -> RestorableWriter:
+        """Begin the files of a segment."""
+        return RestorableWriter(folder)
+
+    def merge(self, folder: Path, details: Details, sources: Sequence[LiveRows]) -> int:
+        """Copy the vectors of live documents, and return the number of sentences."""
+        writer = RestorableWriter(folder)
+        try:
+            copy_live(writer, sources)
+            return writer.finish()
+        finally:
+            writer.close()
+
+    def open(self, folder: Path, details: Details, count: int, files: Collection[str]) -> RestorableRows:
+        """Map the files of a segment; raises ``SegmentCorrupt`` where their sizes do not fit."""
+        return RestorableRows.open(folder, count, *_sizes(details))
+
+
+def stored_restorable(segment: Segment) -> RestorableRows:
+    """The restorable vectors of a segment whose collection has some."""
+    stored: RestorableRows = segment.stored[NAME]
+    return stored
+
+
+def _encoded(restorer: Restorer, texts: Sequence[str], units: Sequence[int]) -> RestorableRows:
+    memories = restorer.encode(texts)
+    if not memories:
+        return joined([], restorer.dim, restorer.compared)
+    codes, scales = quantize_directions(np.stack([memory[0, : restorer.compared] for memory in memories]))
+    return RestorableRows(
+        codes,
+        scales,
+        np.concatenate([memory[:, restorer.compared :] for memory in memories]).astype(np.float16),
+        np.array([len(memory) for memory in memories], np.uint8),
+        np.array(units, np.int64),
+    )
+
+
+def _sizes(details: Details) -> tuple[int, int]:
+    values: Any = details
+    return values["dim"], values["compared"]
+
+
+REPRESENTATION: Representation[RestorableRows] = RestorableRepresentation()

@@ -1,0 +1,174 @@
+"""The texts of stored spans, restored from the vectors of their sentences."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from threading import Lock
+from typing import Final
+
+import numpy as np
+
+from indexer.engine.base import ScoredSpan
+from indexer.engine.snapshot import Place
+from indexer.restorable.representation import stored_restorable
+from indexer.segments.manifest import SegmentKey
+from indexer.segments.reader import Segment
+from models.restoration import Restoration, Restorer
+from models.types import CharSpan, UnitSpan
+from models.units import split
+
+# Restored sentences that are kept: those of some hundred answers.
+_KEPT: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the restorable vectors of a segment: a sentence, or a piece of a long one, and its units."""
+
+    segment: Segment
+    number: int
+    units: UnitSpan
+
+    @property
+    def key(self) -> tuple[SegmentKey, int]:
+        """Identifies the row."""
+        return self.segment.key, self.number
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredText:
+    """A restored text, and the confidence of its least certain token."""
+
+    text: str
+    confidence: float
+
+
+class RestoredTexts:
+    """Restores sentences of segments, many at once, and keeps the last ones. Safe to share between threads."""
+
+    def __init__(self, restorer: Restorer) -> None:
+        self.restorer = restorer
+        self._kept: dict[tuple[SegmentKey, int], Restoration] = {}
+        self._lock = Lock()
+
+    def placed(self, spans: Sequence[ScoredSpan]) -> list[ScoredSpan]:
+        """The same spans at places that read restored texts; their sentences are restored together."""
+        places = [RestoredPlace.at(scored.place, self) for scored in spans]
+        self.restorations([row for place in places for row in rows_of(place.segment, place.segment_units)])
+        return [replace(scored, place=place) for scored, place in zip(spans, places, strict=True)]
+
+    def parts(self, segment: Segment, document: int) -> list[RestoredText]:
+        """The texts of the parts of a document."""
+        first, last = segment.document_parts[document : document + 2].tolist()
+        bounds = segment.part_units[first : last + 1].tolist()
+        units = [UnitSpan(*pair) for pair in pairwise(bounds)]
+        self.restorations([row for span in units for row in rows_of(segment, span)])
+        return [self.read(segment, span) for span in units]
+
+    def read(self, segment: Segment, units: UnitSpan) -> RestoredText:
+        """The text of a span of units; no text and full confidence for none.
+
+        A sentence that came back with another number of units than it had is given whole: which are meant is unknown.
+        """
+        rows = rows_of(segment, units)
+        restorations = self.restorations(rows)
+        pieces = [(row, _cut(row, each.text, units)) for row, each in zip(rows, restorations, strict=True)]
+        return RestoredText(_joined(pieces), min((each.confidence for each in restorations), default=1.0))
+
+    def restorations(self, rows: Sequence[Row]) -> list[Restoration]:
+        """What the vectors of rows give."""
+        with self._lock:  # one thread at a time: a restoration uses all processors
+            missing = {row.key: row for row in rows if row.key not in self._kept}
+            memories = [stored_restorable(row.segment).memory(row.number) for row in missing.values()]
+            restored = self.restorer.restore(memories) if memories else []
+            self._kept |= zip(missing, restored, strict=True)
+            found = [self._kept[row.key] for row in rows]
+            for key in list(self._kept)[: max(0, len(self._kept) - _KEPT)]:
+                del self._kept[key]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredPlace(Place):
+    """A place in a segment without texts, which reads restored ones."""
+
+    _texts: RestoredTexts
+
+    @classmethod
+    def at(cls, place: Place, texts: RestoredTexts) -> "RestoredPlace":
+        """The same place."""
+        return cls(place.segment, place.segment.part_of(place.segment_units.start), place.segment_units, texts)
+
+    def text(self, span: CharSpan) -> str:
+        """The restored text of the units that lie in these characters of the document."""
+        return self._texts.read(self._segment, self._within(span)).text
+
+    @property
+    def confidence(self) -> float:
+        """The confidence of the least certain token of the sentences that the span lies in."""
+        return self._texts.read(self._segment, self._units).confidence
+
+    def around(self, before: int, after: int) -> tuple[str, int, int]:
+        """The span with so many characters before and after it in its sentences, and where it stands in them."""
+        rows = rows_of(self._segment, self._units)
+        first, last = rows[0].units.start, rows[-1].units.end
+        text, whole, left = (
+            self._texts.read(self._segment, units).text
+            for units in (self._units, UnitSpan(first, last), UnitSpan(first, self._units.start))
+        )
+        start = whole.find(text, len(left))
+        start = start if start >= 0 else whole.find(text)  # a sentence on the left that is given whole
+        begin, end = max(0, start - before), start + len(text)
+        return whole[begin : end + after], start - begin, end - begin
+
+    def _within(self, span: CharSpan) -> UnitSpan:
+        first, last = self._segment.part_units[self._part : self._part + 2].tolist()
+        spans = self._segment.unit_spans[first:last].astype(np.int64)
+        start = first + int(np.searchsorted(spans[:, 0], span.start))
+        return UnitSpan(start, max(start, first + int(np.searchsorted(spans[:, 1], span.end, side="right"))))
+
+
+def rows_of(segment: Segment, units: UnitSpan) -> list[Row]:
+    """The rows that hold these units of a segment."""
+    starts = stored_restorable(segment).units
+    if units.start >= units.end:
+        return []
+    # Pieces of one unit share their start: the first of those that hold the first unit.
+    held = starts[int(np.searchsorted(starts, units.start, side="right")) - 1]
+    numbers = range(int(np.searchsorted(starts, held)), int(np.searchsorted(starts, units.end)))
+    return [Row(segment, number, _units(segment, starts, number)) for number in numbers]
+
+
+def _units(segment: Segment, starts: np.ndarray, number: int) -> UnitSpan:
+    start = int(starts[number])
+    following = int(starts[number + 1]) if number + 1 < len(starts) else segment.manifest.units
+    return UnitSpan(start, max(following, start + 1))
+
+
+def _cut(row: Row, text: str, units: UnitSpan) -> str:
+    """The part of a row's text that is of these units."""
+    spans = split(text)
+    if len(spans) != len(row.units) or not len(spans):
+        return text
+    first = max(units.start, row.units.start) - row.units.start
+    last = min(units.end, row.units.end) - row.units.start
+    return text[int(spans[first, 0]) : int(spans[last - 1, 1])]
+
+
+def _joined(pieces: Sequence[tuple[Row, str]]) -> str:
+    """Texts of rows, with a space between those that had something between them."""
+
+    def parts() -> Iterator[str]:
+        for (before, _), (row, text) in pairwise([(None, ""), *pieces]):
+            yield " " if before is not None and is_apart(before, row) else ""
+            yield text
+
+    return "".join(parts())
+
+
+def is_apart(row: Row, following: Row) -> bool:
+    """False for pieces of one unit, and for units without a space between them, as in Chinese."""
+    if row.units.end > following.units.start:
+        return False
+    spans = row.segment.unit_spans
+    return bool(spans[row.units.end - 1, 1] < spans[following.units.start, 0])
