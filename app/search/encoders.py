@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from app.facets.weights import Facets
 from app.restoring.weights import load_restorer_of
-from indexer.engine.base import ScoredSpan
 from indexer.errors import RecipeMismatch
 from indexer.facets.recipe import NAME as FACETS
 from indexer.facets.recipe import FacetPass, facet_details
@@ -14,7 +13,6 @@ from indexer.nuggets.recipe import NAME as NUGGETS
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.restorable.recipe import NAME as RESTORABLE
 from indexer.restorable.recipe import RestorablePass, restorable_fingerprint
-from indexer.restorable.texts import RestoredTexts
 from indexer.types import Recipe
 from models.calibrations import DefaultCalibration, read_default
 from models.encoders.base import Encoder, encode_queries
@@ -27,6 +25,10 @@ from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets,
 from models.ops.span_score import COSINE, SpanScore
 from models.restoration import Restorer
 
+if TYPE_CHECKING:
+    from indexer.engine.base import ScoredSpan
+    from indexer.restorable.texts import RestoredTexts
+
 
 class Encoders:
     """Encoders by name, loaded at first use."""
@@ -36,7 +38,7 @@ class Encoders:
     ) -> None:
         self.facets = facets or Facets()
         self._load_restorer = restorer or (lambda: load_restorer_of(None, options))
-        self._restored: RestoredTexts | None = None
+        self._restored: "RestoredTexts | None" = None
         self._options = options
         self._loaded: dict[str, Encoder] = {}
         self._span_scores: dict[tuple[str, str], SpanScore] = {}
@@ -157,7 +159,7 @@ class Encoders:
         """The restorer of texts, loaded at first use. Raises ``BackboneMissing`` without its weights."""
         return self._restored_texts().restorer
 
-    def restored_texts(self, recipe: Recipe) -> RestoredTexts:
+    def restored_texts(self, recipe: Recipe) -> "RestoredTexts":
         """The texts of a collection with restorable vectors. Raises ``RecipeMismatch`` if the weights have changed."""
         texts, stored = self._restored_texts(), restorable_fingerprint(recipe)
         if stored != texts.restorer.fingerprint:
@@ -168,14 +170,16 @@ class Encoders:
             )
         return texts
 
-    def readable(self, spans: list[ScoredSpan]) -> list[ScoredSpan]:
+    def readable(self, spans: "list[ScoredSpan]") -> "list[ScoredSpan]":
         """The same spans of one collection; if it does not store texts, at places that restore them."""
         recipe = spans[0].place.segment.recipe if spans else None
         if recipe is None or recipe.stores_text:
             return spans
         return self.restored_texts(recipe).placed(spans)
 
-    def _restored_texts(self) -> RestoredTexts:
+    def _restored_texts(self) -> "RestoredTexts":
+        from indexer.restorable.texts import RestoredTexts
+
         with self._restoring:
             if self._restored is None:
                 self._restored = RestoredTexts(self._load_restorer())

@@ -1,6 +1,6 @@
 """The texts of stored spans, restored from the vectors of their sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Lock
@@ -158,12 +158,11 @@ def _cut(row: Row, text: str, units: UnitSpan) -> str:
 def _joined(pieces: Sequence[tuple[Row, str]]) -> str:
     """Texts of rows, with a space between those that had something between them."""
 
-    def parts() -> Iterator[str]:
-        for (before, _), (row, text) in pairwise([(None, ""), *pieces]):
-            yield " " if before is not None and is_apart(before, row) else ""
-            yield text
-
-    return "".join(parts())
+    joined, last = "", None
+    for row, text in pieces:
+        joined += (" " if last is not None and is_apart(last, row) else "") + text
+        last = row
+    return joined
 
 
 def is_apart(row: Row, following: Row) -> bool:

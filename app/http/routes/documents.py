@@ -40,7 +40,7 @@ router = APIRouter(
     tags=["documents"],
 )
 _WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507)
-_READ = problems(401, 403, 404, 422, 503)
+_READ = problems(401, 403, 404, 409, 422, 503)
 Collection = Annotated[CollectionName, Path(description="The collection's name.")]
 Id = Annotated[DocumentId, Path(description="The document's id, percent-encoded.")]
 

@@ -153,7 +153,7 @@ _SENT: dict[str, Any] = {
     response_model=TaskDescription,
     openapi_extra=_SENT,
     summary="Upload documents of any number",
-    responses=problems(400, 401, 403, 404, 408, 413, 415, 422, 429, 503, 504, 507),
+    responses=problems(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503, 504, 507),
 )
 async def import_documents(
     collection: Annotated[CollectionName, Path(description="The collection's name.")],

@@ -1,0 +1,127 @@
+"""Text-free collections, ``POST /vectors`` and ``POST /restore`` over HTTP, with the weights that ship."""
+
+import pytest
+
+TEXTS = ["I would like to cancel my subscription.", "The restaurant is booked for Friday at seven."]
+RECIPE = {"store_text": False}
+
+
+@pytest.fixture
+def textless(start, settings):
+    """A client whose server has the collection ``textless``."""
+    client = start(settings)
+    made = client.run(client.http.put("/collections/textless", json=RECIPE, headers=client.headers))
+    assert (made.status_code, made.json()["store_text"]) == (201, False), made.text
+    assert made.json()["representations"] == ["units", "restorable"]
+    sent = client.post("/collections/textless/documents", [{"id": "a", "text": " ".join(TEXTS)}])
+    assert sent.json()["results"] == [{"id": "a", "status": "indexed"}], sent.text
+    return client
+
+
+def found(client, code: int = 200, **body):
+    response = client.post("/search", {"collection": "textless", **body})
+    assert response.status_code == code, response.text
+    return response.json()
+
+
+def test_sentences_come_back_and_nothing_is_stored(textless) -> None:
+    answer = found(textless, text="cancel the subscription", mode="restorable")
+    hit = answer["hits"][0]
+    assert (hit["text"], hit["restored"], hit["start"], hit["end"]) == (TEXTS[0], True, 0, len(TEXTS[0]))
+    assert 0.5 < hit["confidence"] <= 1
+    part = found(textless, text="cancel my subscription")["hits"][0]
+    assert (part["mode"], part["text"], part["restored"]) == ("best_span", "cancel my subscription", True)
+    files = [path for path in textless.settings.data_dir.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"restaurant" in path.read_bytes()]
+
+
+def test_the_rest_of_a_text_free_collection(textless, problem) -> None:
+    document = textless.get("/collections/textless/documents/a").json()
+    assert (document["text"], document["restored"]) == (" ".join(TEXTS), True)
+    assert textless.get("/collections/textless/documents").json()["documents"][0]["beginning"] == ""
+    found(textless, 422, text="cancel", mode="lexical")
+    found(textless, 422, text="cancel", offset_unit="utf16")
+    preview = textless.post(
+        "/admin/collections/textless/thresholds/preview", {"phrases": ["cancel"], "threshold": 0.9}
+    ).json()
+    assert [example["text"] for example in preview["phrases"][0]["above"]] == ["cancel"]
+    summary = {"collection": "textless", "document_ids": ["a"]}
+    problem(textless.post("/summarize", summary), 409, "text_not_stored")
+    line = textless.post_raw(
+        "/collections/textless/documents/import", b'{"id": "b", "text": "x"}\n', "application/x-ndjson"
+    )
+    problem(line, 409, "text_not_stored")
+    for other in ({"words": True}, {"facets": True}, {"nugget_ratio": 0.1}, {"restorable": False}):
+        refused = textless.run(
+            textless.http.put("/collections/other", json={**RECIPE, **other}, headers=textless.headers)
+        )
+        assert problem(refused, 422, "invalid_input")["errors"][0]["field"] == "store_text"
+
+
+def test_stored_sentences_and_vectors_are_restored(textless, problem) -> None:
+    span = {"document_id": "a", "start": 45, "end": 50}
+    answer = textless.post("/restore", {"collection": "textless", "spans": [span], "beams": 2}).json()
+    (text,) = answer["texts"]
+    assert (text["text"], text["start"]) == (TEXTS[1], len(TEXTS[0]) + 1)
+    assert "".join(token["text"] for token in text["tokens"]) == TEXTS[1]
+    assert text["confidence"] == min(token["confidence"] for token in text["tokens"])
+    assert "warning" not in text
+    made = textless.post("/vectors", {"texts": TEXTS}).json()
+    assert made["fingerprint"] == answer["fingerprint"]
+    assert {len(vector) for rows in made["vectors"] for vector in rows} == {made["dim"]}
+    back = textless.post("/restore", {"vectors": made["vectors"], "fingerprint": made["fingerprint"]}).json()
+    assert [each["text"] for each in back["texts"]] == TEXTS
+    vector = made["vectors"][0][0]
+    (doubtful,) = textless.post("/restore", {"vectors": [[[0.0] * made["dim"]]], "warn_below": 0.9}).json()["texts"]
+    assert doubtful["confidence"] < 0.9
+    assert "may differ" in doubtful["warning"]
+    for body, field in (
+        ({"vectors": [[vector[:-1]]]}, "vectors"),
+        ({"vectors": [[vector, vector[:5]]]}, "vectors"),
+        ({"vectors": [[]]}, "vectors"),
+        ({"vectors": [[vector] * 9]}, "vectors"),
+        ({"vectors": [[[1e39, *vector[1:]]]]}, "vectors"),
+        ({"vectors": [[vector]], "fingerprint": "restorable:0"}, "fingerprint"),
+    ):
+        assert problem(textless.post("/restore", body), 422, "invalid_input")["errors"][0]["field"] == field
+    problem(textless.post_raw("/restore", b'{"vectors": [[[NaN]]]}'), 422, "invalid_input")
+
+
+SPANS = [{"document_id": "call-1", "start": 0, "end": 1}]
+
+
+@pytest.mark.parametrize(
+    ("route", "body", "status", "code"),
+    [
+        ("/restore", {}, 422, "invalid_input"),
+        ("/restore", {"collection": "sample"}, 422, "invalid_input"),
+        ("/restore", {"vectors": [[[1.0]]], "beams": 99}, 422, "invalid_input"),
+        (
+            "/restore",
+            {"collection": "sample", "spans": SPANS},
+            422,
+            "mode_unavailable",
+        ),
+        (
+            "/restore",
+            {"collection": "none", "spans": SPANS},
+            404,
+            "collection_not_found",
+        ),
+        ("/vectors", {"texts": []}, 422, "invalid_input"),
+        ("/vectors", {"texts": ["word " * 1000]}, 422, "invalid_input"),
+    ],
+)
+def test_what_is_refused(client, problem, route: str, body: dict[str, object], status: int, code: str) -> None:
+    problem(client.post(route, body), status, code)
+
+
+def test_texts_are_given_up(start, settings) -> None:
+    client = start(settings)
+    task = client.post("/tasks", {"kind": "reindex", "collection": "sample", "store_text": False}).json()
+    done = client.get(f"/tasks/{task['id']}?wait=60").json()
+    assert done["status"] == "done", done
+    assert client.get("/collections/sample").json()["store_text"] is False
+    again = client.post("/tasks", {"kind": "reindex", "collection": "sample", "words": True}).json()
+    failed = client.get(f"/tasks/{again['id']}?wait=60").json()
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "text_not_stored")
