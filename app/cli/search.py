@@ -109,7 +109,8 @@ def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -
     """Print each hit in its context; of a document its opening."""
     for hit in hits:
         place = f"  {one_line(hit.document_id)}  [{hit.start}, {hit.end})"
-        mark = "".join(f"  {word}" for word in (hit.match, hit.polarity) if word)
+        restored = f"restored, confidence {hit.confidence:.2f}" if hit.restored and hit.confidence is not None else None
+        mark = "".join(f"  {word}" for word in (hit.match, hit.polarity, restored) if word)
         console.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place, (mark, "yellow")), soft_wrap=True)
         console.print(_opening(hit) if unit == "document" else _highlighted(hit, console), soft_wrap=True)
         for line in _explained(hit.explanation):

@@ -11,10 +11,11 @@ export async function showDocument(hit, request) {
   // Documents with other metadata cannot take the places of this one's hits.
   const plain = Object.entries(hit.metadata).filter(([, value]) => value === null || typeof value !== "object");
   const filter = { ...request.filter, document: { ...request.filter?.document, ...Object.fromEntries(plain) } };
-  const asked = { ...request, filter, context: undefined, offset_unit: "utf16" };
+  const unit = hit.restored ? "codepoint" : "utf16";
+  const asked = { ...request, filter, context: undefined, offset_unit: unit };
   try {
     const [document, { hits }] = await Promise.all([
-      get(`/collections/${part(request.collection)}/documents/${part(hit.document_id)}?offset_unit=utf16`),
+      get(`/collections/${part(request.collection)}/documents/${part(hit.document_id)}?offset_unit=${unit}`),
       hit.mode === "maxsim" ? { hits: [] } : post("/search", asked),
     ]);
     const own = hits.filter((other) => other.document_id === hit.document_id).sort((a, b) => a.start - b.start || a.end - b.end);

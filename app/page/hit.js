@@ -21,7 +21,8 @@ export function scoreBar(score) {
 
 export function card(hit, index, { onopen, onwhy }) {
   const facts = metadata(hit).map(([name, value]) => `${name}: ${value}`);
-  const notes = [hit.match === "exact" ? "exact words" : "", hit.polarity === "negated" ? "negated" : ""].filter(Boolean);
+  const notes = [hit.match === "exact" ? "exact words" : "", hit.polarity === "negated" ? "negated" : "",
+    hit.restored ? `restored, confidence ${hit.confidence.toFixed(2)}` : ""].filter(Boolean);
   const actions = { o: () => onopen(hit), w: () => onwhy(hit), Enter: () => onopen(hit) };
   return el("article", {
     class: "card", "aria-label": `Hit ${index + 1}, ${hit.document_id}, score ${hit.score.toFixed(2)}`,

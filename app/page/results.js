@@ -8,7 +8,7 @@ import { VirtualList } from "./list.js";
 import { preview } from "./preview.js";
 import { state, update } from "./state.js";
 
-export const MODES = { best_span: "Meaning of spans", lexical: "Words", hybrid: "Meaning and words", facets: "What stands near sentences", maxsim: "Documents by nuggets" };
+export const MODES = { best_span: "Meaning of spans", lexical: "Words", hybrid: "Meaning and words", facets: "What stands near sentences", restorable: "Whole sentences", maxsim: "Documents by nuggets" };
 // The first request: as many as a window shows, in a fraction of the time of all.
 export const FEW = 30;
 const MOST = 1000;
@@ -29,9 +29,16 @@ export function requestsOf() {
 // The hits of each request.
 export async function ask(requests, top_k, signal) {
   const queries = requests.map((request) => ({ ...request, top_k }));
-  const answers = queries.length === 1 ? [await post("/search", queries[0], { signal })]
-    : (await post("/search/batch", { queries }, { signal })).results;
-  return answers.map((answer) => answer.hits);
+  try {
+    const answers = queries.length === 1 ? [await post("/search", queries[0], { signal })]
+      : (await post("/search/batch", { queries }, { signal })).results;
+    return answers.map((answer) => answer.hits);
+  } catch (error) {
+    // A collection without texts counts code points alone.
+    if (error.code !== "text_not_stored" || queries[0].offset_unit === "codepoint") throw error;
+    for (const request of requests) request.offset_unit = "codepoint";
+    return ask(requests, top_k, signal);
+  }
 }
 
 // The best hits at once, then all, then the exact counts.

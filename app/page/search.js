@@ -54,7 +54,7 @@ function queryForm(main, collections, results) {
   const chosen = collections.find((one) => one.name === state.c);
   const modes = Object.entries(MODES).filter(([name]) => (name !== "maxsim" || chosen.nuggets)
     && (!["lexical", "hybrid"].includes(name) || chosen.representations.includes("words"))
-    && (name !== "facets" || chosen.representations.includes("facets")));
+    && (!["facets", "restorable"].includes(name) || chosen.representations.includes(name)));
   const mode = state.mode || "best_span";
   const many = el("button", { type: "button", class: "plain", "aria-pressed": String(Boolean(state.many)), onclick: () => {
     update({ many: state.many ? "" : "1", q: query.value.split("\n")[0] }, true); searchView(main);

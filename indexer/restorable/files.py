@@ -12,7 +12,7 @@ numbers are little-endian.
 =============================  =======================================================================================
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -119,12 +119,12 @@ def copy_live(writer: RestorableWriter, sources: Sequence[LiveRows]) -> None:
             units += last - first
 
 
-def joined(rows: Collection[RestorableRows], dim: int, compared: int) -> RestorableRows:
-    """Rows behind each other."""
+def no_rows(dim: int, compared: int) -> RestorableRows:
+    """Rows of no sentences."""
     return RestorableRows(
-        np.concatenate([np.zeros((0, compared), np.int8), *(each.compared for each in rows)]),
-        np.concatenate([np.zeros(0, np.float32), *(each.scales for each in rows)]),
-        np.concatenate([np.zeros((0, dim - compared), np.float16), *(each.vectors for each in rows)]),
-        np.concatenate([np.zeros(0, np.uint8), *(each.counts for each in rows)]),
-        np.concatenate([np.zeros(0, np.int64), *(each.units for each in rows)]),
+        np.zeros((0, compared), np.int8),
+        np.zeros(0, np.float32),
+        np.zeros((0, dim - compared), np.float16),
+        np.zeros(0, np.uint8),
+        np.zeros(0, np.int64),
     )

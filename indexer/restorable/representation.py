@@ -1,6 +1,7 @@
 """Restorable vectors as a representation of segments."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from indexer.representations.base import EncodedWindow, LiveRows, Representation
-from indexer.restorable.files import RestorableRows, RestorableWriter, copy_live, joined
+from indexer.restorable.files import RestorableRows, RestorableWriter, copy_live, no_rows
 from indexer.restorable.pieces import pieces
 from indexer.restorable.recipe import NAME
 from indexer.segments.reader import Segment
@@ -24,24 +25,40 @@ def _pieces_of_part(text: str, restorer: Restorer) -> tuple[CharSpan, ...]:
     return tuple(pieces(text, restorer))
 
 
+@dataclass(frozen=True, slots=True)
+class PendingRows:
+    """Sentences that are encoded once all windows of a pool are there: small batches take ten times as long."""
+
+    restorer: Restorer
+    texts: Sequence[str]
+    units: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
 class RestorableRepresentation:
     """Restorable vectors of sentences: those that are compared in int8, those that are restored in fp16."""
 
     name = NAME
 
-    def rows(self, window: EncodedWindow) -> RestorableRows:
-        """The vectors of the sentences that begin in a window, read to their end."""
+    def rows(self, window: EncodedWindow) -> PendingRows:
+        """The sentences that begin in a window, read to their end."""
         spans = window.units.spans
         chosen = [
             (int(np.searchsorted(spans[:, 1], piece.start, side="right")), piece.of(window.text))
             for piece in _pieces_of_part(window.text, window.output)
             if spans[0, 0] <= piece.start < spans[-1, 1]
         ]
-        return _encoded(window.output, [text for _, text in chosen], [window.first_unit + unit for unit, _ in chosen])
+        units = [window.first_unit + unit for unit, _ in chosen]
+        return PendingRows(window.output, [text for _, text in chosen], units)
 
-    def join(self, rows: Sequence[RestorableRows], details: Details) -> RestorableRows:
-        """Put the vectors of windows behind each other."""
-        return joined(rows, *_sizes(details))
+    def join(self, rows: Sequence[PendingRows], details: Details) -> RestorableRows:
+        """The vectors of the sentences of all windows."""
+        texts = [text for window in rows for text in window.texts]
+        if not texts:
+            return no_rows(*_sizes(details))
+        return _encoded(rows[0].restorer, texts, [unit for window in rows for unit in window.units])
 
     def write(self, folder: Path, details: Details) -> RestorableWriter:
         """Begin the files of a segment."""
@@ -69,8 +86,6 @@ def stored_restorable(segment: Segment) -> RestorableRows:
 
 def _encoded(restorer: Restorer, texts: Sequence[str], units: Sequence[int]) -> RestorableRows:
     memories = restorer.encode(texts)
-    if not memories:
-        return joined([], restorer.dim, restorer.compared)
     codes, scales = quantize_directions(np.stack([memory[0, : restorer.compared] for memory in memories]))
     return RestorableRows(
         codes,
@@ -86,4 +101,5 @@ def _sizes(details: Details) -> tuple[int, int]:
     return values["dim"], values["compared"]
 
 
-REPRESENTATION: Representation[RestorableRows] = RestorableRepresentation()
+# Any, because windows have other rows than pools.
+REPRESENTATION: Representation[Any] = RestorableRepresentation()

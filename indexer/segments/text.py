@@ -14,7 +14,6 @@ from jaxtyping import UInt8, UInt64
 
 from indexer.errors import SegmentCorrupt, TextNotStored
 from indexer.segments.layout import TEXT_BLOCK
-from models.errors import InvalidInput
 
 OffsetUnit = Literal["codepoint", "utf16", "byte"]
 _COLUMN: dict[OffsetUnit, int] = {"byte": 1, "utf16": 2}
@@ -107,9 +106,9 @@ class NoText:
         )
 
     def position(self, code_point: int, unit: OffsetUnit) -> int:
-        """The code point itself. Raises ``InvalidInput`` for another unit."""
+        """The code point itself. Raises ``TextNotStored`` for another unit."""
         if unit != "codepoint":
-            raise InvalidInput(
+            raise TextNotStored(
                 f"The collection does not store its texts: offsets in {unit} units cannot be counted.",
                 hint="Leave offset_unit out, or give codepoint.",
                 field="offset_unit",

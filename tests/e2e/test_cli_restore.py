@@ -13,7 +13,9 @@ def test_a_collection_without_texts(run: Run, tmp_path: Path) -> None:
     assert run("index", "-c", "notes", "--source", str(source), "--no-store-text").code == 0
     answer = run("search", "cancel the subscription", "-c", "notes", "--mode", "restorable", "--json").json
     assert [(hit["text"], hit["restored"]) for hit in answer["hits"]] == [(TEXT, True)]
-    assert TEXT in run("search", "cancel the subscription", "-c", "notes", "--mode", "restorable").out
+    found = run("search", "cancel the subscription", "-c", "notes", "--mode", "restorable").out
+    assert TEXT in found
+    assert "restored, confidence" in found
     assert TEXT in run("restore", "a", "-c", "notes").out
     shown = run("documents", "show", "a", "-c", "notes").out
     assert "Restored from vectors" in shown

@@ -133,7 +133,7 @@ def test_modes_that_need_texts_are_refused(workspace: Workspace, mode, error) ->
 
 
 def test_other_offsets_are_refused(workspace: Workspace) -> None:
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(TextNotStored) as refused:
         workspace.search("cancel", offset_unit="utf16")
     assert refused.value.field == "offset_unit"
 

@@ -90,3 +90,21 @@ def test_other_documents_do_not_take_the_places_of_a_documents_hits(desktop):
     desktop.on("request", lambda sent: sent.url.endswith("/search") and requests.append(json.loads(sent.post_data)))
     show(desktop, "stop it", [(0, 4)])
     assert requests[-1]["filter"] == {"document": {"kind": "mail"}}
+
+
+def test_restored_hits_say_so(desktop):
+    """A collection without texts counts code points alone: the page asks again."""
+    said = HIT | {"start": 0, "end": 4, "text": "stop", "restored": True, "confidence": 0.87}
+    units = []
+
+    def answer(route):
+        units.append(route.request.post_data_json["offset_unit"])
+        if units[-1] == "utf16":
+            route.fulfill(status=409, json={"code": "text_not_stored", "detail": "no"})
+        else:
+            route.fulfill(json={"hits": [said]})
+
+    desktop.route("**/search", answer)
+    desktop.goto("/?c=sample&q=stop")
+    desktop.locator(".card").get_by_text("restored, confidence 0.87").wait_for()
+    assert units[:2] == ["utf16", "codepoint"]
