@@ -26,6 +26,7 @@ from indexer.catalog.replacement import PhrasesChanged, Replacement, phrase_text
 from indexer.deletion import mark_deleted, remove_files
 from indexer.errors import RecipeMismatch, TextNotStored
 from indexer.facets.recipe import has_facets
+from indexer.maintenance import purge
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.pipeline import IndexJob, JobHooks
 from indexer.restorable.recipe import has_restorable
@@ -163,6 +164,8 @@ class Reindexing:
         if nuggets is not None and nuggets != nugget_recipe(built.recipe):
             self._collections.remove_whitening(nuggets.fingerprint)
         recipe = built.recipe
+        if not recipe.stores_text:
+            purge(store, held)  # the old segments, and the texts of matches
         return Reindexed(
             self._old.name, built.documents, recipe.encoder, recipe.fingerprint, generation, len(texts), built.bytes
         )

@@ -66,6 +66,12 @@ def withdraw_of_phrases(
     _withdraw(connection, collection_id, matches.c.phrase.in_(listed(connection, names)), reason, now)
 
 
+def forget_texts(connection: Connection, collection_id: str) -> None:
+    """Empty the texts of all matches, within a transaction: the collection no longer stores texts."""
+    stored = (matches.c.collection_id == collection_id) & matches.c.withdrawn.is_(None)
+    connection.execute(update(matches).where(stored).values(text=""))
+
+
 def replace_matches(catalog: Catalog, lease: Lease, names: Some[str], present: Matches) -> tuple[int, int]:
     """Make ``present`` the matches of these phrases. Returns the numbers of added and of withdrawn matches.
 

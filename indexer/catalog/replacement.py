@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, select, update
 from indexer.catalog.calibration_rows import insert_calibration
 from indexer.catalog.collections import Catalog, recipe_columns
 from indexer.catalog.leases import Lease, holding
-from indexer.catalog.matches import phrase_version
+from indexer.catalog.matches import forget_texts, phrase_version
 from indexer.catalog.phrase_rows import history_of, next_version, phrases_of
 from indexer.catalog.publish import delete_rows
 from indexer.catalog.tables import (
@@ -58,9 +58,9 @@ class Replacement:
 def replace_content(catalog: Catalog, held: Lease, new: Replacement) -> int:
     """Move the segments of the built collection to the leased one, which gets its recipe; returns the new generation.
 
-    The previous segments are retired. The row of the built collection is deleted; the files of its segments must lie in
-    the leased collection's folder already. Raises ``PhrasesChanged``, and ``LeaseLost`` if the built collection has
-    changed.
+    The previous segments are retired; if the new recipe stores no texts, matches lose theirs. The row of the built
+    collection is deleted; the files of its segments must lie in the leased collection's folder already. Raises
+    ``PhrasesChanged``, and ``LeaseLost`` if the built collection has changed.
     """
     with holding(catalog, held, names=True) as (connection, before):
         _check_unchanged(connection, held, new)
@@ -79,6 +79,8 @@ def replace_content(catalog: Catalog, held: Lease, new: Replacement) -> int:
         for phrase, tuning in own.items():
             _keep_score(connection, history_of(held.collection_id, phrase), tuning, held.collection_id, MODE, now)
         _encode_phrases(connection, held.collection_id, new)
+        if not new.built.recipe.stores_text:
+            forget_texts(connection, held.collection_id)
     return generation
 
 

@@ -117,11 +117,19 @@ def test_what_is_refused(client, problem, route: str, body: dict[str, object], s
 
 
 def test_texts_are_given_up(start, settings) -> None:
-    client = start(settings)
+    client = start(settings.model_copy(update={"grace_s": 0.0}))
+    phrase = {"name": "parcels", "text": "my parcel never came.", "threshold": 0.8, "backfill": True}
+    assert client.post("/collections/sample/phrases", phrase).status_code < 300
+    assert client.get("/collections/sample/matches").json()["events"]
     task = client.post("/tasks", {"kind": "reindex", "collection": "sample", "store_text": False}).json()
     done = client.get(f"/tasks/{task['id']}?wait=60").json()
     assert done["status"] == "done", done
     assert client.get("/collections/sample").json()["store_text"] is False
+    assert {event["text"] for event in client.get("/collections/sample/matches").json()["events"]} == {""}
+    packed = [path for path in settings.data_dir.rglob("text.zst") if path.stat().st_size]
+    assert packed == []
+    files = [path for path in settings.data_dir.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"agreement in writing" in path.read_bytes()]
     again = client.post("/tasks", {"kind": "reindex", "collection": "sample", "words": True}).json()
     failed = client.get(f"/tasks/{again['id']}?wait=60").json()
     assert (failed["status"], failed["error"]["code"]) == ("failed", "text_not_stored")
