@@ -49,9 +49,14 @@ class Setup:
 
     def collection(self, texts: Iterable[str]) -> CollectionOptions:
         """The collection to create for documents with these texts."""
-        facets, bounds = self.mode == "facets", self.bounds
         return CollectionOptions(
-            self.encoder, bounds.shortest, bounds.longest, self.nugget_ratio, texts=texts, facets=facets
+            self.encoder,
+            self.bounds.shortest,
+            self.bounds.longest,
+            self.nugget_ratio,
+            texts=texts,
+            facets=self.mode == "facets",
+            restorable=self.mode == "restorable",
         )
 
     def request(self, text: str, filter: Filter, top_k: int, group_by: Grouping | None) -> SearchRequest:

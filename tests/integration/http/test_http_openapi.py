@@ -99,7 +99,8 @@ def test_answers_are_what_the_document_says(client) -> None:
     answer = client.search(text="cancel my subscription", explain=True, context=5)
     read = TypeAdapter(SearchAnswer).validate_json(json.dumps(answer), strict=True)
     assert json_values(read) == answer
-    assert set(answer["hits"][0]) | {"polarity", "highlights", "match"} == {field.name for field in fields(Hit)}
+    elsewhere = {"polarity", "highlights", "match", "restored", "confidence"}
+    assert set(answer["hits"][0]) | elsewhere == {field.name for field in fields(Hit)}
 
 
 def test_the_document_is_made_once(client) -> None:
