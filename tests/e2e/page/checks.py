@@ -31,3 +31,16 @@ def tab_to(page, name: str) -> None:
         if names[-1] == name:
             return
     raise AssertionError(f"Tab does not reach {name}: {names}")
+
+
+def choose_file(page, file: dict[str, object]) -> None:
+    """Chooses a file in the field "Files" by keyboard, as Playwright describes files.
+
+    The dialog is expected before the field is reached: Chromium learns of it asynchronously, and a key that comes
+    sooner opens a dialog of its own, which nobody answers.
+    """
+    with page.expect_file_chooser() as chooser:
+        page.evaluate("new Promise(requestAnimationFrame)")
+        tab_to(page, "Files")
+        page.keyboard.press("Space")
+    chooser.value.set_files([file])

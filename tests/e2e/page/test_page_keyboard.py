@@ -1,6 +1,6 @@
 """Walks by the keyboard alone, in a real browser."""
 
-from tests.e2e.page.checks import tab_to
+from tests.e2e.page.checks import choose_file, tab_to
 
 
 def test_thresholds_are_labelled_saved_and_undone(desktop):
@@ -106,10 +106,7 @@ def test_a_table_is_added_and_a_snapshot_is_made_restored_and_deleted(desktop):
     tab_to(page, "Name of the new collection")
     page.keyboard.press("Control+a")
     page.keyboard.type("keyed")
-    with page.expect_file_chooser() as chooser:  # the browser needs a moment to expect it, too
-        tab_to(page, "Files")
-        page.keyboard.press("Space")
-    chooser.value.set_files([{"name": "t.csv", "mimeType": "text/csv", "buffer": b"note,city\nA note.,Rome\n"}])
+    choose_file(page, {"name": "t.csv", "mimeType": "text/csv", "buffer": b"note,city\nA note.,Rome\n"})
     page.get_by_role("form", name="t.csv").wait_for()
     assert page.get_by_label("Into").input_value() == "keyed"
     tab_to(page, "Texts are in")
@@ -144,10 +141,7 @@ def test_data_is_uploaded(desktop):
     page.keyboard.press("End")
     tab_to(page, "Name of the new collection")
     page.keyboard.type("typed")
-    tab_to(page, "Files")
-    with page.expect_file_chooser() as chooser:
-        page.keyboard.press("Space")
-    chooser.value.set_files([{"name": "note.txt", "mimeType": "text/plain", "buffer": b"A note."}])
+    choose_file(page, {"name": "note.txt", "mimeType": "text/plain", "buffer": b"A note."})
     page.get_by_text("note.txt: 1 indexed, 0 unchanged, 0 failed").first.wait_for()
     tab_to(page, "typed")
     page.keyboard.press("Enter")
