@@ -11,7 +11,6 @@ All numbers are little-endian.
 """
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import numpy as np
 from jaxtyping import Float32, Int, Int8, Integer
 
 from indexer.representations.base import LiveRows
+from indexer.representations.columns import ColumnFiles, live_pieces
 from indexer.segments.mapping import mapped
 
 CODES, SCALES, UNITS = FILES = ("facets.i8", "facet_scales.f32", "facet_units.u32")
@@ -54,36 +54,24 @@ class FacetWriter:
     """Appends facets to the files of a segment that is being written."""
 
     def __init__(self, folder: Path) -> None:
-        self._files = [(folder / name).open("wb") for name in FILES]
-        self._rows = 0
+        self._columns = ColumnFiles(folder, FILES)
 
     def append(self, rows: FacetRows, first_unit: int) -> None:
         """Append the facets of sentences, whose units are counted from this one."""
-        columns = (rows.codes, rows.scales.astype("<f4"), (rows.units.astype(np.int64) + first_unit).astype("<u4"))
-        for file, column in zip(self._files, columns, strict=True):
-            file.write(column.tobytes())
-        self._rows += len(rows)
+        units = (rows.units.astype(np.int64) + first_unit).astype("<u4")
+        self._columns.append(rows.codes, rows.scales.astype("<f4"), units)
 
     def finish(self) -> int:
         """Close the files, and return the number of rows."""
         self.close()
-        return self._rows
+        return self._columns.rows
 
     def close(self) -> None:
         """Close the files."""
-        with ExitStack() as stack:  # closes the others where one fails
-            for file in self._files:
-                stack.callback(file.close)
+        self._columns.close()
 
 
 def copy_live(writer: FacetWriter, sources: Sequence[LiveRows]) -> None:
     """Append the facets of live documents, in pieces, their units renumbered."""
-    units = 0
-    for source in sources:
-        stored: FacetRows = source.stored
-        bounds = np.searchsorted(stored.units, source.units)
-        for (first, last), (begin, end) in zip(source.units.tolist(), bounds.tolist(), strict=True):
-            for start in range(begin, end, _ROWS_A_PIECE):
-                some = slice(start, min(start + _ROWS_A_PIECE, end))
-                writer.append(FacetRows(stored.codes[some], stored.scales[some], stored.units[some]), units - first)
-            units += last - first
+    for stored, some, gain in live_pieces(sources, _ROWS_A_PIECE):
+        writer.append(FacetRows(stored.codes[some], stored.scales[some], stored.units[some]), gain)

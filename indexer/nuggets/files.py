@@ -14,7 +14,6 @@ one dot product. Nuggets are numbered in the order of their units, so those of a
 """
 
 from collections.abc import Collection, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from jaxtyping import Float32, Int, Int8, Integer, UInt8, UInt32
 
 from indexer.nuggets.rows import NuggetRows
 from indexer.representations.base import LiveRows
+from indexer.representations.columns import ColumnFiles, live_pieces
 from indexer.segments.mapping import mapped
 from models.ops.quantization import quantize_directions
 
@@ -73,8 +73,7 @@ class NuggetWriter:
     def __init__(self, folder: Path, dim: int) -> None:
         self._folder = folder
         self._dim = dim
-        self._files = [(folder / name).open("wb") for name in FILES]
-        self._nuggets = 0
+        self._columns = ColumnFiles(folder, FILES)
 
     def append(self, rows: NuggetRows, first_unit: int) -> None:
         """Quantise and append nuggets of units that begin with this one."""
@@ -89,38 +88,26 @@ class NuggetWriter:
         units: Integer[np.ndarray, " nuggets"],
     ) -> None:
         """Append quantised nuggets; their units are those of the segment."""
-        columns = (codes, scales.astype("<f4"), spans.astype("<u4"), units.astype("<u4"))
-        for file, column in zip(self._files, columns, strict=True):
-            file.write(column.tobytes())
-        self._nuggets += len(units)
+        self._columns.append(codes, scales.astype("<f4"), spans.astype("<u4"), units.astype("<u4"))
 
     def finish(self) -> int:
         """Close the files, write the index of many nuggets, and return their number."""
         self.close()
-        if self._nuggets >= WORTH_INDEX:
+        if self._columns.rows >= WORTH_INDEX:
             # Imported here because few collections need FAISS.
             from indexer.ann.row_index import write_row_index
 
-            stored = StoredNuggets(self._folder, self._nuggets, self._dim, ())
+            stored = StoredNuggets(self._folder, self._columns.rows, self._dim, ())
             write_row_index(self._folder / INDEX, stored.codes, stored.scales)
-        return self._nuggets
+        return self._columns.rows
 
     def close(self) -> None:
         """Close the files."""
-        with ExitStack() as stack:  # closes the others where one fails
-            for file in self._files:
-                stack.callback(file.close)
+        self._columns.close()
 
 
 def copy_live(writer: NuggetWriter, sources: Sequence[LiveRows]) -> None:
     """Append the nuggets of live documents, in pieces, their units renumbered."""
-    units = 0
-    for source in sources:
-        stored: StoredNuggets = source.stored
-        bounds = np.searchsorted(stored.units, source.units)
-        for (first, last), (begin, end) in zip(source.units.tolist(), bounds.tolist(), strict=True):
-            for start in range(begin, end, _NUGGETS_A_PIECE):
-                piece = slice(start, min(start + _NUGGETS_A_PIECE, end))
-                moved = stored.units[piece].astype(np.int64) - first + units
-                writer.append_columns(stored.codes[piece], stored.scales[piece], stored.spans[piece], moved)
-            units += last - first
+    for stored, some, gain in live_pieces(sources, _NUGGETS_A_PIECE):
+        units = stored.units[some].astype(np.int64) + gain
+        writer.append_columns(stored.codes[some], stored.scales[some], stored.spans[some], units)

@@ -13,7 +13,6 @@ numbers are little-endian.
 """
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +21,7 @@ import numpy as np
 from jaxtyping import Float16, Float32, Int, Int8, Integer, UInt8
 
 from indexer.representations.base import LiveRows
+from indexer.representations.columns import ColumnFiles, live_pieces
 from indexer.segments.mapping import mapped
 from models.restoration import Memory
 
@@ -84,39 +84,28 @@ class RestorableWriter:
     """Appends restorable vectors to the files of a segment that is being written."""
 
     def __init__(self, folder: Path) -> None:
-        self._files = [(folder / name).open("wb") for name in FILES]
-        self._rows = 0
+        self._columns = ColumnFiles(folder, FILES)
 
     def append(self, rows: RestorableRows, first_unit: int) -> None:
         """Append the vectors of sentences, whose units are counted from this one."""
         units = (rows.units.astype(np.int64) + first_unit).astype("<u4")
-        columns = (rows.compared, rows.scales.astype("<f4"), rows.vectors.astype("<f2"), rows.counts, units)
-        for file, column in zip(self._files, columns, strict=True):
-            file.write(column.tobytes())
-        self._rows += len(rows)
+        vectors = rows.vectors.astype("<f2")
+        self._columns.append(rows.compared, rows.scales.astype("<f4"), vectors, rows.counts, units)
 
     def finish(self) -> int:
         """Close the files, and return the number of rows."""
         self.close()
-        return self._rows
+        return self._columns.rows
 
     def close(self) -> None:
         """Close the files."""
-        with ExitStack() as stack:  # closes the others where one fails
-            for file in self._files:
-                stack.callback(file.close)
+        self._columns.close()
 
 
 def copy_live(writer: RestorableWriter, sources: Sequence[LiveRows]) -> None:
     """Append the rows of live documents, in pieces, their units renumbered."""
-    units = 0
-    for source in sources:
-        stored: RestorableRows = source.stored
-        bounds = np.searchsorted(stored.units, source.units)
-        for (first, last), (begin, end) in zip(source.units.tolist(), bounds.tolist(), strict=True):
-            for start in range(begin, end, _ROWS_A_PIECE):
-                writer.append(stored.slice(start, min(start + _ROWS_A_PIECE, end)), units - first)
-            units += last - first
+    for stored, some, gain in live_pieces(sources, _ROWS_A_PIECE):
+        writer.append(stored.slice(some.start, some.stop), gain)
 
 
 def no_rows(dim: int, compared: int) -> RestorableRows:
