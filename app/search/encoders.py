@@ -101,11 +101,24 @@ class Encoders:
         return encoder
 
     def warm_up(self, recipe: Recipe) -> None:
-        """Load the models for queries of a collection: weights and kernels load with the first word."""
+        """Load the models for queries of a collection: weights and kernels load with the first word.
+
+        Where the collection does not store texts, that includes the restorer, which writes those of the hits.
+        """
         encoder = self.matching(recipe)
         if encoder.fingerprint not in self._warm:
             encode_queries(encoder, ["word"])
             self._warm.add(encoder.fingerprint)
+        if not recipe.stores_text:
+            self.warm_up_restorer(recipe)
+
+    def warm_up_restorer(self, recipe: Recipe) -> None:
+        """Load the restorer of a collection: torch and its kernels load with the first texts."""
+        restorer = self.restored_texts(recipe).restorer
+        if restorer.fingerprint not in self._warm:
+            restorer.meanings(["word"])
+            restorer.restore(restorer.encode(["word"]))
+            self._warm.add(restorer.fingerprint)
 
     def warm_up_nuggets(self, recipe: Recipe) -> None:
         """Load the models for queries of mode maxsim."""

@@ -53,7 +53,7 @@ class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery, Scored
 
     def load(self, recipe: Recipe) -> None:
         """Load the restorer."""
-        self._encoders.restored_texts(recipe)
+        self._encoders.warm_up_restorer(recipe)
 
     def read(self, request: SearchRequest, recipe: Recipe) -> TextQuery | SentenceQuery:
         """Check a request. Hits are sentences."""
