@@ -14,7 +14,7 @@ def textless(start, settings):
     assert (made.status_code, made.json()["store_text"]) == (201, False), made.text
     assert made.json()["representations"] == ["units", "restorable"]
     sent = client.post("/collections/textless/documents", [{"id": "a", "text": " ".join(TEXTS)}])
-    assert sent.json()["results"] == [{"id": "a", "status": "indexed"}], sent.text
+    assert sent.json().get("results") == [{"id": "a", "status": "indexed"}], sent.text
     return client
 
 
