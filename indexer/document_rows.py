@@ -9,7 +9,8 @@ from jaxtyping import Bool
 from indexer.engine.named_spans import Located
 from indexer.engine.query import Filter
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.segments.columns import rows_equal
+from indexer.segments.columns import rows_holding
+from indexer.segments.layout import METADATA_PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +24,26 @@ class DocumentRows:
 def passing(view: SegmentView, filter: Filter) -> Bool[np.ndarray, " documents"]:
     """A mask of the live documents that pass a filter; a part filter is passed by one part at least."""
     segment = view.segment
-    mask = view.live_documents & rows_equal(segment.document_table, filter.document.items())
+    mask = view.live_documents & rows_holding(segment.document_table, filter.document.items())
     if filter.part:
         with_part = np.zeros(len(mask), bool)
-        with_part[segment.part_document[rows_equal(segment.part_table, filter.part.items())]] = True
+        with_part[segment.part_document[rows_holding(segment.part_table, filter.part.items())]] = True
         mask &= with_part
     return mask
+
+
+def unknown_keys(snapshot: Snapshot, filter: Filter) -> tuple[str, ...]:
+    """The keys of a filter that no document, or no part, of a snapshot has: misspelt ones, most often."""
+    levels = (
+        ("document", filter.document, [view.segment.document_table for view in snapshot.views]),
+        ("part", filter.part, [view.segment.part_table for view in snapshot.views]),
+    )
+    return tuple(
+        f"{level}.{key}"
+        for level, conditions, tables in levels
+        for key in conditions
+        if not any(METADATA_PREFIX + key in table.column_names for table in tables)
+    )
 
 
 def passing_ids(snapshot: Snapshot, filter: Filter) -> Iterator[str]:

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Int
 from indexer.document_rows import passing
 from indexer.engine.query import Filter
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.segments.columns import one_spelling, rows_equal
+from indexer.segments.columns import element_keys, one_spelling, rows_holding
 from indexer.segments.layout import METADATA_PREFIX
 from models.types import JsonValue
 
@@ -23,7 +23,7 @@ Level = Literal["document", "part"]
 
 @dataclass(frozen=True, slots=True)
 class ValueCount:
-    """A value, and how many documents have it."""
+    """A value, and how many documents have it, or a list that holds it."""
 
     value: JsonValue
     documents: int
@@ -81,33 +81,61 @@ def _of_view(view: SegmentView, filter: Filter, level: Level, name: str) -> Iter
     table = segment.document_table if level == "document" else segment.part_table
     if METADATA_PREFIX + name not in table.column_names:
         return
-    spellings, codes = _coded(table.column(METADATA_PREFIX + name).combine_chunks())
+    values = _values(table.column(METADATA_PREFIX + name).combine_chunks())
+    count = len(values.spellings)
     if level == "document":
-        rows = passing(view, filter) & (codes >= 0)
-        documents = np.bincount(codes[rows], minlength=len(spellings))
+        _, numbers = values.of(np.flatnonzero(passing(view, filter)))
     else:
-        documents = _documents_of_parts(view, filter, codes, len(spellings))
-    for code in np.flatnonzero(documents).tolist():
-        yield spellings[code], int(documents[code])
+        rows = _passing_parts(view, filter)
+        owners, numbers = values.of(rows)
+        pairs = np.unique(segment.part_document[rows][owners].astype(np.int64) * count + numbers)
+        numbers = pairs % count
+    documents = np.bincount(numbers, minlength=count)
+    for number in np.flatnonzero(documents).tolist():
+        yield values.spellings[number], int(documents[number])
 
 
-def _coded(column: pa.DictionaryArray) -> tuple[list[str], Int[np.ndarray, " rows"]]:
-    """The different values of a column, and the number of each row's; -1 without a value."""
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The different values of a column, lists by their elements.
+
+    ``codes`` has the stored value of every row, ``sizes`` how many values each stored one stands for, and ``members``
+    their numbers, one stored value after the other.
+    """
+
+    spellings: list[str]
+    codes: Int[np.ndarray, " rows"]
+    sizes: Int[np.ndarray, " stored"]
+    members: Int[np.ndarray, " members"]
+
+    def of(self, rows: Int[np.ndarray, " chosen"]) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
+        """Pairs of a position in ``rows`` and the number of a value that this row has."""
+        codes = self.codes[rows]
+        sizes = self.sizes[codes]
+        starts = (np.cumsum(self.sizes) - self.sizes)[codes]
+        owners = np.repeat(np.arange(len(rows)), sizes)
+        within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return owners, self.members[np.repeat(starts, sizes) + within]
+
+
+def _values(column: pa.DictionaryArray) -> _Values:
     numbers: dict[str, int] = {}
-    own = [numbers.setdefault(one_spelling(spelling), len(numbers)) for spelling in column.dictionary.to_pylist()]
-    codes = column.indices.fill_null(len(own)).to_numpy(zero_copy_only=False)
-    return list(numbers), np.array([*own, -1])[codes]
+    stored = [_keys(spelling) for spelling in column.dictionary.to_pylist()]
+    members = [numbers.setdefault(key, len(numbers)) for keys in stored for key in keys]
+    sizes = [*(len(keys) for keys in stored), 0]  # the last one: rows without a value
+    codes = column.indices.fill_null(len(stored)).to_numpy(zero_copy_only=False)
+    return _Values(list(numbers), codes, np.array(sizes, np.int64), np.array(members, np.int64))
 
 
-def _documents_of_parts(
-    view: SegmentView, filter: Filter, codes: Int[np.ndarray, " parts"], values: int
-) -> Int[np.ndarray, " values"]:
-    """The documents with a part that passes the filter and has each value."""
+def _keys(spelling: str) -> list[str]:
+    return element_keys(spelling) if spelling.startswith("[") else [one_spelling(spelling)]
+
+
+def _passing_parts(view: SegmentView, filter: Filter) -> Int[np.ndarray, " parts"]:
+    """The parts that pass the filter, of documents that do."""
     segment = view.segment
     documents: Bool[np.ndarray, " documents"] = passing(view, Filter(filter.document))
-    rows = documents[segment.part_document] & rows_equal(segment.part_table, filter.part.items()) & (codes >= 0)
-    pairs = np.unique(segment.part_document[rows].astype(np.int64) * values + codes[rows])
-    return np.bincount(pairs % values, minlength=values)
+    return np.flatnonzero(documents[segment.part_document] & rows_holding(segment.part_table, filter.part.items()))
 
 
 def _most_frequent(level: Level, name: str, counts: Counter[str], limit: int) -> FieldCounts:

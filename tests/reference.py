@@ -140,11 +140,13 @@ def part_hits(
 
 
 def has_all(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether metadata has all the wanted values, of the wanted JSON types; JSON has one kind of number."""
-    return all(
-        key in metadata and (same_json(metadata[key], value) or _same_number(metadata[key], value))
-        for key, value in wanted.items()
-    )
+    """Whether metadata has all the wanted values, or lists that hold them; JSON has one kind of number."""
+    return all(key in metadata and _holds(metadata[key], value) for key, value in wanted.items())
+
+
+def _holds(stored: object, value: object) -> bool:
+    values = [stored, *stored] if isinstance(stored, list) else [stored]
+    return any(same_json(one, value) or _same_number(one, value) for one in values)
 
 
 def _same_number(one: object, other: object) -> bool:
@@ -434,10 +436,18 @@ def metadata_counts(
             if _has(own, rest["document"]) and passing:
                 owners = [own] if level == "document" else passing
                 values = counts.setdefault((level, key), {})
-                for spelling in {json_key(owner[key]) for owner in owners if key in owner}:
+                for spelling in {json_key(value) for owner in owners if key in owner for value in _values(owner[key])}:
                     values[spelling] = values.get(spelling, 0) + 1
     return {field: values for field, values in counts.items() if values}
 
 
 def _has(metadata: Values, conditions: Values) -> bool:
-    return all(key in metadata and json_key(metadata[key]) == json_key(value) for key, value in conditions.items())
+    return all(
+        key in metadata and json_key(value) in [json_key(metadata[key]), *map(json_key, _values(metadata[key]))]
+        for key, value in conditions.items()
+    )
+
+
+def _values(value: Any) -> list[Any]:
+    """The elements of a list, or the value itself."""
+    return value if isinstance(value, list) else [value]

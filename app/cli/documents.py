@@ -10,6 +10,7 @@ import typer
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, one_line, out, print_json
+from app.cli.exporting import check_new_file, line_file
 from app.cli.maintenance import removed_text, wait_for_readers
 from app.cli.options import WhereOption, WherePartOption, filter_of, key_values
 from app.settings import Settings
@@ -67,6 +68,33 @@ def show_document(
         out.print(f"\n[{part.start}, {part.end})  {_spelt(part.metadata)}", soft_wrap=True, markup=False)
         for line in document.text[part.start : part.end].splitlines():
             out.print(one_line(line), soft_wrap=True, markup=False)
+
+
+@documents_cli.command("export")
+def export_documents(
+    collection: CollectionOption,
+    path: Annotated[Path, typer.Option("--out", help="A new .ndjson file, or .ndjson.gz.")],
+    where: WhereOption = None,
+    where_part: WherePartOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write documents with their texts to a file that can be indexed again."""
+    from app.collections.exporting import document_line
+    from app.composition import Services
+
+    check_new_file(path, (".ndjson", ".ndjson.gz"))
+    settings = Settings()
+    written = 0
+    with checked_store(settings) as store:
+        documents = Services(settings, store).reader.export(collection, filter_of(where, where_part))
+        with line_file(path) as file:
+            for document in documents:
+                file.write(document_line(document))
+                written += 1
+    if as_json:
+        print_json({"documents": written, "file": str(path)})
+    else:
+        out.print(f"{counted(written, 'document')} written to {path}.", markup=False, soft_wrap=True)
 
 
 @documents_cli.command("change")

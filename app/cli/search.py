@@ -1,7 +1,8 @@
 """``spanseek search``: hits highlighted in their context, or the answer as JSON."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,7 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, marked, one_line, out, print_json
+from app.cli.console import JsonOption, checked_store, counted, err, marked, one_line, out, print_json
+from app.cli.exporting import check_new_file, write_hits
 from app.cli.options import (
     BoundariesOption,
     MaxUnitsOption,
@@ -22,8 +24,14 @@ from app.cli.options import (
     filter_of,
 )
 from app.search.types import (
+    MAX_EXPORT,
+    MAX_OFFSET,
+    MAX_TOP_K,
+    CollectionsAnswer,
     Explanation,
+    ExportEnd,
     FacetExplanation,
+    Filtered,
     Hit,
     HybridExplanation,
     LexicalExplanation,
@@ -32,6 +40,7 @@ from app.search.types import (
     SearchAnswer,
     SearchRequest,
     SpanChoice,
+    Total,
     UsedThreshold,
 )
 from app.settings import Settings
@@ -48,8 +57,17 @@ _CONTEXT = 80
 
 def search(
     phrase: Annotated[str, typer.Argument(help="The origin phrase.")],
-    collection: CollectionOption,
-    top_k: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of hits.")] = 10,
+    collection: Annotated[
+        list[str], typer.Option("--collection", "-c", help="A collection; repeat for several of one encoder.")
+    ],
+    top_k: Annotated[int, typer.Option(min=1, max=MAX_TOP_K, help="Maximum number of hits.")] = 10,
+    offset: Annotated[
+        int, typer.Option(min=0, max=MAX_OFFSET, help="Leave out so many of the best hits, as on earlier pages.")
+    ] = 0,
+    total: Annotated[bool, typer.Option("--total", help="Also count all hits exactly.")] = False,
+    path: Annotated[
+        Path | None, typer.Option("--out", help="Write all hits, up to 100,000, to this new .ndjson or .csv file.")
+    ] = None,
     threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum similarity of a hit.")] = None,
     threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
     mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
@@ -75,10 +93,16 @@ def search(
 ) -> None:
     """Find spans that mean the same as a phrase; in mode maxsim documents, in mode lexical its words."""
     from app.composition import Services
+    from app.search.export import export
+    from app.search.several import search_several
 
     settings = Settings()
+    if path is not None:
+        check_new_file(path, (".ndjson", ".csv"))
+        if len(collection) > 1 or offset or total:
+            raise typer.BadParameter("All hits of one collection are written: no --offset, no --total.")
     request = SearchRequest(
-        collection=collection,
+        collection=collection[0],
         text=phrase,
         mode=mode,
         ranking=ranking,
@@ -92,15 +116,25 @@ def search(
         context=context or 0,
         explain=explain,
         spans=SpanChoice(min_units, max_units, boundaries),
+        offset=offset,
+        total=total,
     )
     with checked_store(settings) as store:
         service = Services(settings, store).search
         unit = service.modes[mode].unit
         if context is None and unit == "span" and not as_json:
             request = replace(request, context=_CONTEXT)
-        (answer,) = service.search(request)
+        if path is not None:
+            _written(path, write_hits(path, export(service, replace(request, context=context or 0))), as_json)
+            return
+        if len(collection) > 1:
+            several = search_several(service, request, collection)
+        else:
+            (answer,) = service.search(request)
     if as_json:
-        print_json(json_values(answer))
+        print_json(json_values(several if len(collection) > 1 else answer))
+    elif len(collection) > 1:
+        _show_several(several, unit)
     else:
         _show(answer, unit)
 
@@ -108,7 +142,8 @@ def search(
 def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -> None:
     """Print each hit in its context; of a document its opening."""
     for hit in hits:
-        place = f"  {one_line(hit.document_id)}  [{hit.start}, {hit.end})"
+        of = f"  {one_line(hit.collection)}" if hit.collection else ""
+        place = f"{of}  {one_line(hit.document_id)}  [{hit.start}, {hit.end})"
         restored = f"restored, confidence {hit.confidence:.2f}" if hit.restored and hit.confidence is not None else None
         mark = "".join(f"  {word}" for word in (hit.match, hit.polarity, restored) if word)
         console.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place, (mark, "yellow")), soft_wrap=True)
@@ -118,13 +153,52 @@ def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -
 
 
 def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
-    for damage in answer.degraded or ():
-        err.print(f"Not searched: {damage}", style="yellow", soft_wrap=True)
+    _show_notes(answer.degraded, answer.filtered)
     if not answer.hits:
         out.print(f"No {unit} was found.")
     show_hits(answer.hits, out, unit)
-    summary = f"{counted(len(answer.hits), 'hit')}{_threshold_text(answer.threshold)} in {answer.took_ms:.0f} ms"
+    summary = f"{_hits_text(answer.hits, answer.total)}{_threshold_text(answer.threshold)} in {answer.took_ms:.0f} ms"
     out.print(f"{summary}, generation {answer.generation}.", style="dim")
+
+
+def _show_several(answer: CollectionsAnswer, unit: "HitUnit") -> None:
+    for searched in answer.collections:
+        _show_notes(searched.degraded, searched.filtered, f"{searched.name}: ")
+    if not answer.hits:
+        out.print(f"No {unit} was found.")
+    show_hits(answer.hits, out, unit)
+    for searched in answer.collections:
+        hits = [hit for hit in answer.hits if hit.collection == searched.name]
+        text = f"{_hits_text(hits, searched.total)}{_threshold_text(searched.threshold)}"
+        out.print(f"{searched.name}: {text}, generation {searched.generation}.", style="dim")
+
+
+def _show_notes(degraded: Iterable[str] | None, filtered: Filtered | None, of: str = "") -> None:
+    """Name damaged segments and keys of the filter that no document has."""
+    for damage in degraded or ():
+        err.print(f"{of}Not searched: {damage}", style="yellow", soft_wrap=True)
+    if filtered is None:
+        return
+    for key in filtered.unknown_keys:
+        err.print(f"{of}No document has the metadata {one_line(key)}.", style="yellow", soft_wrap=True, markup=False)
+    err.print(f"{of}{filtered.documents:,} of {counted(filtered.of, 'document')} pass the filter.")
+
+
+def _hits_text(hits: Sequence[Hit], total: Total | None) -> str:
+    """The number of hits, and of all there are if they were counted."""
+    if total is None:
+        return counted(len(hits), "hit")
+    spans = "" if total.spans is None else f"{counted(total.spans, 'span')} in "
+    return f"{counted(len(hits), 'hit')} of {spans}{counted(total.documents, 'document')}"
+
+
+def _written(path: Path, end: ExportEnd, as_json: bool) -> None:
+    if as_json:
+        print_json(json_values(end) | {"file": str(path)})
+        return
+    _show_notes(end.degraded, end.filtered)
+    more = "" if end.complete else f"; there are more than {MAX_EXPORT:,}"
+    out.print(f"{counted(end.hits, 'hit')} written to {path}{more}.", markup=False, soft_wrap=True)
 
 
 def _explained(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from app.answers import described, optional
+from app.collections.exporting import exported_documents
 from app.cursors import cursor_at, position_of
 from app.search.encoders import Encoders
 from indexer.document_rows import page_of, passing
@@ -124,6 +125,10 @@ class DocumentReader:
         parts = tuple(Part(each.text, segment.part_metadata(part)) for part, each in enumerate(restored, first))
         confidence = min((each.confidence for each in restored), default=1.0)
         return Document(segment.document_id(number), parts, segment.document_metadata(number)), confidence
+
+    def export(self, collection: str, filter: Filter | None = None) -> Iterator[Document]:
+        """All documents that pass the filter, of one generation, with their texts. Raises ``TextNotStored``."""
+        return exported_documents(self._store.snapshot(collection), filter or Filter())
 
     def list(
         self, collection: str, limit: int = 100, cursor: str | None = None, filter: Filter | None = None

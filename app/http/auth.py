@@ -152,10 +152,15 @@ async def _identify(request: Request, token: str | None) -> Caller:
 async def collection_not_found(request: Request, error: CollectionNotFound) -> Response:
     """The answer to an unknown collection: its hint names only collections that the caller may use."""
     key: Key | None = getattr(getattr(request.state, "caller", None), "key", None)
-    if key is not None and key.collections is not None:
-        hint = f"This API key is for: {', '.join(key.collections)}."
-        error = CollectionNotFound(str(error), hint=hint, field=error.field)
-    return problem_response(error)
+    return problem_response(not_found_for(key, error))
+
+
+def not_found_for(key: Key | None, error: CollectionNotFound) -> CollectionNotFound:
+    """The error of an unknown collection as the holder of a key may see it."""
+    if key is None or key.collections is None:
+        return error
+    hint = f"This API key is for: {', '.join(key.collections)}."
+    return CollectionNotFound(str(error), hint=hint, field=error.field)
 
 
 async def collection_aliased(request: Request, error: CollectionAliased) -> Response:

@@ -173,6 +173,16 @@ def status_of(kind: type[SpanseekError]) -> HTTPStatus:
     return next(STATUS[base] for base in kind.__mro__ if base in STATUS)
 
 
+def is_of_request(error: SpanseekError) -> bool:
+    """True for an error that the request must be changed for; False where the server, or the load, is at fault.
+
+    >>> is_of_request(models.InvalidInput("top_k")), is_of_request(search.QueueFull("256 are waiting"))
+    (True, False)
+    """
+    status = status_of(type(error))
+    return 400 <= status < 500 and status != HTTPStatus.TOO_MANY_REQUESTS
+
+
 def title_of(kind: type[SpanseekError]) -> str:
     """The title of an error class: the first line of its docstring."""
     return (kind.__doc__ or kind.code).splitlines()[0].removesuffix(".")
@@ -186,12 +196,12 @@ def problem(error: SpanseekError, fields: FieldErrors = (), **more: object) -> d
         "type": f"urn:spanseek:error:{error.code}",
         "title": title_of(type(error)),
         "status": int(status_of(type(error))),
-        "detail": _printable(str(error)),
+        "detail": printable(str(error)),
         "code": error.code,
-        "hint": _printable(error.hint),
+        "hint": printable(error.hint),
     }
     if fields:
-        body["errors"] = [{"field": _printable(name), "message": _printable(message)} for name, message in fields]
+        body["errors"] = [{"field": printable(name), "message": printable(message)} for name, message in fields]
     return body | more
 
 
@@ -239,7 +249,7 @@ async def _validation_error(request: Request, error: RequestValidationError) -> 
     # In a query, one field is not JSON; in a body, all of it.
     if first["type"] == "json_invalid" and first["loc"][0] == "body":
         return problem_response(_bad_json(f": {first['ctx']['error']} (character {first['loc'][-1]})."))
-    fields = list(_field_errors(errors))
+    fields = list(field_errors([{**error, "loc": error["loc"][1:]} for error in errors]))
     name, message = fields[0]
     return problem_response(models.InvalidInput(f"{name}: {message}", hint=_FIELDS_HINT), fields)
 
@@ -298,9 +308,10 @@ def _bad_json(why: str) -> BadJson:
     return BadJson(f"The body is not JSON{why}", hint="Send one JSON object, encoded in UTF-8.")
 
 
-def _field_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def field_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The name of every field that is at fault, and why, of what pydantic says."""
     for error in errors:
-        name, message = _path(error["loc"][1:]), error["msg"].removeprefix("Value error, ")
+        name, message = _path(error["loc"]), error["msg"].removeprefix("Value error, ")
         if not name and error["type"] in _NO_OBJECT:
             message = "It must be a JSON object, sent with Content-Type: application/json."
         yield name or "body", message
@@ -316,7 +327,7 @@ def _path(loc: Sequence[str | int]) -> str:
     return "".join(steps).removeprefix(".")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """The text without lone surrogates, which no encoding can carry."""
     return text.encode("utf-8", "backslashreplace").decode()
 

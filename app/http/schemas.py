@@ -1,11 +1,25 @@
 """Request bodies. Strict: wrong types and unknown fields are refused, never coerced."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, PlainValidator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    PlainValidator,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from app.search.types import (
+    MAX_COLLECTIONS,
     MAX_CONTEXT,
+    MAX_EXPORT,
+    MAX_OFFSET,
     MAX_QUERY_UNITS,
     MAX_TOP_K,
     Boundaries,
@@ -102,7 +116,7 @@ class Body(BaseModel):
 
 
 class FilterBody(Body):
-    """Metadata that must be equal, key by key."""
+    """Metadata that must be equal, key by key; where it is a list, one of its elements."""
 
     document: Wanted = Field({}, description="What the document's metadata must hold.")
     part: Wanted = Field({}, description="What the metadata of the hit's part must hold.")
@@ -127,29 +141,9 @@ class SpansBody(Body):
         return SpanChoice(self.min_units, self.max_units, self.boundaries)
 
 
-class SearchBody(Body):
-    """One query: a text or a vector, and which hits are wanted of it."""
+class QueryBody(Body):
+    """One query, a text or a vector, and which spans are hits."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"collection": "sample", "text": "cancel my subscription"},
-                {
-                    "collection": "sample",
-                    "text": "cancel my subscription",
-                    "top_k": 5,
-                    "group_by": "document",
-                    "threshold": 0.8,
-                    "filter": {"document": {"kind": "conversation"}, "part": {"speaker": "customer"}},
-                    "offset_unit": "utf16",
-                    "context": 80,
-                    "explain": True,
-                },
-            ]
-        }
-    )
-
-    collection: CollectionName = Field(description="The collection to search.")
     text: LongQueryText | None = Field(
         None,
         description="The origin phrase. Give this or `vector`; it must fit into one window of the encoder. In mode "
@@ -168,7 +162,6 @@ class SearchBody(Body):
         "by their words, `hybrid` by both, `facets` by what is likely to stand near them, "
         "`restorable` whole sentences.",
     )
-    top_k: int = Field(10, ge=1, le=MAX_TOP_K, description="At most so many hits.")
     group_by: Grouping | None = Field(
         None,
         description="Keep all spans that do not overlap, or the best of each part or document; `span` is usual, and "
@@ -178,7 +171,7 @@ class SearchBody(Body):
         None, description="No hit lies under this; without it, under the collection's threshold."
     )
     threshold_on: ThresholdOn = Field("score", description="Which scale the threshold is on.")
-    filter: FilterBody = Field(FilterBody(), description="Where to search.")
+    filter: FilterBody = Field(FilterBody(), description="Where to search. A list matches by its elements.")
     offset_unit: OffsetUnit = Field(
         "codepoint",
         description="What `start` and `end` count: code points (Python), UTF-16 units (JavaScript, Java) or "
@@ -209,14 +202,14 @@ class SearchBody(Body):
 
     spans: SpansBody = Field(SpansBody(), description="Which spans are hits: their lengths and their boundaries.")
 
-    def request(self) -> SearchRequest:
-        """The body as the search understands it."""
+    def request_to(self, collection: str, top_k: int, offset: int = 0, *, total: bool = False) -> SearchRequest:
+        """The body as the search understands it, with the other fields of a request."""
         return SearchRequest(
-            collection=self.collection,
+            collection=collection,
             text=self.text,
             vector=None if self.vector is None else tuple(self.vector),
             mode=self.mode,
-            top_k=self.top_k,
+            top_k=top_k,
             group_by=self.group_by,
             threshold=self.threshold,
             threshold_on=self.threshold_on,
@@ -229,7 +222,98 @@ class SearchBody(Body):
             query_units=self.query_units,
             stemming=self.stemming,
             spans=self.spans.choice(),
+            offset=offset,
+            total=total,
         )
+
+
+class PageBody(QueryBody):
+    """One query, and which page of its hits to return."""
+
+    top_k: int = Field(10, ge=1, le=MAX_TOP_K, description="At most so many hits.")
+    offset: int = Field(
+        0, ge=0, le=MAX_OFFSET, description="Leave out so many of the best hits: those of pages before."
+    )
+    total: bool = Field(False, description="Also count all hits exactly, which takes about twice as long.")
+
+
+class SearchBody(PageBody):
+    """One query: a text or a vector, and which hits are wanted of it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"collection": "sample", "text": "cancel my subscription"},
+                {
+                    "collection": "sample",
+                    "text": "cancel my subscription",
+                    "top_k": 5,
+                    "group_by": "document",
+                    "threshold": 0.8,
+                    "filter": {"document": {"kind": "conversation"}, "part": {"speaker": "customer"}},
+                    "offset_unit": "utf16",
+                    "context": 80,
+                    "explain": True,
+                },
+            ]
+        }
+    )
+
+    collection: CollectionName = Field(description="The collection to search.")
+
+    def request(self) -> SearchRequest:
+        """The body as the search understands it."""
+        return self.request_to(self.collection, self.top_k, self.offset, total=self.total)
+
+
+class CollectionsBody(PageBody):
+    """One query to several collections of one encoder."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"collections": ["calls", "chats"], "text": "cancel my subscription"}]}
+    )
+
+    collections: list[CollectionName] = Field(
+        min_length=1, max_length=MAX_COLLECTIONS, description="The collections to search."
+    )
+
+    def request(self) -> SearchRequest:
+        """The body as the search understands it, for the first of the collections."""
+        return self.request_to(self.collections[0], self.top_k, self.offset, total=self.total)
+
+
+class ExportBody(QueryBody):
+    """One query, all hits of which are wanted."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"collection": "sample", "text": "cancel my subscription", "threshold": 0.8, "limit": 1000}]
+        }
+    )
+
+    collection: CollectionName = Field(description="The collection to search.")
+    limit: int = Field(10_000, ge=1, le=MAX_EXPORT, description="At most so many hits; the last line says if all.")
+
+    def request(self) -> SearchRequest:
+        """The body as the search understands it, with one hit more, which says whether there are more."""
+        return self.request_to(self.collection, self.limit + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class BadQuery:
+    """A query of a batch that is invalid, with the fields that are."""
+
+    error: ValidationError
+
+
+def _query_or_error(value: object, validate: ValidatorFunctionWrapHandler) -> object:
+    """An invalid query does not keep the others of its batch from being answered; what is no object does."""
+    try:
+        return validate(value)
+    except ValidationError as error:
+        if not isinstance(value, dict):
+            raise
+        return BadQuery(error)
 
 
 class BatchBody(Body):
@@ -248,9 +332,14 @@ class BatchBody(Body):
         }
     )
 
-    queries: list[SearchBody] = Field(
+    # An invalid one is a BadQuery, of which the schema, as types, says nothing.
+    queries: list[Annotated[SearchBody, WrapValidator(_query_or_error)]] = Field(
         min_length=1, description="The queries; the server's settings say how many at most."
     )
+
+    def checked(self) -> list[SearchBody | BadQuery]:
+        """The queries, and what is wrong with those that are invalid."""
+        return list(self.queries)
 
 
 class DeleteBody(Body):

@@ -1,17 +1,19 @@
-"""Searches of many callers: prepare and finish in any thread, encode and scan in their lanes."""
+"""Searches of many callers: prepare and finish in any thread, encode, scan and exact counts in their lanes."""
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from contextvars import Context, copy_context
-from copy import copy
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from app.http.lanes import Lane, deadline
+from app.http.lanes import JobLane, Lane, deadline
 from app.http.stages import Observe, Stage, unobserved
+from app.search.export import exported
 from app.search.service import Encoded, Prepared, Results, SearchService
-from app.search.types import SearchAnswer, SearchRequest
+from app.search.several import located, merged, requests_of
+from app.search.types import CollectionsAnswer, ExportEnd, Hit, SearchAnswer, SearchRequest, Total
 from models.errors import SpanseekError
 
 Item = TypeVar("Item")
@@ -30,57 +32,69 @@ class SearchLanes:
             "encode", self._timed("encode", service.encode), limit=queue_limit
         )
         self._scan: Lane[_Queued[Encoded], Results] = Lane("scan", self._timed("scan", service.scan), limit=queue_limit)
+        self._count = JobLane("count", timeout="Not counted within {seconds:g} s.", hint="Retry.", limit=queue_limit)
 
     def close(self) -> None:
         """Finish queued searches, then stop."""
         self._encode.close()
         self._scan.close()
+        self._count.close()
 
     async def search(self, request: SearchRequest, deadline_s: float) -> SearchAnswer:
         """Answer one request. Raises ``DeadlineExceeded``; work that has not started is dropped."""
-        message = f"No answer within {deadline_s:g} s."
-        async with deadline(deadline_s, message, hint="Retry, or ask for fewer queries at once."):
+        async with _in_time(deadline_s):
             return await self._answer(request)
 
-    async def search_all(self, requests: Sequence[SearchRequest], deadline_s: float) -> list[SearchAnswer]:
-        """Answer many requests together; the first error is raised, and stops the rest.
+    async def search_each(
+        self, requests: Sequence[SearchRequest], deadline_s: float
+    ) -> list[SearchAnswer | SpanseekError]:
+        """Answer many requests together, each with its answer or its error."""
+        return await asyncio.gather(*(self._search_or_error(request, deadline_s) for request in requests))
 
-        A field that it names is one of ``queries[number]``.
-        """
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [
-                    group.create_task(self._search_one_of(number, request, deadline_s))
-                    for number, request in enumerate(requests)
-                ]
-        except ExceptionGroup as errors:
-            raise _first_foreseen(errors) from None
-        return [task.result() for task in tasks]
+    async def search_several(
+        self, request: SearchRequest, collections: Sequence[str], deadline_s: float
+    ) -> CollectionsAnswer:
+        """Answer one request over several collections. The first error is raised."""
+        requests = await asyncio.to_thread(requests_of, self._service, request, collections)
+        answers = await self.search_each(requests, deadline_s)
+        for number, answer in enumerate(answers):
+            if isinstance(answer, SpanseekError):
+                raise located(answer, number)
+        found = [answer for answer in answers if isinstance(answer, SearchAnswer)]
+        return await asyncio.to_thread(merged, request, collections, found)
+
+    async def export(self, request: SearchRequest, limit: int, deadline_s: float) -> Iterator[Hit | ExportEnd]:
+        """Search as for one request; the texts of its hits are read while they are taken."""
+        async with _in_time(deadline_s):
+            encoded, results = await self._results(request)
+        return exported(self._service, encoded, results, limit)
 
     @property
     def waiting(self) -> Mapping[str, int]:
         """The number of waiting requests, by lane."""
-        return {"encode": self._encode.waiting, "scan": self._scan.waiting}
+        return {"encode": self._encode.waiting, "scan": self._scan.waiting, "count": self._count.waiting}
 
-    async def _search_one_of(self, number: int, request: SearchRequest, deadline_s: float) -> SearchAnswer:
+    async def _search_or_error(self, request: SearchRequest, deadline_s: float) -> SearchAnswer | SpanseekError:
         try:
             return await self.search(request, deadline_s)
         except SpanseekError as error:
-            if error.field is None:
-                raise
-            located = copy(error)  # A lane may give one error to many callers.
-            located.field = f"queries[{number}].{error.field}"
-            raise located from error
+            return error
 
     async def _answer(self, request: SearchRequest) -> SearchAnswer:
+        encoded, results = await self._results(request)
+        total = None
+        if request.total:
+            total = await asyncio.wrap_future(self._count.submit(lambda: self._service.total(encoded)))
+        return await asyncio.to_thread(self._fetch, encoded, results, total)
+
+    async def _results(self, request: SearchRequest) -> tuple[Encoded, Results]:
         prepared = await asyncio.to_thread(self._service.prepare, request)
         encoded = await asyncio.wrap_future(self._encode.submit(_Queued(prepared)))
-        results = await asyncio.wrap_future(self._scan.submit(_Queued(encoded)))
-        return await asyncio.to_thread(self._fetch, encoded, results)
+        return encoded, await asyncio.wrap_future(self._scan.submit(_Queued(encoded)))
 
-    def _fetch(self, encoded: Encoded, results: Results) -> SearchAnswer:
+    def _fetch(self, encoded: Encoded, results: Results, total: Total | None) -> SearchAnswer:
         started = time.perf_counter()
-        answer = self._service.finish(encoded, results)
+        answer = self._service.finish(encoded, results, total)
         self._observe("fetch", time.perf_counter() - started)
         return answer
 
@@ -111,7 +125,6 @@ class _Queued(Generic[Item]):
     since: float = field(default_factory=time.perf_counter)
 
 
-def _first_foreseen(errors: ExceptionGroup[Exception]) -> Exception:
-    """The first ``SpanseekError`` of a group, else the group."""
-    foreseen, others = errors.split(SpanseekError)
-    return errors if foreseen is None or others is not None else foreseen.exceptions[0]
+def _in_time(deadline_s: float) -> AbstractAsyncContextManager[None]:
+    hint = "Retry, or ask for fewer queries at once."
+    return deadline(deadline_s, f"No answer within {deadline_s:g} s.", hint=hint)

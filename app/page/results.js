@@ -1,4 +1,4 @@
-import { post } from "./api.js";
+import { ApiError, post } from "./api.js";
 import { showDocument } from "./document.js";
 import { el, plural, problem, say } from "./dom.js";
 import { filtersOf, filterPanel } from "./filters.js";
@@ -32,6 +32,8 @@ export async function ask(requests, top_k, signal) {
   try {
     const answers = queries.length === 1 ? [await post("/search", queries[0], { signal })]
       : (await post("/search/batch", { queries }, { signal })).results;
+    const failed = answers.find((answer) => answer.error);
+    if (failed) throw new ApiError(0, failed.error);
     return answers.map((answer) => answer.hits);
   } catch (error) {
     // A collection without texts counts code points alone.

@@ -8,21 +8,24 @@ little more than one. The differences between modes are in :class:`app.search.mo
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from app.search.modes import AnyMode, Counts, Modes, available_mode
+from app.search.modes import AnyMode, Counts, Modes, ScoredRows, available_mode
 from app.search.sentences import ALL
 from app.search.threshold import cosine_floor, used_threshold
-from app.search.types import STEMMING_MODES, SearchAnswer, SearchRequest, UsedThreshold
+from app.search.types import STEMMING_MODES, Filtered, Hit, SearchAnswer, SearchRequest, Total, UsedThreshold
 from app.search.weighting import check_weighting
-from indexer.engine.query import Selection
+from indexer.document_rows import passing, unknown_keys
+from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.store import Store
 from indexer.tuning import Tuning, check_threshold
+from indexer.types import Recipe
 from models.checks import unstorable
 from models.errors import InvalidInput
+from models.ops.similarity import raws
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -65,7 +68,10 @@ class SearchService:
     def search(self, *requests: SearchRequest) -> list[SearchAnswer]:
         """Answer requests together. Raises the error of the first request that cannot be answered."""
         encoded = self.encode([self.prepare(request) for request in requests])
-        return [self.finish(item, results) for item, results in zip(encoded, self.scan(encoded), strict=True)]
+        return [
+            self.finish(item, results, self.total(item) if item.prepared.request.total else None)
+            for item, results in zip(encoded, self.scan(encoded), strict=True)
+        ]
 
     def prepare(self, request: SearchRequest) -> Prepared:
         """Open the collection's current snapshot and validate the request against it."""
@@ -93,9 +99,28 @@ class SearchService:
         selection = replace(prepared.selection, top_k=ALL, floor=None, group_by="span")
         return prepared.mode.count(prepared.snapshot, encoded.query, floor, selection)
 
-    def finish(self, encoded: Encoded, results: Results) -> SearchAnswer:
+    def total(self, encoded: Encoded) -> Total:
+        """Count all hits of a request exactly, in one pass over the collection.
+
+        Raises ``SegmentCorrupt`` if a segment is missing.
+        """
+        prepared = encoded.prepared
+        counts = self.count(encoded, prepared.selection.floor)
+        return total_of(counts, prepared.threshold, prepared.tuning)
+
+    def finish(self, encoded: Encoded, results: Results, total: Total | None = None) -> SearchAnswer:
         """Read texts and metadata, and drop hits that are below the threshold after rounding."""
-        return finish(encoded, results)
+        return finish(encoded, results, total)
+
+    def pages(self, encoded: Encoded, results: Results, limit: int, size: int) -> Iterator[tuple[Hit, ...]]:
+        """The first ``limit`` hits, ``size`` at a time: their texts are read one page after the other."""
+        for start in range(0, min(limit, len(results)), size):
+            yield presented(encoded, results, start, min(start + size, limit))
+
+    def recipe(self, collection: str) -> tuple[str, Recipe]:
+        """The own name of a collection, which an alias may name, and its recipe."""
+        snapshot = self._store.snapshot(collection)
+        return snapshot.collection, snapshot.recipe
 
 
 def prepare(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, tuning: Tuning, started: float) -> Prepared:
@@ -112,7 +137,9 @@ def prepare(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, tuning: T
     tuning = tuning.made_for(mode.score_fingerprint(request, snapshot.recipe))
     used = used_threshold(request, tuning)
     floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
-    return Prepared(request, mode, snapshot, tuning, used, mode.selection(request, floor), query, started)
+    selection = mode.selection(request, floor)
+    selection = replace(selection, top_k=selection.top_k + request.offset)
+    return Prepared(request, mode, snapshot, tuning, used, selection, query, started)
 
 
 def encode(prepared: Sequence[Prepared]) -> list[Encoded]:
@@ -126,15 +153,51 @@ def scan(encoded: Sequence[Encoded]) -> list[Results]:
     return _batched(encoded, _scanning_key, _scan_batch)
 
 
-def finish(encoded: Encoded, results: Results) -> SearchAnswer:
+def finish(encoded: Encoded, results: Results, total: Total | None = None) -> SearchAnswer:
     """Read texts and metadata, and drop hits that are below the threshold after rounding."""
     prepared = encoded.prepared
-    presented = prepared.mode.present(prepared.request, encoded.query, results, prepared.tuning)
-    used = prepared.threshold
-    hits = tuple(hit for hit in presented if used.value is None or getattr(hit, used.on) >= used.value)
+    snapshot, used = prepared.snapshot, prepared.threshold
+    hits = presented(encoded, results, prepared.request.offset, len(results))
     took_ms = round((time.perf_counter() - prepared.started) * 1000, 3)
-    damages = tuple(str(segment.error) for segment in prepared.snapshot.damaged)
-    return SearchAnswer(hits, prepared.snapshot.generation, used, took_ms, damages or None)
+    left = filtered(snapshot, prepared.request.filter)
+    return SearchAnswer(hits, snapshot.generation, used, took_ms, degraded(snapshot), left, total)
+
+
+def presented(encoded: Encoded, results: Results, start: int, end: int) -> tuple[Hit, ...]:
+    """The hits of results from ``start`` to ``end``, less those that are below the threshold after rounding."""
+    prepared = encoded.prepared
+    hits = prepared.mode.present(prepared.request, encoded.query, results[start:end], prepared.tuning)
+    used = prepared.threshold
+    ranked = (replace(hit, rank=start + hit.rank) for hit in hits) if start else hits
+    return tuple(hit for hit in ranked if used.value is None or getattr(hit, used.on) >= used.value)
+
+
+def degraded(snapshot: Snapshot) -> tuple[str, ...] | None:
+    """The damage of segments that are not searched; None if all are."""
+    return tuple(str(segment.error) for segment in snapshot.damaged) or None
+
+
+def total_of(counts: Counts, used: UsedThreshold, tuning: Tuning) -> Total:
+    """The numbers of counted results that reach a threshold, as hits would show them."""
+    documents = _reaching(counts.documents, used, tuning)
+    spans = None if counts.spans is None else _reaching(counts.spans, used, tuning)
+    return Total(documents, spans)
+
+
+def _reaching(rows: ScoredRows, used: UsedThreshold, tuning: Tuning) -> int:
+    if used.value is None:
+        return len(rows.cosines)
+    raw = raws(rows.cosines)
+    return int(((raw if used.on == "raw" else tuning.scores(raw)) >= used.value).sum())
+
+
+def filtered(snapshot: Snapshot, filter: Filter) -> Filtered | None:
+    """The number of documents that pass a filter; None for a filter that all pass."""
+    if not filter:
+        return None
+    live = sum(int(view.live_documents.sum()) for view in snapshot.views)
+    documents = sum(int(passing(view, filter).sum()) for view in snapshot.views)
+    return Filtered(documents, live, unknown_keys(snapshot, filter))
 
 
 def _encoding_key(prepared: Prepared) -> Hashable:

@@ -26,6 +26,9 @@ Boundaries = Literal["any", "clause", "sentence", "part"]
 ThresholdSource = Literal["request", "phrase", "collection", "none"]
 
 MAX_TOP_K = 1000
+MAX_OFFSET = 100_000
+MAX_EXPORT = 100_000
+MAX_COLLECTIONS = 20
 MAX_CONTEXT = 1000
 MAX_QUERY_UNITS = 100_000
 
@@ -71,7 +74,8 @@ class SearchRequest(HitOptions):
     Without a threshold the collection's applies, on its own scale; 0 returns all hits. Without ``group_by``
     every span, or every document in modes that return documents, is a hit. ``query_units`` is the number of units of
     the text that a vector stands for; without it no span is too short for the vector. ``stemming`` is the language of
-    the words that modes lexical and hybrid compare by their stems; without it they compare words.
+    the words that modes lexical and hybrid compare by their stems; without it they compare words. ``offset`` leaves out
+    as many of the best hits, and ``total`` counts all hits exactly.
     """
 
     collection: str
@@ -83,6 +87,8 @@ class SearchRequest(HitOptions):
     filter: Filter = field(default_factory=Filter)
     query_units: int | None = None
     stemming: Language | None = None
+    offset: int = 0
+    total: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +322,7 @@ class Hit:
     highlights: Annotated[
         tuple[TextSpan, ...] | None, optional("The query's words in the hit; in mode lexical alone.")
     ] = None
+    collection: Annotated[str | None, optional("The hit's collection; only where several were searched.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +333,28 @@ class UsedThreshold:
     on: ThresholdOn
     source: Annotated[ThresholdSource, described("Whose it is: the request's, a saved phrase's, or the collection's.")]
     calibration: Annotated[str | None, described("The calibration that scores were made with; null: score is raw.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """The documents that pass a filter, whether or not they hold a hit."""
+
+    documents: Annotated[int, described("Documents that pass the filter; of `part`, those with a part that does.")]
+    of: Annotated[int, described("All documents of the collection.")]
+    unknown_keys: Annotated[
+        tuple[str, ...], described("Keys of the filter that no document has, such as `document.kidn`.")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Exact numbers of all hits: those that reach the threshold, on all pages."""
+
+    documents: Annotated[int, described("Documents that hold one.")]
+    spans: Annotated[
+        int | None,
+        described("Spans that do not overlap; null without a threshold, and in modes whose hits are documents."),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,10 +395,68 @@ class SearchAnswer:
         tuple[str, ...] | None,
         optional("The damage of segments that were not searched; absent if all were."),
     ] = None
+    filtered: Annotated[Filtered | None, optional("What the filter left; absent without a filter.")] = None
+    total: Annotated[Total | None, optional("Absent unless requested.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryError:
+    """Why one query of a batch has no answer."""
+
+    code: Annotated[str, described("A stable error code.")]
+    detail: str
+    hint: str
+    field: Annotated[str | None, optional("The field of the query that is at fault, if one is.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedQuery:
+    """A query of a batch that cannot be answered; the others are."""
+
+    error: QueryError
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswers:
-    """One answer for every query, in their order."""
+    """One answer or error for every query, in their order."""
 
-    results: tuple[SearchAnswer, ...]
+    results: tuple[SearchAnswer | FailedQuery, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedCollection:
+    """What an answer says of one of several collections."""
+
+    name: str
+    generation: int
+    threshold: UsedThreshold
+    degraded: Annotated[
+        tuple[str, ...] | None,
+        optional("The damage of segments that were not searched; absent if all were."),
+    ] = None
+    filtered: Annotated[Filtered | None, optional("What the filter left; absent without a filter.")] = None
+    total: Annotated[Total | None, optional("Absent unless requested.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionsAnswer:
+    """The best hits of several collections, best first, each with its `collection`."""
+
+    hits: tuple[Hit, ...]
+    collections: Annotated[tuple[SearchedCollection, ...], described("In the order of the request.")]
+    took_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExportEnd:
+    """The last line of an export."""
+
+    hits: Annotated[int, described("The number of lines before.")]
+    complete: Annotated[bool, described("False: there are more hits than `limit`.")]
+    generation: int
+    threshold: UsedThreshold
+    degraded: Annotated[
+        tuple[str, ...] | None,
+        optional("The damage of segments that were not searched; absent if all were."),
+    ] = None
+    filtered: Annotated[Filtered | None, optional("What the filter left; absent without a filter.")] = None

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from indexer.arrays import BITS, SENTENCE_STARTS, STRENGTHS
 from indexer.engine.query import Filter
 from indexer.errors import SegmentCorrupt
-from indexer.segments.columns import rows_equal
+from indexer.segments.columns import rows_holding
 from indexer.segments.layout import BLOCK
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.opened import is_quarantined, is_readable, open_segment
@@ -53,9 +53,9 @@ class SegmentView:
         """The allowed starts of spans: in live documents, and parts, that pass a filter."""
         if not filter:
             return self._live
-        documents = self.live_documents & rows_equal(self.segment.document_table, filter.document.items())
+        documents = self.live_documents & rows_holding(self.segment.document_table, filter.document.items())
         parts = documents[self.segment.part_document]
-        return self._allow(parts & rows_equal(self.segment.part_table, filter.part.items()))
+        return self._allow(parts & rows_holding(self.segment.part_table, filter.part.items()))
 
     @cached_property
     def live_documents(self) -> Bool[np.ndarray, " documents"]:

@@ -94,15 +94,48 @@ def one_spelling(spelling: str) -> str:
     return _spellings(json.loads(spelling))[0] if spelling.endswith(".0") else spelling
 
 
-def rows_equal(table: pa.Table, conditions: Iterable[tuple[str, JsonValue]]) -> Bool[np.ndarray, " rows"]:
-    """A mask of the rows that meet all conditions; a key that no row has matches nothing."""
-    import pyarrow.compute as pc  # only filters need it, and importing it takes as long as a short search
+def rows_holding(table: pa.Table, conditions: Iterable[tuple[str, JsonValue]]) -> Bool[np.ndarray, " rows"]:
+    """A mask of the rows that meet all conditions; a key that no row has matches nothing.
 
+    A row meets a condition if its value equals the given one, or is a list with an element that does.
+    """
     matches = np.ones(table.num_rows, bool)
     for key, value in conditions:
         name = METADATA_PREFIX + key
         if name not in table.column_names:
             return np.zeros(table.num_rows, bool)
-        equal = pc.is_in(table.column(name).combine_chunks().cast(pa.string()), pa.array(_spellings(value)))
-        matches &= equal.to_numpy(zero_copy_only=False)
+        column = table.column(name).combine_chunks()
+        codes = column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
+        matches &= np.append(_holding(column.dictionary, value), False)[codes]
     return matches
+
+
+def _holding(spellings: pa.StringArray, value: JsonValue) -> Bool[np.ndarray, " values"]:
+    """A mask of the stored values that equal a value, or are lists with an element that does."""
+    import pyarrow.compute as pc  # only filters need it, and importing it takes as long as a short search
+
+    key = value_key(value)
+    held = pc.is_in(spellings, pa.array(_spellings(value), spellings.type)).to_numpy(zero_copy_only=False).copy()
+    # Few lists are parsed: those whose spelling holds that of the value.
+    lists = pc.and_(pc.starts_with(spellings, "["), pc.match_substring(spellings, key))
+    for row in np.flatnonzero(lists.to_numpy(zero_copy_only=False)).tolist():
+        held[row] |= key in element_keys(spellings[row].as_py())
+    return held
+
+
+def value_key(value: JsonValue) -> str:
+    """A spelling that values have in common if, and only if, they are equal.
+
+    >>> value_key(3) == value_key(3.0), value_key(1) == value_key(True)
+    (True, False)
+    """
+    return _spellings(value)[0]
+
+
+def element_keys(spelling: str) -> list[str]:
+    """The keys of the different elements of a stored list, in their order.
+
+    >>> element_keys('["b","a",1,1.0]')
+    ['"b"', '"a"', '1']
+    """
+    return list(dict.fromkeys(map(value_key, json.loads(spelling))))

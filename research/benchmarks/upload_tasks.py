@@ -1,11 +1,12 @@
 """Uploads over HTTP: how fast a body of any size is received and indexed, and in how much memory.
 
     python -m research.benchmarks.upload_tasks [--megabytes 1000] [--document-words 100] [--word-letters 5]
-        [--encoder hashing] [--gzip] [--kill] [--json]
+        [--encoder hashing] [--gzip] [--cut] [--kill] [--json]
 
 A server of its own receives a body of NDJSON that is made while it is sent, and indexes it as a task. One client
-reads the task's progress and the memory of the server's process all the time. ``--kill`` kills the server with
-SIGKILL once, after its first progress, and starts it again. At the end every document is counted.
+reads the task's progress and the memory of the server's process all the time. ``--cut`` first cuts a connection in
+the middle of the same body, and waits until nothing of it is left. ``--kill`` kills the server with SIGKILL once,
+after its first progress, and starts it again. At the end every document is counted.
 """
 
 import argparse
@@ -36,6 +37,7 @@ _COLLECTION = "bench"
 _WORDS = 5_000
 _PIECE = 2**20
 _ENDED = ("done", "failed", "cancelled")
+_IMPORT = f"/collections/{_COLLECTION}/documents/import"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ class Body:
     document_words: int
     packed: bool = False
     word_letters: int = 5
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that say what it is."""
+        return {"Content-Type": "application/x-ndjson"} | ({"Content-Encoding": "gzip"} if self.packed else {})
 
     def pieces(self) -> Iterator[bytes]:
         """Its bytes; the same at every call."""
@@ -83,6 +90,7 @@ class Uploaded:
     starts: int
     counts: dict[str, int]
     missing: int
+    cut_megabytes: float = 0.0
 
 
 class Server:
@@ -129,27 +137,45 @@ class Server:
                 sent += len(piece)
                 yield piece
 
-        headers = {"Content-Type": "application/x-ndjson"} | ({"Content-Encoding": "gzip"} if body.packed else {})
         with closing(self._connection()) as connection:
-            path = f"/collections/{_COLLECTION}/documents/import"
-            connection.request("POST", path, counted(), headers, encode_chunked=True)
+            connection.request("POST", _IMPORT, counted(), body.headers, encode_chunked=True)
             response = connection.getresponse()
             answer = json.loads(response.read())
         if response.status != 202:
             raise SystemExit(f"Error: {answer}")
         return answer["id"], sent
 
+    def cut(self, body: Body) -> float:
+        """Cut the connection in the middle of a body, and wait until the server holds nothing of it; returns its MB."""
+        sent = 0
+        with closing(self._connection()) as connection:
+            connection.putrequest("POST", _IMPORT)
+            for name, value in (*body.headers.items(), ("Transfer-Encoding", "chunked")):
+                connection.putheader(name, value)
+            connection.endheaders()
+            for piece in body.pieces():
+                connection.send(b"%x\r\n%s\r\n" % (len(piece), piece))
+                sent += len(piece)
+                if sent > body.megabytes * 10**6 / 2:
+                    break
+        while list((self._data_dir / "tasks").rglob("body*")):
+            time.sleep(0.1)
+        if self.get("/tasks")["tasks"]:
+            raise SystemExit("Error: A body that was cut off became a task.")
+        return round(sent / 10**6, 1)
+
     def _connection(self) -> HTTPConnection:
         address = urlsplit(self.url)
         return HTTPConnection(str(address.hostname), address.port, timeout=600)
 
 
-def measure(body: Body, encoder: str, *, kill: bool = False) -> Uploaded:
+def measure(body: Body, encoder: str, *, cut: bool = False, kill: bool = False) -> Uploaded:
     """Upload a body to a server of its own, and wait until it is indexed."""
     with _collection(encoder) as settings:
         server = Server(settings.data_dir, encoder)
         try:
             idle = server.memory_mb("VmRSS")
+            cut_megabytes = server.cut(body) if cut else 0.0
             begun = time.perf_counter()
             id, sent = server.send(body)
             received = time.perf_counter()
@@ -178,6 +204,7 @@ def measure(body: Body, encoder: str, *, kill: bool = False) -> Uploaded:
         starts=task["starts"],
         counts=task["counts"],
         missing=missing,
+        cut_megabytes=cut_megabytes,
     )
 
 
@@ -236,12 +263,13 @@ def main() -> None:
     parser.add_argument("--word-letters", type=int, default=5)
     parser.add_argument("--encoder", default="hashing")
     parser.add_argument("--gzip", action="store_true")
+    parser.add_argument("--cut", action="store_true")
     parser.add_argument("--kill", action="store_true")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     body = Body(given.megabytes, given.document_words, given.gzip, given.word_letters)
     try:
-        figures = asdict(measure(body, given.encoder, kill=given.kill))
+        figures = asdict(measure(body, given.encoder, cut=given.cut, kill=given.kill))
     except SpanseekError as error:
         raise SystemExit(f"Error: {error}\n{error.hint}") from error
     if given.json:

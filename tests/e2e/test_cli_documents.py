@@ -1,6 +1,9 @@
 """Documents from the command line: listed, shown, changed, and deleted by their metadata."""
 
+import csv
+import json
 from contextlib import closing
+from pathlib import Path
 
 from app.composition import open_store
 from app.settings import Settings
@@ -41,3 +44,53 @@ def test_tasks_are_listed_shown_and_cancelled(calls: Outcome, run: Run) -> None:
     assert run("tasks", "cancel", id, "--json").json["status"] == "cancelled"
     assert run("tasks", "list", "--status", "queued").out == "There is no task.\n"
     assert run("tasks", "show", "nobody").code == 1
+
+
+def test_an_export_is_indexed_again_as_it_was(calls: Outcome, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "calls.ndjson.gz"
+    assert run("documents", "export", "-c", "calls", "--out", str(path), "--json").json["documents"] == 2
+    again = run("index", "-c", "calls", "--source", str(path), "--json").json
+    assert (again["documents"], again["unchanged"]) == (0, 2)
+    some = tmp_path / "english.ndjson"
+    run("documents", "export", "-c", "calls", "--where", "lang=en", "--out", str(some))
+    assert [json.loads(line)["id"] for line in some.read_text("utf-8").splitlines()] == ["a"]
+    assert run("documents", "export", "-c", "calls", "--out", str(some)).code == 2
+    assert run("documents", "export", "-c", "calls", "--out", str(tmp_path / "a.csv")).code == 2
+
+
+def test_all_hits_are_written(calls: Outcome, run: Run, tmp_path: Path) -> None:
+    asked = ("search", "cancel my subscription", "-c", "calls")
+    hits = run(*asked, "--top-k", "1000", "--json").json["hits"]
+    lines, table = tmp_path / "hits.ndjson", tmp_path / "hits.csv"
+    end = run(*asked, "--out", str(lines), "--json").json
+    assert (end["hits"], end["complete"], end["file"]) == (len(hits), True, str(lines))
+    assert list(map(json.loads, lines.read_text("utf-8").split("\n")[:-1])) == hits
+    assert f"{len(hits)} hits written" in run(*asked, "--out", str(table)).out
+    with table.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["document_id"], int(row["start"]), row["text"]) for row in rows] == [
+        (hit["document_id"], hit["start"], hit["text"]) for hit in hits
+    ]
+    assert json.loads(rows[0]["part_metadata"]) == {"speaker": "customer"}
+    for more in (("--offset", "1"), ("-c", "other"), ("--total",)):
+        assert run(*asked, *more, "--out", str(tmp_path / "c.csv")).code == 2
+
+
+def test_pages_totals_and_several_collections(calls: Outcome, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "more.ndjson"
+    path.write_text('{"id": "m", "text": "cancel my subscription please", "metadata": {"tags": ["x", "y"]}}\n', "utf-8")
+    run("index", "-c", "more", "--source", str(path))
+    asked = ("search", "cancel my subscription", "-c", "calls")
+    both = run(*asked, "-c", "more", "--top-k", "2", "--threshold", "0.9", "--total", "--json").json
+    assert [(hit["collection"], hit["rank"]) for hit in both["hits"]] == [("calls", 1), ("more", 2)]
+    assert [each["total"] for each in both["collections"]] == [{"documents": 1, "spans": 1}] * 2
+    assert "more  m  [0, 22)" in run(*asked, "-c", "more", "--top-k", "2").out
+    second = run(*asked, "--top-k", "1", "--offset", "1", "--json").json["hits"]
+    assert second == run(*asked, "--top-k", "2", "--json").json["hits"][1:]
+    shown = run(*asked, "--threshold", "0.9", "--total")
+    assert "1 hit of 1 span in 1 document" in shown.out
+    listed = run("search", "cancel", "-c", "more", "--where", "tags=y", "--json").json
+    assert listed["filtered"] == {"documents": 1, "of": 1, "unknown_keys": []}
+    misspelt = run("search", "cancel", "-c", "more", "--where", "tagz=y")
+    assert "No document has the metadata document.tagz." in misspelt.err
+    assert "0 of 1 document pass the filter." in misspelt.err

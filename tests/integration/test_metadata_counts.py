@@ -14,7 +14,7 @@ from tests import reference
 from tests.examples import examples
 from tests.workspace import Workspace
 
-VALUES = st.sampled_from([0, 1, 1.0, True, "1", "1.0", "a", None, [1.0], 2.5])
+VALUES = st.sampled_from([0, 1, 1.0, True, "1", "1.0", "a", None, [1.0], ["a", 1, "a"], ["b", True], [], 2.5])
 METADATA = st.dictionaries(st.sampled_from(["kind", "year"]), VALUES, max_size=2)
 PARTS = st.lists(METADATA, min_size=1, max_size=3)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from indexer.segments import layout
-from indexer.segments.columns import canonical, metadata_columns, read_table, row_metadata, rows_equal, write_table
+from indexer.segments.columns import canonical, metadata_columns, read_table, row_metadata, rows_holding, write_table
 from indexer.segments.text import TextReader, TextWriter
 from models.ops.quantization import dequantize, quantize
 from tests import reference
@@ -79,7 +79,7 @@ def test_metadata_comes_back(rows: list[dict]) -> None:
 def test_equality_is_that_of_json(rows: list[dict], other: dict) -> None:
     table = round_trip(rows)
     for wanted in [*rows, other]:
-        found = rows_equal(table, wanted.items())
+        found = rows_holding(table, wanted.items())
         assert found.tolist() == [reference.has_all(row, wanted) for row in rows]
 
 
@@ -87,8 +87,19 @@ def test_types_are_told_apart() -> None:
     values = [1, True, "1", "true", 0, False, None, "null", "", [], {}, [1], ["1"], {"a": 1}, {"a": True}]
     table = round_trip([{"k": value} for value in values] + [{}])
     for number, value in enumerate(values):
-        expected = [row == number for row in range(len(values) + 1)]
-        assert rows_equal(table, [("k", value)]).tolist() == expected
+        elements = [row for row, other in enumerate(values) if isinstance(other, list) and _is_in(value, other)]
+        expected = [row == number or row in elements for row in range(len(values) + 1)]
+        assert rows_holding(table, [("k", value)]).tolist() == expected
+
+
+def _is_in(value: object, elements: list) -> bool:
+    return any(type(value) is type(element) and value == element for element in elements)
+
+
+def test_lists_match_by_their_elements() -> None:
+    table = round_trip([{"tags": tags} for tags in (["a", "b"], ["b"], "a", [["a"]], ["ab", 3.0], None, [])])
+    for value, expected in (("a", [0, 2]), ("b", [0, 1]), (3, [4]), ("c", []), (["b"], [1]), (None, [5])):
+        assert np.flatnonzero(rows_holding(table, [("tags", value)])).tolist() == expected
 
 
 @given(json_values)

@@ -1,16 +1,20 @@
 """``/search``: spans that mean the same as an origin phrase."""
 
 import asyncio
+from collections.abc import Sequence
 
 from fastapi import APIRouter
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
-from app.http.auth import CallerDependency
+from app.http.auth import Caller, CallerDependency, not_found_for
 from app.http.openapi import problems
+from app.http.problems import field_errors, is_of_request, printable
 from app.http.responses import answer_response
-from app.http.schemas import BatchBody, SearchBody
-from app.search.types import SearchAnswer, SearchAnswers
-from models.errors import InvalidInput
+from app.http.schemas import BadQuery, BatchBody, CollectionsBody, ExportBody, SearchBody
+from app.search.export import export_lines
+from app.search.types import CollectionsAnswer, FailedQuery, QueryError, SearchAnswer, SearchAnswers, SearchRequest
+from indexer.errors import CollectionNotFound
+from models.errors import InvalidInput, SpanseekError
 
 router = APIRouter(
     prefix="/search", tags=["search"], responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507)
@@ -27,7 +31,7 @@ async def search(body: SearchBody, caller: CallerDependency) -> Response:
 
 @router.post("/batch", response_model=SearchAnswers, summary="Ask several queries at once")
 async def search_batch(body: BatchBody, caller: CallerDependency) -> Response:
-    """Answer several queries together, which is faster than one by one. If one is invalid, all fail."""
+    """Answer several queries together, which is faster than one by one. A query that is invalid gets an error."""
     backend = caller.backend
     if len(body.queries) > backend.limits.batch:
         raise InvalidInput(
@@ -35,8 +39,59 @@ async def search_batch(body: BatchBody, caller: CallerDependency) -> Response:
             hint="Send them in several batches.",
             field="queries",
         )
-    for number, query in enumerate(body.queries):
-        caller.require("search", query.collection, f"queries[{number}].collection")
-    requests = [query.request() for query in body.queries]
-    answers = await backend.search.search_all(requests, backend.limits.deadline_s)
-    return await asyncio.to_thread(answer_response, SearchAnswers(tuple(answers)))
+    requests = [_request_or_error(query, caller) for query in body.checked()]
+    good = [request for request in requests if isinstance(request, SearchRequest)]
+    answers = iter(await backend.search.search_each(good, backend.limits.deadline_s))
+    results = [next(answers) if isinstance(request, SearchRequest) else request for request in requests]
+    for result in results:
+        if isinstance(result, SpanseekError) and not is_of_request(result):
+            raise result
+    return await asyncio.to_thread(_batch_response, results, caller)
+
+
+@router.post("/collections", response_model=CollectionsAnswer, summary="Search several collections")
+async def search_collections(body: CollectionsBody, caller: CallerDependency) -> Response:
+    """Find the best hits of several collections of one encoder, in one list."""
+    for number, collection in enumerate(body.collections):
+        caller.require("search", collection, f"collections[{number}]")
+    backend = caller.backend
+    answer = await backend.search.search_several(body.request(), body.collections, backend.limits.deadline_s)
+    return await asyncio.to_thread(answer_response, answer)
+
+
+@router.post(
+    "/export",
+    response_class=Response,
+    summary="Read all hits of a query",
+    responses={
+        200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}, "description": "A hit a line"}
+    },
+)
+async def export_hits(body: ExportBody, caller: CallerDependency) -> Response:
+    """Stream all hits of a query, a hit a line, best first, all of one generation. The last line says how many."""
+    caller.require("search", body.collection)
+    backend = caller.backend
+    items = await backend.search.export(body.request(), body.limit, backend.limits.write_deadline_s)
+    return StreamingResponse(export_lines(items), media_type="application/x-ndjson")
+
+
+def _request_or_error(query: SearchBody | BadQuery, caller: Caller) -> SearchRequest | SpanseekError:
+    if isinstance(query, BadQuery):
+        name, message = next(field_errors(query.error.errors()))
+        return InvalidInput(f"{name}: {message}", hint="/docs says what each field may be.", field=name)
+    try:
+        caller.require("search", query.collection)
+    except CollectionNotFound as error:
+        return error
+    return query.request()
+
+
+def _batch_response(results: Sequence[SearchAnswer | SpanseekError], caller: Caller) -> Response:
+    answers = (_failed(result, caller) if isinstance(result, SpanseekError) else result for result in results)
+    return answer_response(SearchAnswers(tuple(answers)))
+
+
+def _failed(error: SpanseekError, caller: Caller) -> FailedQuery:
+    shown = not_found_for(caller.key, error) if isinstance(error, CollectionNotFound) else error
+    field = None if shown.field is None else printable(shown.field)
+    return FailedQuery(QueryError(shown.code, printable(str(shown)), printable(shown.hint), field))

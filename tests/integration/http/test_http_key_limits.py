@@ -138,7 +138,8 @@ def _resolved(document: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any
 
 def _renamed(value: Any, name: str) -> Any:
     if isinstance(value, dict):
-        return {key: name if key == "collection" else _renamed(each, name) for key, each in value.items()}
+        names = {"collection": name, "collections": [name]}
+        return {key: names.get(key) or _renamed(each, name) for key, each in value.items()}
     return [_renamed(each, name) for each in value] if isinstance(value, list) else value
 
 

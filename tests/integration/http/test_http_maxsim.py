@@ -75,7 +75,7 @@ def test_what_makes_no_sense_of_documents(client: Client, wrong: dict, field: st
     batch = client.post(
         "/search/batch", {"queries": [{"collection": "sample", "text": "x", "mode": "maxsim", **wrong}]}
     )
-    assert batch.json()["errors"][0]["field"] == f"queries[0].{field}"
+    assert batch.json()["results"][0]["error"]["field"] == field
 
 
 def test_collections_say_how_their_nuggets_were_made(client: Client) -> None:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from app.answers import json_values
 from app.http.openapi import _EXAMPLES
 from app.http.problems import STATUS
-from app.http.schemas import BatchBody, Problem, SearchBody
+from app.http.schemas import BatchBody, CollectionsBody, ExportBody, Problem, SearchBody
 from app.http.span_schemas import TextsBody
 from app.search.types import Hit, SearchAnswer
 from app.spans.types import SpansAnswer
@@ -90,7 +90,7 @@ def test_every_field_is_described(document) -> None:
 
 def test_the_examples_are_right(document) -> None:
     schemas = document["components"]["schemas"]
-    for model in (SearchBody, BatchBody, SearchAnswer, TextsBody, SpansAnswer):
+    for model in (SearchBody, BatchBody, CollectionsBody, ExportBody, SearchAnswer, TextsBody, SpansAnswer):
         for example in schemas[model.__name__]["examples"]:
             TypeAdapter(model).validate_python(example)
 
@@ -99,7 +99,7 @@ def test_answers_are_what_the_document_says(client) -> None:
     answer = client.search(text="cancel my subscription", explain=True, context=5)
     read = TypeAdapter(SearchAnswer).validate_json(json.dumps(answer), strict=True)
     assert json_values(read) == answer
-    elsewhere = {"polarity", "highlights", "match", "restored", "confidence"}
+    elsewhere = {"polarity", "highlights", "match", "restored", "confidence", "collection"}
     assert set(answer["hits"][0]) | elsewhere == {field.name for field in fields(Hit)}
 
 

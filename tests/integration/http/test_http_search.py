@@ -1,7 +1,12 @@
 """What a search over HTTP answers."""
 
+import json
+from contextlib import closing
+
 import pytest
 
+from indexer.catalog.collections import Catalog
+from indexer.types import Recipe
 from models.encoders.base import encode_queries
 from models.encoders.registry import load_encoder
 
@@ -92,8 +97,70 @@ def test_context_surrounds_the_hit_within_its_part(client) -> None:
     ],
 )
 def test_filter(client, wanted, found) -> None:
-    hits = client.search(text=PHRASE, filter=wanted, top_k=1000)["hits"]
-    assert {hit["document_id"] for hit in hits} == found
+    answer = client.search(text=PHRASE, filter=wanted, top_k=1000)
+    assert {hit["document_id"] for hit in answer["hits"]} == found
+    unknown = ["document.no such key"] if "no such key" in str(wanted) else []
+    assert answer["filtered"] == {"documents": len(found), "of": 43, "unknown_keys": unknown}
+
+
+@pytest.mark.parametrize("unit", ["span", "document"])
+def test_pages_are_those_of_one_list(client, unit) -> None:
+    whole = client.search(text=PHRASE, group_by=unit, top_k=1000)["hits"]
+    pages = [client.search(text=PHRASE, group_by=unit, top_k=7, offset=offset)["hits"] for offset in range(0, 1100, 7)]
+    assert [hit for page in pages for hit in page] == whole
+    assert [hit["rank"] for hit in whole] == list(range(1, len(whole) + 1))
+
+
+def test_all_hits_are_counted_and_exported(client) -> None:
+    asked = {"collection": "sample", "text": PHRASE, "threshold": 0.6}
+    answer = client.search(**asked, top_k=1, total=True)
+    hits = client.search(**asked, top_k=1000)["hits"]
+    assert answer["total"] == {"documents": len({hit["document_id"] for hit in hits}), "spans": len(hits)}
+    assert client.search(text=PHRASE, top_k=1, total=True)["total"] == {"documents": 43, "spans": None}
+    response = client.post("/search/export", asked)
+    assert response.headers["content-type"] == "application/x-ndjson"
+    *lines, end = map(json.loads, response.text.splitlines())
+    assert lines == hits
+    assert (end["hits"], end["complete"], end["generation"]) == (len(hits), True, 1)
+    *lines, end = map(json.loads, client.post("/search/export", asked | {"limit": 3}).text.splitlines())
+    assert (lines, end["hits"], end["complete"]) == (hits[:3], 3, False)
+
+
+def test_several_collections_are_searched_together(settings, start, problem) -> None:
+    client = start(settings)
+    texts = [{"id": "b", "text": "please cancel my subscription"}, {"id": "c", "text": "where is the lorry"}]
+    client.run(client.http.put("/collections/other", json={"span_units": {"shortest": 1, "longest": 8}}))
+    client.post("/collections/other/documents", texts)
+    asked = {"text": PHRASE, "top_k": 12, "total": True}
+    answer = client.post("/search/collections", asked | {"collections": ["sample", "other"]}).json()
+    one = {name: client.search(collection=name, **asked) for name in ("sample", "other")}
+    for name, alone in one.items():
+        assert [hit["raw"] for hit in answer["hits"] if hit["collection"] == name] == [
+            hit["raw"] for hit in alone["hits"]
+        ][: sum(hit["collection"] == name for hit in answer["hits"])]
+    best = sorted((hit["raw"] for alone in one.values() for hit in alone["hits"]), reverse=True)
+    assert [hit["raw"] for hit in answer["hits"]] == best[:12]
+    assert {hit["collection"] for hit in answer["hits"]} == {"sample", "other"}
+    assert [hit["rank"] for hit in answer["hits"]] == list(range(1, 13))
+    assert [(each["name"], each["total"]) for each in answer["collections"]] == [
+        (name, alone["total"]) for name, alone in one.items()
+    ]
+    second = client.post("/search/collections", asked | {"collections": ["sample", "other"], "offset": 5, "top_k": 3})
+    assert second.json()["hits"] == answer["hits"][5:8]
+    for names, status, code, field in (
+        (["sample", "sampel"], 404, "collection_not_found", "collections[1]"),
+        (["sample", "sample"], 422, "invalid_input", "collections[1]"),
+    ):
+        found = problem(client.post("/search/collections", asked | {"collections": names}), status, code)
+        assert found["errors"][0]["field"] == field
+
+
+def test_scores_of_different_encoders_are_not_mixed(settings, start, problem) -> None:
+    with closing(Catalog(settings.catalog_url)) as catalog:
+        catalog.create_collection("old", Recipe("hashing", "hashing.v0", 64))
+    asked = {"text": PHRASE, "collections": ["sample", "old"]}
+    found = problem(start(settings).post("/search/collections", asked), 422, "invalid_input")
+    assert found["errors"][0]["field"] == "collections[1]"
 
 
 def test_group_by_keeps_the_best_of_each(client) -> None:

@@ -47,6 +47,18 @@ def test_all_documents_are_listed_page_by_page(client) -> None:
     assert ids == sorted(document.id for document in DOCUMENTS)
 
 
+def test_all_documents_are_exported_and_can_be_sent_again(client, problem) -> None:
+    response = client.get("/collections/sample/export")
+    assert response.headers["content-type"] == "application/x-ndjson"
+    assert len(response.text.split("\n")) == len(DOCUMENTS) + 1
+    again = client.post_raw(PATH, response.content, "application/x-ndjson").json()["results"]
+    assert {each["status"] for each in again} == {"unchanged"}
+    assert {each["id"] for each in again} == {document.id for document in DOCUMENTS}
+    some = client.get(f"/collections/sample/export?filter={quote(json.dumps({'document': {'year': 2024}}))}")
+    assert [json.loads(line)["id"] for line in some.text.splitlines()] == ["call-1"]
+    problem(client.get("/collections/sampel/export"), 404, "collection_not_found")
+
+
 def test_a_list_is_filtered_by_documents_and_by_parts(client) -> None:
     def listed(filter: object) -> list[str]:
         page = read_answer(DocumentPage, client.get(f"{PATH}?filter={quote(json.dumps(filter))}"))

@@ -10,7 +10,7 @@ import pytest
 
 from app.http.search_lanes import SearchLanes
 from app.search.errors import DeadlineExceeded
-from app.search.types import SearchRequest
+from app.search.types import SearchAnswer, SearchRequest
 from models.errors import InvalidInput
 from tests.workspace import Workspace, document
 
@@ -31,16 +31,17 @@ def concurrent(workspace: Workspace) -> Iterator[SearchLanes]:
 
 def test_answers_are_those_of_the_service(workspace: Workspace, concurrent: SearchLanes) -> None:
     requests = [SearchRequest("c", text=text) for text in ("my parcel", "my plan")]
-    answers = asyncio.run(concurrent.search_all(requests, 30))
-    assert [answer.hits[0].text for answer in answers] == ["my parcel", "my plan"]
-    assert concurrent.waiting == {"encode": 0, "scan": 0}
+    answers = asyncio.run(concurrent.search_each(requests, 30))
+    assert [answer.hits[0].text for answer in answers if isinstance(answer, SearchAnswer)] == ["my parcel", "my plan"]
+    assert concurrent.waiting == {"encode": 0, "scan": 0, "count": 0}
 
 
-def test_the_first_error_names_its_query(concurrent: SearchLanes) -> None:
+def test_an_error_stops_no_other_query(concurrent: SearchLanes) -> None:
     requests = [SearchRequest("c", text="my parcel"), SearchRequest("c", text="")]
-    with pytest.raises(InvalidInput) as refused:
-        asyncio.run(concurrent.search_all(requests, 30))
-    assert refused.value.field == "queries[1].text"
+    answer, error = asyncio.run(concurrent.search_each(requests, 30))
+    assert isinstance(answer, SearchAnswer)
+    assert isinstance(error, InvalidInput)
+    assert error.field == "text"
 
 
 def test_a_deadline_ends_the_wait(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,55 @@
+"""The documents of a collection as lines that can be indexed again."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from indexer.document_rows import passing
+from indexer.engine.query import Filter
+from indexer.engine.snapshot import Snapshot
+from indexer.errors import TextNotStored
+from indexer.stored_documents import stored_document
+from models.types import Document, Part
+
+
+def exported_documents(snapshot: Snapshot, filter: Filter) -> Iterator[Document]:
+    """The documents that pass a filter, segment by segment; each is read when it is taken.
+
+    Raises ``SegmentCorrupt`` if a segment is damaged, and ``TextNotStored``, before the first document is taken.
+    """
+    snapshot.require_complete()
+    if not snapshot.recipe.stores_text:
+        raise TextNotStored(
+            "The collection does not store its texts, which an export holds.",
+            hint="Take a snapshot, or read restored documents one by one.",
+        )
+    return _documents(snapshot, filter)
+
+
+def _documents(snapshot: Snapshot, filter: Filter) -> Iterator[Document]:
+    for view in snapshot.views:
+        for row in np.flatnonzero(passing(view, filter)).tolist():
+            yield stored_document(view.segment, row)
+
+
+def document_line(document: Document) -> bytes:
+    """A document as a line of NDJSON, as it may be uploaded.
+
+    >>> document_line(Document("a", (Part("Hello."),), {"lang": "en"}))
+    b'{"id": "a", "text": "Hello.", "metadata": {"lang": "en"}}\\n'
+    """
+    return json.dumps(_values(document), ensure_ascii=False).encode() + b"\n"
+
+
+def _values(document: Document) -> dict[str, Any]:
+    metadata = {"metadata": dict(document.metadata)} if document.metadata else {}
+    parts = document.parts
+    if len(parts) == 1 and not parts[0].metadata:
+        return {"id": document.id, "text": parts[0].text, **metadata}
+    return {"id": document.id, "parts": [_part(part) for part in parts], **metadata}
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {"text": part.text, "metadata": dict(part.metadata)} if part.metadata else {"text": part.text}

@@ -1,0 +1,36 @@
+"""``/collections/{collection}/export``: documents with their texts, as they can be uploaded again."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response, StreamingResponse
+
+from app.collections.exporting import document_line
+from app.http.auth import CallerDependency
+from app.http.openapi import problems
+from app.http.routes.documents import Collection, filter_of
+
+router = APIRouter(prefix="/collections/{collection}/export", tags=["documents"])
+
+
+@router.get(
+    "",
+    response_class=Response,
+    summary="Read all documents",
+    responses={
+        200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}, "description": "A document a line"},
+        **problems(401, 403, 404, 409, 422, 503),
+    },
+)
+async def export_documents(
+    collection: Collection,
+    caller: CallerDependency,
+    filter: Annotated[
+        str | None, Query(description='A filter as in a search, in JSON: {"document": {...}, "part": {...}}.')
+    ] = None,
+) -> Response:
+    """Stream the documents of one generation that pass a filter, with their texts, a document a line."""
+    caller.require("search", collection)
+    documents = await asyncio.to_thread(caller.backend.reader.export, collection, filter_of(filter))
+    return StreamingResponse(map(document_line, documents), media_type="application/x-ndjson")

@@ -1,0 +1,37 @@
+"""All hits of one search, as lines."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from app.answers import to_json
+from app.search.service import Encoded, Results, SearchService, degraded, filtered
+from app.search.types import MAX_EXPORT, ExportEnd, Hit, SearchRequest
+
+# Hits whose texts are in memory at once.
+_PAGE = 500
+
+
+def exported(service: SearchService, encoded: Encoded, results: Results, limit: int) -> Iterator[Hit | ExportEnd]:
+    """The first ``limit`` hits, best first, and how many they are; ``results`` are one more, if there are so many."""
+    count = 0
+    for page in service.pages(encoded, results, limit, _PAGE):
+        count += len(page)
+        yield from page
+    prepared = encoded.prepared
+    snapshot = prepared.snapshot
+    complete = len(results) <= limit
+    left = filtered(snapshot, prepared.request.filter)
+    yield ExportEnd(count, complete, snapshot.generation, prepared.threshold, degraded(snapshot), left)
+
+
+def export(service: SearchService, request: SearchRequest, limit: int = MAX_EXPORT) -> Iterator[Hit | ExportEnd]:
+    """The first ``limit`` hits of a request, and how many they are."""
+    encoded = service.encode([service.prepare(replace(request, top_k=limit + 1))])
+    (results,) = service.scan(encoded)
+    return exported(service, encoded[0], results, limit)
+
+
+def export_lines(items: Iterator[Hit | ExportEnd]) -> Iterator[bytes]:
+    """Each item as a line of JSON."""
+    for item in items:
+        yield to_json(item) + b"\n"
