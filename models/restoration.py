@@ -16,7 +16,7 @@ Memory: TypeAlias = Float32[np.ndarray, "_vectors dim"]
 
 @dataclass(frozen=True, slots=True)
 class RestoredToken:
-    """A stretch of restored text, and the probability that the model gave it, from 0 to 1."""
+    """A stretch of restored text, and the probability that the model gave it, from 0 to 1. The end has no text."""
 
     text: str
     confidence: float
@@ -24,9 +24,9 @@ class RestoredToken:
 
 @dataclass(frozen=True, slots=True)
 class Restoration:
-    """A restored text, by tokens; these, joined, are the text.
+    """A restored text, by tokens; these, joined, are the text. The last one, without text, is its end.
 
-    >>> Restoration((RestoredToken("a", 1.0), RestoredToken(" cat", 0.5))).text
+    >>> Restoration((RestoredToken("a", 1.0), RestoredToken(" cat", 0.5), RestoredToken("", 0.9))).text
     'a cat'
     """
 

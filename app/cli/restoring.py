@@ -39,6 +39,9 @@ def restore(
         Path | None, typer.Option("--vectors", help="JSON as `spanseek vectors` prints it.", dir_okay=False)
     ] = None,
     beams: Beams = 1,
+    warn_below: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Warn of texts of a lower confidence; the setting without.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Restore texts from vectors: those of stored documents, of a file, or of a text that is given for a test."""
@@ -53,9 +56,9 @@ def restore(
     with checked_store(settings) as store:
         services = Services(settings, store)
         if collection is not None:
-            request = RestoreRequest(stored=_spans(collection, documents or []), beams=beams)
+            request = RestoreRequest(None, _spans(collection, documents or []), beams, warn_below)
         else:
-            request = RestoreRequest(vectors=_given(services, texts or [], given), beams=beams)
+            request = RestoreRequest(_given(services, texts or [], given), None, beams, warn_below)
         answer = services.restoring.restore(request)
     if as_json:
         print_json(json_values(answer))
@@ -75,7 +78,8 @@ def _given(services: "Services", texts: list[str], given: Path | None) -> "Given
     from app.restoring.types import GivenVectors
 
     if given is None:
-        return GivenVectors(tuple(services.encoders.restorer.encode(texts)))
+        restorer = services.encoders.restorer
+        return GivenVectors(tuple(restorer.encode(texts)), restorer.fingerprint)
     return _read_vectors(given)
 
 
@@ -88,7 +92,8 @@ def _read_vectors(path: Path) -> "GivenVectors":
 
     try:
         values = json.loads(path.read_bytes())
-        texts = tuple(np.array(rows, np.float32) for rows in values["vectors"])
+        with np.errstate(over="ignore"):  # what is too large is refused as infinity
+            texts = tuple(np.array(rows, np.float32) for rows in values["vectors"])
         if any(rows.ndim != 2 for rows in texts):
             raise ValueError("for every text there must be a list of vectors of one length")
         return GivenVectors(texts, str(values["fingerprint"]))
@@ -103,5 +108,6 @@ def _show(answer: "RestoreAnswer") -> None:
         place = "" if each.document_id is None else f"{one_line(each.document_id)}  [{each.start}, {each.end})  "
         out.print(f"{each.confidence:.3f}  {place}{one_line(each.text)}", markup=False, soft_wrap=True)
         if each.warning is not None:
-            unsure = [token for token in each.tokens if token.confidence == min(t.confidence for t in each.tokens)]
-            out.print(f"       {each.warning} ({unsure[0].text.strip()!r})", markup=False, style="dim", soft_wrap=True)
+            unsure = min(each.tokens, key=lambda token: token.confidence).text.strip()
+            named = repr(unsure) if unsure else "its end"
+            out.print(f"       {each.warning} ({named})", markup=False, style="dim", soft_wrap=True)

@@ -20,7 +20,7 @@ Side = Literal["first", "second"]
 
 
 class TooManySentences(InvalidInput):
-    """A text has more sentences than one summary reads."""
+    """Texts have more sentences than one request may summarize or restore."""
 
     code = "too_many_sentences"
 

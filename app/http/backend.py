@@ -100,6 +100,10 @@ class Backend:
         """Creating, describing and deleting collections; writes run in the lane :attr:`writing`."""
         return self._open().services.collections
 
+    def stores_text(self, collection: str) -> bool:
+        """Whether a collection stores its texts. Raises ``CollectionNotFound``."""
+        return self.store.catalog.collection(collection).recipe.stores_text
+
     @property
     def tasks(self) -> TaskService:
         """Tasks, which threads of the server run."""
@@ -180,10 +184,19 @@ class Backend:
         if checks["encoder"] is None:
             encode_queries(self._startup.load_encoder(), ["warm up"])  # the first pass takes many times as long
         self.refresh()
+        self._warm_up_restorer()
         try:
             self._startup.warm_up_engine()
         except OSError as error:  # nowhere to put a temporary file; searches need none
             _log.warning("the first search will be slow: %s", error)
+
+    def _warm_up_restorer(self) -> None:
+        """Load what restores texts if a collection needs it: torch and transformers take seconds."""
+        if self._opened is not None and not all(each.recipe.stores_text for each in self.sizes):
+            try:
+                self._opened.services.encoders.restorer.encode(["warm up"])
+            except SpanseekError as error:
+                _log.error("texts cannot be restored: %s %s", error, error.hint)
 
     def waiting(self) -> Mapping[str, int]:
         """The number of waiting requests, by lane."""

@@ -6,8 +6,9 @@ from itertools import chain, pairwise
 import numpy as np
 
 from app.collections.reading import document_not_found
-from app.facets.types import SpanRange
+from app.facets.types import SpanRange, TooManySentences
 from app.restoring.types import (
+    MAX_SENTENCES,
     GivenVectors,
     RestoreAnswer,
     RestoredTextAnswer,
@@ -49,8 +50,8 @@ class RestoreService:
     def restore(self, request: RestoreRequest) -> RestoreAnswer:
         """The texts of vectors or of stored sentences.
 
-        Raises ``InvalidInput`` for vectors that are none of this model's, ``DocumentNotFound``, and
-        ``ModeUnavailable`` for a collection without restorable vectors.
+        Raises ``InvalidInput`` for vectors that are none of this model's, ``DocumentNotFound``, ``TooManySentences``,
+        and ``ModeUnavailable`` for a collection without restorable vectors.
         """
         warn_below = self._warn_below if request.warn_below is None else request.warn_below
         if request.stored is not None:
@@ -63,7 +64,7 @@ class RestoreService:
 
     def _given(self, vectors: GivenVectors, beams: int, warn_below: float) -> Iterator[RestoredTextAnswer]:
         restorer = self._encoders.restorer
-        if vectors.fingerprint not in (None, restorer.fingerprint):
+        if vectors.fingerprint != restorer.fingerprint:
             raise InvalidInput(
                 f"The vectors are of {vectors.fingerprint}; this server restores those of {restorer.fingerprint}.",
                 hint="Make them anew with `POST /vectors`, or serve with the weights that made them.",
@@ -86,6 +87,7 @@ class RestoreService:
                 snapshot.require_complete()
                 raise document_not_found(stored.collection, span.document_id)
         rows = [_touched(located[span.document_id], span) for span in stored.spans]
+        _check_number(sum(map(len, rows)))
         restorer = self._encoders.restored_texts(snapshot.recipe).restorer
         restorations = iter(_restored(restorer, list(chain.from_iterable(rows)), beams))
         for span, of_span in zip(stored.spans, rows, strict=True):
@@ -93,6 +95,15 @@ class RestoreService:
             of_rows = [next(restorations) for _ in of_span]
             spaces = [is_apart(*pair) for pair in pairwise(of_span)]
             yield _answer(of_rows, warn_below, (span.document_id, whole), spaces)
+
+
+def _check_number(sentences: int) -> None:
+    if sentences > MAX_SENTENCES:
+        raise TooManySentences(
+            f"The spans touch {sentences:,} sentences; at most {MAX_SENTENCES:,} are restored at once.",
+            hint="Name fewer or shorter spans; a long document is read by `GET /collections/NAME/documents/ID`.",
+            field="spans",
+        )
 
 
 def _restored(restorer: Restorer, rows: Sequence[Row], beams: int) -> list[Restoration]:

@@ -11,6 +11,7 @@ from models.restoration import Memory
 
 MAX_RESTORED = 256
 MAX_BEAMS = 8
+MAX_SENTENCES = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class GivenVectors:
     """Vectors of texts, as ``POST /vectors`` gives them, and the fingerprint of the model that made them."""
 
     texts: tuple[Memory, ...]
-    fingerprint: str | None = None
+    fingerprint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class RestoreRequest:
 
 @dataclass(frozen=True, slots=True)
 class TokenAnswer:
-    """A token of a restored text."""
+    """A token of a restored text; a last one, without text, is its end."""
 
     text: str
     confidence: Annotated[float, described("The probability that the model gave it, 0 to 1.")]
@@ -72,7 +73,11 @@ class RestoreAnswer:
                         {
                             "text": "Stop my plan.",
                             "confidence": 0.98,
-                            "tokens": [{"text": "Stop", "confidence": 0.99}, {"text": " my plan.", "confidence": 0.98}],
+                            "tokens": [
+                                {"text": "Stop", "confidence": 0.99},
+                                {"text": " my plan.", "confidence": 0.98},
+                                {"text": "", "confidence": 0.99},
+                            ],
                         }
                     ],
                     "fingerprint": "restorable:5be0...",

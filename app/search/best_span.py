@@ -95,8 +95,10 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery, ScoredSpan]):
         return self._score(request, recipe).fingerprint_of(recipe.fingerprint)
 
     def load(self, recipe: Recipe) -> None:
-        """Load the collection's encoder."""
+        """Load the collection's encoder, and what restores its texts if they are not stored."""
         self._encoders.warm_up(recipe)
+        if not recipe.stores_text:
+            self._encoders.restored_texts(recipe)
 
     def read(self, request: SearchRequest, recipe: Recipe) -> TokenizedQuery | SpanQuery:
         """Tokenize a text that fits into one window, or normalize a vector."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from app.facets.weights import Facets
 from app.restoring.weights import load_restorer_of
@@ -28,6 +28,9 @@ from models.restoration import Restorer
 if TYPE_CHECKING:
     from indexer.engine.base import ScoredSpan
     from indexer.restorable.texts import RestoredTexts
+
+_REINDEX: Final = "Run `spanseek reindex` once: it encodes the stored texts anew. Or serve with its weights."
+_INDEX_AGAIN: Final = "Serve with its weights; or index its documents, from where they came, into a new collection."
 
 
 class Encoders:
@@ -95,7 +98,7 @@ class Encoders:
             raise RecipeMismatch(
                 f"The collection was indexed with {recipe.encoder} {recipe.fingerprint}; "
                 f"this server has {encoder.fingerprint}.",
-                hint="Run `spanseek reindex` once: it encodes the stored texts anew. Or serve with its weights.",
+                hint=_REINDEX if recipe.stores_text else _INDEX_AGAIN,
                 field="collection",
             )
         return encoder

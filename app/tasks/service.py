@@ -26,6 +26,7 @@ from indexer.catalog.tasks import (
 )
 from indexer.errors import TaskNotFound, TextNotStored
 from indexer.store import Store
+from indexer.types import Collection
 from models.errors import InvalidInput
 from models.types import JsonValue
 
@@ -52,8 +53,14 @@ class TaskService:
         return Spool(spool_root(self._store) / id)
 
     def add(self, kind: Kind, collection: str, options: Mapping[str, JsonValue], size: int = 0) -> TaskDescription:
-        """Queue a task. Raises ``CollectionNotFound`` and ``TaskBacklogFull``."""
+        """Queue a task.
+
+        Raises ``CollectionNotFound``, ``TextNotStored`` for labels by text of a collection that does not store texts,
+        and ``TaskBacklogFull``.
+        """
         target = self._store.catalog.collection(collection)
+        if not target.recipe.stores_text:
+            _refuse_texts(collection, options)
         id = new_task_id()
         add_task(self._store.catalog, id, NewTask(kind, collection, target.id, options, size), limit=self.backlog)
         self.queued()
@@ -82,17 +89,12 @@ class TaskService:
         ``TaskBacklogFull`` if what is announced is too much.
         """
         target = self._store.catalog.collection(collection)
-        if not target.recipe.stores_text:  # the spool would
-            raise TextNotStored(
-                f"The collection {collection!r} does not store texts, and uploads of any number wait on the disk.",
-                hint="Send documents to `POST /collections/NAME/documents`, or use `spanseek index`.",
-                field="collection",
-            )
+        _require_stored_texts(target)
         id = new_task_id()
         new = NewTask("upload", collection, target.id, bytes=announced)
         add_task(self._store.catalog, id, new, limit=self.backlog, status="receiving")
         body = {"format": format, "packed": packed, "table": dict(table or {})}
-        return Upload(self, self._store, id, body, announced=announced, limit=self.backlog)
+        return Upload(self, self._store, id, body, target_id=target.id, announced=announced, limit=self.backlog)
 
     def get(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> TaskDescription:
         """A task as it is now. Raises ``TaskNotFound``."""
@@ -153,10 +155,11 @@ class Upload:
         id: str,
         options: dict[str, Any],
         *,
+        target_id: str,
         announced: int,
         limit: int,
     ) -> None:
-        self._service, self._catalog, self.id = service, store.catalog, id
+        self._service, self._catalog, self.id, self._target_id = service, store.catalog, id, target_id
         self._options, self._limit = options, limit
         self._counted, self._renewed = announced, time.monotonic()
         self._spool = service.spool(id)
@@ -173,12 +176,17 @@ class Upload:
             grow_task(self._catalog, self.id, self._counted, limit=self._limit)
 
     def finish(self) -> TaskDescription:
-        """Queue the task: from here on it is promised. Raises as :meth:`write`."""
+        """Queue the task: from here on it is promised.
+
+        Raises as :meth:`write`, and ``TextNotStored`` and ``CollectionNotFound`` as when it began.
+        """
         self._body.finish()
         if not self._body.text_bytes:
             raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
         # Progress through NDJSON counts the bytes of its text, that through CSV those of the file.
         total = self._body.text_bytes if self._options["format"] == "ndjson" else self._body.bytes
+        # The collection may have given its texts up since the body began to arrive.
+        _require_stored_texts(self._catalog.collection(self._catalog.name_of(self._target_id)))
         received(self._catalog, self.id, self._body.bytes, total, self._options)
         self._service.queued()
         return self._service.get(self.id)
@@ -189,6 +197,27 @@ class Upload:
         self._spool.remove()
         with suppress(ClaimLost):
             forget_task(self._catalog, self.id)
+
+
+def _require_stored_texts(target: Collection) -> None:
+    """Refuse to spool texts of a collection that stores none."""
+    if not target.recipe.stores_text:
+        raise TextNotStored(
+            f"The collection {target.name!r} does not store texts, and uploads of any number wait on the disk.",
+            hint="Send documents to `POST /collections/NAME/documents`, or use `spanseek index`.",
+            field="collection",
+        )
+
+
+def _refuse_texts(collection: str, options: Mapping[str, JsonValue]) -> None:
+    """Refuse labels by text, which would wait in the catalog."""
+    labels: Any = options.get("labels") or ()
+    if any(label.get("text") is not None for label in labels):
+        raise TextNotStored(
+            f"The collection {collection!r} does not store texts, and tasks wait in the catalog with their labels.",
+            hint="Send the labels to `POST /admin/collections/NAME/calibrations`, or name spans instead of texts.",
+            field="labels",
+        )
 
 
 def spool_root(store: Store) -> Path:

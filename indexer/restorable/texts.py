@@ -19,6 +19,8 @@ from models.units import split
 
 # Restored sentences that are kept: those of some hundred answers.
 _KEPT: Final = 10_000
+# Sentences that are restored before another thread may: a large document does not hold up searches.
+_AT_ONCE: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,10 @@ class RestoredTexts:
 
     def restorations(self, rows: Sequence[Row]) -> list[Restoration]:
         """What the vectors of rows give."""
+        pieces = (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
+        return [restoration for piece in pieces for restoration in self._restored(piece)]
+
+    def _restored(self, rows: Sequence[Row]) -> list[Restoration]:
         with self._lock:  # one thread at a time: a restoration uses all processors
             missing = {row.key: row for row in rows if row.key not in self._kept}
             memories = [stored_restorable(row.segment).memory(row.number) for row in missing.values()]

@@ -1,9 +1,10 @@
 """A collection without texts beside one with them: bytes on disk, and the time to restore sentences.
 
-Sentences are held-out turns of a set (``sgd``) or of Wikipedia. Vectors of units are those of the hashing encoder, as
-long as those of the encoder that ships. Both collections hold the same sentences, a document each, and no words.
+Sentences are held-out ones of Wikipedia, or turns of a set such as ``sgd``, which has 1,976. Vectors of units are those
+of the hashing encoder, as long as those of the encoder that ships. Both collections hold the same sentences, a document
+each, and no words.
 
-    python -m research.benchmarks.text_free --data DATA --source sgd
+    python -m research.benchmarks.text_free --data DATA
 """
 
 import argparse
@@ -108,7 +109,7 @@ def _indexed(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the known sets")
-    parser.add_argument("--source", default="sgd", help="sgd, multiwoz, taskmaster, multidogo or wikipedia")
+    parser.add_argument("--source", default="wikipedia", help="sgd, multiwoz, taskmaster, multidogo or wikipedia")
     parser.add_argument("--sentences", type=int, default=10_000)
     parser.add_argument("--restored", type=int, default=256, help="sentences to restore")
     parser.add_argument("--json", action="store_true", help="print JSON")

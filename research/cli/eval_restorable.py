@@ -58,8 +58,14 @@ def eval_restorable(
 
 def eval_restorable_retrieval(
     data: DataOption,
-    model: Annotated[Path, typer.Option(help="Folder of weights that were trained over a frozen backbone.")],
-    steps: Annotated[int, typer.Option(min=1, help="Steps of a bi-encoder.")] = 200,
+    model: Annotated[Path | None, typer.Option(help="Folder of restorable weights, by default those shipped.")] = None,
+    split: Annotated[
+        Literal["dev", "test"], typer.Option(help="dev, a fifth of the training questions, or test, to report only.")
+    ] = "dev",
+    pairs: Annotated[
+        int, typer.Option(min=0, help="Learn from so many sentences of Wikipedia and their paragraphs, too.")
+    ] = 0,
+    steps: Annotated[int, typer.Option(min=0, help="Steps of a bi-encoder; 0 measures both beginnings.")] = 200,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 3e-4,
     batch: Annotated[int, typer.Option(min=2, help="Questions of a step.")] = 48,
     seed: Annotated[list[int] | None, typer.Option(help="Decides what is drawn; repeat for several.")] = None,
@@ -67,14 +73,21 @@ def eval_restorable_retrieval(
 ) -> None:
     """Recall of passages by bi-encoders that are trained from restoration and without it: Table 4 of the paper."""
     from models.encoders.restorable.model import load_restorer
-    from research.evaluation.question_passages import read_questions
+    from research.evaluation.question_passages import cloze_pairs, development, read_questions, with_pairs
     from research.evaluation.restorable_retrieval import evaluate_restorable_retrieval
     from research.training.bi_encoder import BiEncoderConfig
     from research.training.loop import Schedule
+    from research.training.restorable_data import read_passages
 
     learned, measured = read_questions(data)
+    if split == "dev":
+        learned, measured = development(learned)
+    if pairs:
+        learned = with_pairs(learned, cloze_pairs(read_passages(data, "wikipedia", "train"), pairs))
     config = BiEncoderConfig(Schedule(steps=steps, rate=rate), batch)
-    figures = evaluate_restorable_retrieval(load_restorer(model), learned, measured, config, seed or [13])
+    figures = evaluate_restorable_retrieval(
+        load_restorer(model or SHIPPED / "restorable"), learned, measured, config, seed or [13]
+    )
     if as_json:
         print_json(figures)
         return

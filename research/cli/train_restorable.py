@@ -4,10 +4,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from app.cli.console import JsonOption
+from app.cli.console import JsonOption, settings_with
 from research.cli.recipes import print_report, run_recipe
 from research.cli.training_options import (
     CheckpointsOption,
+    DeviceOption,
     FolderOption,
     OutOption,
     SaveEveryOption,
@@ -46,11 +47,11 @@ def train_restorable(
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1.5e-3,
     seed: SeedOption = 13,
     save_every: SaveEveryOption = 100,
+    device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train restorable embeddings. The same command, given again, goes on from the last checkpoint."""
     # Imported here, because importing torch takes seconds.
-    from app.settings import Settings
     from models.encoders.registry import load_encoder
     from models.encoders.restorable.shape import RestorableShape
     from research.training import restorable as recipe
@@ -58,7 +59,8 @@ def train_restorable(
     from research.training.restorable_data import learned_texts, read_material
     from research.training.restorable_start import begin
 
-    options = Settings().encoder_options
+    settings = settings_with(device=device)
+    options = settings.encoder_options
     texts = learned_texts(read_material(data, sentences, seed))
     shape = RestorableShape(
         dim=dim,
@@ -71,7 +73,8 @@ def train_restorable(
         reading=reading,
         frozen=backbone == "frozen",
     )
-    start = begin(shape, texts, vocabulary, seed, "" if backbone == "none" else options.backbone)
+    named = "" if backbone == "none" else options.backbone
+    start = begin(shape, texts, vocabulary, seed, named, settings.device)
     config = recipe.RestorableConfig(
         out=folder,
         checkpoints=checkpoints,

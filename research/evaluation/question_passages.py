@@ -5,11 +5,14 @@ import csv
 import gzip
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress, islice
 from pathlib import Path
 
 _SHARE = 2  # one question of QED in two is learnt from
+_DEV_SHARE = 5  # and of those one in five is for choosing; odd, because crc32 % 2 chose already
+_CLOZE_SENTENCES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,42 @@ def read_questions(data: Path) -> tuple[QuestionSet, dict[str, QuestionSet]]:
     return learned, measured
 
 
+def development(learned: QuestionSet) -> tuple[QuestionSet, dict[str, QuestionSet]]:
+    """Of what is learnt from, four fifths, and the other questions to choose by; both rank all its passages."""
+    held = [_number(question) % _DEV_SHARE == 0 for question in learned.questions]
+    return _chosen(learned, [not each for each in held]), {"dev": _chosen(learned, held)}
+
+
+def with_pairs(learned: QuestionSet, pairs: Iterable[tuple[str, str]]) -> QuestionSet:
+    """The same and more questions, each with its passage."""
+    return _joined(learned, _set(list(pairs)))
+
+
+def cloze_pairs(paragraphs: Iterable[Sequence[str]], most: int) -> Iterator[tuple[str, str]]:
+    """A sentence of each paragraph of three or more as the question, and the others as its passage.
+
+    This is the inverse cloze task (Lee et al., 2019). The paragraph decides which sentence.
+
+    >>> list(cloze_pairs([["A b.", "C d.", "E f."], ["G h."]], 2))
+    [('C d.', 'A b. E f.')]
+    """
+    long = (paragraph for paragraph in paragraphs if len(paragraph) >= _CLOZE_SENTENCES)
+    for paragraph in islice(long, most):
+        place = _number(" ".join(paragraph)) % len(paragraph)
+        yield paragraph[place], " ".join([*paragraph[:place], *paragraph[place + 1 :]])
+
+
+def _chosen(questions: QuestionSet, is_chosen: Sequence[bool]) -> QuestionSet:
+    kept = tuple(compress(questions.questions, is_chosen)), tuple(compress(questions.answers, is_chosen))
+    return QuestionSet(kept[0], questions.passages, kept[1])
+
+
 def _is_learned(question: str) -> bool:
-    return zlib.crc32(question.encode()) % _SHARE == 0
+    return _number(question) % _SHARE == 0
+
+
+def _number(text: str) -> int:
+    return zlib.crc32(text.encode())
 
 
 def _set(rows: list[tuple[str, str]], others: list[str] | None = None) -> QuestionSet:

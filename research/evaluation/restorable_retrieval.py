@@ -11,18 +11,26 @@ from models.encoders.restorable.model import RestorableModel
 from models.encoders.restorable.network import RestorableNetwork
 from research.evaluation.question_passages import QuestionSet
 from research.evaluation.significance import mean_gain
-from research.training.bi_encoder import BiEncoder, BiEncoderConfig, States, encode_all, hidden_states, train_bi_encoder
+from research.training.bi_encoder import (
+    BiEncoder,
+    BiEncoderConfig,
+    Input,
+    encode_all,
+    read_inputs,
+    retrieving,
+    train_bi_encoder,
+)
 
 CUTS = (1, 5, 20, 100)
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A set of questions, with the backbone's states of its questions and passages."""
+    """A set of questions, with what networks read of its questions and passages."""
 
     questions: QuestionSet
-    question_states: Sequence[States]
-    passage_states: Sequence[States]
+    question_inputs: Sequence[Input]
+    passage_inputs: Sequence[Input]
 
 
 def evaluate_restorable_retrieval(
@@ -41,9 +49,9 @@ def evaluate_restorable_retrieval(
     sets = {name: _read(model, each) for name, each in measured.items()}
     found: dict[str, dict[str, list[Bool[np.ndarray, "questions cuts"]]]] = {}
     for seed in seeds:
-        for name, start in {"restored": model.network, "plain": _untrained(model.network, seed)}.items():
+        for name, start in {"restored": retrieving(model.network), "plain": _untrained(model.network, seed)}.items():
             encoder = train_bi_encoder(
-                start, learned, train.question_states, train.passage_states, replace(config, seed=seed)
+                start, learned, train.question_inputs, train.passage_inputs, replace(config, seed=seed)
             )
             for of_set, read in sets.items():
                 found.setdefault(of_set, {}).setdefault(name, []).append(recalls(encoder, read))
@@ -52,7 +60,7 @@ def evaluate_restorable_retrieval(
 
 def recalls(encoder: BiEncoder, read: Read) -> Bool[np.ndarray, "questions cuts"]:
     """Whether a passage that answers is among the first 1, 5, 20 and 100, by question."""
-    scores = encode_all(encoder.questions, read.question_states) @ encode_all(encoder.passages, read.passage_states).T
+    scores = encode_all(encoder.questions, read.question_inputs) @ encode_all(encoder.passages, read.passage_inputs).T
     order = np.argsort(-scores, axis=1, kind="stable")[:, : max(CUTS)]
     places = [
         next((place for place, one in enumerate(row) if one in gold), max(CUTS))
@@ -77,11 +85,11 @@ def _figures(rows: Mapping[str, Sequence[Bool[np.ndarray, "questions cuts"]]]) -
 def _read(model: RestorableModel, questions: QuestionSet) -> Read:
     return Read(
         questions,
-        hidden_states(model.network, model.reader, questions.questions),
-        hidden_states(model.network, model.reader, questions.passages),
+        read_inputs(model, questions.questions),
+        read_inputs(model, questions.passages),
     )
 
 
 def _untrained(network: RestorableNetwork, seed: int) -> RestorableNetwork:
     torch.manual_seed(seed)
-    return RestorableNetwork(network.shape, network.backbone).eval()
+    return retrieving(RestorableNetwork(network.shape, network.backbone))

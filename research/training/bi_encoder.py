@@ -1,12 +1,13 @@
-"""Bi-encoders over a frozen backbone: a question encoder and a passage encoder, trained in batches (DPR; RE, 4.4).
+"""Bi-encoders: a question encoder and a passage encoder, trained in batches (DPR; RE, section 4.4).
 
-The backbone's hidden states of every text are computed once; what learns stands above them.
+Over a frozen backbone, the hidden states of every text are computed once; what learns stands above them. An encoder
+without a backbone learns as a whole; the vector of a text is the mean of the projections of all its tokens.
 """
 
 import copy
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -16,17 +17,23 @@ from torch import Tensor
 from torch.nn import functional
 from torch.optim import AdamW
 
+from models.backbones import has_native_bf16
 from models.batching import length_batches
+from models.encoders.restorable.model import RestorableModel
 from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.reading import Reader, pad
+from models.encoders.restorable.vocabulary import Ids
 from models.errors import InvalidInput
 from research.evaluation.question_passages import QuestionSet
 from research.training.loop import Schedule
 
-States: TypeAlias = Float16[np.ndarray, "_tokens states"]
+# What a network reads of a text: hidden states of its backbone, or tokens of its own vocabulary.
+States: TypeAlias = Float16[np.ndarray, "_tokens _states"]
+Input: TypeAlias = States | Ids
 
 _BATCH_TOKENS = 4096
 _MOST_TOKENS = 160
+_LEARNED = ("embed.", "places", "read.", "encoder.", "norm.", "project.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,20 @@ class BiEncoderConfig:
     batch: int = 48
     sharpness: float = 20.0
     seed: int = 13
+
+
+def read_inputs(model: RestorableModel, texts: Sequence[str]) -> list[Input]:
+    """What the network reads of every text: the beginning of it, of 160 tokens."""
+    if model.network.backbone is not None:
+        return [*hidden_states(model.network, model.reader, texts)]
+    return [row[:-1][:_MOST_TOKENS] for row in model.vocabulary.ids(texts)]
+
+
+def retrieving(network: RestorableNetwork) -> RestorableNetwork:
+    """A copy whose vectors are plain means: bound ones tell the same word at two places as two."""
+    copied = RestorableNetwork(replace(network.shape, pooling="mean"), network.backbone)
+    copied.load_state_dict(network.state_dict())
+    return copied.eval()
 
 
 @torch.inference_mode()
@@ -72,8 +93,8 @@ def hidden_states(network: RestorableNetwork, reader: Reader, texts: Sequence[st
 def train_bi_encoder(
     start: RestorableNetwork,
     learned: QuestionSet,
-    questions: Sequence[States],
-    passages: Sequence[States],
+    questions: Sequence[Input],
+    passages: Sequence[Input],
     config: BiEncoderConfig,
 ) -> BiEncoder:
     """Two copies of a network, trained so that a question is nearest to its own passage."""
@@ -82,17 +103,19 @@ def train_bi_encoder(
         parameter
         for network in (encoder.questions, encoder.passages)
         for name, parameter in network.named_parameters()
-        if name.startswith(("read.", "encoder.", "norm.", "project."))
+        if name.startswith(_LEARNED) and parameter.requires_grad
     ]
+    # Of a frozen backbone only small layers learn, which gain nothing by it.
+    is_half = start.backbone is None and has_native_bf16(torch.device("cpu"))
     optimizer = AdamW(parameters, lr=config.schedule.rate, weight_decay=config.schedule.decay)
     for step in range(config.schedule.steps):
         for group in optimizer.param_groups:
             group["lr"] = config.schedule.rate * config.schedule.factor(step)
         drawn = _draw(learned, config, step)
-        scores = config.sharpness * (
-            _encode(encoder.questions, [questions[number] for number, _ in drawn])
-            @ _encode(encoder.passages, [passages[place] for _, place in drawn]).T
-        )
+        with torch.autocast("cpu", torch.bfloat16, enabled=is_half):
+            vectors = _encode(encoder.questions, [questions[number] for number, _ in drawn])
+            others = _encode(encoder.passages, [passages[place] for _, place in drawn])
+        scores = config.sharpness * (vectors.float() @ others.float().T)
         loss = functional.cross_entropy(scores, torch.arange(len(drawn)))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -102,22 +125,37 @@ def train_bi_encoder(
 
 
 @torch.inference_mode()
-def encode_all(network: RestorableNetwork, states: Sequence[States]) -> Float32[np.ndarray, "texts dim"]:
+def encode_all(network: RestorableNetwork, inputs: Sequence[Input]) -> Float32[np.ndarray, "texts dim"]:
     """The unit vectors of all texts."""
-    vectors = np.zeros((len(states), network.shape.dim), np.float32)
-    for batch in length_batches([len(row) for row in states], _BATCH_TOKENS):
-        vectors[batch] = _encode(network, [states[number] for number in batch]).numpy()
+    vectors = np.zeros((len(inputs), network.shape.dim), np.float32)
+    for batch in length_batches([len(row) for row in inputs], _BATCH_TOKENS):
+        vectors[batch] = _encode(network, [inputs[number] for number in batch]).numpy()
     return vectors
 
 
-def _encode(network: RestorableNetwork, states: Sequence[States]) -> Float[Tensor, "texts dim"]:
+def _encode(network: RestorableNetwork, inputs: Sequence[Input]) -> Float[Tensor, "texts dim"]:
+    of_texts = _of_tokens if network.backbone is None else _of_states
+    return functional.normalize(of_texts(network, inputs), dim=-1)
+
+
+def _of_states(network: RestorableNetwork, states: Sequence[States]) -> Float[Tensor, "texts dim"]:
     longest = max(map(len, states))
     padded = np.zeros((len(states), longest, states[0].shape[1]), np.float32)
     mask = np.zeros((len(states), longest), bool)
     for number, row in enumerate(states):
         padded[number, : len(row)] = row
         mask[number, : len(row)] = True
-    return functional.normalize(network.encode_states(torch.from_numpy(padded), torch.from_numpy(mask)), dim=-1)
+    return network.encode_states(torch.from_numpy(padded), torch.from_numpy(mask))
+
+
+def _of_tokens(network: RestorableNetwork, texts: Sequence[Ids]) -> Float[Tensor, "texts dim"]:
+    """The sums of the projections of all tokens, which are read by stretches."""
+    stretch = network.shape.stretch
+    rows = [row[start : start + stretch] for row in texts for start in range(0, max(1, len(row)), stretch)]
+    of_text = [number for number, row in enumerate(texts) for _ in range(0, max(1, len(row)), stretch)]
+    ids, mask = pad(rows)
+    sums = network.encode(ids, mask) * mask.sum(dim=1, keepdim=True).sqrt()
+    return sums.new_zeros(len(texts), sums.shape[1]).index_add(0, torch.tensor(of_text), sums)
 
 
 def _draw(learned: QuestionSet, config: BiEncoderConfig, step: int) -> list[tuple[int, int]]:

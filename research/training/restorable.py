@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.artifacts import Artifact, save_artifact
+from models.backbones import has_native_bf16
 from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.reading import Reader, group, pad
 from models.encoders.restorable.shape import RestorableShape
@@ -89,7 +90,6 @@ def train_restorable(
     network, lessons = start.network, read_lessons(texts, start.vocabulary, config.shape, start.reader)
     if not lessons:
         raise InvalidInput("There are no texts to learn from.", hint="Check --data.", field="data")
-    start.vocabulary.save(config.out)
     save = partial(_save, config, start, len(lessons), encoder)
     without_steps = replace(config, schedule=replace(config.schedule, steps=0))
     run = without_steps.facts(len(lessons), 0, encoder, start.backbone)
@@ -100,7 +100,7 @@ def train_restorable(
 
 
 def losses(config: RestorableConfig, network: RestorableNetwork, lessons: Sequence[Lesson], step: int) -> Losses:
-    """Eq. 6 of one step: the mean of minus the log probability of a token, in bfloat16 where that is safe."""
+    """Eq. 6 of one step: the mean of minus the log probability of a token, in bfloat16 where it is native."""
     drawn = draw(lessons, config.tokens // config.slices, config.slices, config.seed, step)
     sums = [restoration_loss(network, batch) for batch in drawn]
     tokens = sum(len(lesson.ids) for batch in drawn for lesson in batch)
@@ -109,11 +109,12 @@ def losses(config: RestorableConfig, network: RestorableNetwork, lessons: Sequen
 
 def restoration_loss(network: RestorableNetwork, batch: Sequence[Lesson]) -> Tensor:
     """The sum over the tokens of a batch of minus their log probabilities."""
-    with torch.autocast(network.embed.weight.device.type, torch.bfloat16):
-        rows = network.encode(*pad([row for lesson in batch for row in lesson.rows]))
+    device = network.embed.weight.device
+    with torch.autocast(device.type, torch.bfloat16, enabled=has_native_bf16(device)):
+        rows = network.encode(*pad([row for lesson in batch for row in lesson.rows], device))
         vectors, real = group(rows, [len(lesson.rows) for lesson in batch])
-        inputs, mask = pad([np.append(np.int32(BEGIN), lesson.ids[:-1]) for lesson in batch])
-        targets, _ = pad([lesson.ids for lesson in batch])
+        inputs, mask = pad([np.append(np.int32(BEGIN), lesson.ids[:-1]) for lesson in batch], device)
+        targets, _ = pad([lesson.ids for lesson in batch], device)
         scores = network(inputs, vectors, real)
     return functional.cross_entropy(scores[mask].float(), targets[mask], reduction="sum")
 
@@ -131,7 +132,8 @@ def draw(lessons: Sequence[Lesson], tokens: int, slices: int, seed: int, step: i
 
 
 def _save(config: RestorableConfig, start: Start, texts: int, encoder: str, step: int) -> Artifact:
-    """Weights in half precision; a frozen backbone is named, not copied."""
+    """Vocabulary, and weights in half precision; a frozen backbone is named, not copied."""
+    start.vocabulary.save(config.out)
     tensors = {
         name: tensor.detach().to(torch.float16)
         for name, tensor in start.network.state_dict().items()

@@ -94,11 +94,11 @@ def distinct(texts: Iterable[str], most: int, without: Iterable[str] = ()) -> li
 
 
 def _limited(passages: Iterable[Passage], most: int) -> Iterator[Passage]:
-    for passage in passages:
+    for passage in passages if most > 0 else ():  # reads nothing where nothing is wanted
+        yield passage
+        most -= len(passage)
         if most <= 0:
             return
-        most -= len(passage)
-        yield passage
 
 
 def _is_sentence(text: str) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from models.backbones import resolve_device
 from models.encoders.restorable.assembly import assemble
 from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.reading import Reader
@@ -22,9 +23,14 @@ class Start:
     backbone: str = ""
 
 
-def begin(shape: RestorableShape, texts: Sequence[str], size: int, seed: int, backbone: str = "") -> Start:
-    """An untrained network with the vocabulary of so many tokens that writes the texts shortest."""
+def begin(
+    shape: RestorableShape, texts: Sequence[str], size: int, seed: int, backbone: str = "", device: str = "cpu"
+) -> Start:
+    """An untrained network with the vocabulary of so many tokens that writes the texts shortest.
+
+    Raises ``DeviceUnavailable``.
+    """
     vocabulary = Vocabulary.learn(texts, size)
     torch.manual_seed(seed)
     network, reader = assemble(replace(shape, vocabulary=vocabulary.size), backbone)
-    return Start(network, vocabulary, reader, backbone)
+    return Start(network.to(resolve_device(device)), vocabulary, reader, backbone)

@@ -1,5 +1,6 @@
 """``spanseek restore`` and ``spanseek vectors``, and a collection without texts."""
 
+import json
 from pathlib import Path
 
 from tests.e2e.commands import Run
@@ -33,6 +34,12 @@ def test_texts_go_there_and_back(run: Run, tmp_path: Path) -> None:
     answer = run("restore", "--vectors", str(path), "--beams", "2", "--json").json
     assert [each["text"] for each in answer["texts"]] == [TEXT, "Hello there."]
     assert "Hello there." in run("restore", "--text", "Hello there.").out
+    assert "may differ" in run("restore", "--text", "Qaanaaq zyxgork 4711", "--warn-below", "1").out
+    values = json.loads(made.out)
+    path.write_text(json.dumps(values | {"fingerprint": "restorable:0"}))
+    assert "restorable:0" in run("restore", "--vectors", str(path)).err
+    path.write_text(json.dumps(values | {"vectors": [[[float("nan")] * values["dim"]]]}))
+    assert "NaN" in run("restore", "--vectors", str(path)).err
     path.write_text("{}")
     broken = run("restore", "--vectors", str(path))
     assert (broken.code, "does not hold vectors" in broken.err) == (1, True)

@@ -5,18 +5,27 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from sqlalchemy import update
 
 from app.collections.documents import DocumentService
-from app.facets.types import SpanRange
+from app.facets.types import SpanRange, TooManySentences
+from app.restoring import service as restoring
 from app.restoring.service import RestoreService
 from app.restoring.types import GivenVectors, RestoreRequest, StoredSpans
 from app.search.encoders import Encoders
 from app.search.errors import ModeUnavailable
+from app.search.modes import load_modes
 from app.search.types import SpanChoice
+from app.tasks.service import TaskService
+from indexer.catalog.collections import recipe_columns
 from indexer.catalog.leases import lease
+from indexer.catalog.tables import collections
+from indexer.engine.scan import ScanEngine
 from indexer.errors import DocumentNotFound, TextNotStored
 from indexer.maintenance import optimize
 from indexer.phrases import PhraseDraft
+from indexer.restorable import texts
+from indexer.restorable.recipe import with_restorable
 from models.errors import InvalidInput
 from models.ops.span_score import COSINE
 from models.restoration import Restorer
@@ -177,6 +186,40 @@ def test_stored_sentences_are_restored(workspace: Workspace, restorer: ByteResto
     for span, error in ((SpanRange("none", 0, 1), DocumentNotFound), (SpanRange("a", 900, 901), InvalidInput)):
         with pytest.raises(error):
             service.restore(RestoreRequest(stored=StoredSpans("c", (span,))))
+
+
+def test_queries_load_what_restores_their_hits_before_they_are_timed(workspace: Workspace) -> None:
+    loaded: list[ByteRestorer] = []
+    encoders = Encoders.of({"hashing": workspace.encoder}, COSINE, lambda: loaded.append(ByteRestorer()) or loaded[0])
+    load_modes(encoders, ScanEngine())["best_span"].load(workspace.catalog.collection("c").recipe)
+    assert len(loaded) == 1
+
+
+def test_too_many_sentences_are_refused(workspace: Workspace, restorer: ByteRestorer, monkeypatch) -> None:
+    monkeypatch.setattr(restoring, "MAX_SENTENCES", 2)
+    whole = RestoreRequest(stored=StoredSpans("c", (SpanRange("a", 0, 10**6),)))
+    with pytest.raises(TooManySentences, match="3 sentences"):
+        service_of(workspace, restorer).restore(whole)
+
+
+def test_a_long_document_is_restored_in_pieces(workspace: Workspace, monkeypatch) -> None:
+    monkeypatch.setattr(texts, "_AT_ONCE", 1)
+    assert workspace.reader.get("c", "b").text == DOCUMENTS[1].text
+
+
+def test_an_upload_that_began_before_texts_were_given_up_is_not_spooled(tmp_path: Path) -> None:
+    with Workspace(tmp_path) as stored:
+        stored.collection()
+        tasks = TaskService(stored.store, backlog=10**9)
+        upload = tasks.begin_upload("c", "ndjson", 0)
+        upload.write(b'{"id": "a", "text": "The heron waits."}\n')
+        recipe = with_restorable(stored.catalog.collection("c").recipe, ByteRestorer(), store_text=False)
+        with stored.catalog.database.write() as connection:
+            connection.execute(update(collections).values(**recipe_columns(recipe)))
+        with pytest.raises(TextNotStored):
+            upload.finish()
+        upload.abandon()
+        assert not [body for body in bytes_below(tmp_path) if b"heron" in body]
 
 
 def test_vectors_go_there_and_back(workspace: Workspace, restorer: ByteRestorer) -> None:

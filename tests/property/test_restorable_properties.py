@@ -42,7 +42,8 @@ def test_tokens_join_to_the_text_and_the_least_certain_counts(text: str, seed: i
     sure = np.random.default_rng(seed).uniform(0.1, 1, len(ids))
     tokens = VOCABULARY.tokens(ids, sure)
     assert "".join(token.text for token in tokens) == text
-    assert min((token.confidence for token in tokens), default=1.0) == pytest.approx(sure[:-1].min(initial=1.0))
+    assert tokens[-1].text == ""  # the end
+    assert min(token.confidence for token in tokens) == pytest.approx(sure.min())
 
 
 @pytest.mark.parametrize("pooling", ["bound", "mean", "cls"])
@@ -94,6 +95,20 @@ def test_generation_with_a_cache_is_the_most_likely_token_of_a_whole_pass(readin
                 scores = network(torch.tensor([[BEGIN, *row[:place]]]), *alone)[0, -1]
                 assert scores.argmax().item() == token
                 assert sure[text, place].item() == pytest.approx(scores.softmax(0)[token].item(), abs=1e-3)
+
+
+@pytest.mark.parametrize("pooling", ["bound", "mean", "cls"])
+@pytest.mark.parametrize("reading", ["gating", "cross", "input"])
+def test_a_gradient_reaches_every_parameter(reading: str, pooling: str) -> None:
+    network = network_of(reading=reading, pooling=pooling)
+    rows = [np.array(row, np.int32) for row in ([5, 6, 7, 8], [9, 0], [10, 11, 0])]
+    vectors, real = group(network.encode(*pad(rows)), [2, 1])
+    texts = [np.array([5, 6, 7, 8, 9, 0], np.int32), np.array([10, 11, 0], np.int32)]
+    inputs, mask = pad([np.append(np.int32(BEGIN), row[:-1]) for row in texts])
+    targets, _ = pad(texts)
+    torch.nn.functional.cross_entropy(network(inputs, vectors, real)[mask], targets[mask]).backward()
+    without = [name for name, value in network.named_parameters() if value.grad is None or not value.grad.abs().max()]
+    assert without == []
 
 
 @pytest.mark.parametrize("reading", ["gating", "cross", "input"])

@@ -109,7 +109,7 @@ async def put_documents(collection: Collection, request: Request, caller: Caller
     items = await asyncio.to_thread(uploads, body, content_type)
     documents = [each for each in items if isinstance(each, Document)]
     backend = caller.backend
-    if len(body) > _TASK_FROM_BYTES and documents and backend.collections.describe(collection).store_text:
+    if len(body) > _TASK_FROM_BYTES and documents and await asyncio.to_thread(backend.stores_text, collection):
         answer = await upload_as_task(backend.tasks, collection, items, backend.limits.write_deadline_s)
         return answer_response(answer, 200 if isinstance(answer, WrittenDocuments) else 202)
     written = await backend.writing.upsert(collection, documents, backend.limits.write_deadline_s)

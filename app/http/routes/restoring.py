@@ -54,7 +54,7 @@ class RestoreBody(Body):
         [], max_length=MAX_RESTORED, description="For every text its vectors, as `POST /vectors` gives them."
     )
     fingerprint: str | None = Field(
-        None, max_length=200, description="That of the vectors: those of another model are refused."
+        None, max_length=200, description="That of `vectors`, which they need: those of another model are refused."
     )
     collection: CollectionName | None = Field(None, description="The collection of `spans`.")
     spans: list[SpanBody] = Field(
@@ -71,6 +71,8 @@ class RestoreBody(Body):
             raise ValueError("Give a collection together with spans.")
         if bool(self.spans) == bool(self.vectors):
             raise ValueError("Give vectors, or a collection with spans.")
+        if bool(self.vectors) != (self.fingerprint is not None):
+            raise ValueError("Give vectors together with their fingerprint, as `POST /vectors` answers them.")
         return self
 
     def request(self) -> RestoreRequest:
@@ -78,7 +80,7 @@ class RestoreBody(Body):
         spans = tuple(SpanRange(span.document_id, span.start, span.end) for span in self.spans)
         stored = None if self.collection is None else StoredSpans(self.collection, spans)
         texts = tuple(memory(number, rows) for number, rows in enumerate(self.vectors))
-        given = GivenVectors(texts, self.fingerprint) if texts else None
+        given = GivenVectors(texts, self.fingerprint) if texts and self.fingerprint else None
         return RestoreRequest(given, stored, self.beams, self.warn_below)
 
 

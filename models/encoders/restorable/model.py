@@ -19,10 +19,10 @@ from models.encoders.restorable.generation import GenerationLimits, Generator, g
 from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.reading import Reader, group, pad, stretch_reader
 from models.encoders.restorable.shape import RestorableShape
-from models.encoders.restorable.vocabulary import Ids, Vocabulary
+from models.encoders.restorable.vocabulary import END, Ids, Vocabulary
 from models.errors import BackboneMismatch, InvalidInput
 from models.ops.similarity import normalize
-from models.restoration import Memory, Restoration
+from models.restoration import Memory, Restoration, RestoredToken
 
 _BATCH_TOKENS = 4096
 _BATCH = 64
@@ -144,10 +144,16 @@ class RestorableModel:
         tokens = real.shape[1] * self.shape.stretch
         limits = GenerationLimits(tokens if most_tokens is None else min(tokens, most_tokens), beams, repeats)
         ids, confidences = generate(self._generator, vectors, real, limits)
+        # A text always fits its vectors: one that does not end is cut, and wrong.
+        is_cut = limits.tokens == tokens
         return [
-            Restoration(self.vocabulary.tokens(row.astype(np.int32), sure))
+            self._restoration(row.astype(np.int32), sure, is_cut=is_cut and END not in row)
             for row, sure in zip(ids.numpy(), confidences.numpy(), strict=True)
         ]
+
+    def _restoration(self, ids: Ids, confidences: Float32[np.ndarray, " _tokens"], *, is_cut: bool) -> Restoration:
+        tokens = self.vocabulary.tokens(ids, confidences)
+        return Restoration((*tokens, RestoredToken("", 0.0)) if is_cut else tokens)
 
     def _check_length(self, number: int, ids: Ids) -> None:
         if len(ids) > self.shape.longest:
@@ -176,16 +182,34 @@ class RestorableModel:
 def load_restorer(folder: Path, load: Callable[[str], Encoder] | None = None) -> RestorableModel:
     """Load trained weights and their vocabulary. ``load`` gives encoders by their names.
 
-    Raises ``BackboneMismatch`` if the vectors that searches compare are of another encoder than in training.
+    Raises ``BackboneMismatch`` if the vectors that searches compare are of another encoder than in training, and for
+    weights that are not those of the network that ``config.json`` describes.
     """
     artifact = load_artifact(folder)
     facts: Any = artifact.config["shape"]
     shape = RestorableShape(**{field.name: facts[field.name] for field in fields(RestorableShape)})
     network, reader = assemble(shape, str(artifact.config.get("backbone", "")))
-    # A frozen backbone is not among the weights.
-    network.load_state_dict({name: tensor.float() for name, tensor in artifact.tensors.items()}, strict=False)
+    _fill(network, artifact, folder)
     encoder = _compared_encoder(folder, artifact, load or load_encoder)
     return RestorableModel(network, Vocabulary.load(folder), encoder, artifact.sha256, reader)
+
+
+def _fill(network: RestorableNetwork, artifact: Artifact, folder: Path) -> None:
+    """Set the weights of a network. A frozen backbone is not among them."""
+    tensors = {name: tensor.float() for name, tensor in artifact.tensors.items()}
+    expected = {
+        name: tensor.shape
+        for name, tensor in network.state_dict().items()
+        if not (network.shape.frozen and name.startswith("backbone."))
+    }
+    shapes = {name: tensor.shape for name, tensor in tensors.items()}
+    differing = sorted(name for name in expected.keys() | shapes.keys() if expected.get(name) != shapes.get(name))
+    if differing:
+        raise BackboneMismatch(
+            f"The weights in {folder} do not fit config.json: {', '.join(differing[:5])}.",
+            hint="The folder must hold all files as `spanseek train restorable` wrote them.",
+        )
+    network.load_state_dict(tensors, strict=False)
 
 
 def _compared_encoder(folder: Path, artifact: Artifact, load: Callable[[str], Encoder]) -> Encoder | None:

@@ -42,14 +42,14 @@ def group(
     vectors: Float[Tensor, "rows dim"], counts: Sequence[int]
 ) -> tuple[Float[Tensor, "texts vectors dim"], Bool[Tensor, "texts vectors"]]:
     """The vectors of rows by texts, which have so many each, padded with zeros; and which of them are real."""
-    real = torch.arange(max(counts))[None] < torch.tensor(counts)[:, None]
+    real = torch.arange(max(counts), device=vectors.device)[None] < torch.tensor(counts, device=vectors.device)[:, None]
     padded = vectors.new_zeros(*real.shape, vectors.shape[1])
     padded[real] = vectors
     return padded, real
 
 
-def pad(rows: Sequence[Ids]) -> tuple[Tensor, Tensor]:
-    """Rows of tokens as one array, and a mask that names the real ones.
+def pad(rows: Sequence[Ids], device: torch.device | None = None) -> tuple[Tensor, Tensor]:
+    """Rows of tokens as one array, and a mask that names the real ones; both on the device.
 
     >>> ids, mask = pad([np.array([5, 6], np.int32), np.array([7], np.int32)])
     >>> ids.tolist(), mask.tolist()
@@ -60,4 +60,4 @@ def pad(rows: Sequence[Ids]) -> tuple[Tensor, Tensor]:
     for number, row in enumerate(rows):
         ids[number, : len(row)] = row
         mask[number, : len(row)] = True
-    return torch.from_numpy(ids), torch.from_numpy(mask)
+    return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)

@@ -79,15 +79,19 @@ class Vocabulary:
         return "".join(token.text for token in self.tokens(ids, np.ones(len(ids))))
 
     def tokens(self, ids: Ids, confidences: Float[np.ndarray, " _tokens"]) -> tuple[RestoredToken, ...]:
-        """Tokens as text, up to the end mark; those that share a character are joined, and the least certain counts."""
+        """Tokens as text; those that share a character are joined, and the least certain counts.
+
+        The end mark is a last token without text, whose confidence says how certain it is that nothing is missing.
+        """
         return tuple(self._tokens(ids, confidences))
 
     def _tokens(self, ids: Ids, confidences: Float[np.ndarray, " _tokens"]) -> Iterator[RestoredToken]:
         stream, lowest = DecodeStream(skip_special_tokens=False), 1.0
         for number, confidence in zip(ids.tolist(), confidences.tolist(), strict=True):
-            if number == END:
-                return
             lowest = min(lowest, confidence)
+            if number == END:
+                yield RestoredToken("", lowest)
+                return
             piece = stream.step(self._backend, number - _MARKS) if number >= _MARKS else None
             if piece is not None:
                 yield RestoredToken(piece, lowest)

@@ -72,9 +72,10 @@ def test_stored_sentences_and_vectors_are_restored(textless, problem) -> None:
     back = textless.post("/restore", {"vectors": made["vectors"], "fingerprint": made["fingerprint"]}).json()
     assert [each["text"] for each in back["texts"]] == TEXTS
     vector = made["vectors"][0][0]
-    (doubtful,) = textless.post("/restore", {"vectors": [[[0.0] * made["dim"]]], "warn_below": 0.9}).json()["texts"]
-    assert doubtful["confidence"] < 0.9
-    assert "may differ" in doubtful["warning"]
+    named = {"fingerprint": made["fingerprint"]}
+    (cut,) = textless.post("/restore", {"vectors": [[[0.0] * made["dim"]]], **named}).json()["texts"]
+    assert (cut["confidence"], cut["tokens"][-1]) == (0.0, {"text": "", "confidence": 0.0})
+    assert "may differ" in cut["warning"]
     for body, field in (
         ({"vectors": [[vector[:-1]]]}, "vectors"),
         ({"vectors": [[vector, vector[:5]]]}, "vectors"),
@@ -83,8 +84,22 @@ def test_stored_sentences_and_vectors_are_restored(textless, problem) -> None:
         ({"vectors": [[[1e39, *vector[1:]]]]}, "vectors"),
         ({"vectors": [[vector]], "fingerprint": "restorable:0"}, "fingerprint"),
     ):
-        assert problem(textless.post("/restore", body), 422, "invalid_input")["errors"][0]["field"] == field
+        assert problem(textless.post("/restore", named | body), 422, "invalid_input")["errors"][0]["field"] == field
     problem(textless.post_raw("/restore", b'{"vectors": [[[NaN]]]}'), 422, "invalid_input")
+
+
+def test_labels_and_uploads_that_would_wait_on_the_disk_are_refused(textless, problem) -> None:
+    labels = [{"phrase": "cancel", "text": f"the heron {number}", "match": number % 2 == 0} for number in range(20)]
+    calibration = {"kind": "calibration", "collection": "textless", "labels": labels}
+    assert problem(textless.post("/tasks", calibration), 409, "text_not_stored")["errors"][0]["field"] == "labels"
+    assert textless.post("/admin/collections/textless/calibrations", {"labels": labels}).status_code == 200
+    files = [path for path in textless.settings.data_dir.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"heron" in path.read_bytes()]
+    spans = [
+        {"phrase": f"phrase {number}", "span": {"document_id": "a", "start": 0, "end": 20}, "match": number % 2 == 0}
+        for number in range(20)
+    ]
+    assert textless.post("/tasks", calibration | {"labels": spans}).status_code == 202
 
 
 SPANS = [{"document_id": "call-1", "start": 0, "end": 1}]
@@ -95,7 +110,9 @@ SPANS = [{"document_id": "call-1", "start": 0, "end": 1}]
     [
         ("/restore", {}, 422, "invalid_input"),
         ("/restore", {"collection": "sample"}, 422, "invalid_input"),
-        ("/restore", {"vectors": [[[1.0]]], "beams": 99}, 422, "invalid_input"),
+        ("/restore", {"vectors": [[[1.0]]], "fingerprint": "restorable:0", "beams": 99}, 422, "invalid_input"),
+        ("/restore", {"vectors": [[[1.0]]]}, 422, "invalid_input"),
+        ("/restore", {"collection": "sample", "spans": SPANS, "fingerprint": "restorable:0"}, 422, "invalid_input"),
         (
             "/restore",
             {"collection": "sample", "spans": SPANS},

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.artifacts import load_artifact
+from models.artifacts import load_artifact, save_artifact
 from models.encoders.hashing import HashingEncoder
 from models.encoders.restorable.model import RestorableModel, load_restorer
 from models.encoders.restorable.shape import RestorableShape
@@ -142,6 +142,21 @@ def test_weights_of_another_encoder_or_without_vocabulary_are_refused(tmp_path: 
     assert fingerprint == load(tmp_path).fingerprint
     (tmp_path / "out" / "tokenizer.json").unlink()
     with pytest.raises(BackboneMissing, match="vocabulary"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("change", ["missing", "other shape", "more"])
+def test_weights_that_do_not_fit_their_description_are_refused(tmp_path: Path, change: str) -> None:
+    train(tmp_path, steps=1)
+    artifact = load_artifact(tmp_path / "out")
+    tensors = artifact.tensors
+    name = "decoder.norm.weight"
+    if change == "missing":
+        del tensors[name]
+    else:
+        tensors["another" if change == "more" else name] = torch.zeros(3)
+    save_artifact(tmp_path / "out", tensors, artifact.config)
+    with pytest.raises(BackboneMismatch, match=r"do not fit config\.json: (another|decoder\.norm\.weight)"):
         load(tmp_path)
 
 
