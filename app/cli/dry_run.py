@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from app.cli.console import counted, one_line, out, print_json
 from app.cli.reading import check_any_document, files_json, report_bad_record, report_files
 from models.types import Document, Metadata
@@ -35,7 +37,8 @@ class _Contents:
 def show_contents(source: "Source", path: Path, *, as_json: bool) -> None:
     """Read a source to its end, and print what it holds with three examples.
 
-    Raises ``SourceUnreadable`` where no document could be read.
+    Raises ``SourceUnreadable`` where no document could be read, and exits with 1, as indexing does, where a file could
+    not be read to its end.
     """
     check_any_document(source, path)
     contents = _Contents()
@@ -48,7 +51,13 @@ def show_contents(source: "Source", path: Path, *, as_json: bool) -> None:
     report_files(source)
     if as_json:
         print_json(_json(contents) | files_json(source))
-        return
+    else:
+        _print(contents)
+    if source.unreadable:
+        raise typer.Exit(1)
+
+
+def _print(contents: _Contents) -> None:
     out.print(
         f"{counted(contents.documents, 'document')} ({counted(contents.parts, 'part')}, "
         f"{counted(contents.characters, 'character')}) would be indexed, {contents.skipped:,} skipped.",

@@ -47,6 +47,8 @@ def _pdf(reading: Reading) -> Document:
     )
     if not parts:
         raise InvalidDocument(f"none of its {len(texts)} pages holds text: they may be scans, which need OCR first")
+    if len(parts) < len(texts):
+        reading.notice = f"{len(texts) - len(parts)} of {len(texts)} pages hold no text and are left out"
     return _document(reading, parts, title)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from indexer.documents import MAX_PARTS, checked_id, checked_text
 from indexer.errors import InvalidDocument
 from indexer.sources.plain import text_of
-from indexer.sources.records import Found, Reading
+from indexer.sources.records import Found, Reading, refuse
 from models.types import Document, JsonValue, Part
 
 _CODE: Final = r"(?:(\d{1,4}):)?([0-5]?\d):([0-5]?\d)[.,](\d{1,3})"
@@ -19,16 +19,24 @@ _COMMENT: Final = re.compile(r"(?:NOTE|STYLE|REGION)\b")
 
 
 def read_subtitles(reading: Reading) -> Iterator[Found]:
-    """A file is one document: a part a cue, ``start`` and ``end`` in seconds, ``speaker`` where a voice is marked."""
-    yield 1, lambda: _document(reading)
+    """A file is one document: a part a cue, ``start`` and ``end`` in seconds, ``speaker`` where a voice is marked.
+
+    Blocks of text without time codes are reported, each with its line.
+    """
+    broken: list[int] = []
+    yield 1, lambda: _document(reading, broken)
+    for line in broken:
+        yield line, lambda: refuse("a cue without a line of two time codes and -->")
 
 
-def _document(reading: Reading) -> Document:
-    parts = tuple(cues(text_of(reading)))
+def _document(reading: Reading, broken: list[int]) -> Document:
+    text = text_of(reading)
+    parts = tuple(cues(text))
     if not parts:
         raise InvalidDocument("the file holds no cue: no line with two time codes and -->")
     if len(parts) > MAX_PARTS:
         raise InvalidDocument(f"the file has {len(parts):,} cues; at most {MAX_PARTS:,} are allowed")
+    broken += (line for line, lines, times in _blocks(text) if times is None and not _is_header(line, lines))
     return Document(checked_id(reading.document_id), parts)
 
 
@@ -38,13 +46,32 @@ def cues(text: str) -> Iterator[Part]:
     >>> [*cues("1\n00:00:01,500 --> 00:00:02,000\n<i>Hello</i>\nthere.\n")]
     [Part(text='Hello\nthere.', metadata={'start': 1.5, 'end': 2.0})]
     """
-    for block in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n").replace("\r", "\n")):
-        lines = block.strip("\n").split("\n")
-        number = next((number for number, line in enumerate(lines[:2]) if _TIMES.fullmatch(line)), None)
-        if number is not None and not _COMMENT.match(lines[0]):
-            part = _part(_TIMES.fullmatch(lines[number]), "\n".join(lines[number + 1 :]))
+    for _, lines, times in _blocks(text):
+        if times is not None:
+            part = _part(_TIMES.fullmatch(lines[times]), "\n".join(lines[times + 1 :]))
             if part.text:
                 yield part
+
+
+def _blocks(text: str) -> Iterator[tuple[int, list[str], int | None]]:
+    """The blocks between empty lines, without comments: first line, lines, and which of them has the time codes."""
+    lines = [*text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), ""]
+    block: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if line.strip(" \t"):
+            block.append(line)
+            continue
+        if block and not _COMMENT.match(block[0]):
+            yield number - len(block), block, next((at for at in (0, 1) if _is_times(block, at)), None)
+        block = []
+
+
+def _is_times(block: list[str], at: int) -> bool:
+    return at < len(block) and _TIMES.fullmatch(block[at]) is not None
+
+
+def _is_header(line: int, block: list[str]) -> bool:
+    return line == 1 and block[0].lstrip("\ufeff").startswith("WEBVTT")
 
 
 def _part(times: re.Match[str] | None, body: str) -> Part:

@@ -6,12 +6,15 @@ import io
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import SourceUnreadable
 from indexer.sources import BadRecord, ReadOptions, Source
+from indexer.sources.formats import READERS
 from models.types import Document, Part
 from tests.examples import examples
 
@@ -206,6 +209,18 @@ NOTE 00:00 --> not a cue
 """
 
 
+def test_broken_cues_are_reported_with_their_lines(tmp_path: Path) -> None:
+    text = (
+        "1\n00:00:01,000 --> 00:00:02,000\nHello.\n\n2\n00:00:03 -> 00:00:04\nlost\n\n\n3\n0:0:5.0 --> 0:0:6.0\nBye.\n"
+    )
+    (document,), bad = read(written(tmp_path, "x.srt", text))
+    assert [part.text for part in document.parts] == ["Hello.", "Bye."]
+    assert [(each.where, "time codes" in each.reason) for each in bad] == [("x.srt:5", True)]
+    header = "WEBVTT - a title\nKind: captions\n\nNOTE a\nb\n\n00:01.000 --> 00:02.000\nHello.\n\nof no cue\n"
+    (_,), bad = read(written(tmp_path, "y.vtt", header))
+    assert [each.where for each in bad] == ["y.vtt:10"]
+
+
 def test_cues_are_parts_with_times_and_speakers(tmp_path: Path) -> None:
     parts = (
         Part("We are in New\u00a0York.", {"start": 1.0, "end": 4.5, "speaker": "Roger Bingham"}),
@@ -240,6 +255,9 @@ def test_pages_of_a_pdf_are_parts(tmp_path: Path) -> None:
         [Document("x.pdf", (Part("The tenant pays.", {"page": 1}), Part("The end.", {"page": 3})))],
         [],
     )
+    source = Source(path)
+    assert len(list(source)) == 1
+    assert source.notices == {"x.pdf": "1 of 3 pages hold no text and are left out"}
     _, (scan,) = read(written(tmp_path, "scan.pdf", pdf("")))
     assert "none of its 1 pages holds text" in scan.reason
     _, (broken,) = read(written(tmp_path, "broken.pdf", b"%PDF-1.4 no"))
@@ -289,6 +307,70 @@ def test_a_library_that_is_not_installed_is_named(
     monkeypatch.setitem(__import__("sys").modules, library, None)
     _, (bad,) = read(written(tmp_path, name, b"x"))
     assert bad.reason.endswith("run: pip install 'spanseek[files]'")
+
+
+def docx_of(text: str) -> bytes:
+    """A Word file with one paragraph."""
+    data = io.BytesIO()
+    word = pytest.importorskip("docx").Document()
+    word.add_paragraph(text)
+    word.save(data)
+    return data.getvalue()
+
+
+def parquet_of(id: str, text: str) -> bytes:
+    data = io.BytesIO()
+    pq.write_table(pa.table({"id": [id], "text": [text]}), data)
+    return data.getvalue()
+
+
+def test_a_folder_of_every_format_good_and_broken(tmp_path: Path) -> None:
+    """Every good file is read, whatever stands beside it, and every broken one is named; some of it may be read."""
+    cues, line = "00:01.000 --> 00:02.000\nCancel it.\n", '{"id": "%s", "text": "Cancel it."}\n'
+    good: dict[str, str | bytes] = {
+        ".csv": "id;text\ncsv;Cancel it.\n",
+        ".docx": docx_of("Cancel it."),
+        ".htm": "<p>Cancel <b>it</b>.",
+        ".html": "<p>Cancel <b>it</b>.",
+        ".json": f"[{line % 'json'}]",
+        ".jsonl": line % "jsonl",
+        ".md": "Cancel it.",
+        ".ndjson": line % "ndjson",
+        ".parquet": parquet_of("parquet", "Cancel it."),
+        ".pdf": pdf("Cancel it."),
+        ".srt": cues,
+        ".tsv": "id\ttext\ntsv\tCancel it.\n",
+        ".txt": "Cancel it.",
+        ".vtt": f"WEBVTT\n\n{cues}",
+    }
+    assert good.keys() == READERS.keys()
+    broken: dict[str, str | bytes] = dict.fromkeys(good, b"\xff\x00 nonsense") | {
+        ".csv": "id;text\nb;too;many\n",
+        ".htm": b'<meta charset="utf-8"><p>Cancel \xff',  # a page is read as browsers do, and never broken
+        ".html": b'<meta charset="utf-8"><p>Cancel \xff',
+        ".md": bytes(range(128, 256)),
+        ".tsv": "no such columns\n",
+        ".txt": bytes(range(128, 256)),
+    }
+    for ending, data in good.items():
+        written(tmp_path, f"{ending[1:]}/good{ending}", data)
+        written(tmp_path, f"{ending[1:]}/broken{ending}", broken[ending])
+        packed = data if isinstance(data, bytes) else data.encode()
+        packed = packed.replace(f'"{ending[1:]}"'.encode(), f'"{ending[1:]} packed"'.encode())
+        written(tmp_path, f"{ending[1:]}/packed{ending}.gz", gzip.compress(packed))
+        written(tmp_path, f"{ending[1:]}/cut{ending}.gz", gzip.compress(packed)[:-6])
+    written(tmp_path, "photo.jpg", "x")
+    source = Source(tmp_path)
+    records = list(source)
+    documents = [record for record in records if isinstance(record, Document)]
+    pages = {"htm/broken.htm", "html/broken.html"}
+    assert {document.text for document in documents if document.id not in pages} == {"Cancel it."}
+    assert len(documents) == 2 * len(good) + len(pages)
+    named = {record.where.partition(":")[0] for record in records if isinstance(record, BadRecord)}
+    names = {f"{ending[1:]}/{name}" for ending in good for name in (f"broken{ending}", f"cut{ending}.gz")}
+    assert named == names - pages
+    assert {f"{ending[1:]}/cut{ending}.gz" for ending in good} <= set(source.unreadable)
+    assert source.passed_over == ("photo.jpg",)
 
 
 def test_sidecars_and_a_table_add_metadata(tmp_path: Path) -> None:

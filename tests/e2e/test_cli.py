@@ -485,6 +485,7 @@ def test_a_folder_of_all_kinds_good_and_broken(run: Run, data: Path, tmp_path: P
     assert "skipped c.json:2: a document needs either text or parts" in outcome.err
     assert "skipped broken.pdf:1: " in outcome.err
     shown = run("index", "-c", "all", "--source", "all", "--dry-run")
+    assert shown.code == 1
     assert "3 documents (3 parts, " in shown.out
     assert "{" not in shown.out  # metadata is written in words
     assert "Passed over 1 file of other formats: d.png." in shown.err
