@@ -118,7 +118,7 @@ class TaskWorkers:
 
     def _serve(self, claim: Claim) -> float:
         cancelled = threading.Event()
-        _log.info("task %s: %s of %s begins", claim.task.id, claim.task.kind, claim.task.collection)
+        _log.info("task %s: %s begins", claim.task.id, claim.task.kind)
         with beating(partial(self._beat, claim, cancelled), every=_BEAT_S):
             try:
                 result = self._work(claim, cancelled)
@@ -144,7 +144,7 @@ class TaskWorkers:
     def _end(self, claim: Claim, status: Ended, **outcome: Mapping[str, object]) -> None:
         finish_task(self._services.store.catalog, claim, status, **outcome)
         self._tasks.spool(claim.task.id).remove_body()
-        _log.info("task %s: %s of %s is %s", claim.task.id, claim.task.kind, claim.task.collection, status)
+        _log.info("task %s: %s is %s", claim.task.id, claim.task.kind, status)
 
     def _work(self, claim: Claim, cancelled: threading.Event) -> Mapping[str, object]:
         task = claim.task
