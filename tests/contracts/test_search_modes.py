@@ -12,12 +12,13 @@ from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, LabelsRefused, StoredSpan
 from app.search.encoders import Encoders
 from app.search.errors import ModeUnavailable
+from app.search.export import export
 from app.search.modes import AnyMode, Scored, ScoredRows, available_mode, available_modes
 from app.search.sentences import ALL
-from app.search.types import WEIGHTING_MODES, Hit, Mode, SearchRequest
+from app.search.types import WEIGHTING_MODES, ExportEnd, Hit, Mode, SearchRequest
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
-from indexer.engine.query import Filter, Selection
+from indexer.engine.query import Filter, Grouping, Selection
 from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
@@ -78,6 +79,23 @@ def test_the_registry_has_every_name(workspace: Workspace) -> None:
     assert available_modes(workspace.service.modes, workspace.store.snapshot("c").recipe) == MODES
     assert all(mode.name == name for name, mode in workspace.service.modes.items())
     assert {mode.unit for mode in workspace.service.modes.values()} <= {"span", "document"}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("group_by", ["span", "document"])
+def test_pages_and_exports_are_slices_of_one_list(
+    workspace: Workspace, mode: AnyMode, query: str, group_by: Grouping
+) -> None:
+    options: dict[str, object] = {} if mode.unit == "document" else {"group_by": group_by}
+    hits = searched(workspace, mode, query, **options)
+    pages = [searched(workspace, mode, query, top_k=3, offset=first, **options) for first in range(0, len(hits) + 3, 3)]
+    assert tuple(hit for page in pages for hit in page) == hits
+    request = SearchRequest("c", text=query, mode=mode.name, **options)  # type: ignore[arg-type]
+    for limit in (2, max(len(hits), 1), 1000):
+        *lines, end = export(workspace.service, request, limit)
+        assert tuple(lines) == hits[:limit]
+        assert isinstance(end, ExportEnd)
+        assert (end.hits, end.complete) == (len(lines), len(hits) <= limit)
 
 
 def test_a_mode_is_available_or_says_what_it_requires(workspace: Workspace, mode: AnyMode) -> None:
