@@ -4,11 +4,39 @@ Routes name the answer's dataclass as their ``response_model``, which documents 
 FastAPI does not validate: to check what was just computed would cost more than the rest of HTTP.
 """
 
-from starlette.responses import Response
+from collections.abc import Iterable, Iterator
+
+from starlette.responses import Response, StreamingResponse
 
 from app.answers import to_json
+
+# Every piece of a stream takes a turn in a thread: lines are sent together.
+_PIECE_BYTES = 2**16
 
 
 def answer_response(answer: object, status: int = 200) -> Response:
     """The response with an answer's dataclass."""
     return Response(to_json(answer), status, media_type="application/json")
+
+
+def lines_response(lines: Iterable[bytes]) -> StreamingResponse:
+    """The response with lines of JSON that are made while they are sent."""
+    return StreamingResponse(pieces(lines), media_type="application/x-ndjson")
+
+
+def pieces(lines: Iterable[bytes], size: int = _PIECE_BYTES) -> Iterator[bytes]:
+    r"""Lines joined to pieces of at least so many bytes.
+
+    >>> [*pieces([b"one\n", b"two\n", b"three\n"], size=5)]
+    [b'one\ntwo\n', b'three\n']
+    """
+    piece: list[bytes] = []
+    held = 0
+    for line in lines:
+        piece.append(line)
+        held += len(line)
+        if held >= size:
+            yield b"".join(piece)
+            piece, held = [], 0
+    if piece:
+        yield b"".join(piece)

@@ -4,11 +4,12 @@ import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from app.collections.exporting import document_line
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
+from app.http.responses import lines_response
 from app.http.routes.documents import Collection, filter_of
 
 router = APIRouter(prefix="/collections/{collection}/export", tags=["documents"])
@@ -33,4 +34,4 @@ async def export_documents(
     """Stream the documents of one generation that pass a filter, with their texts, a document a line."""
     caller.require("search", collection)
     documents = await asyncio.to_thread(caller.backend.reader.export, collection, filter_of(filter))
-    return StreamingResponse(map(document_line, documents), media_type="application/x-ndjson")
+    return lines_response(map(document_line, documents))

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Sequence
 
 from fastapi import APIRouter
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from app.http.auth import Caller, CallerDependency, not_found_for
 from app.http.openapi import problems
 from app.http.problems import field_errors, is_of_request, printable
-from app.http.responses import answer_response
+from app.http.responses import answer_response, lines_response
 from app.http.schemas import BadQuery, BatchBody, CollectionsBody, ExportBody, SearchBody
 from app.search.export import export_lines
 from app.search.types import CollectionsAnswer, FailedQuery, QueryError, SearchAnswer, SearchAnswers, SearchRequest
@@ -72,7 +72,7 @@ async def export_hits(body: ExportBody, caller: CallerDependency) -> Response:
     caller.require("search", body.collection)
     backend = caller.backend
     items = await backend.search.export(body.request(), body.limit, backend.limits.write_deadline_s)
-    return StreamingResponse(export_lines(items), media_type="application/x-ndjson")
+    return lines_response(export_lines(items))
 
 
 def _request_or_error(query: SearchBody | BadQuery, caller: Caller) -> SearchRequest | SpanseekError:
