@@ -116,10 +116,11 @@ def _holding(spellings: pa.StringArray, value: JsonValue) -> Bool[np.ndarray, " 
 
     key = value_key(value)
     held = pc.is_in(spellings, pa.array(_spellings(value), spellings.type)).to_numpy(zero_copy_only=False).copy()
-    # Few lists are parsed: those whose spelling holds that of the value.
-    lists = pc.and_(pc.starts_with(spellings, "["), pc.match_substring(spellings, key))
-    for row in np.flatnonzero(lists.to_numpy(zero_copy_only=False)).tolist():
-        held[row] |= key in element_keys(spellings[row].as_py())
+    lists = np.flatnonzero(pc.starts_with(spellings, "[").to_numpy(zero_copy_only=False))
+    if len(lists):  # few are parsed: those whose spelling holds that of the value
+        chosen = pc.match_substring(spellings.take(pa.array(lists)), key).to_numpy(zero_copy_only=False)
+        for row in lists[chosen].tolist():
+            held[row] |= key in element_keys(spellings[row].as_py())
     return held
 
 
