@@ -81,8 +81,10 @@ def name_the_collection(case: Any) -> None:
     """Let a request name the collection that exists."""
     if "collection" in (case.path_parameters or {}):
         case.path_parameters["collection"] = NAME
-    if isinstance(case.body, dict) and "collection" in case.body:
-        case.body["collection"] = NAME
+    if isinstance(case.body, dict):
+        for key, value in (("collection", NAME), ("collections", [NAME])):
+            if key in case.body:
+                case.body[key] = value
 
 
 def wait_no_longer(case: Any) -> None:
