@@ -66,7 +66,9 @@ class SearchLanes:
     async def export(self, request: SearchRequest, limit: int, deadline_s: float) -> Iterator[Hit | ExportEnd]:
         """Search as for one request; the texts of its hits are read while they are taken."""
         async with _in_time(deadline_s):
-            encoded, results = await self._results(request)
+            encoded = await self._encoded(request)
+            # Not in the lane of searches, which it would hold for seconds.
+            (results,) = await asyncio.wrap_future(self._count.submit(lambda: self._service.scan([encoded])))
         return exported(self._service, encoded, results, limit)
 
     @property
@@ -88,9 +90,12 @@ class SearchLanes:
         return await asyncio.to_thread(self._fetch, encoded, results, total)
 
     async def _results(self, request: SearchRequest) -> tuple[Encoded, Results]:
-        prepared = await asyncio.to_thread(self._service.prepare, request)
-        encoded = await asyncio.wrap_future(self._encode.submit(_Queued(prepared)))
+        encoded = await self._encoded(request)
         return encoded, await asyncio.wrap_future(self._scan.submit(_Queued(encoded)))
+
+    async def _encoded(self, request: SearchRequest) -> Encoded:
+        prepared = await asyncio.to_thread(self._service.prepare, request)
+        return await asyncio.wrap_future(self._encode.submit(_Queued(prepared)))
 
     def _fetch(self, encoded: Encoded, results: Results, total: Total | None) -> SearchAnswer:
         started = time.perf_counter()

@@ -26,7 +26,7 @@ Boundaries = Literal["any", "clause", "sentence", "part"]
 ThresholdSource = Literal["request", "phrase", "collection", "none"]
 
 MAX_TOP_K = 1000
-MAX_OFFSET = 100_000
+MAX_OFFSET = 10_000
 MAX_EXPORT = 100_000
 MAX_COLLECTIONS = 20
 MAX_CONTEXT = 1000
