@@ -29,6 +29,7 @@ from app.restoring.service import RestoreService
 from app.tasks.service import TaskService
 from app.tasks.worker import TaskWorkers
 from indexer.catalog import schema
+from indexer.catalog.tasks import Backlog
 from indexer.errors import CatalogUnavailable
 from indexer.store import Store
 from indexer.types import Collection
@@ -109,8 +110,8 @@ class Backend:
         """Tasks, which threads of the server run."""
         return self._open().services.tasks
 
-    def task_backlog(self) -> Mapping[str, tuple[int, int]]:
-        """The number of tasks that have not ended, and their bytes, by status."""
+    def task_backlog(self) -> Mapping[str, Backlog]:
+        """The tasks that have not ended, by status."""
         return self._opened.workers.backlog if self._opened else {}
 
     @property

@@ -6,6 +6,7 @@ Figures of collections name them, so a caller gets those of the collections that
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import get_args
 
 from fastapi import APIRouter, Request
@@ -24,6 +25,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from app.http.auth import bearer, caller
 from app.http.stages import Stage
+from indexer.catalog.tasks import Backlog
 from indexer.types import Collection
 from models.errors import SpanseekError
 
@@ -91,7 +93,7 @@ class Metrics:
         self,
         waiting: Callable[[], Mapping[str, int]],
         damaged_segments: Callable[[], int],
-        tasks: Callable[[], Mapping[str, tuple[int, int]]] = dict,
+        tasks: Callable[[], Mapping[str, Backlog]] = dict,
         stages: Stages | None = None,
     ) -> None:
         self.registry = CollectorRegistry()
@@ -133,17 +135,21 @@ class _Waiting(Collector):
 class _Tasks(Collector):
     """The tasks that have not ended, when it is collected."""
 
-    def __init__(self, tasks: Callable[[], Mapping[str, tuple[int, int]]]) -> None:
+    def __init__(self, tasks: Callable[[], Mapping[str, Backlog]]) -> None:
         self._tasks = tasks
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Their number and the bytes that they hold, by status."""
+        """Their number, the bytes that they hold and the age of the oldest, by status."""
         count = GaugeMetricFamily("spanseek_tasks", "Tasks that have not ended, by status.", labels=["status"])
         size = GaugeMetricFamily("spanseek_task_bytes", "Bytes that they hold, by status.", labels=["status"])
-        for status, (number, held) in self._tasks().items():
-            count.add_metric([status], number)
-            size.add_metric([status], held)
-        yield from (count, size)
+        lag = GaugeMetricFamily("spanseek_task_lag_seconds", "Age of the oldest of them, by status.", labels=["status"])
+        now = datetime.now(UTC)
+        for status, backlog in self._tasks().items():
+            count.add_metric([status], backlog.tasks)
+            size.add_metric([status], backlog.bytes)
+            age = (now - backlog.oldest).total_seconds() if backlog.oldest else 0.0
+            lag.add_metric([status], max(age, 0.0))
+        yield from (count, size, lag)
 
 
 class _Collections(Collector):

@@ -15,6 +15,7 @@ from app.tasks.service import TaskService, spool_root
 from app.tasks.spool import Spool
 from indexer.catalog.leases import beating
 from indexer.catalog.tasks import (
+    Backlog,
     Claim,
     ClaimLost,
     Ended,
@@ -53,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class TaskWorkers:
-    """Runs the tasks of one store. ``backlog`` has their number and bytes by status, as of the last look."""
+    """Runs the tasks of one store. ``backlog`` has those that have not ended, as of the last look."""
 
     def __init__(
         self,
@@ -67,7 +68,7 @@ class TaskWorkers:
         self._services, self._tasks, self._kinds = services, tasks, kinds
         self._keep = timedelta(days=keep_days)
         self._closing, self._wake = threading.Event(), threading.Event()
-        self.backlog: Mapping[str, tuple[int, int]] = {}
+        self.backlog: Mapping[str, Backlog] = {}
         tasks.queued = self._wake.set
         self._threads = [
             threading.Thread(target=self._run, args=(number,), name=f"task-{number}", daemon=True)

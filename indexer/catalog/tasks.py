@@ -236,12 +236,22 @@ def release_task(catalog: Catalog, claim: Claim, error: Mapping[str, Any] | None
         _change(connection, claim, {"status": "queued", "error": error, **_FREE})
 
 
-def backlog(catalog: Catalog) -> dict[str, tuple[int, int]]:
-    """The number of tasks of every status that has not ended, and their bytes."""
-    pending = select(tasks.c.status, func.count(), func.sum(tasks.c.bytes)).where(tasks.c.status.in_(_PENDING))
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Tasks of one status that have not ended: their number, their bytes, and when the oldest was made."""
+
+    tasks: int = 0
+    bytes: int = 0
+    oldest: datetime | None = None
+
+
+def backlog(catalog: Catalog) -> dict[str, Backlog]:
+    """The tasks that have not ended, by their status."""
+    figures = func.count(), func.sum(tasks.c.bytes), func.min(tasks.c.created_at)
+    pending = select(tasks.c.status, *figures).where(tasks.c.status.in_(_PENDING))
     with catalog.database.read() as connection:
         rows = connection.execute(pending.group_by(tasks.c.status)).all()
-    return dict.fromkeys(_PENDING, (0, 0)) | {row[0]: (int(row[1]), int(row[2])) for row in rows}
+    return dict.fromkeys(_PENDING, Backlog()) | {row[0]: Backlog(int(row[1]), int(row[2]), row[3]) for row in rows}
 
 
 def forget_ended(catalog: Catalog, until: datetime) -> None:

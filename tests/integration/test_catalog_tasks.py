@@ -125,13 +125,17 @@ def test_the_backlog_counts_bodies_that_arrive_and_forgets_those_that_ended(cata
     grow_task(catalog, arriving, 30_000, limit=LIMIT)
     with pytest.raises(TaskBacklogFull):
         grow_task(catalog, arriving, 50_000, limit=LIMIT)
-    assert backlog(catalog) == {"receiving": (1, 30_000), "queued": (1, 60_000), "running": (0, 0)}
+    held = backlog(catalog)
+    assert {status: (each.tasks, each.bytes) for status, each in held.items()} == {
+        "receiving": (1, 30_000), "queued": (1, 60_000), "running": (0, 0)
+    }  # fmt: skip
+    assert (held["queued"].oldest, held["running"].oldest) == (get_task(catalog, first).created_at, None)
     assert [task.id for task in list_tasks(catalog, 10)] == [first]
     received(catalog, arriving, 35_000, 35_000, {"format": "ndjson"})
     claim = claim_task(catalog)
     assert claim is not None
     finish_task(catalog, claim, "done")
-    assert backlog(catalog)["queued"] == (1, 35_000)
+    assert backlog(catalog)["queued"].bytes == 35_000
     add(catalog, "b", size=60_000)
 
 
