@@ -161,6 +161,13 @@ HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {
     search.ShuttingDown: {"Retry-After": "1"},
 }
 
+_OF_SERVER = (
+    search.QueueFull,
+    search.ShuttingDown,
+    search.DeadlineExceeded,
+    indexer.CatalogUnavailable,
+    indexer.CatalogNotInitialised,
+)
 FieldErrors = Sequence[tuple[str, str]]
 
 
@@ -173,14 +180,13 @@ def status_of(kind: type[SpanseekError]) -> HTTPStatus:
     return next(STATUS[base] for base in kind.__mro__ if base in STATUS)
 
 
-def is_of_request(error: SpanseekError) -> bool:
-    """True for an error that the request must be changed for; False where the server, or the load, is at fault.
+def is_of_server(error: SpanseekError) -> bool:
+    """True for an error that other requests have, too, and that passes: what is overloaded, stops or has no catalog.
 
-    >>> is_of_request(models.InvalidInput("top_k")), is_of_request(search.QueueFull("256 are waiting"))
-    (True, False)
+    >>> is_of_server(models.InvalidInput("top_k")), is_of_server(search.QueueFull("256 are waiting"))
+    (False, True)
     """
-    status = status_of(type(error))
-    return 400 <= status < 500 and status != HTTPStatus.TOO_MANY_REQUESTS
+    return isinstance(error, _OF_SERVER)
 
 
 def title_of(kind: type[SpanseekError]) -> str:

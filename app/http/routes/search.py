@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from app.http.auth import Caller, CallerDependency, not_found_for
 from app.http.openapi import problems
-from app.http.problems import field_errors, is_of_request, printable
+from app.http.problems import field_errors, is_of_server, printable
 from app.http.responses import answer_response, lines_response
 from app.http.schemas import BadQuery, BatchBody, CollectionsBody, ExportBody, SearchBody
 from app.search.export import export_lines
@@ -44,7 +44,7 @@ async def search_batch(body: BatchBody, caller: CallerDependency) -> Response:
     answers = iter(await backend.search.search_each(good, backend.limits.deadline_s))
     results = [next(answers) if isinstance(request, SearchRequest) else request for request in requests]
     for result in results:
-        if isinstance(result, SpanseekError) and not is_of_request(result):
+        if isinstance(result, SpanseekError) and is_of_server(result):
             raise result
     return await asyncio.to_thread(_batch_response, results, caller)
 

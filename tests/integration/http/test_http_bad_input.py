@@ -178,6 +178,10 @@ def test_a_collection_of_another_encoder(settings, start) -> None:
     client = start(settings)
     assert client.refused(409, "recipe_mismatch", collection="old", text="a")["errors"][0]["field"] == "collection"
     client.refused(503, "unknown_encoder", collection="alien", text="a")
+    queries = [{"collection": name, "text": "a"} for name in ("sample", "alien", "old")]
+    good, *bad = client.post("/search/batch", {"queries": queries}).json()["results"]
+    assert good["hits"]
+    assert [each["error"]["code"] for each in bad] == ["unknown_encoder", "recipe_mismatch"]
     assert client.search(collection="old", vector=[1.0] * 64)["hits"] == []
 
 
