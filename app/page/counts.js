@@ -1,14 +1,14 @@
 import { csv, download, el, plural, table } from "./dom.js";
 import { filtersOf } from "./filters.js";
-import { ThresholdSlider } from "./histogram.js";
-import { preview } from "./preview.js";
+import { ThresholdSlider, uncounted } from "./histogram.js";
+import { preview, start } from "./preview.js";
 import { state, update } from "./state.js";
 
 const HEADINGS = ["Phrase", "Spans", "Documents"];
 // The most phrases of one request.
 const BATCH = 100;
 
-// The exact counts of several phrases at one threshold, as a table and as CSV.
+// The exact counts of several phrases at one threshold, as a table and as CSV. A phrase leads to its own hits.
 export async function showTable(results, signal) {
   const phrases = [...new Set(state.q.split("\n").map((line) => line.trim()).filter(Boolean))];
   const counted = await counts(phrases, signal, results);
@@ -17,16 +17,17 @@ export async function showTable(results, signal) {
     const index = Math.round(threshold * 100);
     return [one.phrase, one.spans_above?.[index] ?? "", one.documents_above[index]];
   });
-  const place = el("div");
-  const slider = new ThresholdSlider(state.t || 0.8, (value) => `${plural(phrases.length, "phrase")} at ${value.toFixed(2)} or more`, show);
+  const linked = (phrase) => el("a", { href: `/?${new URLSearchParams(Object.entries({ ...state, q: phrase, many: "" }).filter(([, value]) => value))}` }, phrase);
+  const place = el("div", { class: "panel" });
+  const slider = new ThresholdSlider(state.t || start(counted), (value) => `${plural(phrases.length, "phrase")} at ${value.toFixed(2)} or more`, show);
   function show(value) {
     update({ t: String(value) });
-    place.replaceChildren(table(HEADINGS, rows(value).map((row) => row.map((cell) => (cell === "" ? "not counted so low" : cell.toLocaleString()))), "Counts of the phrases"));
+    place.replaceChildren(table(HEADINGS, rows(value).map(([phrase, ...cells]) => [linked(phrase), ...cells.map((cell) => cell.toLocaleString())]), "Counts of the phrases"), el("p", { class: "meta" }, counted.map((one) => uncounted(one, value)).find(Boolean) || ""));
   }
   const save = () => download("phrases.csv", csv([HEADINGS, ...rows(slider.value)]), "text/csv");
   slider.show(total);
   show(slider.value);
-  results.replaceChildren(el("section", { class: "panel" }, slider.element), place,
+  results.replaceChildren(el("div", { class: "columns many" }, el("section", { class: "panel threshold" }, slider.element), place),
     el("p", { class: "actions" }, el("button", { type: "button", class: "plain", onclick: save }, "Export as CSV")));
 }
 

@@ -34,6 +34,9 @@ class Panels {
 
 function show(overview, collections) {
   overview.hidden = !collections.length;
-  overview.replaceChildren(el("h2", {}, "Collections"), table(["Name", "Documents", "Units", "On disk", "Encoder"], collections.map((one) => [
-    el("a", { href: `/?c=${part(one.name)}` }, one.name), one.documents.toLocaleString(), one.units.toLocaleString(), size(one.bytes), one.encoder]), "Collections"));
+  overview.replaceChildren(el("h2", {}, "Collections"), table(["Name", "Documents", "Units", "On disk", "Encoder", "Holds"], collections.map((one) => [
+    el("a", { href: `/?c=${part(one.name)}` }, one.name), one.documents.toLocaleString(), one.units.toLocaleString(), size(one.bytes), one.encoder, el("span", { class: "short" }, holds(one))]), "Collections"));
 }
+
+// What searches can read besides units.
+const holds = ({ representations, store_text: isStored }) => [isStored === false ? "no texts" : "texts", ...representations.filter((name) => name !== "units")].join(", ");

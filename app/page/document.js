@@ -1,26 +1,53 @@
 import { get, part, post } from "./api.js";
 import { el, openDialog, problem } from "./dom.js";
+import { facts } from "./hit.js";
 import { preview } from "./preview.js";
 
 const BLOCK = 4000;
+// The least that a hit is shaded; the best is shaded whole.
+const LIGHTEST = 0.2;
 const MOST = 1000;
 
 // A whole document with all its hits marked, and a strip that shows where they lie. `j` and `k` step through them.
 export async function showDocument(hit, request) {
   openDialog(hit.document_id, el("p", { class: "muted" }, "Loading"));
-  // Documents with other metadata cannot take the places of this one's hits.
-  const plain = Object.entries(hit.metadata).filter(([, value]) => value === null || typeof value !== "object");
-  const filter = { ...request.filter, document: { ...request.filter?.document, ...Object.fromEntries(plain) } };
-  const unit = hit.restored ? "codepoint" : "utf16";
-  const asked = { ...request, filter, context: undefined, offset_unit: unit };
   try {
-    const [document, { hits }] = await Promise.all([
-      get(`/collections/${part(request.collection)}/documents/${part(hit.document_id)}?offset_unit=${unit}`),
-      hit.mode === "maxsim" ? { hits: [] } : post("/search", asked),
-    ]);
-    const own = hits.filter((other) => other.document_id === hit.document_id).sort((a, b) => a.start - b.start || a.end - b.end);
-    present(hit, document.text, own, hits.length < MOST ? "" : await left(asked, hits, own));
+    const unit = request.offset_unit;
+    const read = get(`/collections/${part(request.collection)}/documents/${part(hit.document_id)}?offset_unit=${unit}`);
+    const asked = { ...request, filter: only(request.filter, hit.metadata || (await read).metadata), context: undefined };
+    const [document, { hits, own }] = await Promise.all([read, hit.mode === "maxsim" ? stretches(hit, request) : marksOf(hit, asked)]);
+    present(hit, document, document.restored ? found(document.text, own) : own, hits.length < MOST ? "" : await left(asked, hits, own));
   } catch (error) { openDialog(hit.document_id, problem(error)); }
+}
+
+// Documents with other metadata cannot take the places of this one's hits.
+function only(filter, metadata = {}) {
+  const plain = Object.entries(metadata).filter(([, value]) => value === null || typeof value !== "object");
+  return { ...filter, document: { ...filter?.document, ...Object.fromEntries(plain) } };
+}
+
+async function marksOf(hit, asked) {
+  const { hits } = await post("/search", asked);
+  return { hits, own: hits.filter((other) => other.document_id === hit.document_id).sort((a, b) => a.start - b.start || a.end - b.end) };
+}
+
+// Of a document that was found by its nuggets, the stretches that answer the query.
+async function stretches(hit, request) {
+  const { hits } = await post("/search", { ...request, threshold: 0, top_k: Math.min(MOST, (hit.rank || MOST) + 10), explain: true });
+  const pairs = hits.find((other) => other.document_id === hit.document_id)?.explanation.pairs || [];
+  const places = new Map(pairs.map(({ stretch, cosine }) => [`${stretch.start} ${stretch.end}`, { ...stretch, score: cosine }]));
+  return { hits: [], own: [...places.values()].sort((a, b) => a.start - b.start || a.end - b.end) };
+}
+
+// Offsets are those of the text that was sent. In a restored text, hits stand where their own texts do, if they came back alike.
+function found(text, hits) {
+  return hits.map((hit) => ({ ...hit, sent: hit.start, ...nearest(text, hit) })).filter((hit) => hit.start >= 0).sort((a, b) => a.start - b.start || a.end - b.end);
+}
+
+function nearest(text, hit) {
+  let best = -1;
+  for (let at = text.indexOf(hit.text); hit.text && at >= 0; at = text.indexOf(hit.text, at + 1)) if (best < 0 || Math.abs(at - hit.start) < Math.abs(best - hit.start)) best = at;
+  return { start: best, end: best + hit.text.length };
 }
 
 // Says what the best 1,000 hits leave out: how many, if no other document passes the filter, else below which score.
@@ -32,38 +59,49 @@ async function left(asked, hits, own) {
   return `${own.length.toLocaleString()} hits are marked. Others that score less than ${hits.at(-1).score.toFixed(2)} are not: a search returns the best ${MOST.toLocaleString()}. Raise the threshold, or filter by metadata.`;
 }
 
-function present(hit, text, hits, note) {
+function present(hit, { text, parts = [], metadata, restored }, hits, note) {
   const marks = hits.map(() => []);
-  const blocks = [...blocksOf(text, hits)].map((block) => el("p", { class: "text block" }, marked(text, block, marks)));
+  const starts = new Map(parts.filter((one) => Object.keys(one.metadata).length).map((one) => [one.start, facts(one.metadata)]));
+  const cuts = restored ? [] : [...starts.keys()];
   const place = el("span", { class: "meta", role: "status" });
+  const top = Math.max(1e-9, ...hits.map((other) => other.score ?? 1));
+  const shaded = hits.map((other) => ({ ...other, weight: Math.max(LIGHTEST, (other.score ?? 1) / top) }));
+  const bars = shaded.map((other) => el("i", { "--from": String(other.start / text.length), "--wide": String((other.end - other.start) / text.length), "--weight": String(other.weight) }));
+  const blocks = [...blocksOf(text, shaded, cuts)].flatMap((block) => [
+    !restored && starts.has(block.start) ? el("p", { class: "meta turn" }, starts.get(block.start)) : null, el("p", { class: "text block" }, marked(text, block, marks))]);
   let current = 0;
   const show = (index) => {
-    for (const mark of marks[current]) mark.classList.remove("current");
+    for (const mark of [...marks[current], bars[current]]) mark.classList.remove("current");
     current = Math.max(0, Math.min(hits.length - 1, index));
-    for (const mark of marks[current]) mark.classList.add("current");
+    for (const mark of [...marks[current], bars[current]]) mark.classList.add("current");
     marks[current][0].scrollIntoView({ block: "center" });
     marks[current][0].focus({ preventScroll: true });
     place.textContent = `Hit ${current + 1} of ${hits.length}`;
+    place.nextSibling.textContent = typeof hits[current].score === "number" ? `score ${hits[current].score.toFixed(2)}` : "";
   };
   const step = (by, label, key) => el("button", { type: "button", class: "plain", onclick: () => show(current + by) }, label, " ", el("kbd", {}, key));
-  const strip = el("div", { class: "strip", role: "img", "aria-label": `Where the ${hits.length} hits lie in the document` },
-    hits.map((other) => el("i", { "--from": String(other.start / text.length), "--wide": String((other.end - other.start) / text.length) })));
-  const reader = el("div", { onkeydown: (event) => {
+  const strip = el("div", { class: "strip", role: "img", "aria-label": `Where the ${hits.length} hits lie in the document`,
+    onclick: (event) => show(closest(hits, (event.clientX - strip.getBoundingClientRect().left) / strip.clientWidth * text.length)) }, bars);
+  const about = [facts(metadata || {}), restored ? "restored from vectors: words may differ" : "", note].filter(Boolean);
+  const dialog = openDialog(hit.document_id, about.map((line) => el("p", { class: "meta" }, line)),
+    hits.length ? el("div", { class: "tools" }, el("div", { class: "row" }, step(-1, "Previous", "k"), step(1, "Next", "j"), place, el("span", { class: "meta" })), strip) : null, el("div", {}, blocks));
+  dialog.onkeydown = (event) => {
     const by = { j: 1, k: -1 }[event.key];
     if (by && hits.length) { event.preventDefault(); show(current + by); }
-  } }, hits.length ? [el("div", { class: "row" }, step(-1, "Previous", "k"), step(1, "Next", "j"), place), strip] : null,
-  note ? el("p", { class: "meta" }, note) : null, blocks);
-  openDialog(hit.document_id, reader);
-  const first = hits.findIndex((other) => other.start === hit.start && other.end === hit.end);
+  };
+  const first = hits.findIndex((other) => other.sent === hit.start || (other.start === hit.start && (hit.end === undefined || other.end === hit.end)));
   if (hits.length) show(Math.max(0, first));
 }
 
+const closest = (hits, at) => hits.reduce((best, hit, index) => (Math.abs(hit.start - at) < Math.abs(hits[best].start - at) ? index : best), 0);
+
 // Stretches of the text that the browser can leave out of layout; none ends inside a hit or, where there are spaces, a word.
-// Hits are sorted by start; those of a block have their numbers.
-export function* blocksOf(text, hits) {
-  let start = 0, row = 0;
+// Hits are sorted by start; those of a block have their numbers. Blocks end at cuts, which are sorted.
+export function* blocksOf(text, hits, cuts = []) {
+  let start = 0, row = 0, cut = 0;
   while (start < text.length) {
-    let end = breakAt(text, start + BLOCK);
+    while (cuts[cut] <= start) cut++;
+    let end = Math.min(breakAt(text, start + BLOCK), cuts[cut] ?? text.length);
     const inside = [];
     while (row < hits.length && hits[row].start < end) {
       if (hits[row].end > end) end = breakAt(text, hits[row].end);
@@ -94,8 +132,9 @@ function marked(text, block, marks) {
     const edges = [...new Set(group.flatMap((hit) => [hit.start, hit.end]))].sort((a, b) => a - b);
     pieces.push(text.slice(at, edges[0]));
     edges.slice(1).forEach((end, index) => {
-      const mark = el("mark", { tabindex: "-1" }, text.slice(edges[index], end));
-      for (const hit of group) if (hit.start <= edges[index] && hit.end >= end) marks[hit.number].push(mark);
+      const own = group.filter((hit) => hit.start <= edges[index] && hit.end >= end);
+      const mark = el("mark", { tabindex: "-1", "--weight": String(Math.max(...own.map((hit) => hit.weight))) }, text.slice(edges[index], end));
+      for (const hit of own) marks[hit.number].push(mark);
       pieces.push(mark);
     });
     at = edges.at(-1);

@@ -15,8 +15,12 @@ export const field = (label, control) => el("label", {}, label, control);
 
 export function select(options, value, onchange) {
   const control = el("select", { onchange: () => onchange(control.value) });
-  for (const [name, label] of options) control.append(el("option", { value: name, selected: name === value }, label));
+  fill(control, options, value);
   return control;
+}
+
+export function fill(control, options, value) {
+  control.replaceChildren(...options.map(([name, label]) => el("option", { value: name, selected: name === value }, label)));
 }
 
 export function say(text) {
@@ -28,11 +32,13 @@ export function problem(error) {
     el("h2", {}, error.message), error.hint ? el("p", { class: "muted" }, error.hint) : null);
 }
 
+// Columns of numbers stand to the right.
 export function table(headings, rows, caption) {
+  const isRight = headings.map((_, column) => rows.some((row) => row[column] !== "") && rows.every((row) => row[column] === "" || isNumber(row[column])));
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, el("table", {},
     el("caption", { class: "hidden" }, caption),
-    el("thead", {}, el("tr", {}, headings.map((heading) => el("th", { scope: "col" }, heading)))),
-    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell) => el("td", { class: isShort(cell) ? "short" : null }, cell)))))));
+    el("thead", {}, el("tr", {}, headings.map((heading, column) => el("th", { scope: "col", class: isRight[column] ? "number" : null }, heading)))),
+    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, column) => el("td", { class: isRight[column] ? "number" : isShort(cell) ? "short" : null }, cell)))))));
 }
 
 export const size = (bytes) => (bytes < 1e5 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toLocaleString(undefined, { maximumFractionDigits: 1 })} MB`);
@@ -41,15 +47,22 @@ export const plural = (count, noun) => `${count.toLocaleString()} ${noun}${count
 
 export const when = (time) => new Date(time).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" });
 
+const isNumber = (cell) => typeof cell === "string" && /^[-+\u2212]?[\d,.\u202f\u00a0]+( [kM]B)?$/.test(cell);
+
 const isShort = (cell) => typeof cell === "string" && cell.length <= 20;
 
 export function openDialog(title, ...content) {
   const dialog = document.getElementById("dialog");
+  dialog.onkeydown = null;
+  // What is pressed within the dialog is one of its children; the dialog itself is what lies around it.
+  dialog.onpointerdown = (event) => { if (event.target === dialog) dialog.close(); };
   dialog.replaceChildren(
     el("div", { class: "row head" }, el("h2", { id: "dialog-title", class: "grow" }, title),
-      el("button", { class: "plain", type: "button", onclick: () => dialog.close() }, "Close")), ...content.flat());
+      el("button", { class: "plain", type: "button", onclick: () => dialog.close() }, "Close")),
+    el("div", { class: "body", tabindex: "0", role: "group", "aria-labelledby": "dialog-title" }, content.flat()));
   if (!dialog.open) dialog.showModal();
   else dialog.querySelector("button").focus(); // what had the focus is gone
+  return dialog;
 }
 
 export function download(name, text, type) {

@@ -2,53 +2,101 @@ import { get, part } from "./api.js";
 import { el, problem } from "./dom.js";
 import { state, update } from "./state.js";
 
-const SOME = 12;
+const SOME = 5;
 const ALL = 1000;
 
 export const filtersOf = () => JSON.parse(state.f || "{}");
 const shown = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
+// Tab reaches one value of a key; arrows go to the others.
+const reach = (buttons, current) => buttons.forEach((one) => { one.tabIndex = one === current ? 0 : -1; });
+
+function step(event) {
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!by) return;
+  event.preventDefault();
+  const buttons = [...event.currentTarget.querySelectorAll("button")];
+  const next = buttons[buttons.indexOf(document.activeElement) + by];
+  if (!next) return;
+  reach(buttons, next);
+  next.focus();
+}
+
 // The metadata of the collection with exact counts of documents; pressing a value filters the whole search by it.
-export function filterPanel(again) {
-  const place = el("div");
-  const active = Object.values(filtersOf()).flatMap((fields) => Object.entries(fields));
-  const words = active.map(([name, value]) => `${name} ${shown(value)}`).join(", ");
-  const panel = el("details", { class: "panel" }, el("summary", {}, words ? `Filtered by ${words}` : "Filter by metadata"), place);
-  panel.addEventListener("toggle", () => { if (panel.open && !place.firstChild) load(place, SOME, again); });
-  panel.open = Boolean(state.f);
-  return panel;
-}
+export class Filters {
+  constructor(isOpen, again) {
+    this.again = again;
+    this.whole = new Set();
+    this.summary = el("summary");
+    this.place = el("div");
+    this.element = el("details", { class: "panel" }, this.summary, this.place);
+    this.element.open = isOpen || Boolean(state.f);
+    this.element.addEventListener("toggle", () => { if (this.element.open && !this.fields) this.show(); });
+    this.name();
+  }
 
-async function load(place, limit, again) {
-  place.replaceChildren(el("p", { class: "muted" }, "Loading"));
-  try {
-    const query = new URLSearchParams({ limit: String(limit), ...(state.f && { filter: state.f }) });
-    const { fields } = await get(`/collections/${part(state.c)}/metadata?${query}`);
-    place.replaceChildren(...(fields.length ? [el("p", { class: "meta" }, "With the number of documents that have each value and pass the other filters."),
-      ...fields.map((field) => row(field, again, () => load(place, ALL, again))), clear(again)]
-      : [el("p", { class: "muted" }, "The documents of this collection have no metadata.")]));
-  } catch (error) { place.replaceChildren(problem(error)); }
-}
+  name() {
+    const active = Object.values(filtersOf()).flatMap((fields) => Object.entries(fields));
+    this.summary.textContent = active.length ? `Filtered by ${active.map(([name, value]) => `${name} ${shown(value)}`).join(", ")}` : "Filter by metadata";
+  }
 
-function row({ level, name, distinct, values }, again, all) {
-  const chosen = filtersOf()[level]?.[name];
-  const label = level === "part" ? `${name} (of parts)` : name;
-  return el("div", { class: "row values", role: "group", "aria-label": label }, el("span", { class: "meta" }, label),
-    values.map(({ value, documents }) => el("button", {
-      class: "chip", type: "button", "aria-pressed": String(same(chosen, value)), onclick: () => press(level, name, value, again),
-    }, `${shown(value)} (${documents.toLocaleString()})`)),
-    distinct > values.length ? (values.length < ALL ? el("button", { class: "quiet", type: "button", onclick: all }, `All ${distinct.toLocaleString()}`)
-      : el("span", { class: "meta" }, `of ${distinct.toLocaleString()} values`)) : null);
-}
+  // Counts follow the filters; what was asked for last is shown.
+  async show() {
+    this.name();
+    if (!this.element.open) { this.fields = null; return; }
+    this.asked?.abort();
+    this.asked = new AbortController();
+    try {
+      const query = new URLSearchParams({ limit: String(this.whole.size ? ALL : SOME), ...(state.f && { filter: state.f }) });
+      ({ fields: this.fields } = await get(`/collections/${part(state.c)}/metadata?${query}`, { signal: this.asked.signal }));
+      this.draw();
+    } catch (error) { if (error.name !== "AbortError") this.place.replaceChildren(problem(error)); }
+  }
 
-const clear = (again) => (state.f ? el("button", { class: "quiet", type: "button", onclick: () => { update({ f: "" }, true); again(); } }, "Clear filters") : "");
+  // Redrawing keeps the focus on what was pressed.
+  draw() {
+    const focused = this.place.contains(document.activeElement) ? document.activeElement.dataset.name : null;
+    this.place.replaceChildren(...(this.fields.length ? [
+      state.f ? el("button", { class: "quiet", type: "button", onclick: () => this.set({}) }, "Clear filters") : "",
+      ...this.fields.map((field) => this.row(field)), el("p", { class: "meta" }, "Numbers count the documents that have a value and pass the other filters."),
+    ] : [el("p", { class: "muted" }, "The documents of this collection have no metadata.")]));
+    if (focused) [...this.place.querySelectorAll("button")].find((one) => one.dataset.name === focused)?.focus();
+  }
 
-function press(level, name, value, again) {
-  const next = filtersOf();
-  next[level] = { ...next[level] };
-  if (same(next[level][name], value)) delete next[level][name]; else next[level][name] = value;
-  if (!Object.keys(next[level]).length) delete next[level];
-  update({ f: Object.keys(next).length ? JSON.stringify(next) : "" }, true);
-  again();
+  row({ level, name, distinct, values }) {
+    const chosen = filtersOf()[level]?.[name];
+    const label = level === "part" ? `${name} (of parts)` : name;
+    const id = `${level} ${name}`;
+    const isTelling = distinct <= SOME || values[0].documents > 2;
+    const some = this.whole.has(id) ? values : values.slice(0, isTelling ? SOME : 0);
+    const rest = chosen !== undefined && !some.some((one) => same(one.value, chosen)) ? [values.find((one) => same(one.value, chosen)) || { value: chosen }] : [];
+    const group = el("div", { class: "values", role: "group", "aria-label": label, onkeydown: step }, el("div", { class: "meta" }, label),
+      [...some, ...rest].map(({ value, documents }) => el("button", {
+        class: "value", type: "button", "aria-pressed": String(same(chosen, value)), "data-name": `${id} ${JSON.stringify(value)}`, onclick: () => this.press(level, name, value),
+      }, el("span", {}, shown(value)), documents === undefined ? null : el("span", { class: "meta" }, documents.toLocaleString()))),
+      distinct > some.length ? this.more(id, some.length, distinct) : null);
+    const buttons = [...group.querySelectorAll("button")];
+    reach(buttons, buttons.find((one) => one.ariaPressed === "true") || buttons[0]);
+    return group;
+  }
+
+  more(id, count, distinct) {
+    if (this.whole.has(id)) return el("p", { class: "meta" }, `${count.toLocaleString()} of ${distinct.toLocaleString()} values`);
+    return el("button", { class: "quiet", type: "button", onclick: () => { this.whole.add(id); this.show(); } }, `All ${distinct.toLocaleString()}`);
+  }
+
+  press(level, name, value) {
+    const next = filtersOf();
+    next[level] = { ...next[level] };
+    if (same(next[level][name], value)) delete next[level][name]; else next[level][name] = value;
+    if (!Object.keys(next[level]).length) delete next[level];
+    this.set(next);
+  }
+
+  set(next) {
+    update({ f: Object.keys(next).length ? JSON.stringify(next) : "" }, true);
+    this.show();
+    this.again();
+  }
 }

@@ -1,4 +1,4 @@
-import { el, field } from "./dom.js";
+import { el, plural } from "./dom.js";
 
 const NS = "http://www.w3.org/2000/svg";
 const shape = (tag, attributes) => {
@@ -6,19 +6,29 @@ const shape = (tag, attributes) => {
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   return element;
 };
+const plot = (name, height, ...paths) => {
+  const svg = shape("svg", { class: name, viewBox: `0 0 100 ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  svg.append(...paths);
+  return svg;
+};
+let number = 0;
 
-// A threshold slider over a histogram of 100 scores. `describe` says in words what a threshold finds.
+// A threshold slider below a histogram of 100 scores. `describe` says in words what a threshold finds.
 export class ThresholdSlider {
   constructor(value, describe, oninput) {
     this.describe = describe;
     this.low = shape("path", { class: "low" });
     this.high = shape("path", { class: "high" });
-    this.svg = shape("svg", { class: "histogram", viewBox: "0 0 100 30", preserveAspectRatio: "none", "aria-hidden": "true" });
-    this.svg.append(this.low, this.high);
-    this.input = el("input", { type: "range", min: "0", max: "1", step: "0.01", value: String(value) });
+    this.yes = shape("path", { class: "yes" });
+    this.no = shape("path", { class: "no" });
+    this.ticks = plot("ticks", 10, this.yes, this.no);
+    this.ticks.toggleAttribute("hidden", true); // SVG has no property of this name
+    const id = `threshold-${++number}`;
+    this.input = el("input", { type: "range", id, min: "0", max: "1", step: "0.01", value: String(value) });
     this.input.addEventListener("input", () => { this.refresh(); oninput(this.value); });
     this.count = el("p", { class: "count" });
-    this.element = el("div", {}, field("Threshold", [this.svg, this.input]), this.count);
+    this.element = el("div", { class: "slider" }, el("div", { class: "row ends" }, el("label", { for: id }, "Threshold"), this.count),
+      plot("histogram", 30, this.low, this.high), this.input, this.ticks);
     this.bars = [];
     this.refresh();
   }
@@ -28,6 +38,14 @@ export class ThresholdSlider {
   set(value) { this.input.value = String(value); this.refresh(); }
 
   show(bars) { this.bars = bars; this.refresh(); }
+
+  // Labels as ticks below their scores: matches above, others below.
+  mark(labels) {
+    const path = (match, top) => labels.filter((label) => label.match === match).map((label) => `M${label.score * 100 - 0.2} ${top}h.4v4h-.4z`).join("");
+    this.yes.setAttribute("d", path(true, 0));
+    this.no.setAttribute("d", path(false, 6));
+    this.ticks.toggleAttribute("hidden", !labels.length);
+  }
 
   refresh() {
     const top = Math.max(1, ...this.bars);
@@ -49,4 +67,17 @@ export function histogram(scores) {
   const bars = new Array(100).fill(0);
   for (const score of scores) bars[Math.min(99, Math.max(0, Math.floor(score * 100 + 1e-9)))]++;
   return bars;
+}
+
+// What a preview counts from a threshold on. Spans are counted from the preview's floor on.
+export function counted(counts, threshold) {
+  const index = Math.round(threshold * 100), spans = counts.spans_above?.[index];
+  const documents = `${plural(counts.documents_above[index], "document")} at ${threshold.toFixed(2)} or more`;
+  return typeof spans === "number" ? `${plural(spans, "span")} in ${documents}` : documents;
+}
+
+// Says from which threshold on spans are counted, where they are not.
+export function uncounted(counts, threshold) {
+  const floor = counts?.spans_above?.findIndex((count) => typeof count === "number") ?? -1;
+  return floor > 0 && Math.round(threshold * 100) < floor ? `Spans are counted from ${(floor / 100).toFixed(2)} on.` : "";
 }

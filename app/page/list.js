@@ -1,6 +1,11 @@
 import { el } from "./dom.js";
 
-// A list of rows of equal height, of which only those near the window are in the document.
+// The width of a letter in pixels, a little more than that of most fonts, and what a row has beside its text.
+const LETTER = 8.6;
+const EDGES = 40;
+
+// A list of rows of equal height, of which only those near the window are in the document. `render` gets an item, its
+// place, and how many characters of text a row shows.
 export class VirtualList {
   constructor(label, render) {
     this.render = render;
@@ -34,7 +39,7 @@ export class VirtualList {
   }
 
   draw() {
-    const height = parseFloat(getComputedStyle(this.element).getPropertyValue("--row"));
+    const height = this.measured();
     this.element.style.height = `${this.count * height}px`;
     const top = -this.element.getBoundingClientRect().top;
     const first = Math.max(0, Math.floor(top / height) - 4);
@@ -45,13 +50,25 @@ export class VirtualList {
     if (this.current < this.count) this.place(this.current, height);
   }
 
+  // The height of a row. Rows are made anew if the list has become wider or narrower.
+  measured() {
+    const style = getComputedStyle(this.element);
+    const room = Math.floor((this.element.clientWidth - EDGES) / LETTER) * parseFloat(style.getPropertyValue("--lines"));
+    if (room !== this.room) {
+      for (const row of this.rows.values()) row.remove();
+      this.rows.clear();
+      this.room = room;
+    }
+    return parseFloat(style.getPropertyValue("--row"));
+  }
+
   place(index, height) {
     if (this.rows.has(index)) {
       this.rows.get(index).setAttribute("aria-setsize", this.count);
       return;
     }
     const row = el("li", { "aria-setsize": String(this.count), "aria-posinset": String(index + 1) },
-      this.render(this.items[index], index));
+      this.render(this.items[index], index, this.room));
     row.style.top = `${index * height}px`;
     reach(row, index === this.current);
     row.addEventListener("focusin", () => this.select(index));

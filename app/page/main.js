@@ -3,7 +3,7 @@ import { el, field, openDialog, problem } from "./dom.js";
 import { dataView } from "./data.js";
 import { referenceView } from "./reference.js";
 import { closeView, searchView } from "./search.js";
-import { reload, state } from "./state.js";
+import { reload, state, update } from "./state.js";
 import { closeThresholds, thresholdsView } from "./thresholds.js";
 
 const VIEWS = {
@@ -24,7 +24,9 @@ async function show() {
   try { await view(main); } catch (error) { if (error.name !== "AbortError") main.replaceChildren(problem(error)); }
 }
 
+// A server without keys asks for none, and the button stays away.
 function signIn({ detail }) {
+  document.getElementById("sign-in").hidden = false;
   const input = el("input", { type: "password", autocomplete: "off", required: true });
   openDialog("Sign in with a key", el("form", { onsubmit: (event) => {
     event.preventDefault();
@@ -45,5 +47,14 @@ document.getElementById("theme").addEventListener("click", () => {
   root.style.colorScheme = dark ? "light" : "dark";
   localStorage.setItem("theme", root.style.colorScheme);
 });
+document.getElementById("dialog").addEventListener("close", () => { if (state.d) update({ d: "", at: "" }); });
+// A file that is dropped beside the place for it would take the page's place.
+for (const name of ["dragover", "drop"]) {
+  document.addEventListener(name, (event) => {
+    if (event.defaultPrevented || !event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    document.querySelector(".drop")?.dispatchEvent(new DragEvent(name, { dataTransfer: event.dataTransfer, cancelable: true }));
+  });
+}
 addEventListener("popstate", () => { reload(); show(); });
 show();

@@ -9,7 +9,7 @@ export class Matches {
   constructor(collection) {
     Object.assign(this, { collection, cursor: "", events: [], first: true });
     this.list = el("div");
-    this.element = el("section", { class: "panel", "aria-label": "Matches of saved phrases" }, el("h2", {}, `Matches of saved phrases in ${collection}`), this.list);
+    this.element = el("section", { class: "panel matches", "aria-label": "Matches of saved phrases" }, el("h2", {}, `Matches of saved phrases in ${collection}`), this.list);
   }
 
   async show() {

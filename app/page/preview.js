@@ -16,3 +16,11 @@ export async function preview(collection, phrases, mode, { body, signal } = {}) 
   }
   throw refused;
 }
+
+const FEW = 10;
+
+// Where a slider starts that nobody has set: the lowest threshold that a few documents for each phrase reach.
+export function start(counts) {
+  const index = counts[0].documents_above.findIndex((_, at) => counts.reduce((sum, one) => sum + one.documents_above[at], 0) <= FEW * counts.length);
+  return index < 0 ? 1 : index / 100;
+}

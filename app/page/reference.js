@@ -6,7 +6,15 @@ export async function referenceView(main) {
   const document = await get("/openapi.json");
   const routes = Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, route]) => ({ path, method, route })));
   main.replaceChildren(el("h1", {}, `${document.info.title} API ${document.info.version}`), ...prose(document.info.description),
-    el("p", {}, el("a", { href: "/openapi.json" }, "The OpenAPI document")), ...routes.map((one) => described(one, document)));
+    el("p", {}, el("a", { href: "/openapi.json" }, "The OpenAPI document")), ...groups(routes, document.tags || []).flatMap(({ name, description, own }) => [
+      el("h2", { class: "section" }, name[0].toUpperCase() + name.slice(1), " ", el("span", { class: "meta" }, description)), ...own.map((one) => described(one, document))]));
+}
+
+// Routes by their tags, in the order of the document.
+function groups(routes, tags) {
+  const of = ({ route }) => route.tags?.[0] || "other";
+  const known = new Map(tags.map((tag) => [tag.name, tag.description]));
+  return [...new Set([...known.keys(), ...routes.map(of)])].map((name) => ({ name, description: known.get(name) || "", own: routes.filter((one) => of(one) === name) })).filter(({ own }) => own.length);
 }
 
 // Paragraphs, with what stands between backticks as code.
@@ -19,7 +27,7 @@ function described({ path, method, route }, document) {
   if (route.parameters?.length) content.push(table(["Parameter", "In", "Meaning"], route.parameters.map((one) => [one.name + (one.required ? " (required)" : ""), one.in, one.description || ""]), "Parameters"));
   for (const [type, { schema }] of body) content.push(el("p", { class: "meta" }, `Body: ${type}`), fields(schema, document));
   content.push(table(["Status", "Meaning"], Object.entries(route.responses).map(([status, answer]) => [status, answer.description]), "Answers"));
-  return el("details", { class: "panel" }, el("summary", {}, el("strong", {}, `${method.toUpperCase()} ${path}`), ` ${route.summary || ""}`), content);
+  return el("details", { class: "panel" }, el("summary", {}, el("strong", {}, `${method.toUpperCase()} ${path}`), el("span", { class: "meta" }, ` ${route.summary || ""}`)), content);
 }
 
 function fields(schema, document) {

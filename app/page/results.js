@@ -1,23 +1,30 @@
 import { ApiError, post } from "./api.js";
 import { showDocument } from "./document.js";
 import { el, plural, problem, say } from "./dom.js";
-import { filtersOf, filterPanel } from "./filters.js";
-import { card, showWhy } from "./hit.js";
-import { ThresholdSlider, histogram } from "./histogram.js";
+import { filtersOf } from "./filters.js";
+import { CONTEXT, card } from "./hit.js";
+import { ThresholdSlider, counted, histogram, uncounted } from "./histogram.js";
 import { VirtualList } from "./list.js";
 import { preview } from "./preview.js";
 import { state, update } from "./state.js";
+import { showWhy } from "./why.js";
 
-export const MODES = { best_span: "Meaning of spans", lexical: "Words", hybrid: "Meaning and words", facets: "What stands near sentences", restorable: "Whole sentences", maxsim: "Documents by nuggets" };
+export const MODES = {
+  best_span: "Spans by meaning", lexical: "Sentences by words", hybrid: "Sentences by meaning and words", facets: "Sentences by facets",
+  restorable: "Sentences by meaning", maxsim: "Documents by nuggets",
+};
 // The first request: as many as a window shows, in a fraction of the time of all.
 export const FEW = 30;
 const MOST = 1000;
+// Restoring a text takes longer than reading one.
+const MOST_RESTORED = 100;
 
-// A request for each mode of the address.
+// A request for each mode of the address. Without a threshold in the address that of the collection applies, if it has one.
 export function requestsOf() {
-  return [...new Set([state.mode || "best_span", ...(state.vs ? [state.vs] : [])])].map((mode) => {
-    const request = { collection: state.c, text: state.q, mode, threshold: 0, offset_unit: "utf16" };
-    if (mode !== "maxsim") request.context = 120;
+  return [...new Set([state.mode || "best_span", ...(state.vs ? [state.vs] : [])])].map((mode, column) => {
+    const request = { collection: state.c, text: state.q, mode, offset_unit: "utf16" };
+    if (state[place(column)]) request.threshold = 0;
+    if (mode !== "maxsim") request.context = CONTEXT;
     if (state.rank && mode === "best_span") request.ranking = state.rank;
     if (state.w && ["best_span", "hybrid"].includes(mode)) request.weighting = state.w;
     if (state.b && mode !== "maxsim") request.spans = { boundaries: state.b };
@@ -26,7 +33,10 @@ export function requestsOf() {
   });
 }
 
-// The hits of each request.
+// Where the address has the threshold of a column.
+const place = (column) => (column ? "t2" : "t");
+
+// The answer of each request.
 export async function ask(requests, top_k, signal) {
   const queries = requests.map((request) => ({ ...request, top_k }));
   try {
@@ -34,53 +44,44 @@ export async function ask(requests, top_k, signal) {
       : (await post("/search/batch", { queries }, { signal })).results;
     const failed = answers.find((answer) => answer.error);
     if (failed) throw new ApiError(0, failed.error);
-    return answers.map((answer) => answer.hits);
+    return answers;
   } catch (error) {
     // A collection without texts counts code points alone.
     if (error.code !== "text_not_stored" || queries[0].offset_unit === "codepoint") throw error;
-    for (const request of requests) request.offset_unit = "codepoint";
-    return ask(requests, top_k, signal);
+    return ask(requests.map((request) => ({ ...request, offset_unit: "codepoint" })), top_k, signal);
   }
 }
 
 // The best hits at once, then all, then the exact counts.
-export async function showHits(results, signal, early, onlists, again) {
+export async function showHits(results, signal, early, onshown) {
   const requests = requestsOf();
-  let answers = await (early || ask(requests, FEW, signal));
-  let isWhole = answers.every((hits) => hits.length < FEW);
-  let counts = null, saving;
-  const columns = requests.map((request) => column(request));
-  onlists(columns.map((one) => one.list));
-  const note = el("p", { class: "meta" });
-  const of = requests.length > 1 ? `${MODES[requests[0].mode]}: ` : "";
-  const describe = (threshold) => (counts || isWhole ? of + described(threshold, answers[0], counts) : "Counting");
-  const slider = new ThresholdSlider(state.t || 0, describe, (threshold) => {
-    columns.forEach((one) => one.apply(threshold));
-    clearTimeout(saving);
-    saving = setTimeout(() => update({ t: threshold ? String(threshold) : "" }), 200);
-  });
-  const fill = () => {
-    columns.forEach((one, index) => one.fill(answers[index], isWhole, slider.value));
-    if (!counts) slider.show(histogram(answers[0].map((hit) => hit.score)));
-  };
-  results.replaceChildren(el("section", { class: "panel", "aria-label": "Threshold" }, slider.element, note), filterPanel(again),
-    el("div", { class: columns.length > 1 ? "columns two" : "columns" }, columns.map((one) => one.element)));
-  fill();
-  try {
-    if (!isWhole) {
-      answers = await ask(requests, MOST, signal);
-      isWhole = true;
-      fill();
+  const answers = await (early || ask(requests, FEW, signal));
+  const columns = requests.map((request, index) => new Column(request, answers[index], index, requests.length > 1));
+  results.replaceChildren(el("div", { class: columns.length > 1 ? "columns two" : "columns" }, columns.map((one) => one.element)));
+  for (const column of columns) column.apply();
+  onshown(columns.map((one) => one.list));
+  reopen(columns);
+  if (!columns.every((one) => one.isWhole)) {
+    const most = columns[0].isRestored ? MOST_RESTORED : MOST;
+    try {
+      const all = await ask(columns.map((one) => one.request), most, signal);
+      columns.forEach((one, index) => one.fill(all[index].hits, most));
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      for (const column of columns) column.note.replaceWith(problem(error));
+      return;
     }
-    const { mode, filter, spans, ranking, weighting } = requests[0];
-    counts = (await preview(state.c, [state.q], mode, { signal, body: { filter, spans, ranking, weighting } })).phrases[0];
-    slider.show(counts.histogram);
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    if (isWhole) note.textContent = `Without exact counts: ${error.message} ${error.hint || ""}`;
-    else note.replaceWith(problem(error));
   }
-  say(slider.describe(slider.value));
+  await Promise.all(columns.map((one) => one.ask(signal)));
+  say(columns.map((one) => one.slider.describe(one.slider.value)).join("; "));
+}
+
+// The document that the address names, at the hit that it names.
+function reopen(columns) {
+  if (!state.d) return;
+  const isMeant = (hit) => hit.document_id === state.d && String(hit.start) === state.at;
+  const column = columns.find((one) => one.hits.some(isMeant)) || columns[0];
+  column.open(column.hits.find(isMeant) || { document_id: state.d, start: Number(state.at), mode: column.request.mode });
 }
 
 const reaching = (hits, threshold) => {
@@ -89,32 +90,74 @@ const reaching = (hits, threshold) => {
   return low;
 };
 
-function described(threshold, hits, counts) {
-  const at = threshold.toFixed(2), index = Math.round(threshold * 100);
-  if (!counts) return `${plural(reaching(hits, threshold), "hit")} of the first ${hits.length.toLocaleString()} at ${at} or more`;
-  const spans = counts.spans_above?.[index];
-  const exact = spans === null || spans === undefined ? "" : `${plural(spans, "span")} in `;
-  return `${exact}${plural(counts.documents_above[index], "document")} at ${at} or more`;
-}
+// The hits of one mode: a threshold, and the list of what reaches it.
+class Column {
+  constructor(request, { hits, threshold }, index, isNamed) {
+    const isOwn = threshold?.source === "collection" && threshold.on === "score";
+    this.own = isOwn ? threshold.value : null;
+    this.isRestored = hits.some((hit) => hit.restored);
+    this.request = { ...request, threshold: 0, ...(this.isRestored && { offset_unit: "codepoint" }) };
+    this.hits = hits;
+    this.most = MOST;
+    this.isWhole = hits.length < FEW && (threshold?.source !== "collection" || !threshold.value);
+    const name = MODES[request.mode];
+    this.words = el("p", { class: "meta" });
+    this.note = el("p", { class: "meta" });
+    this.slider = new ThresholdSlider(state[place(index)] || this.own || 0, (value) => this.describe(value), (value) => {
+      this.apply();
+      clearTimeout(this.saving);
+      this.saving = setTimeout(() => update({ [place(index)]: String(value) }), 200);
+    });
+    this.list = new VirtualList(`Hits: ${name}`, (hit, number, room) => card(hit, number, {
+      room, onopen: (one) => this.open(one), onwhy: (one) => showWhy(one, this.request),
+    }));
+    this.element = el("section", { "aria-label": name }, el("section", { class: "panel threshold", "aria-label": `Threshold: ${name}` },
+      el("h2", { class: isNamed ? null : "hidden" }, name), this.slider.element, this.note), this.words, this.list.element);
+    this.slider.show(histogram(hits.map((hit) => hit.score)));
+  }
 
-function column(request) {
-  const count = el("p", { class: "meta" });
-  let hits = [], isWhole = false, threshold = 0;
-  const list = new VirtualList(`Hits of ${MODES[request.mode]}`, (hit, index) => card(hit, index, {
-    onopen: (one) => showDocument(one, { ...request, top_k: MOST, threshold }), onwhy: (one) => showWhy(one, request),
-  }));
-  const words = (shown) => {
-    if (!hits.length) return state.f ? "No document passes the filters and has hits. Clear a filter, or use other words." : "No hits. Use other words, or another mode.";
+  open(hit) {
+    update({ d: hit.document_id, at: String(hit.start) });
+    showDocument(hit, { ...this.request, top_k: MOST, threshold: this.slider.value });
+  }
+
+  fill(hits, most) {
+    Object.assign(this, { hits, most, isWhole: true });
+    this.slider.show(histogram(hits.map((hit) => hit.score)));
+    this.apply();
+  }
+
+  async ask(signal) {
+    const { collection, text, mode, filter, spans, ranking, weighting } = this.request;
+    try {
+      this.counts = (await preview(collection, [text], mode, { signal, body: { filter, spans, ranking, weighting } })).phrases[0];
+      this.slider.show(this.counts.histogram);
+      this.words.textContent = this.said(reaching(this.hits, this.slider.value));
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      this.note.textContent = `Without exact counts: ${error.message} ${error.hint || ""}`;
+      this.slider.refresh();
+    }
+  }
+
+  describe(threshold) {
+    if (this.counts) return counted(this.counts, threshold);
+    if (!this.isWhole) return "Counting";
+    return `${plural(reaching(this.hits, threshold), "hit")} of the first ${this.hits.length.toLocaleString()} at ${threshold.toFixed(2)} or more`;
+  }
+
+  apply() {
+    const shown = reaching(this.hits, this.slider.value);
+    this.words.textContent = this.said(shown);
+    this.list.show(this.hits, shown);
+  }
+
+  said(shown) {
+    if (!this.isWhole) return "The best hits. The others follow.";
+    if (!this.hits.length) return state.f ? "No document passes the filters and has hits. Clear a filter, or use other words." : "No hits. Use other words, or another mode.";
     if (!shown) return "Nothing reaches this threshold. Lower it, or use other words.";
-    if (!isWhole) return "The best hits. The others follow.";
-    return `${shown.toLocaleString()} shown${hits.length === MOST ? ", of the 1,000 best" : ""}`;
-  };
-  const apply = (value) => {
-    threshold = value;
-    const shown = reaching(hits, value);
-    count.textContent = words(shown);
-    list.show(hits, shown);
-  };
-  const fill = (all, whole, value) => { hits = all; isWhole = whole; apply(value); };
-  return { list, apply, fill, element: el("section", {}, el("h2", {}, MODES[request.mode]), count, list.element) };
+    const own = this.own && this.slider.value === this.own ? " at the collection's threshold" : "";
+    const list = `${shown.toLocaleString()} shown${own}${this.hits.length === this.most ? `, of the ${this.most.toLocaleString()} best` : ""}`;
+    return [list, uncounted(this.counts, this.slider.value)].filter(Boolean).join(". ");
+  }
 }

@@ -1,16 +1,19 @@
 import { get } from "./api.js";
 import { showTable } from "./counts.js";
-import { el, field, problem, select } from "./dom.js";
+import { el, field, fill, problem, select } from "./dom.js";
+import { Filters } from "./filters.js";
 import { FEW, MODES, ask, requestsOf, showHits } from "./results.js";
 import { state, update } from "./state.js";
 
-// A phone folds what is not needed at first.
-const isWide = () => matchMedia("(min-width: 40rem)").matches;
+// A narrow window folds what is not needed at first.
+const isWide = () => matchMedia("(min-width: 60rem)").matches;
+// What the sample corpus answers well.
+const EXAMPLES = ["I never received my package", "cancel my subscription", "the rent may increase but never decrease", "the app crashes when I save"];
 let lists = [];
 let running = new AbortController();
 let keys = new AbortController();
 
-export async function searchView(main) {
+export async function searchView(main, focus = "") {
   closeView();
   keys = new AbortController();
   running = new AbortController();
@@ -22,14 +25,16 @@ export async function searchView(main) {
     main.replaceChildren(el("h1", {}, "Nothing to search yet"), el("p", {}, "Add documents under ", el("a", { href: "/?view=data" }, "Data"), ", then come back."));
     return;
   }
-  if (!collections.some((one) => one.name === state.c)) update({ c: collections[0].name });
-  const results = el("div", { "aria-live": "off" });
-  const form = queryForm(main, collections, results);
-  main.replaceChildren(el("h1", {}, "Find the phrase, not the page"), form, results);
-  document.addEventListener("keydown", (event) => navigate(event, form), { signal: keys.signal });
-  if (state.q) await search(results, early?.collection === state.c ? early.answers : null);
-  else results.replaceChildren(el("p", { class: "muted" }, "Write what you are looking for in your own words, such as “cancel my subscription”. ",
-    "Then ", el("kbd", {}, "j"), " and ", el("kbd", {}, "k"), " step through the hits, ", el("kbd", {}, "Enter"), " opens one, ", el("kbd", {}, "w"), " says why, ", el("kbd", {}, "/"), " returns here."));
+  if (!collections.some((one) => one.name === state.c)) update({ c: (collections.find((one) => one.documents) || collections[0]).name });
+  const view = { main, results: el("div", { class: "results" }) };
+  view.filters = new Filters(isWide(), () => search(view));
+  view.query = queryBox();
+  main.replaceChildren(el("h1", { class: state.q ? "hidden" : null }, "Find the phrase, not the page"), queryForm(view),
+    el("div", { class: "layout" }, el("aside", { class: "side", "aria-label": "Options and filters" }, options(view, collections), view.filters.element), view.results));
+  if (focus) main.querySelector(focus)?.focus();
+  document.addEventListener("keydown", (event) => navigate(event, view.query), { signal: keys.signal });
+  if (state.q) await search(view, early?.collection === state.c ? early.answers : null);
+  else start(view);
 }
 
 export function closeView() {
@@ -39,39 +44,71 @@ export function closeView() {
   lists = [];
 }
 
-function navigate(event, form) {
-  if (event.target.closest("input, textarea, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
+function start({ results, filters }) {
+  filters.show();
+  const examples = EXAMPLES.map((text) => el("a", { class: "chip", href: `/?${new URLSearchParams({ c: state.c, q: text })}` }, text));
+  results.replaceChildren(el("p", { class: "prose" }, "Write what you are looking for in your own words: a phrase or a sentence. Spans of text that mean the same are found, wherever they stand."),
+    ...(state.c === "sample" ? [el("p", { class: "meta" }, "For example"), el("p", { class: "row" }, examples)] : []),
+    el("p", { class: "muted" }, el("kbd", {}, "j"), " and ", el("kbd", {}, "k"), " step through the hits, ", el("kbd", {}, "Enter"), " opens one, ", el("kbd", {}, "w"), " says why, ", el("kbd", {}, "/"), " returns to the phrase."));
+}
+
+function navigate(event, query) {
+  if (event.target.closest("input:not([type=range]), textarea, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "j") lists[0]?.move(1);
   else if (event.key === "k") lists[0]?.move(-1);
-  else if (event.key === "/") { event.preventDefault(); form.querySelector("#query").focus(); }
+  else if (event.key === "/") { event.preventDefault(); query.focus(); }
 }
 
-function queryForm(main, collections, results) {
-  const tag = state.many ? "textarea" : "input";
-  const query = el(tag, { id: "query", ...(state.many ? { rows: "4" } : { type: "search" }), placeholder: "cancel my subscription", autocomplete: "off", maxlength: "100000" });
+function queryBox() {
+  const query = el(state.many ? "textarea" : "input", {
+    id: "query", ...(state.many ? { rows: "4" } : { type: "search" }), placeholder: "cancel my subscription", autocomplete: "off", maxlength: "100000",
+  });
   query.value = state.q || "";
-  const change = (name) => (value) => { update({ [name]: value }, true); if (query.value.trim()) { update({ q: query.value }); search(results); } };
-  const chosen = collections.find((one) => one.name === state.c);
-  const modes = Object.entries(MODES).filter(([name]) => (name !== "maxsim" || chosen.nuggets)
-    && (!["lexical", "hybrid"].includes(name) || chosen.representations.includes("words"))
-    && (!["facets", "restorable"].includes(name) || chosen.representations.includes(name)));
-  const mode = state.mode || "best_span";
-  const many = el("button", { type: "button", class: "plain", "aria-pressed": String(Boolean(state.many)), onclick: () => {
-    update({ many: state.many ? "" : "1", q: query.value.split("\n")[0] }, true); searchView(main);
-  } }, "Several phrases");
-  return el("form", { role: "search", onsubmit: (event) => { event.preventDefault(); update({ q: query.value.trim() }, true); search(results); } },
-    el("div", { class: "query" }, field(state.many ? "Phrases, one a line" : "Phrase", query), el("button", { type: "submit" }, "Search")),
-    el("details", { class: "panel", open: isWide() }, el("summary", {}, "Options"), el("div", { class: "options" },
-      field("Collection", select(collections.map((one) => [one.name, `${one.name} (${one.documents.toLocaleString()})`]), state.c, (value) => { update({ c: value, f: "", mode: "", vs: "" }, true); searchView(main); })),
-      field("Mode", select(modes, state.mode, change("mode"))),
-      field("Ranking", select([["", "Span score"], ["cosine", "Cosine"]], state.rank, change("rank"))),
-      field("Words", select([["", "Equal"], ["importance", "By importance"]], state.w, change("w"))),
-      field("Boundaries", select([["", "Any span"], ["clause", "Clause"], ["sentence", "Sentence"]], state.b, change("b"))),
-      field("Beside it", select([["", "Nothing"], ...modes.filter(([name]) => name !== mode)], state.vs, change("vs"))), el("div", { class: "row" }, many))));
+  return query;
 }
 
-// The answers of an early request are taken as they are.
-async function search(results, early = null) {
+function queryForm(view) {
+  const submit = (event) => {
+    event.preventDefault();
+    update({ q: view.query.value.trim(), d: "", at: "" }, true);
+    if (state.q) search(view); else searchView(view.main);
+  };
+  return el("form", { class: "query", role: "search", onsubmit: submit }, field(state.many ? "Phrases, one a line" : "Phrase", view.query), el("button", { type: "submit" }, "Search"));
+}
+
+// Modes that the collection holds what they read for.
+function modesOf({ nuggets, representations }) {
+  return Object.entries(MODES).filter(([name]) => (name !== "maxsim" || nuggets)
+    && (!["lexical", "hybrid"].includes(name) || representations.includes("words"))
+    && (!["facets", "restorable"].includes(name) || representations.includes(name)));
+}
+
+function options(view, collections) {
+  const { query, main } = view;
+  const modes = modesOf(collections.find((one) => one.name === state.c));
+  const whole = (changes, focus) => { update({ q: query.value.trim(), ...changes }, true); searchView(main, focus); };
+  const choose = (changes) => { update({ q: query.value.trim(), ...changes }, true); if (state.q) search(view); };
+  const choice = (label, name, values, kind) => el("div", { class: kind }, field(label, select(values, state[name], (value) => choose({ [name]: value }))));
+  const others = () => [["", "Nothing"], ...modes.filter(([name]) => name !== (state.mode || "best_span"))];
+  const compare = select(others(), state.vs, (value) => choose({ vs: value }));
+  const mode = select(modes, state.mode || "best_span", (value) => {
+    choose({ mode: value === "best_span" ? "" : value, ...(state.vs === value && { vs: "" }) });
+    fill(compare, others(), state.vs);
+  });
+  const collection = select(collections.map((one) => [one.name, `${one.name} (${one.documents.toLocaleString()})`]), state.c, (value) => whole({ c: value, f: "", mode: "", vs: "", t: "", t2: "" }, "#collection"));
+  collection.id = "collection";
+  const many = el("button", { type: "button", class: "plain wide", "aria-pressed": String(Boolean(state.many)), onclick: () => whole({ many: state.many ? "" : "1", q: query.value.split("\n")[0].trim() }, "#query") }, "Several phrases");
+  return el("details", { class: "panel", open: isWide() }, el("summary", {}, "Options ", isWide() ? null : el("span", { class: "meta" }, state.c)), el("div", { class: "options" },
+    el("div", { class: "wide" }, field("Collection", collection)), el("div", { class: "wide" }, field("Mode", mode)),
+    state.many ? null : el("div", { class: "wide" }, field("Compare with", compare)),
+    choice("Boundaries", "b", [["", "Any span"], ["clause", "Clause"], ["sentence", "Sentence"]]), choice("Ranking", "rank", [["", "Span score"], ["cosine", "Cosine"]]),
+    choice("Words count", "w", [["", "Equally"], ["importance", "By their importance"]], "wide"), many));
+}
+
+// The answers of an early request are taken as they are. What was shown stays until there is something new.
+async function search(view, early = null) {
+  const { main, results, filters } = view;
+  if (!state.q) { start(view); return; }
   if (!early) {
     running.abort();
     running = new AbortController();
@@ -79,13 +116,15 @@ async function search(results, early = null) {
   const { signal } = running;
   for (const list of lists) list.close();
   lists = [];
-  if (!state.q) return;
-  results.replaceChildren(el("p", { class: "muted", role: "status" }, "Searching"));
+  main.querySelector("h1").className = "hidden";
+  if (results.querySelector(".columns")) results.setAttribute("aria-busy", "true");
+  else results.replaceChildren(el("p", { class: "muted", role: "status" }, "Searching"));
   try {
-    if (state.many) await showTable(results, signal);
-    else await showHits(results, signal, early, (shown) => { lists = shown; }, () => search(results));
+    if (state.many) { filters.show(); await showTable(results, signal); }
+    else await showHits(results, signal, early, (shown) => { lists = shown; results.removeAttribute("aria-busy"); filters.show(); });
   } catch (error) {
     if (error.name === "AbortError") return;
     results.replaceChildren(problem(error));
   }
+  if (!signal.aborted) results.removeAttribute("aria-busy");
 }

@@ -1,10 +1,10 @@
 import { call, get, part, post, put } from "./api.js";
 import { Calibrations } from "./calibrations.js";
-import { download, el, field, plural, problem, say, select, table, when } from "./dom.js";
+import { download, el, field, problem, say, select, table, when } from "./dom.js";
 import { scoreBar } from "./hit.js";
-import { ThresholdSlider } from "./histogram.js";
+import { ThresholdSlider, counted } from "./histogram.js";
 import { precision, recall, suggested } from "./labels.js";
-import { preview } from "./preview.js";
+import { preview, start } from "./preview.js";
 import { state, update } from "./state.js";
 
 let keys = new AbortController();
@@ -22,10 +22,9 @@ export async function thresholdsView(main) {
   const work = el("div");
   const again = () => thresholdsView(main);
   main.replaceChildren(el("h1", {}, "Which hits are good enough?"),
-    el("div", { class: "panel options" },
+    el("div", { class: "panel tuner" },
       field("Collection", select(collections.map((one) => [one.name, one.name]), state.c, (value) => { update({ c: value, p: "" }, true); again(); })),
-      saved ? field("Saved phrase", select(phrases.map((one) => [one.name, one.name]), saved.name, (value) => { update({ p: value }, true); again(); })) : null),
-    el("div", { class: "panel" }, newPhrase(again)), work);
+      saved ? field("Saved phrase", select(phrases.map((one) => [one.name, one.name]), saved.name, (value) => { update({ p: value }, true); again(); })) : null, newPhrase(again)), work);
   if (saved) await tune(saved, work, again);
   else work.replaceChildren(el("p", { class: "muted" }, "Save a phrase to see how its scores are spread, and to label examples."));
 }
@@ -53,11 +52,8 @@ async function tune(phrase, work, again) {
     return;
   }
   const labels = new Labels(phrase, () => slider.value, (value) => { slider.set(value); labels.draw(); });
-  const describe = (value) => {
-    const index = Math.round(value * 100), spans = counts.spans_above?.[index];
-    return `${spans === null || spans === undefined ? "" : `${plural(spans, "span")} in `}${plural(counts.documents_above[index], "document")} at ${value.toFixed(2)} or more`;
-  };
-  const slider = new ThresholdSlider(phrase.applies.value ?? 0.8, describe, () => labels.draw());
+  const slider = new ThresholdSlider(phrase.applies.value ?? start([counts]), (value) => counted(counts, value), () => labels.draw());
+  labels.onlabel = (all) => slider.mark(all);
   slider.show(counts.histogram);
   const history = el("div"), refusal = el("div");
   const own = `/collections/${part(state.c)}/phrases/${part(phrase.name)}/threshold`;
@@ -69,12 +65,18 @@ async function tune(phrase, work, again) {
   const button = (text, kind, action) => el("button", { type: "button", class: kind, onclick: change(action) }, text);
   const calibrations = new Calibrations(state.c, again);
   labels.onfit = () => calibrations.show();
-  work.replaceChildren(el("section", { class: "panel" }, el("h2", {}, phrase.text), slider.element,
+  const remove = el("button", { type: "button", class: "quiet" }, "Delete the phrase");
+  remove.addEventListener("click", async () => {
+    if (remove.textContent === "Delete the phrase") { remove.textContent = "Delete for good"; return; }
+    try { await call("DELETE", `/collections/${part(state.c)}/phrases/${part(phrase.name)}`); update({ p: "" }); await again(); } catch (error) { refusal.replaceChildren(problem(error)); }
+  });
+  const hits = `/?${new URLSearchParams({ c: state.c, q: phrase.text })}`;
+  work.replaceChildren(el("section", { class: "panel" }, el("div", { class: "row head" }, el("h2", { class: "grow" }, phrase.text), el("a", { href: hits }, "See its hits"), remove), slider.element,
     el("div", { class: "row actions" },
       button("Save for this phrase", "", () => put(own, { value: slider.value })),
       button("Save for the collection", "plain", () => put(common, { value: slider.value })),
-      button("Undo the phrase's last change", "plain", () => call("POST", `${own}/undo`)),
-      button("Undo the collection's last change", "plain", () => call("POST", `${common}/undo`))), refusal, history), labels.element, calibrations.element);
+      button("Undo the phrase's last change", "quiet", () => call("POST", `${own}/undo`)),
+      button("Undo the collection's last change", "quiet", () => call("POST", `${common}/undo`))), refusal, history), labels.element, calibrations.element);
   document.addEventListener("keydown", (event) => labels.key(event), { signal: keys.signal });
   await Promise.all([showHistory(own, common, history), calibrations.show()]);
 }
@@ -92,20 +94,20 @@ async function showHistory(own, common, place) {
 // Proposed examples, one at a time: y, n, and u for undo.
 class Labels {
   constructor(phrase, threshold, suggest) {
-    Object.assign(this, { phrase, threshold, suggest, candidates: [], labels: [], onfit: () => {} });
+    Object.assign(this, { phrase, threshold, suggest, candidates: [], labels: [], onfit: () => {}, onlabel: () => {} });
     this.question = el("div", { "aria-live": "polite" });
     this.figures = el("div", { role: "status" });
     this.report = el("div");
     this.start = el("button", { type: "button", onclick: () => this.load() }, "Propose examples");
     this.element = el("section", { class: "panel", "aria-label": "Labels" }, el("h2", {}, "Label examples"),
-      el("p", { class: "muted" }, "Does the span say the same as the phrase? Every answer makes precision and recall more certain."),
+      el("p", { class: "muted" }, "Does the span say the same as the phrase? Every answer makes precision and recall more certain, and is a tick below the threshold: matches above, others below."),
       this.start, this.question, this.figures, this.report);
   }
 
   async load() {
     this.start.disabled = true;
     try {
-      const query = new URLSearchParams({ phrase: this.phrase.text, count: "60" });
+      const query = new URLSearchParams({ phrase: this.phrase.text, count: "60", threshold: String(this.threshold()) });
       this.candidates = (await get(`/admin/collections/${part(state.c)}/label-candidates?${query}`)).candidates;
       this.start.hidden = true;
       this.draw();
@@ -133,14 +135,17 @@ class Labels {
     const focused = [...this.question.querySelectorAll("button")].indexOf(document.activeElement);
     const button = (text, key, action, off) => el("button", { type: "button", class: "plain", disabled: Boolean(off), onclick: action }, `${text} (${key})`);
     this.question.replaceChildren(el("p", { class: "meta" }, `${this.labels.length} of ${this.candidates.length} labelled`),
-      next ? el("div", {}, scoreBar(next.score), el("blockquote", {}, around(next))) : el("p", {}, "All examples are labelled."),
+      next ? el("div", {}, scoreBar(next.score), el("blockquote", {}, around(next)), el("p", { class: "meta" }, next.span?.document_id)) : el("p", {}, "All examples are labelled."),
       el("div", { class: "row actions" }, button("Match", "y", () => this.label(true), !next), button("No match", "n", () => this.label(false), !next),
         button("Undo", "u", () => this.undo(), !this.labels.length)));
     if (focused >= 0) this.question.querySelectorAll("button")[focused].focus();
-    const interval = (part) => (part ? shares(part) : "not known yet");
+    this.onlabel(this.labels);
+    const at = this.threshold(), interval = (part) => (part ? shares(part) : "not known yet");
+    const both = [["Precision", precision(this.labels, at)], ["Recall", recall(this.labels, at)]];
     const best = suggested(this.labels);
     this.figures.replaceChildren(...(this.labels.length ? [
-      el("p", { class: "count" }, `At ${this.threshold().toFixed(2)}: precision ${interval(precision(this.labels, this.threshold()))}, recall ${interval(recall(this.labels, this.threshold()))}`),
+      el("p", { class: "hidden" }, `At ${at.toFixed(2)}: ${both.map(([name, part]) => `${name.toLowerCase()} ${interval(part)}`).join(", ")}`),
+      el("div", { class: "stats", "aria-hidden": "true" }, both.map(([name, part]) => stat(`${name} at ${at.toFixed(2)}`, part))),
       el("div", { class: "row" }, best === null ? el("p", { class: "muted" }, "No threshold reaches 90 % precision with these labels.")
         : el("button", { type: "button", class: "plain", onclick: () => this.suggest(best) }, `Use ${best.toFixed(2)}: the lowest with 90 % precision`),
       this.labels.length >= 20 ? el("button", { type: "button", class: "plain", onclick: () => this.fit() }, "Fit a calibration") : el("p", { class: "meta" }, `${20 - this.labels.length} more labels, and a calibration can be fitted.`),
@@ -168,6 +173,11 @@ class Labels {
 
 const percent = (value) => `${Math.round(value * 100)} %`;
 const shares = ({ value, low, high }) => `${percent(value)} (${percent(low)} to ${percent(high)})`;
+
+// A share as a number and as a line, with the interval that it lies in with 95 %.
+const stat = (name, part) => el("div", { class: "stat" }, el("div", { class: "meta" }, name), el("div", { class: "row" },
+  part ? [el("b", {}, percent(part.value)), el("span", { class: "meta" }, `${percent(part.low)} to ${percent(part.high)}`)] : el("span", { class: "muted" }, "not known yet")),
+el("div", { class: "range" }, part ? [el("i", { "--from": String(part.low), "--wide": String(part.high - part.low) }), el("b", { "--from": String(part.value) })] : null));
 
 // The offset of a span in its context counts code points.
 function around({ context, context_start: from, says }) {

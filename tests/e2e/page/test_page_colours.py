@@ -15,7 +15,7 @@ VIEWS = {
     "data": ("/?view=data&c=sample", "main table"),
     "reference": ("/docs", "text=POST /search"),
 }
-DIALOGS = {"Why": "dialog .unit", "Document": "dialog mark", "Key": "dialog input"}
+DIALOGS = {"Why": "dialog .unit", "Document": "dialog mark"}
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -39,6 +39,13 @@ def test_dialogs(coloured, name):
     coloured.locator(".card").first.wait_for()
     coloured.get_by_role("button", name=name, exact=True).first.click()
     coloured.locator(DIALOGS[name]).first.wait_for()
+    assert serious(coloured) == []
+
+
+def test_signing_in(coloured):
+    coloured.route("**/collections", lambda route: route.fulfill(status=401, json={"detail": "A key is needed."}))
+    coloured.goto("/?c=sample")
+    coloured.get_by_label("API key").wait_for()
     assert serious(coloured) == []
 
 

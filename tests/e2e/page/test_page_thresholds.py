@@ -31,11 +31,12 @@ def test_labels_move_precision_and_the_threshold_is_saved_and_undone(page, reque
 
 
 def label(page, count):
-    """Answer by the score of each example."""
+    """Answer by the score of each example and the threshold."""
+    threshold = float(page.get_by_label("Threshold").input_value())
     for number in range(count):
         page.get_by_text(f"{number} of 60 labelled").wait_for()
         score = float(page.get_by_role("region", name="Labels").locator(".score").inner_text())
-        page.keyboard.press("y" if score >= 0.8 else "n")
+        page.keyboard.press("y" if score >= threshold else "n")
     page.get_by_text(f"{count} of 60 labelled").wait_for()
 
 
@@ -75,7 +76,7 @@ def test_the_suggested_threshold_is_taken_saved_and_undone_for_the_collection(de
     page.get_by_role("button", name="Save phrase").click()
     page.get_by_role("heading", name="where is my invoice").wait_for()
     page.get_by_role("button", name="Propose examples").click()
-    label(page, 30)
+    label(page, 60)
     use = page.get_by_role("button", name="the lowest with 90 % precision")
     value = use.inner_text().split()[1].rstrip(":")
     use.click()
