@@ -54,7 +54,7 @@ def browser() -> Iterator[object]:
 def window(browser, address: str, **options: object) -> Iterator[object]:
     """A window of the browser; fails the test if a script fails or something outside the server is asked for."""
     opened = browser.new_page(base_url=address, **options)
-    opened.set_default_timeout(25_000)
+    opened.set_default_timeout(60_000)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.on("request", lambda sent: sent.url.startswith((address, "blob:")) or errors.append(sent.url))

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.e2e.page.checks import serious
+
 HIT = {
     "document_id": "d",
     "text": "",
@@ -108,3 +110,73 @@ def test_restored_hits_say_so(desktop):
     desktop.goto("/?c=sample&q=stop")
     desktop.locator(".card").get_by_text("restored, confidence 0.87").wait_for()
     assert units[:2] == ["utf16", "codepoint"]
+
+
+def test_turns_are_told_apart_and_the_address_names_the_document(page):
+    path = "/?c=sample&q=refund&t=0.5"
+    page.goto(path)
+    card = page.locator(".card").filter(has_text="speaker: customer").first
+    card.get_by_role("button", name="Document", exact=True).click()
+    page.locator("dialog mark.current").first.wait_for()
+    speakers = set(page.locator("dialog .turn").all_inner_texts())
+    assert {"speaker: customer", "speaker: agent"} <= speakers
+    shared, said = page.url, page.locator("dialog mark.current").first.inner_text()
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.wait_for_url(lambda url: "d=" not in url)
+    page.goto(shared)
+    page.locator("dialog mark.current").first.wait_for()
+    assert page.locator("dialog mark.current").first.inner_text() == said
+    assert serious(page) == []
+
+
+def test_the_strip_leads_to_the_hit_beside_the_pointer(desktop):
+    text = "stop " + "word " * 100 + "stop " + "word " * 100 + "stop"
+    places = [at for at in range(len(text)) if text.startswith("stop", at)]
+    show(desktop, text, [(at, at + 4) for at in places])
+    strip = desktop.locator("dialog .strip")
+    width = strip.bounding_box()["width"]
+    for number, share in ((2, 0.45), (3, 0.95), (1, 0.1)):
+        strip.click(position={"x": width * share, "y": 5})
+        desktop.get_by_text(f"Hit {number} of 3", exact=True).wait_for()
+
+
+def test_what_answers_the_query_is_marked_in_a_document_found_by_nuggets(desktop, address):
+    desktop.request.put(f"{address}/collections/answers", data={"nugget_ratio": 0.2})
+    document = {"id": "a", "text": "The package has not arrived. Please return what I have paid. The weather is fine."}
+    assert desktop.request.post(f"{address}/collections/answers/documents", data=document).ok
+    desktop.goto("/?c=answers&mode=maxsim&q=my+parcel+has+not+arrived")
+    desktop.locator(".card").first.wait_for()
+    desktop.get_by_role("button", name="Document", exact=True).click()
+    desktop.locator("dialog mark").first.wait_for()
+    assert all(mark in document["text"] for mark in desktop.locator("dialog mark").all_inner_texts())
+
+
+def test_a_restored_document_has_its_hits_marked_where_their_texts_stand(desktop):
+    """Offsets are those of the text that was sent, which the restored one differs from."""
+    restored = {"restored": True, "confidence": 0.6}
+    hits = [
+        HIT | restored | {"start": 9, "end": 13, "text": "stop"},
+        HIT | restored | {"start": 30, "end": 33, "text": "lost"},
+    ]
+    document = {"id": "d", "text": "A text. Please stop it now.", "metadata": {}, **restored}
+    desktop.route("**/search", lambda route: route.fulfill(json={"hits": hits}))
+    desktop.route("**/documents/d?*", lambda route: route.fulfill(json=document))
+    desktop.goto("/?c=sample&q=stop")
+    desktop.get_by_role("button", name="Document", exact=True).first.click()
+    desktop.get_by_text("restored from vectors").wait_for()
+    assert desktop.locator("dialog mark").all_inner_texts() == ["stop"]
+
+
+def test_few_texts_are_restored_for_a_list(desktop):
+    hit = HIT | {"start": 0, "end": 4, "text": "stop", "restored": True, "confidence": 0.9}
+    asked = []
+
+    def answer(route):
+        body = route.request.post_data_json
+        asked.append((body["top_k"], body["offset_unit"]))
+        route.fulfill(json={"hits": [hit | {"rank": rank + 1} for rank in range(body["top_k"])]})
+
+    desktop.route("**/search", answer)
+    desktop.goto("/?c=sample&q=stop")
+    desktop.get_by_text("100 shown, of the 100 best").wait_for()
+    assert asked == [(30, "utf16"), (100, "codepoint")]

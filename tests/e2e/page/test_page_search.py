@@ -275,3 +275,89 @@ def test_words_count_by_their_importance_if_the_page_is_told_so(desktop):
     why = desktop.get_by_role("dialog", name="Why this hit")
     why.get_by_role("heading", name="query").wait_for()
     assert why.get_by_role("cell", name="printer", exact=True).count() >= 1
+
+
+def test_the_threshold_of_the_collection_is_where_the_slider_starts(desktop, address):
+    address = f"{address}/admin/collections/sample/thresholds"
+    assert desktop.request.put(address, data={"value": 0.9}).ok
+    try:
+        desktop.goto("/?c=sample&q=refund")
+        desktop.get_by_text("at the collection's threshold").wait_for()
+        slider = desktop.locator("input[type=range]")
+        assert slider.input_value() == "0.9"
+        slider.evaluate("e => { e.value = '0'; e.dispatchEvent(new Event('input')); }")
+        desktop.get_by_text("1,000 shown, of the 1,000 best").wait_for()
+        desktop.wait_for_url("**t=0")
+        desktop.reload()
+        desktop.get_by_text("1,000 shown, of the 1,000 best").wait_for()
+    finally:
+        assert desktop.request.post(f"{address}/undo").ok
+
+
+def test_two_modes_have_thresholds_of_their_own(desktop):
+    desktop.goto("/?c=sample&q=refund&vs=lexical&t=0.6&t2=0.2")
+    spans, words = (
+        desktop.get_by_role("region", name=name, exact=True) for name in ("Spans by meaning", "Sentences by words")
+    )
+    spans.get_by_text("at 0.60 or more").wait_for()
+    words.get_by_text("at 0.20 or more").wait_for()
+    shown = words.locator(".card").count()
+    spans.locator("input[type=range]").evaluate("e => { e.value = '1'; e.dispatchEvent(new Event('input')); }")
+    spans.get_by_text("at 1.00 or more").wait_for()
+    desktop.wait_for_url("**t=1&t2=0.2**")
+    assert words.locator(".card").count() == shown
+
+
+def test_the_words_of_a_sentence_are_marked(desktop):
+    desktop.goto("/?c=sample&q=refund+money&mode=lexical")
+    desktop.locator(".card .sentence mark").first.wait_for()
+    said = {word.lower() for word in desktop.locator(".card .sentence mark").all_inner_texts()}
+    assert said <= {"refund", "money"}
+
+
+def test_a_span_is_seen_at_any_width(page):
+    """What stands before it is cut: it lies within the lines that a card shows."""
+    before = "word " * 23
+    hit = {
+        "document_id": "d",
+        "text": "stop it",
+        "start": 120,
+        "end": 127,
+        "score": 0.5,
+        "raw": 0.5,
+        "mode": "best_span",
+    }
+    context = {"text": f"cut o{before}stop it {'after ' * 20}", "start": 120, "end": 127}
+    page.route(
+        "**/search", lambda route: route.fulfill(json={"hits": [hit | {"rank": 1, "metadata": {}, "context": context}]})
+    )
+    page.goto("/?c=sample&q=stop")
+    page.locator(".card mark").wait_for()
+    assert page.locator(".card .said").inner_text().startswith("\u2026 word")
+    assert page.evaluate(
+        """() => { const of = (name) => document.querySelector(name).getBoundingClientRect();
+        return of(".card mark").bottom <= of(".card .said").bottom; }"""
+    )
+
+
+def test_terms_and_shares_add_up_to_the_score(desktop):
+    desktop.goto("/?c=sample&q=my+parcel+never+came&b=clause")
+    desktop.locator(".card").first.wait_for()
+    desktop.get_by_role("button", name="Why", exact=True).nth(2).click()
+    terms = desktop.get_by_role("dialog").get_by_role("region", name="Terms of the score")
+    terms.wait_for()
+    rows = [
+        row.split("\n")[0].split("\t")
+        for row in terms.locator("tr").evaluate_all(
+            "rows => rows.map((row) => `${row.cells[0].firstChild.textContent}\t${row.cells[1].textContent}`)"
+        )
+    ]
+    values = {name: float(value.replace("\u2212", "-")) for name, value in rows}
+    own = (
+        values["Similarity (cosine)"]
+        + values["Length"]
+        + values["Borders of the text"]
+        + values["The query's own words"]
+    )
+    assert abs(own - values.get("Its own terms", values["Sum"])) < 0.003
+    assert abs((1 + values["Sum"]) / 2 - values["Raw score"]) < 0.002

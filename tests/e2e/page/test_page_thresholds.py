@@ -127,3 +127,24 @@ def test_precision_and_recall_of_labels_are_those_by_hand(page):
     assert figures[0]["value"] == figures[1]["value"] == 2 / 3
     assert 0 < figures[0]["low"] < 2 / 3 < figures[0]["high"] < 1
     assert figures[2] == 0.9
+
+
+def test_labels_are_ticks_below_the_threshold_and_a_phrase_is_deleted(desktop):
+    desktop.request.post("/collections/sample/phrases", data={"name": "gone", "text": "the parcel never came"})
+    desktop.goto("/?view=thresholds&c=sample&p=gone")
+    desktop.get_by_role("button", name="Propose examples").click()
+    desktop.get_by_text("0 of 60 labelled").wait_for()
+    for key in "yn":
+        desktop.keyboard.press(key)
+    desktop.get_by_text("2 of 60 labelled").wait_for()
+    ticks = desktop.locator(".ticks path").evaluate_all(
+        "paths => paths.map((path) => path.getAttribute('d').split('M').length - 1)"
+    )
+    assert ticks == [1, 1]
+    desktop.get_by_role("button", name="Delete the phrase").click()
+    desktop.get_by_role("button", name="Delete for good").click()
+    desktop.get_by_role("button", name="Delete the phrase").or_(
+        desktop.get_by_text("Save a phrase to see")
+    ).first.wait_for()
+    names = [one["name"] for one in desktop.request.get("/collections/sample/phrases?limit=1000").json()["phrases"]]
+    assert "gone" not in names
