@@ -307,13 +307,15 @@ def test_an_upload_of_a_collection_that_was_deleted_touches_no_other_of_its_name
     assert (task.status, task.error and task.error.code) == ("failed", "collection_not_found")
 
 
+@pytest.mark.slow
 def test_a_slow_body_is_received_though_the_deadline_is_short(settings, start) -> None:
-    client = start(settings.model_copy(update={"deadline_s": 1.0, "write_deadline_s": 1.0, "grace_s": 0.0}))
+    """It takes longer than both deadlines together, which count from its last piece."""
+    client = start(settings.model_copy(update={"deadline_s": 2.0, "write_deadline_s": 2.0, "grace_s": 0.0}))
 
     async def slow() -> AsyncIterator[bytes]:
-        for call in calls(4):
+        for call in calls(6):
             yield lines([call])
-            await asyncio.sleep(0.4)
+            await asyncio.sleep(0.8)
 
     id = queued(send(client, slow()))
     while client.get(f"/tasks/{id}").json()["status"] != "done":
