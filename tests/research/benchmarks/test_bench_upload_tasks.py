@@ -20,8 +20,9 @@ def test_a_body_has_its_size_and_is_the_same_again() -> None:
 
 
 @pytest.mark.slow
-def test_a_small_upload_arrives_whole_also_past_a_kill() -> None:
-    figures = measure(Body(4, 400, packed=True), "hashing", kill=True)
+def test_a_small_upload_arrives_whole_also_past_a_cut_and_a_kill() -> None:
+    figures = measure(Body(4, 400, packed=True), "hashing", cut=True, kill=True)
+    assert 0 < figures.cut_megabytes < figures.sent_megabytes
     assert (figures.missing, figures.progress_fell) == (0, 0)
     assert figures.starts == 2
     assert sum(figures.counts.values()) == figures.documents
