@@ -157,7 +157,7 @@ class Column {
     if (!this.hits.length) return state.f ? "No document passes the filters and has hits. Clear a filter, or use other words." : "No hits. Use other words, or another mode.";
     if (!shown) return "Nothing reaches this threshold. Lower it, or use other words.";
     const own = this.own && this.slider.value === this.own ? " at the collection's threshold" : "";
-    const list = `${shown.toLocaleString()} shown${own}${this.hits.length === this.most ? `, of the ${this.most.toLocaleString()} best` : ""}`;
+    const list = `${shown.toLocaleString()} shown${own}${shown === this.most ? `, of the ${this.most.toLocaleString()} best` : ""}`;
     return [list, uncounted(this.counts, this.slider.value)].filter(Boolean).join(". ");
   }
 }

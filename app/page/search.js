@@ -76,11 +76,11 @@ function queryForm(view) {
   return el("form", { class: "query", role: "search", onsubmit: submit }, field(state.many ? "Phrases, one a line" : "Phrase", view.query), el("button", { type: "submit" }, "Search"));
 }
 
-// Modes that the collection holds what they read for.
+// Modes that the collection holds what they read for, and the one of the address.
 function modesOf({ nuggets, representations }) {
-  return Object.entries(MODES).filter(([name]) => (name !== "maxsim" || nuggets)
+  return Object.entries(MODES).filter(([name]) => name === state.mode || ((name !== "maxsim" || nuggets)
     && (!["lexical", "hybrid"].includes(name) || representations.includes("words"))
-    && (!["facets", "restorable"].includes(name) || representations.includes(name)));
+    && (!["facets", "restorable"].includes(name) || representations.includes(name))));
 }
 
 function options(view, collections) {

@@ -53,7 +53,7 @@ def views(page: Any, out: Path, size: str) -> None:
     conversation.get_by_role("button", name="Document", exact=True).click()
     page.locator("dialog mark").first.wait_for()
     picture(page, out, f"document-{size}")
-    page.goto(f"{QUERY}&vs=lexical")
+    page.goto(f"{QUERY}&vs=lexical&t2=0.2")
     page.get_by_text("documents at 0.20 or more").first.wait_for()
     picture(page, out, f"two-modes-{size}")
     page.goto(PHRASES)
@@ -77,7 +77,7 @@ def label(page: Any) -> None:
     score = page.get_by_role("region", name="Labels").locator(".score")
     for number in range(LABELS):
         page.get_by_text(f"{number} of 60 labelled").wait_for()
-        page.keyboard.press("y" if float(score.inner_text()) >= 0.5 else "n")
+        page.keyboard.press("y" if float(score.inner_text()) >= 0.3 else "n")
     page.get_by_text(f"{LABELS} of 60 labelled").wait_for()
 
 
@@ -89,7 +89,7 @@ def fill(client: Any) -> None:
         answer = client.post("/collections/sample/documents", content=file.read_bytes(), headers=headers, timeout=600)
         answer.raise_for_status()
     client.post("/collections/sample/phrases", json={"name": "lost parcel", "text": "the parcel never came"})
-    client.put("/collections/sample/phrases/lost%20parcel/threshold", json={"value": 0.5})
+    client.put("/collections/sample/phrases/lost%20parcel/threshold", json={"value": 0.3})
     for id, text in NEW.items():
         client.post("/collections/sample/documents", json={"id": id, "text": text}).raise_for_status()
     client.post("/admin/collections/sample/snapshots?wait=60").raise_for_status()
