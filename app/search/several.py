@@ -26,7 +26,7 @@ def requests_of(service: SearchService, request: SearchRequest, collections: Seq
         mode = available_mode(service.modes, request.mode, collection, recipe)
         fingerprint = mode.fingerprint(recipe)
         if name in names:
-            raise InvalidInput(f"The collection {name} is named twice.", hint="Name it once.", field=field)
+            raise InvalidInput(f"The collection {collection} is named twice.", hint="Name it once.", field=field)
         if first is not None and fingerprint != first:
             raise InvalidInput(
                 f"The scores of {collection} do not compare with those of {collections[0]}: the encoders differ.",
