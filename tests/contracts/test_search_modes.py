@@ -15,7 +15,7 @@ from app.search.errors import ModeUnavailable
 from app.search.export import export
 from app.search.modes import AnyMode, Scored, ScoredRows, available_mode, available_modes
 from app.search.sentences import ALL
-from app.search.types import WEIGHTING_MODES, ExportEnd, Hit, Mode, SearchRequest
+from app.search.types import WEIGHTING_MODES, ExportEnd, Filtered, Hit, Mode, SearchRequest, Total
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter, Grouping, Selection
@@ -96,6 +96,19 @@ def test_pages_and_exports_are_slices_of_one_list(
         assert tuple(lines) == hits[:limit]
         assert isinstance(end, ExportEnd)
         assert (end.hits, end.complete) == (len(lines), len(hits) <= limit)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("threshold", [0.0, 0.5, 0.7, 1.0])
+def test_totals_are_the_numbers_of_all_hits(workspace: Workspace, mode: AnyMode, query: str, threshold: float) -> None:
+    hits = searched(workspace, mode, query, threshold=threshold, filter=Filter({"lang": "en"}))
+    request = SearchRequest(
+        "c", text=query, mode=mode.name, top_k=1, threshold=threshold, filter=Filter({"lang": "en"}), total=True
+    )
+    (answer,) = workspace.service.search(request)
+    documents = len({hit.document_id for hit in hits})
+    assert answer.total == Total(documents, len(hits) if mode.unit == "span" else None)
+    assert answer.filtered == Filtered(3, 5, ())
 
 
 def test_a_mode_is_available_or_says_what_it_requires(workspace: Workspace, mode: AnyMode) -> None:
