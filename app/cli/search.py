@@ -122,21 +122,19 @@ def search(
     with checked_store(settings) as store:
         service = Services(settings, store).search
         unit = service.modes[mode].unit
+        if path is not None:
+            _written(path, write_hits(path, export(service, request)), as_json)
+            return
         if context is None and unit == "span" and not as_json:
             request = replace(request, context=_CONTEXT)
-        if path is not None:
-            _written(path, write_hits(path, export(service, replace(request, context=context or 0))), as_json)
-            return
-        if len(collection) > 1:
-            several = search_several(service, request, collection)
-        else:
-            (answer,) = service.search(request)
+        several = len(collection) > 1
+        answer = search_several(service, request, collection) if several else service.search(request)[0]
     if as_json:
-        print_json(json_values(several if len(collection) > 1 else answer))
-    elif len(collection) > 1:
-        _show_several(several, unit)
-    else:
+        print_json(json_values(answer))
+    elif isinstance(answer, SearchAnswer):
         _show(answer, unit)
+    else:
+        _show_several(answer, unit)
 
 
 def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -> None:
