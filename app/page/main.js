@@ -56,5 +56,5 @@ for (const name of ["dragover", "drop"]) {
     document.querySelector(".drop")?.dispatchEvent(new DragEvent(name, { dataTransfer: event.dataTransfer, cancelable: true }));
   });
 }
-addEventListener("popstate", () => { reload(); show(); });
+addEventListener("popstate", () => { document.getElementById("dialog").close(); reload(); show(); });
 show();

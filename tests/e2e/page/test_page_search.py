@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.e2e.page.checks import no_sideways_scrolling, serious
 
 
@@ -361,3 +363,32 @@ def test_terms_and_shares_add_up_to_the_score(desktop):
     )
     assert abs(own - values.get("Its own terms", values["Sum"])) < 0.003
     assert abs((1 + values["Sum"]) / 2 - values["Raw score"]) < 0.002
+
+
+def test_without_collections_every_view_says_what_to_do(page):
+    page.route("**/collections", lambda route: route.fulfill(json={"collections": []}))
+    for view in ("", "?view=thresholds"):
+        page.goto(f"/{view}")
+        page.get_by_role("main").get_by_role("link", name="Data").wait_for()
+    page.get_by_role("main").get_by_role("link", name="Data").click()
+    page.get_by_role("heading", name="Add your first documents").wait_for()
+    assert page.get_by_label("Name of the new collection").input_value() == "documents"
+    assert no_sideways_scrolling(page)
+
+
+def test_back_returns_to_the_search_before(desktop):
+    desktop.goto("/?c=sample&q=refund")
+    desktop.locator(".card").first.wait_for()
+    desktop.get_by_label("Phrase", exact=True).fill("late parcel")
+    desktop.keyboard.press("Enter")
+    desktop.wait_for_url("**q=late**")
+    desktop.locator(".results:not([aria-busy]) .card").first.wait_for()
+    desktop.keyboard.press("Tab")
+    desktop.keyboard.press("j")
+    desktop.keyboard.press("w")
+    desktop.get_by_role("dialog").locator("table").first.wait_for()
+    desktop.go_back()
+    desktop.wait_for_url("**q=refund**")
+    desktop.get_by_role("dialog").wait_for(state="hidden")
+    expect = pytest.importorskip("playwright.sync_api").expect
+    expect(desktop.get_by_label("Phrase", exact=True)).to_have_value("refund", timeout=60_000)
