@@ -39,6 +39,9 @@ def train_restorable(
     ] = "none",
     encoder_layers: Annotated[int, typer.Option(min=0, help="Layers of the encoder, above the backbone if any.")] = 2,
     decoder_layers: Annotated[int, typer.Option(min=1, help="Layers of the decoder.")] = 2,
+    anchor: Annotated[
+        float, typer.Option(min=0, help="Keep vectors near the mean of a frozen backbone's states: the loss's weight.")
+    ] = 0.0,
     sentences: Annotated[int, typer.Option(min=0, help="Read so many sentences of Wikipedia beside dialogues.")] = (
         150_000
     ),
@@ -85,6 +88,7 @@ def train_restorable(
         schedule=Schedule(steps=steps, rate=rate),
         encoder=_COMPARED,
         sources=f"dialogues and {sentences} sentences of Wikipedia",
+        anchor=anchor,
     )
     compared = load_encoder(_COMPARED, options).fingerprint
     report = run_recipe(

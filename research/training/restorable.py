@@ -27,7 +27,8 @@ from research.training.restorable_start import Start
 class RestorableConfig:
     """A run: where it writes, what it learns, and how.
 
-    A step reads ``slices`` batches of texts of one length each, of ``tokens`` tokens in all.
+    A step reads ``slices`` batches of texts of one length each, of ``tokens`` tokens in all. ``anchor`` is the weight
+    of the loss that keeps the beginning of a vector near the mean of the frozen backbone's states.
     """
 
     out: Path
@@ -40,11 +41,13 @@ class RestorableConfig:
     schedule: Schedule = field(default_factory=lambda: Schedule(rate=1.5e-3))
     encoder: str = "untrained"
     sources: str = ""
+    anchor: float = 0.0
 
     def facts(self, texts: int, step: int, encoder: str, backbone: str) -> dict[str, JsonValue]:
         """What a reader of the weights must know."""
         return {
             "recipe": "restorable.v1",
+            **({"anchor": self.anchor} if self.anchor else {}),
             "seed": self.seed,
             "tokens": self.tokens,
             "slices": self.slices,
@@ -104,7 +107,10 @@ def losses(config: RestorableConfig, network: RestorableNetwork, lessons: Sequen
     drawn = draw(lessons, config.tokens // config.slices, config.slices, config.seed, step)
     sums = [restoration_loss(network, batch) for batch in drawn]
     tokens = sum(len(lesson.ids) for batch in drawn for lesson in batch)
-    return {"restoration": torch.stack(sums).sum() / tokens}
+    found = {"restoration": torch.stack(sums).sum() / tokens}
+    if not config.anchor:
+        return found
+    return found | {"anchor": config.anchor * torch.stack([anchor_loss(network, batch) for batch in drawn]).mean()}
 
 
 def restoration_loss(network: RestorableNetwork, batch: Sequence[Lesson]) -> Tensor:
@@ -117,6 +123,23 @@ def restoration_loss(network: RestorableNetwork, batch: Sequence[Lesson]) -> Ten
         targets, _ = pad([lesson.ids for lesson in batch], device)
         scores = network(inputs, vectors, real)
     return functional.cross_entropy(scores[mask].float(), targets[mask], reduction="sum")
+
+
+def anchor_loss(network: RestorableNetwork, batch: Sequence[Lesson]) -> Tensor:
+    """1 less the mean cosine of the beginnings of vectors with the means of the backbone's states."""
+    if network.backbone is None or network.shape.dim < network.shape.backbone_dim:
+        raise InvalidInput(
+            "An anchor needs a backbone, and vectors that are at least as long as its states.",
+            hint="Train with --backbone frozen and a larger --dim.",
+            field="anchor",
+        )
+    device = network.embed.weight.device
+    ids, mask = pad([lesson.rows[0] for lesson in batch], device)
+    with torch.autocast(device.type, torch.bfloat16, enabled=has_native_bf16(device)):
+        states = network.backbone(input_ids=ids, attention_mask=mask).last_hidden_state
+        vectors = network.encode_states(states, mask)
+    means = (states.detach().float() * mask[..., None]).sum(dim=1)
+    return 1 - functional.cosine_similarity(vectors[:, : means.shape[1]].float(), means, dim=-1).mean()
 
 
 def draw(lessons: Sequence[Lesson], tokens: int, slices: int, seed: int, step: int) -> list[Sequence[Lesson]]:

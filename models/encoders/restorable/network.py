@@ -17,6 +17,9 @@ class RestorableNetwork(nn.Module):
     Pooling ``bound`` multiplies the projection of every token with random signs of its place before the mean
     (holographic binding), so that a vector says what stands where, not only what; gates undo it. The map out of the
     first gating layer begins as the inverse of the projection: an untrained network already finds most tokens.
+
+    Over a backbone of the same width, the first numbers of an untrained network's vector are the backbone's own states,
+    normalised and pooled: what stands above it begins as the identity.
     """
 
     signs: Tensor
@@ -54,6 +57,10 @@ class RestorableNetwork(nn.Module):
         for layer in self.encoder.layers if self.encoder is not None else ():
             nn.init.zeros_(layer.self_attn.out_proj.weight)
             nn.init.zeros_(layer.linear2.weight)
+        if self.backbone is not None and width == self.shape.backbone_dim:
+            nn.init.eye_(self.read.weight)
+            nn.init.zeros_(self.read.bias)
+            nn.init.eye_(self.project.weight[:width])
         first = next(iter(self.decoder.layers))
         if self.shape.pooling == "bound" and isinstance(first, DecoderLayer) and isinstance(first.reading, Gating):
             first.reading.out.weight.copy_(self.project.weight.T * (width / dim))

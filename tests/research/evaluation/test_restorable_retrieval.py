@@ -16,9 +16,17 @@ from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import Vocabulary
 from models.errors import InvalidInput
-from research.evaluation.question_passages import QuestionSet, read_questions
+from research.evaluation.question_passages import QuestionSet, development, read_questions, with_pairs
 from research.evaluation.restorable_retrieval import Read, evaluate_restorable_retrieval, recalls
-from research.training.bi_encoder import BiEncoder, BiEncoderConfig, encode_all, hidden_states, train_bi_encoder
+from research.training.bi_encoder import (
+    BiEncoder,
+    BiEncoderConfig,
+    encode_all,
+    hidden_states,
+    read_inputs,
+    retrieving,
+    train_bi_encoder,
+)
 from research.training.loop import Schedule
 
 PASSAGES = ("the cat sat", "a dog barked", "rain fell", "the green door stood open")
@@ -65,6 +73,50 @@ def test_hidden_states_do_not_depend_on_the_batch_and_need_a_backbone(model: Res
         np.testing.assert_allclose(hidden_states(model.network, model.reader, [text])[0], states, atol=5e-3)
     with pytest.raises(InvalidInput, match="no backbone"):
         hidden_states(RestorableNetwork(RestorableShape()), model.reader, PASSAGES)
+
+
+def test_an_encoder_without_a_backbone_learns_as_a_whole_and_sums_the_tokens_of_stretches() -> None:
+    torch.manual_seed(3)
+    vocabulary = Vocabulary.learn(PASSAGES, 280)
+    shape = RestorableShape(
+        vocabulary=vocabulary.size, dim=24, width=16, heads=2, hidden=32, encoder_layers=1, stretch=4, vectors=8
+    )
+    model = RestorableModel(RestorableNetwork(shape), vocabulary)
+    network = retrieving(model.network)
+    assert (network.shape.pooling, model.network.shape.pooling) == ("mean", "bound")
+    inputs = read_inputs(model, PASSAGES)
+    with torch.inference_mode():
+        for row, vector in zip(inputs, encode_all(network, inputs), strict=True):
+            total = np.zeros(24, np.float32)
+            for start in range(0, len(row), 4):
+                ids = torch.from_numpy(row[None, start : start + 4].astype(np.int64))
+                hidden = network.embed(ids) * 4 + network.places[: ids.shape[1]]
+                total += network.project(network.norm(network.encoder(hidden))).sum(dim=1)[0].numpy()
+            np.testing.assert_allclose(vector, total / np.linalg.norm(total), atol=1e-4)
+    figures = evaluate_restorable_retrieval(model, SET, {"one": SET}, CONFIG, [1])
+    assert figures["one"]["restored"]["recall@5"] == 100
+    trained = train_bi_encoder(network, SET, read_inputs(model, QUESTIONS), inputs, CONFIG)
+    assert recalls(trained, Read(SET, read_inputs(model, QUESTIONS), inputs))[:, 0].all()
+    assert not trained.questions.embed.weight.equal(network.embed.weight)
+
+
+def test_questions_for_choosing_are_not_learnt_from_and_cloze_pairs_come_after_the_others() -> None:
+    many = QuestionSet(
+        tuple(f"question {number}" for number in range(50)),
+        tuple(f"passage {number}" for number in range(50)),
+        tuple(frozenset([number]) for number in range(50)),
+    )
+    learned, measured = development(many)
+    assert set(learned.questions).isdisjoint(measured["dev"].questions)
+    assert len(learned.questions) + len(measured["dev"].questions) == 50
+    assert 0 < len(measured["dev"].questions) < 25
+    for chosen in (learned, measured["dev"]):
+        assert chosen.passages == many.passages
+        for question, answers in zip(chosen.questions, chosen.answers, strict=True):
+            assert answers == many.answers[many.questions.index(question)]
+    more = with_pairs(learned, [("new", "a passage")])
+    assert (more.questions[-1], more.passages[max(more.answers[-1])]) == ("new", "a passage")
+    assert more.answers[:-1] == learned.answers
 
 
 def test_both_beginnings_are_measured_on_every_set(model: RestorableModel) -> None:

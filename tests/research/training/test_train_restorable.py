@@ -15,7 +15,7 @@ from models.errors import BackboneMismatch, BackboneMissing, InvalidInput
 from models.packages import DEFAULT
 from models.restoration import Restorer
 from research.training.loop import LoopHooks, Schedule
-from research.training.restorable import RestorableConfig, draw, read_lessons, train_restorable
+from research.training.restorable import RestorableConfig, anchor_loss, draw, read_lessons, train_restorable
 from research.training.restorable_data import distinct, learned_texts, runs
 from research.training.restorable_start import Start, begin
 
@@ -174,6 +174,29 @@ def test_a_backbone_may_read_the_texts(tmp_path: Path, frozen: bool) -> None:
     (memory,) = load(tmp_path).encode(TEXTS[:1])
     again = RestorableModel(begun.network, begun.vocabulary, ENCODER, reader=begun.reader).encode(TEXTS[:1])[0]
     np.testing.assert_allclose(memory, again, atol=0.05)
+
+
+def test_layers_of_the_backbones_width_begin_as_its_mean_and_an_anchor_keeps_them_there(
+    tmp_path: Path, backbone: Path
+) -> None:
+    states = start(replace(SHAPE, pooling="mean"), str(backbone)).network.shape.backbone_dim
+    shape = replace(SHAPE, pooling="mean", width=states, heads=2, dim=states + 8, encoder_layers=1)
+    begun = start(shape, str(backbone))
+    lessons = read_lessons(TEXTS[:3], begun.vocabulary, begun.network.shape, begun.reader)
+    assert anchor_loss(begun.network, lessons).item() < 0.02
+    other = start(replace(shape, width=2 * states), str(backbone))
+    assert anchor_loss(other.network, lessons).item() > 0.5
+    drifted = {}
+    for anchor in (0.0, 20.0):
+        learning = start(shape, str(backbone))
+        run = config(tmp_path / str(anchor), learning, steps=20, anchor=anchor)
+        train_restorable(run, learning, TEXTS[:3], encoder=ENCODER.fingerprint)
+        drifted[anchor] = anchor_loss(learning.network, lessons).item()
+    assert drifted[20.0] < drifted[0.0]
+    assert load_artifact(tmp_path / "20.0/out").config["anchor"] == 20.0
+    for refused in (start(), start(replace(shape, dim=states // 2), str(backbone))):
+        with pytest.raises(InvalidInput, match="at least as long"):
+            anchor_loss(refused.network, lessons)
 
 
 def test_batches_follow_from_seed_and_step_and_hold_texts_of_like_length() -> None:
