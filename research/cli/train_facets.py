@@ -16,8 +16,6 @@ from research.cli.training_options import (
     StepsOption,
 )
 
-_FROZEN = "untrained"
-
 
 def train_facets(
     extract: Annotated[Path, typer.Option(help="Folder of a Wikipedia extract.")],
@@ -34,7 +32,7 @@ def train_facets(
     encoder: Annotated[
         Literal["small", "backbone"],
         typer.Option(help="Who reads a text: a small transformer over word vectors, or the frozen backbone."),
-    ] = "small",
+    ] = "backbone",
     encoder_layers: Annotated[
         int | None, typer.Option(min=0, help="Layers that read the words, or the backbone's tokens; 1, or 0 for these.")
     ] = None,
@@ -53,7 +51,7 @@ def train_facets(
     from app.settings import Settings
     from models.encoders.facets.readers import EncoderReader, Reader, WordReader
     from models.encoders.facets.shape import FacetShape
-    from models.encoders.registry import load_encoder
+    from models.encoders.registry import load_encoder, untrained_over
     from models.word_vectors import load_word_vectors
     from research.evaluation.wikipedia import read_articles
     from research.training import facets as recipe
@@ -61,10 +59,9 @@ def train_facets(
     from research.training.loop import Schedule
     from research.training.sources import read_excluded
 
-    vectors, is_small = load_word_vectors(words), encoder == "small"
-    reader: Reader = (
-        WordReader(vectors) if is_small else EncoderReader(load_encoder(_FROZEN, Settings().encoder_options))
-    )
+    vectors, is_small, options = load_word_vectors(words), encoder == "small", Settings().encoder_options
+    frozen = untrained_over(options.backbone)
+    reader: Reader = WordReader(vectors) if is_small else EncoderReader(load_encoder(frozen, options))
     config = recipe.FacetConfig(
         out=folder,
         checkpoints=checkpoints,
@@ -82,7 +79,7 @@ def train_facets(
             encoder=encoder,
             read_dim=0 if is_small else reader.dim,
         ),
-        encoder=_FROZEN,
+        encoder=frozen,
         schedule=Schedule(steps=steps, rate=rate),
     )
     material = read_neighbourhoods(read_articles(extract), vectors, of, texts, read_excluded(exclude), reader)

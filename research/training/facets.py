@@ -21,11 +21,11 @@ from models.types import JsonValue
 from models.word_vectors import WordVectors
 from research.training.facet_data import Ids, Kind, Neighbourhood, draw
 from research.training.loop import Checkpoints, LoopHooks, Losses, Schedule, fit
+from research.training.word_vectors import mean_vectors
 
 LOSSES = ("nnsc", "kmeans")
 _SWEEPS = 6
 _READ_WORDS = 10_000
-_READ_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +161,9 @@ def kmeans(
 def _vocabulary(words: WordVectors, reader: Reader) -> tuple[Tensor, Tensor]:
     """The mean vectors of the most frequent words as a reader reads them, and their vectors in the space."""
     places = np.argsort(-words.shares, kind="stable")[:_READ_WORDS]
-    ids = reader.ids([words.words[place] for place in places])
-    has = np.array([len(row) > 0 for row in ids], bool)
-    rows = [row for row in ids if len(row)]
-    means = []
-    for begin in range(0, len(rows), _READ_AT_ONCE):
-        vectors, mask = reader.vectors(rows[begin : begin + _READ_AT_ONCE])
-        means.append((vectors * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True))
-    read = np.concatenate(means).astype(np.float32)
-    return torch.from_numpy(read), torch.from_numpy(words.vectors[places[has]])
+    read = mean_vectors(reader, [words.words[place] for place in places])
+    has = read.any(axis=1)
+    return torch.from_numpy(read[has]), torch.from_numpy(words.vectors[places[has]])
 
 
 def _save(

@@ -1,18 +1,20 @@
-"""Word vectors of a corpus: positive pointwise mutual information, factorised by a truncated SVD.
+"""Word vectors of the most frequent words of a corpus, from its co-occurrences or by a frozen encoder.
 
-Levy, Goldberg and Dagan (2015), "Improving Distributional Similarity with Lessons Learned from Word Embeddings":
-smoothed contexts, weights that fall with distance, and square roots of the singular values. The same corpus and seed
-give the same vectors.
+Co-occurrences: positive pointwise mutual information, factorised by a truncated SVD, with smoothed contexts, weights
+that fall with distance, and square roots of the singular values (Levy, Goldberg and Dagan, 2015, "Improving
+Distributional Similarity with Lessons Learned from Word Embeddings"). A frozen encoder: the mean of the token vectors
+of every word, encoded alone, on its principal directions. The same corpus, seed and encoder give the same vectors.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from jaxtyping import Float32, Int32
+from jaxtyping import Float, Float32, Int32
 from scipy.sparse import coo_array, csr_array
 from sklearn.utils.extmath import randomized_svd
 
+from models.encoders.facets.readers import Reader
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from models.types import JsonValue
@@ -20,6 +22,7 @@ from models.word_vectors import WordVectors, split_words
 from research.evaluation.wikipedia import Article, is_held_out
 
 _GAP = -1  # stands for a word that is not in the vocabulary, and between two texts
+_READ_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,56 @@ def article_texts(articles: Iterable[Article]) -> Iterator[str]:
 
 
 def learn_word_vectors(texts: Iterable[str], shape: WordVectorShape) -> WordVectors:
-    """Word vectors of the most frequent words of some texts. Raises ``InvalidInput`` for too few words."""
+    """Word vectors of the most frequent words, from co-occurrences. Raises ``InvalidInput`` for too few words."""
+    numbers, vocabulary = _count(texts, shape)
+    information = ppmi(co_occurrences(numbers, len(vocabulary.words), shape), shape.smoothing)
+    left, strengths, _ = randomized_svd(information, shape.dim, n_iter=3, random_state=shape.seed)
+    return vocabulary.placed((left * np.sqrt(strengths)).astype(np.float32))
+
+
+def encode_word_vectors(texts: Iterable[str], shape: WordVectorShape, reader: Reader) -> WordVectors:
+    """Word vectors of the most frequent words, by a frozen encoder. Raises ``InvalidInput`` for too few words.
+
+    Token vectors have a common direction, which the mean over all words takes away. The largest principal directions
+    keep what distinguishes words.
+    """
+    _, vocabulary = _count(texts, shape)
+    means = normalize(mean_vectors(reader, vocabulary.words)).astype(np.float64)
+    centred = means - means.mean(axis=0)
+    if shape.dim > reader.dim:
+        raise InvalidInput(
+            f"The encoder has {reader.dim} dimensions, fewer than {shape.dim}.", hint="Give fewer.", field="dim"
+        )
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    return vocabulary.placed((centred @ directions[:, : -shape.dim - 1 : -1]).astype(np.float32))
+
+
+def mean_vectors(reader: Reader, words: Sequence[str]) -> Float32[np.ndarray, "words read"]:
+    """The mean of the vectors that a reader has of every word; 0 for a word of which it reads nothing."""
+    ids = reader.ids(words)
+    means = np.zeros((len(ids), reader.dim), np.float32)
+    order = np.argsort([len(row) for row in ids], kind="stable")
+    for begin in range(0, len(order), _READ_AT_ONCE):
+        rows = order[begin : begin + _READ_AT_ONCE]
+        vectors, mask = reader.vectors([ids[row] for row in rows])
+        means[rows] = vectors.sum(axis=1, where=mask[..., None]) / mask.sum(axis=1, keepdims=True).clip(1)
+    return means
+
+
+@dataclass(frozen=True, slots=True)
+class _Vocabulary:
+    """The most frequent words, and their shares of the corpus."""
+
+    words: tuple[str, ...]
+    shares: Float[np.ndarray, " words"]
+
+    def placed(self, vectors: Float32[np.ndarray, "words dim"]) -> WordVectors:
+        """The words at these vectors, centred and of length 1."""
+        return WordVectors(self.words, normalize(vectors - vectors.mean(axis=0)), self.shares)
+
+
+def _count(texts: Iterable[str], shape: WordVectorShape) -> tuple[Int32[np.ndarray, " running"], _Vocabulary]:
+    """The running words by their place in the vocabulary, and the vocabulary, the most frequent word first."""
     numbers, words = _number_words(texts)
     counts = np.bincount(numbers[numbers >= 0], minlength=len(words))
     by_count = np.argsort(-counts, kind="stable")[: shape.words]
@@ -58,14 +110,7 @@ def learn_word_vectors(texts: Iterable[str], shape: WordVectorShape) -> WordVect
         )
     renumbered = np.full(len(words) + 1, _GAP, np.int32)  # the last place is that of gaps
     renumbered[by_count] = np.arange(len(by_count))
-    information = ppmi(co_occurrences(renumbered[numbers], len(by_count), shape), shape.smoothing)
-    left, strengths, _ = randomized_svd(information, shape.dim, n_iter=3, random_state=shape.seed)
-    vectors = (left * np.sqrt(strengths)).astype(np.float32)
-    return WordVectors(
-        tuple(words[place] for place in by_count),
-        normalize(vectors - vectors.mean(axis=0)),
-        counts[by_count] / counts.sum(),
-    )
+    return renumbered[numbers], _Vocabulary(tuple(words[place] for place in by_count), counts[by_count] / counts.sum())
 
 
 def co_occurrences(numbers: Int32[np.ndarray, " running"], words: int, shape: WordVectorShape) -> csr_array:

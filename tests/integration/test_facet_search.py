@@ -1,6 +1,7 @@
 """Mode facets: exact scores, the literal floor, candidates, explanations, reindexing, and what is refused."""
 
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -149,3 +150,28 @@ def test_reindexing_adds_facets_to_stored_texts_and_removes_them(tmp_path: Path)
                 assert texts(made, "a violin concert")[0] == MUSIC
         with pytest.raises(ModeUnavailable, match="facets"):
             texts(made, "a violin concert")
+
+
+def test_facets_of_earlier_weights_are_refused_and_made_anew(tmp_path: Path) -> None:
+    with Workspace(tmp_path) as made:
+        made.index([document("a", PETS, MUSIC)])
+        now, before = (Encoders.of({"hashing": made.encoder}) for _ in range(2))
+        model = copy(before.facets.sentences)
+        model.sha256 = "earlier weights"
+        before.facets.__dict__["sentences"] = model
+        for encoders, facets in ((before, True), (now, None)):
+            collections = CollectionService(made.store, encoders, default_encoder="hashing")
+            job = Reindexing(
+                made.store,
+                encoders,
+                collections,
+                made.service.modes,
+                "c",
+                CollectionOptions(facets=facets),
+                segment_units=1_000,
+            )
+            job.run(job.documents(), JobHooks())
+            if encoders is before:
+                with pytest.raises(RecipeMismatch, match="facets"):
+                    texts(made, "a violin concert")
+        assert texts(made, "a violin concert")[0] == MUSIC

@@ -23,6 +23,7 @@ from models.ops.facets import codebook_distance, direction, frequency_weights
 from models.types import Document, Part
 from models.word_vectors import WordVectors
 from tests import reference
+from tests.byte_restorer import ByteRestorer
 from tests.examples import examples
 from tests.workspace import Workspace, document
 
@@ -63,7 +64,7 @@ def summaries(workspace: Workspace) -> SummaryService:
 
 @pytest.fixture
 def comparing(workspace: Workspace) -> CompareService:
-    encoders = Encoders.of({"hashing": workspace.encoder})
+    encoders = Encoders.of({"hashing": workspace.encoder}, restorer=ByteRestorer)
     return CompareService(workspace.store, encoders, workspace.service.modes, FACETS, "hashing")
 
 
@@ -147,10 +148,11 @@ def test_an_empty_document_has_no_sentences() -> None:
 def test_similarities_are_those_of_the_modes(comparing: CompareService, collection: str | None) -> None:
     answer = comparing.compare(CompareRequest("cancel the plan", "The plan is late", collection))
     modes = {similarity.mode: similarity for similarity in answer.similarities}
-    assert modes.keys() == {"best_span", "lexical", "hybrid", "maxsim"}
-    assert all(similarity.error is None and similarity.raw == similarity.score for similarity in modes.values())
-    same = comparing.compare(CompareRequest("cancel the plan", "Cancel; the PLAN", collection))
-    assert {similarity.raw for similarity in same.similarities} == {1.0}
+    shared = {"best_span", "lexical", "hybrid", "maxsim"}
+    assert modes.keys() == (shared if collection else {*shared, "facets", "restorable"})
+    assert [each for each in answer.similarities if each.error or each.raw != each.score] == []
+    same = comparing.compare(CompareRequest("cancel the plan", "Cancel; the PLAN", collection)).similarities
+    assert {similarity.raw for similarity in same if similarity.mode != "restorable"} == {1.0}
 
 
 def test_facets_and_direction_are_those_of_the_scores(comparing: CompareService) -> None:

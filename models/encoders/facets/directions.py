@@ -17,7 +17,7 @@ from models.word_vectors import split_words
 Scores: TypeAlias = Float[np.ndarray, " pairs"]
 
 # How much a difference in the logarithm of frequencies counts beside Diff; chosen on HypeNET's validation split.
-FREQUENCY: Final = 0.02
+FREQUENCY: Final = 0.03
 _BLOCK: Final = 2_000  # pairs scored at a time, to bound memory
 _RARER: Final = 0.25  # words outside the vocabulary are so much rarer than its rarest
 

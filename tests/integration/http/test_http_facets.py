@@ -4,7 +4,7 @@ import pytest
 
 
 def test_two_texts_are_compared(client) -> None:
-    body = {"first": "cancel my subscription", "second": "Cancel, my subscription"}
+    body = {"first": "cancel my subscription", "second": "Cancel my SUBSCRIPTION"}
     for collection in ({}, {"collection": "sample"}):
         response = client.post("/compare", body | collection)
         assert response.status_code == 200, response.text

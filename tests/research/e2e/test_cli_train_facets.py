@@ -1,4 +1,4 @@
-"""``spanseek train facets --encoder backbone``, from an extract to facets that a query reads without torch."""
+"""``spanseek train word-vectors`` and ``train facets``, from an extract to facets that a query reads without torch."""
 
 import gzip
 import json
@@ -94,3 +94,15 @@ def test_facets_over_a_backbone_are_trained_and_loaded_with_it_alone(folder: Pat
         [sys.executable, "-c", WITHOUT_TORCH], cwd=folder, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     assert lines == ["(1, 2, 16)", "False False"]
+
+
+def test_word_vectors_of_a_backbone_and_of_co_occurrences(folder: Path) -> None:
+    done = run("train word-vectors --extract extract --out placed --dim 8 --json")
+    assert done.exit_code == 0, done.output
+    told, config = json.loads(done.stdout), json.loads((folder / "placed/config.json").read_text())
+    words = load_word_vectors(folder / "placed")
+    assert (told["words"], told["dim"], told["sha256"]) == (len(words.words), 8, words.sha256)
+    encoder = load_encoder("untrained", EncoderOptions("bert", device="cpu"))
+    assert config["encoder"] == {"name": "untrained", "fingerprint": encoder.fingerprint}
+    assert run("train word-vectors --extract extract --out near --dim 8 --of co-occurrences").exit_code == 0
+    assert load_word_vectors(folder / "near").words == words.words

@@ -19,7 +19,7 @@ from research.evaluation.wikipedia import Article, Section, is_held_out
 from research.training.facet_data import draw, of_sentences, read_neighbourhoods
 from research.training.facets import FacetConfig, losses, nnsc, train_facets
 from research.training.loop import LoopHooks, Schedule
-from research.training.word_vectors import WordVectorShape, learn_word_vectors
+from research.training.word_vectors import WordVectorShape, encode_word_vectors, learn_word_vectors, mean_vectors
 
 NAMES = ("red green blue hot cold warm the dog cat bird " + "one two three four five six").split()
 SPACE = np.linalg.qr(np.random.default_rng(5).normal(size=(16, 16)))[0].astype(np.float32)
@@ -168,3 +168,30 @@ def test_words_of_one_topic_are_nearest_and_learning_repeats_itself() -> None:
         assert {name[0] for name, _ in rest} == {word[0]}
     with pytest.raises(InvalidInput, match="too few"):
         learn_word_vectors(["a b"], shape)
+
+
+def test_words_of_an_encoder_are_its_means_on_their_principal_directions() -> None:
+    reader = EncoderReader(HashingEncoder(dim=24))
+    names = [f"w{number}" for number in range(40)]
+    texts = [" ".join(names[:number]) for number in range(1, 41)]
+    shape = WordVectorShape(words=30, dim=8)
+    words, again = (encode_word_vectors(texts, shape, reader) for _ in range(2))
+    np.testing.assert_array_equal(words.vectors, again.vectors)
+    assert words.words == tuple(names[:30])  # the most frequent first
+    assert words.shares.tolist() == pytest.approx([(40 - place) / 820 for place in range(30)])
+    means = np.stack([reader.vectors(reader.ids([name]))[0][0].mean(axis=0) for name in words.words]).astype(np.float64)
+    means /= np.linalg.norm(means, axis=1, keepdims=True)
+    left, strengths, _ = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
+    expected = left[:, :8] * strengths[:8]
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(words.vectors @ words.vectors.T, expected @ expected.T, atol=1e-4)
+    with pytest.raises(InvalidInput, match="24 dimensions, fewer than 25"):
+        encode_word_vectors(texts, replace(shape, dim=25), reader)
+
+
+def test_means_are_those_of_every_word_alone() -> None:
+    reader = EncoderReader(HashingEncoder(dim=8))
+    texts = ["one", "one two three", "", "four one"]
+    alone = [reader.vectors(reader.ids([text]))[0][0] for text in texts]
+    expected = [rows.mean(axis=0) if len(rows) else np.zeros(8) for rows in alone]
+    np.testing.assert_allclose(mean_vectors(reader, texts), expected, atol=1e-6)

@@ -39,7 +39,15 @@ def test_text_files_of_glove_and_word2vec_are_read(tmp_path: Path, header: str) 
     assert loaded.sha256
 
 
-@pytest.mark.parametrize("text", ["tea 1 x\n", "tea 1 2\ncup 1\n", ""])
+def test_words_of_text_files_may_hold_spaces(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("tea 3 4\n. . 1 0\nat name@domain.com 0 2\n", "utf-8")
+    loaded = load_word_vectors(path)
+    assert loaded.words == ("tea", ". .", "at name@domain.com")
+    np.testing.assert_allclose(loaded.vectors, [[0.6, 0.8], [1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("text", ["tea 1 x\n", "tea 1 2\ncup 1\n", "tea 1 2\n1 2\n", "tea\n", "tea 1 2\n\n", ""])
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text(text, "utf-8")
