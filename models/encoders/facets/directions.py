@@ -1,6 +1,6 @@
 """Which of two phrases is the more general one: by their facets, and by how frequent their words are.
 
-Facets alone (Diff of eq. 8) are right on three of four hypernyms, the frequency of words on nine of ten, and both
+Facets alone (Diff of eq. 8) are right on two of three hypernyms, the frequency of words on nine of ten, and both
 together on more: research/notes/facets.md has the figures.
 """
 

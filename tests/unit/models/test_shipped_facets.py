@@ -1,9 +1,14 @@
 """The facets that ship: they load with their word vectors, stay small, and point at what texts are about."""
 
+import numpy as np
 import pytest
 
+from app.facets.weights import Facets
 from models.checksums import SHIPPED
 from models.encoders.facets.model import FacetModel, load_facets
+from models.encoders.facets.weighting import importance_of_units
+from models.encoders.registry import EncoderOptions
+from models.units import split
 from models.word_vectors import WordVectors, load_word_vectors
 
 FOLDERS = ("facets-words", "facets-k1", "facets-k10", "facets-phrases")
@@ -33,3 +38,17 @@ def test_ten_facets_name_several_things_of_a_sentence(words: WordVectors) -> Non
     text = "SMS messages are used in some countries as reminders of hospital appointments."
     nearest = words.nearest(model(words, "facets-k10").encode([text])[0], 5)
     assert {"hospital", "messages"} <= {word for row in nearest for word, _ in row}
+
+
+def test_facets_read_by_their_own_backbone_whatever_the_settings_say(words: WordVectors) -> None:
+    texts = ["The invoice was charged twice."]
+    elsewhere = Facets(options=EncoderOptions(backbone="no-such-model")).sentences
+    np.testing.assert_array_equal(elsewhere.encode(texts), model(words, "facets-k10").encode(texts))
+
+
+def test_words_that_tell_sentences_apart_are_the_most_important(words: WordVectors) -> None:
+    text = "I can't cancel my subscription, please!"
+    units = split(text)
+    weights = importance_of_units(model(words, "facets-k10"), text, units)
+    of_units = {text[start:end]: weight for (start, end), weight in zip(units.tolist(), weights, strict=True)}
+    assert min(of_units["cancel"], of_units["subscription"]) > 1 > max(of_units["I"], of_units["my"])
