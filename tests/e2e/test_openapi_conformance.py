@@ -22,6 +22,8 @@ DOCUMENTS = [{"id": f"call-{n}", "text": f"Ticket {n}. I want to cancel.", "meta
 # `make conformance` tries 200 for each operation, which takes minutes.
 EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", examples(30)))
 PARTS = 2
+# As long as a server may take that loads a model first, and longer than its own deadlines.
+_TIMEOUT_S = 120
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,7 @@ def check_operation(operation: Any) -> None:
         if exists and operation.label != "DELETE /collections/{collection}":
             name_the_collection(case)
         wait_no_longer(case)
-        case.call_and_validate(checks=checks)
+        case.call_and_validate(checks=checks, timeout=_TIMEOUT_S)
 
     answers()
 
