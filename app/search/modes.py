@@ -212,6 +212,8 @@ def available_mode(modes: Modes, name: Mode, collection: str, recipe: Recipe) ->
         return mode
     alternatives = f"Use mode {' or '.join(available_modes(modes, recipe))}."
     requirement = "" if mode is None else mode.requirement
+    if not recipe.stores_text:  # what the requirement would add explains itself by texts
+        requirement = "The collection stores no texts; with group_by document, restorable ranks documents by MaxSim."
     raise ModeUnavailable(
         f"The collection {collection} cannot be searched in mode {name}: it does not hold what the mode searches.",
         hint=f"{requirement} {alternatives}".strip(),

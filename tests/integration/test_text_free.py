@@ -137,8 +137,9 @@ def test_documents_are_ranked_by_the_best_sentence_for_each_of_the_query(workspa
 
 @pytest.mark.parametrize(("mode", "error"), [("lexical", ModeUnavailable), ("maxsim", ModeUnavailable)])
 def test_modes_that_need_texts_are_refused(workspace: Workspace, mode, error) -> None:
-    with pytest.raises(error):
+    with pytest.raises(error) as refused:
         workspace.search("cancel", mode=mode)
+    assert "by MaxSim. Use mode best_span or restorable." in refused.value.hint
 
 
 def test_other_offsets_are_refused(workspace: Workspace) -> None:
