@@ -123,6 +123,17 @@ def test_beams_find_texts_that_are_at_least_as_likely(reading: str) -> None:
     assert all(more >= one - 1e-5 for one, more in zip(likelihoods(1), likelihoods(4), strict=True))
 
 
+def test_generation_leaves_the_number_of_threads_as_it_was() -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        vectors, real = group(torch.randn(1, 24), [1])
+        generate(Generator(network_of()).eval(), vectors, real, GenerationLimits(2))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_no_run_of_tokens_comes_twice_where_repeats_are_limited() -> None:
     network = network_of(seed=2)
     with torch.no_grad():
