@@ -27,7 +27,9 @@ except SpanseekError as error:
 
 def start(settings: Settings, **changes: object) -> subprocess.Popen[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPANSEEK_")}
-    wanted = {"data_dir": settings.data_dir, "encoder": "hashing", "port": 0} | changes
+    # Deadlines that a busy machine meets; tests of deadlines set their own.
+    defaults = {"encoder": "hashing", "port": 0, "deadline_s": 120, "write_deadline_s": 300}
+    wanted = {"data_dir": settings.data_dir} | defaults | changes
     environment |= {f"SPANSEEK_{name.upper()}": str(value) for name, value in wanted.items()}
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", SERVE], env=environment, stderr=subprocess.PIPE, text=True
@@ -43,7 +45,7 @@ def running(
         try:
             url = url_of(process)
             threading.Thread(target=_drain, args=(process, [] if log is None else log), daemon=True).start()
-            with httpx.Client(base_url=url, timeout=60) as client:
+            with httpx.Client(base_url=url, timeout=300) as client:
                 wait_until_ready(client)
                 yield process, client
         finally:

@@ -29,8 +29,9 @@ def imported(script: str, data_dir: Path, *arguments: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", f"import sys\n{told}", *arguments],
         # A first search may compile kernels, which takes longer than an answer may.
-        env=os.environ | {"SPANSEEK_DATA_DIR": str(data_dir), "SPANSEEK_DEADLINE_S": "200"},
-        capture_output=True,
+        env=os.environ
+        | {"SPANSEEK_DATA_DIR": str(data_dir), "SPANSEEK_DEADLINE_S": "200", "SPANSEEK_WRITE_DEADLINE_S": "200"},
+        stdout=subprocess.PIPE,  # and standard error into the report of a failure
         text=True,
         check=True,
     )
