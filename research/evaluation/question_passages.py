@@ -57,7 +57,7 @@ def cloze_pairs(paragraphs: Iterable[Sequence[str]], most: int) -> Iterator[tupl
     This is the inverse cloze task (Lee et al., 2019). The paragraph decides which sentence.
 
     >>> list(cloze_pairs([["A b.", "C d.", "E f."], ["G h."]], 2))
-    [('C d.', 'A b. E f.')]
+    [('A b.', 'C d. E f.')]
     """
     long = (paragraph for paragraph in paragraphs if len(paragraph) >= _CLOZE_SENTENCES)
     for paragraph in islice(long, most):
