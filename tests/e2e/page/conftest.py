@@ -64,7 +64,12 @@ def window(browser, address: str, **options: object) -> Iterator[object]:
     assert errors == []
 
 
-@pytest.fixture(params=[(1280, 900), (360, 740)], ids=["desktop", "phone"])
+@pytest.fixture(
+    params=[
+        pytest.param((1280, 900), id="desktop"),
+        pytest.param((360, 740), id="phone", marks=pytest.mark.slow),
+    ]
+)
 def page(request, browser, address) -> Iterator[object]:
     """A window of either size."""
     width, height = request.param

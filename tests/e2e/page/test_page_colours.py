@@ -5,6 +5,8 @@ import pytest
 from tests.e2e.page.checks import serious
 from tests.e2e.page.conftest import window
 
+pytestmark = pytest.mark.slow
+
 SEARCH = "/?c=sample&q=refund"
 VIEWS = {
     "start": ("/?c=sample", "text=Write what you are looking for"),

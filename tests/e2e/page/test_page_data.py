@@ -3,7 +3,11 @@
 import gzip
 import json
 
+import pytest
+
 from tests.e2e.page.checks import no_sideways_scrolling, serious
+
+pytestmark = pytest.mark.slow
 
 
 def into_new(page, name):

@@ -6,6 +6,8 @@ import pytest
 
 from tests.e2e.page.checks import serious
 
+pytestmark = pytest.mark.slow
+
 HIT = {
     "document_id": "d",
     "text": "",

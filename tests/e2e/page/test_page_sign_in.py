@@ -13,6 +13,8 @@ from tests.e2e.page.checks import serious
 from tests.e2e.page.conftest import window
 from tests.serving import running
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
