@@ -140,7 +140,7 @@ def part_hits(
 
 
 def has_all(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether metadata has all the wanted values, or lists that hold them; JSON has one kind of number."""
+    """True if metadata has all the wanted values, or lists that hold them; JSON has one kind of number."""
     return all(key in metadata and _holds(metadata[key], value) for key, value in wanted.items())
 
 

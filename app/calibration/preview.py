@@ -10,10 +10,11 @@ from jaxtyping import Float, Int
 
 from app.answers import described, optional
 from app.calibration.prepare_all import prepare_all
+from app.search.answers import UsedThreshold
 from app.search.modes import Counts, Scored, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.threshold import cosine_floor
-from app.search.types import Mode, Ranking, SearchRequest, SpanChoice, UsedThreshold, Weighting
+from app.search.types import Mode, Ranking, SearchRequest, SpanChoice, Weighting
 from indexer.engine.query import Filter
 from indexer.phrases import Phrase
 from indexer.tuning import ThresholdOn, Tuning, check_threshold

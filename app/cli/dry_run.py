@@ -1,4 +1,4 @@
-"""What ``spanseek index`` would index, without indexing it."""
+"""A dry run of ``spanseek index``: the documents it would index."""
 
 import json
 from dataclasses import dataclass, field

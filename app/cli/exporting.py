@@ -11,7 +11,8 @@ from typing import IO
 import typer
 
 from app.answers import json_values
-from app.search.types import ExportEnd, Hit
+from app.search.answers import ExportEnd
+from app.search.types import Hit
 from models.atomic import replacing
 
 Write = Callable[[Hit], object]

@@ -81,7 +81,7 @@ def report_files(source: "Source") -> None:
 
 
 def files_json(source: "Source") -> dict[str, object]:
-    """What ``report_files`` says, as JSON."""
+    """The counts of ``report_files`` as JSON."""
     return {
         "tables": source.notices,
         "passed_over": list(source.passed_over),

@@ -23,25 +23,20 @@ from app.cli.options import (
     WherePartOption,
     filter_of,
 )
+from app.search.answers import CollectionsAnswer, ExportEnd, Filtered, SearchAnswer, Total, UsedThreshold
 from app.search.types import (
     MAX_EXPORT,
     MAX_OFFSET,
     MAX_TOP_K,
-    CollectionsAnswer,
     Explanation,
-    ExportEnd,
     FacetExplanation,
-    Filtered,
     Hit,
     HybridExplanation,
     LexicalExplanation,
     Mode,
     PairedExplanation,
-    SearchAnswer,
     SearchRequest,
     SpanChoice,
-    Total,
-    UsedThreshold,
 )
 from app.settings import Settings
 from indexer.engine.query import Grouping

@@ -1,1 +1,1 @@
-"""What facets are used for: comparing texts, and summarizing them by their sentences."""
+"""Uses of facets: comparing texts, and summarizing them by their sentences."""

@@ -36,7 +36,7 @@ class CompareRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModeSimilarity:
-    """How similar two texts are in one mode: the first is the query, the second the text."""
+    """The similarity of two texts in one mode: the first is the query, the second the text."""
 
     mode: Mode
     raw: Annotated[float | None, optional("From 0 to 1, as a search has it.")] = None

@@ -102,7 +102,7 @@ class Backend:
         return self._open().services.collections
 
     def stores_text(self, collection: str) -> bool:
-        """Whether a collection stores its texts. Raises ``CollectionNotFound``."""
+        """True if a collection stores its texts. Raises ``CollectionNotFound``."""
         return self.store.catalog.collection(collection).recipe.stores_text
 
     @property

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from app.answers import ItemError, described, optional
-from app.search.types import ThresholdSource
+from app.search.answers import ThresholdSource
 from indexer.engine.query import Filter
 from indexer.matching import Rematched
 from indexer.phrases import EventKind, MatchEvent, Phrase, Reason, Saved

@@ -12,10 +12,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
+from app.search.answers import Filtered, SearchAnswer, Total, UsedThreshold
 from app.search.modes import AnyMode, Counts, Modes, ScoredRows, available_mode
 from app.search.sentences import ALL
 from app.search.threshold import cosine_floor, used_threshold
-from app.search.types import STEMMING_MODES, Filtered, Hit, SearchAnswer, SearchRequest, Total, UsedThreshold
+from app.search.types import STEMMING_MODES, Hit, SearchRequest
 from app.search.weighting import check_weighting
 from indexer.document_rows import passing, unknown_keys
 from indexer.engine.query import Filter, Selection

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from app.search.types import SearchRequest, UsedThreshold
+from app.search.answers import UsedThreshold
+from app.search.types import SearchRequest
 from indexer.tuning import ThresholdOn, Tuning
 
 

@@ -1,10 +1,8 @@
-"""Requests and answers of a search, for HTTP, the command line and Python."""
+"""Requests and hits of a search, for HTTP, the command line and Python."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import ConfigDict
+from typing import Annotated, Any, Literal
 
 from app.answers import described, optional
 from indexer.engine.query import Filter, Grouping, SpanLengths
@@ -23,7 +21,6 @@ Ranking = Literal["span_score", "cosine"]
 Weighting = Literal["uniform", "importance"]
 WEIGHTING_MODES: tuple[Mode, ...] = ("best_span", "hybrid")
 Boundaries = Literal["any", "clause", "sentence", "part"]
-ThresholdSource = Literal["request", "phrase", "collection", "none"]
 
 MAX_TOP_K = 1000
 MAX_OFFSET = 10_000
@@ -323,140 +320,3 @@ class Hit:
         tuple[TextSpan, ...] | None, optional("The query's words in the hit; in mode lexical alone.")
     ] = None
     collection: Annotated[str | None, optional("The hit's collection; only where several were searched.")] = None
-
-
-@dataclass(frozen=True, slots=True)
-class UsedThreshold:
-    """The threshold that was applied; null means none."""
-
-    value: float | None
-    on: ThresholdOn
-    source: Annotated[ThresholdSource, described("Whose it is: the request's, a saved phrase's, or the collection's.")]
-    calibration: Annotated[str | None, described("The calibration that scores were made with; null: score is raw.")]
-
-
-@dataclass(frozen=True, slots=True)
-class Filtered:
-    """The documents that pass a filter, whether or not they hold a hit."""
-
-    documents: Annotated[int, described("Documents that pass the filter; of `part`, those with a part that does.")]
-    of: Annotated[int, described("All documents of the collection.")]
-    unknown_keys: Annotated[
-        tuple[str, ...], described("Keys of the filter that no document has, such as `document.kidn`.")
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """Exact numbers of all hits: those that reach the threshold, on all pages."""
-
-    documents: Annotated[int, described("Documents that hold one.")]
-    spans: Annotated[
-        int | None,
-        described("Spans that do not overlap; null without a threshold, and in modes whose hits are documents."),
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class SearchAnswer:
-    """Hits, best first, all from one generation of the collection."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "hits": [
-                        {
-                            "document_id": "call-17",
-                            "start": 42,
-                            "end": 62,
-                            "text": "stop my monthly plan",
-                            "score": 0.87,
-                            "raw": 0.87,
-                            "mode": "best_span",
-                            "rank": 1,
-                            "metadata": {"kind": "conversation"},
-                            "part_metadata": {"speaker": "customer"},
-                        }
-                    ],
-                    "generation": 3,
-                    "threshold": {"value": 0.8, "on": "score", "source": "request", "calibration": "7f3a..."},
-                    "took_ms": 11.4,
-                }
-            ]
-        }
-    )
-
-    hits: tuple[Hit, ...]
-    generation: int
-    threshold: UsedThreshold
-    took_ms: float
-    degraded: Annotated[
-        tuple[str, ...] | None,
-        optional("The damage of segments that were not searched; absent if all were."),
-    ] = None
-    filtered: Annotated[Filtered | None, optional("What the filter left; absent without a filter.")] = None
-    total: Annotated[Total | None, optional("Absent unless requested.")] = None
-
-
-@dataclass(frozen=True, slots=True)
-class QueryError:
-    """Why one query of a batch has no answer."""
-
-    code: Annotated[str, described("A stable error code.")]
-    detail: str
-    hint: str
-    field: Annotated[str | None, optional("The field of the query that is at fault, if one is.")] = None
-
-
-@dataclass(frozen=True, slots=True)
-class FailedQuery:
-    """A query of a batch that cannot be answered; the others are."""
-
-    error: QueryError
-
-
-@dataclass(frozen=True, slots=True)
-class SearchAnswers:
-    """One answer or error for every query, in their order."""
-
-    results: tuple[SearchAnswer | FailedQuery, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SearchedCollection:
-    """What an answer says of one of several collections."""
-
-    name: str
-    generation: int
-    threshold: UsedThreshold
-    degraded: Annotated[
-        tuple[str, ...] | None,
-        optional("The damage of segments that were not searched; absent if all were."),
-    ] = None
-    filtered: Annotated[Filtered | None, optional("What the filter left; absent without a filter.")] = None
-    total: Annotated[Total | None, optional("Absent unless requested.")] = None
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionsAnswer:
-    """The best hits of several collections, best first, each with its `collection`."""
-
-    hits: tuple[Hit, ...]
-    collections: Annotated[tuple[SearchedCollection, ...], described("In the order of the request.")]
-    took_ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class ExportEnd:
-    """The last line of an export."""
-
-    hits: Annotated[int, described("The number of lines before.")]
-    complete: Annotated[bool, described("False: there are more hits than `limit`.")]
-    generation: int
-    threshold: UsedThreshold
-    degraded: Annotated[
-        tuple[str, ...] | None,
-        optional("The damage of segments that were not searched; absent if all were."),
-    ] = None
-    filtered: Annotated[Filtered | None, optional("What the filter left; absent without a filter.")] = None

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 from pydantic import ConfigDict
 
 from app.answers import described
-from app.search.types import Hit, HitOptions, UsedThreshold
+from app.search.answers import UsedThreshold
+from app.search.types import Hit, HitOptions
 from models.errors import InvalidInput
 from models.types import Document
 

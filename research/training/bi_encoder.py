@@ -58,7 +58,7 @@ class BiEncoderConfig:
 
 
 def read_inputs(model: RestorableModel, texts: Sequence[str]) -> list[Input]:
-    """What the network reads of every text: the beginning of it, of 160 tokens."""
+    """The beginning of every text, 160 tokens, which the network reads."""
     if model.network.backbone is not None:
         return [*hidden_states(model.network, model.reader, texts)]
     return [row[:-1][:_MOST_TOKENS] for row in model.vocabulary.ids(texts)]

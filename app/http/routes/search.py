@@ -11,8 +11,9 @@ from app.http.openapi import problems
 from app.http.problems import field_errors, is_of_server, printable
 from app.http.responses import answer_response, lines_response
 from app.http.schemas import BadQuery, BatchBody, CollectionsBody, ExportBody, SearchBody
+from app.search.answers import CollectionsAnswer, FailedQuery, QueryError, SearchAnswer, SearchAnswers
 from app.search.export import export_lines
-from app.search.types import CollectionsAnswer, FailedQuery, QueryError, SearchAnswer, SearchAnswers, SearchRequest
+from app.search.types import SearchRequest
 from indexer.errors import CollectionNotFound
 from models.errors import InvalidInput, SpanseekError
 

@@ -34,7 +34,7 @@ class _TaskBody(Body):
 
 
 class TableQuery(BaseModel):
-    """How a body of CSV is read; absent fields are detected."""
+    """Options for reading a body of CSV; absent fields are detected."""
 
     model_config = ConfigDict(extra="forbid")
 

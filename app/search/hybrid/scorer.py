@@ -94,7 +94,7 @@ class Scorer:
         return joined(across_sentences(segment, self.query.terms, self.unbounded), spans) if self.unbounded else spans
 
     def terms(self, scored: ScoredSpan) -> tuple[tuple[HybridTerm, ...], CharSpan | None]:
-        """What the score of a whole is made of, and its best span."""
+        """The terms of the score of a whole, and its best span."""
         stored, units = scored.place.segment, scored.place.segment_units
         segment = next(each for each in self.segments if each.view.segment is stored)
         row = int(np.searchsorted(segment.bounds, units.start, side="right")) - 1

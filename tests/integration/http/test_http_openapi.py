@@ -13,7 +13,8 @@ from app.http.openapi import _EXAMPLES
 from app.http.problems import STATUS
 from app.http.schemas import BatchBody, CollectionsBody, ExportBody, Problem, SearchBody
 from app.http.span_schemas import TextsBody
-from app.search.types import Hit, SearchAnswer
+from app.search.answers import SearchAnswer
+from app.search.types import Hit
 from app.spans.types import SpansAnswer
 
 

@@ -1,0 +1,148 @@
+"""Answers of a search: hits, and what is said beside them."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+from pydantic import ConfigDict
+
+from app.answers import described, optional
+from app.search.types import Hit
+from indexer.tuning import ThresholdOn
+
+ThresholdSource = Literal["request", "phrase", "collection", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class UsedThreshold:
+    """The threshold that was applied; null means none."""
+
+    value: float | None
+    on: ThresholdOn
+    source: Annotated[ThresholdSource, described("Whose it is: the request's, a saved phrase's, or the collection's.")]
+    calibration: Annotated[str | None, described("The calibration that scores were made with; null: score is raw.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """The documents that pass a filter, whether or not they hold a hit."""
+
+    documents: Annotated[int, described("Documents that pass the filter; of `part`, those with a part that does.")]
+    of: Annotated[int, described("All documents of the collection.")]
+    unknown_keys: Annotated[
+        tuple[str, ...], described("Keys of the filter that no document has, such as `document.kidn`.")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Exact numbers of all hits: those that reach the threshold, on all pages."""
+
+    documents: Annotated[int, described("Documents that hold one.")]
+    spans: Annotated[
+        int | None,
+        described("Spans that do not overlap; null without a threshold, and in modes whose hits are documents."),
+    ]
+
+
+# What every answer may say beside its hits.
+Degraded: TypeAlias = Annotated[
+    tuple[str, ...] | None, optional("The damage of segments that were not searched; absent if all were.")
+]
+OfFilter: TypeAlias = Annotated[Filtered | None, optional("What the filter left; absent without a filter.")]
+OfTotal: TypeAlias = Annotated[Total | None, optional("Absent unless requested.")]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """Hits, best first, all from one generation of the collection."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "hits": [
+                        {
+                            "document_id": "call-17",
+                            "start": 42,
+                            "end": 62,
+                            "text": "stop my monthly plan",
+                            "score": 0.87,
+                            "raw": 0.87,
+                            "mode": "best_span",
+                            "rank": 1,
+                            "metadata": {"kind": "conversation"},
+                            "part_metadata": {"speaker": "customer"},
+                        }
+                    ],
+                    "generation": 3,
+                    "threshold": {"value": 0.8, "on": "score", "source": "request", "calibration": "7f3a..."},
+                    "took_ms": 11.4,
+                }
+            ]
+        }
+    )
+
+    hits: tuple[Hit, ...]
+    generation: int
+    threshold: UsedThreshold
+    took_ms: float
+    degraded: Degraded = None
+    filtered: OfFilter = None
+    total: OfTotal = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryError:
+    """The error of one query of a batch."""
+
+    code: Annotated[str, described("A stable error code.")]
+    detail: str
+    hint: str
+    field: Annotated[str | None, optional("The field of the query that is at fault, if one is.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedQuery:
+    """A query of a batch that cannot be answered; the others are."""
+
+    error: QueryError
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswers:
+    """One answer or error for every query, in their order."""
+
+    results: tuple[SearchAnswer | FailedQuery, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedCollection:
+    """One of several collections in an answer: its generation, threshold and counts."""
+
+    name: str
+    generation: int
+    threshold: UsedThreshold
+    degraded: Degraded = None
+    filtered: OfFilter = None
+    total: OfTotal = None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionsAnswer:
+    """The best hits of several collections, best first, each with its `collection`."""
+
+    hits: tuple[Hit, ...]
+    collections: Annotated[tuple[SearchedCollection, ...], described("In the order of the request.")]
+    took_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExportEnd:
+    """The last line of an export."""
+
+    hits: Annotated[int, described("The number of lines before.")]
+    complete: Annotated[bool, described("False: there are more hits than `limit`.")]
+    generation: int
+    threshold: UsedThreshold
+    degraded: Degraded = None
+    filtered: OfFilter = None
