@@ -18,26 +18,26 @@ CHECKED = [
     "research.benchmarks.phrases",
     "research.benchmarks.spans",
     "models.artifacts",
-    "models.backbone_files",
-    "models.backbones",
+    "models.backbones.files",
+    "models.backbones.torch_network",
     "models.calibrations",
     "models.encoders",
     "models.errors",
-    "models.layers",
-    "models.model_folders",
-    "models.networks",
+    "models.backbones.layers",
+    "models.backbones.folders",
+    "models.backbones.transformers_network",
     "models.ops",
-    "models.packages",
-    "models.query_network",
+    "models.backbones.packages",
+    "models.backbones.query_network",
     "models.sampling",
     "models.tensors",
-    "models.tokenizer",
-    "models.tokens",
+    "models.backbones.tokenizer",
+    "models.text.tokens",
     "models.types",
-    "models.units",
+    "models.text.units",
     "indexer.ann",
-    "indexer.documents",
-    "indexer.encode",
+    "indexer.sources.documents",
+    "indexer.indexing.encode",
     "indexer.engine.base",
     "indexer.engine.exhaustive_count",
     "indexer.engine.named_spans",
@@ -50,10 +50,10 @@ CHECKED = [
     "indexer.engine.warm",
     "indexer.phrases",
     "indexer.segments",
-    "indexer.text_segments",
+    "indexer.indexing.text_segments",
     "indexer.tuning",
     "indexer.types",
-    "indexer.windows",
+    "indexer.indexing.windows",
 ]
 # Engines have packages in environments of their own; all conftests share one module name, so none is read for doctests.
 collect_ignore_glob = ["research/benchmarks/engines/*", "tests/*conftest.py"]
@@ -86,5 +86,5 @@ def _two_threads() -> None:
 def _single_precision(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Encode in float32 on every processor, so that tolerances hold where bfloat16 is native too (ADR 4)."""
     if request.node.get_closest_marker("native_precision") is None:
-        monkeypatch.setattr("models.backbones.has_native_bf16", lambda device: False)
+        monkeypatch.setattr("models.backbones.torch_network.has_native_bf16", lambda device: False)
         monkeypatch.setattr("models.encoders.slice.multiplies_brains", lambda: False)

@@ -6,9 +6,9 @@ Modules are imported by the first command that needs them: numba and FAISS take 
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from app.facets.weights import Facets
-from app.restoring.weights import load_restorer_of
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
+from app.encoders.facets import Facets
+from app.encoders.restorers import load_restorer_of
 from app.settings import CATALOG_FILE, Settings
 from indexer.catalog.collections import Catalog
 from indexer.engine.base import Engine
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from app.collections.reindexing import Reindexing
     from app.collections.service import CollectionOptions, CollectionService
     from app.collections.snapshots import SnapshotService
-    from app.facets.comparing import CompareService
-    from app.facets.summaries import SummaryService
     from app.phrases.service import PhraseService
-    from app.restoring.service import RestoreService
     from app.search.service import SearchService
-    from app.spans.service import SpanService
     from app.tasks.service import TaskService
     from app.tasks.worker import TaskWorkers
+    from app.texts.comparing import CompareService
+    from app.texts.restoring import RestoreService
+    from app.texts.spans import SpanService
+    from app.texts.summaries import SummaryService
 
 
 def require_data_folder(settings: Settings, *, create: bool = False) -> None:
@@ -75,7 +75,7 @@ def make_engine(settings: Settings) -> Engine:
         return MaterializedEngine(settings.materialized_limit_mb * 2**20)
     if settings.engine == "device":
         from indexer.engine.device import DeviceEngine
-        from models.backbones import resolve_device
+        from models.backbones.torch_network import resolve_device
 
         return DeviceEngine(resolve_device(settings.device))
     if settings.engine == "scan":
@@ -104,8 +104,8 @@ def make_encoders(settings: Settings) -> Encoders:
 
 def make_span_service(settings: Settings, encoders: Encoders) -> "SpanService":
     """The service for spans of texts, which needs no store. It scans whatever engine is configured for collections."""
-    from app.search.modes import load_modes
-    from app.spans.service import SpanService
+    from app.search.mode import load_modes
+    from app.texts.spans import SpanService
     from indexer.engine.scan import ScanEngine
 
     return SpanService(encoders, settings.encoder, load_modes(encoders, ScanEngine())["best_span"])
@@ -128,7 +128,7 @@ class Services:
     @cached_property
     def search(self) -> "SearchService":
         """The search."""
-        from app.search.modes import load_modes
+        from app.search.mode import load_modes
         from app.search.service import SearchService
 
         engine = self._engine or make_engine(self._settings)
@@ -192,7 +192,7 @@ class Services:
     @cached_property
     def comparing(self) -> "CompareService":
         """Comparing two texts in all modes."""
-        from app.facets.comparing import CompareService
+        from app.texts.comparing import CompareService
 
         modes = self.search.modes
         return CompareService(self.store, self.encoders, modes, self.facets, self._settings.encoder)
@@ -200,14 +200,14 @@ class Services:
     @cached_property
     def summaries(self) -> "SummaryService":
         """Summaries of stored and given texts."""
-        from app.facets.summaries import SummaryService
+        from app.texts.summaries import SummaryService
 
         return SummaryService(self.store, self.facets)
 
     @cached_property
     def restoring(self) -> "RestoreService":
         """Texts back from vectors."""
-        from app.restoring.service import RestoreService
+        from app.texts.restoring import RestoreService
 
         return RestoreService(self.store, self.encoders, warn_below=self._settings.restore_warn_below)
 

@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from models.backbones.packages import DEFAULT
 from models.encoders.registry import EncoderOptions
-from models.packages import DEFAULT
 
 CATALOG_FILE = "catalog.sqlite3"
 

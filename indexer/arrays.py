@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Float64, Int, Int8, UInt8
 
-from models.borders import Border
 from models.ops.span_score import SpanScore
+from models.text.borders import Border
 
 # Units that one block of inverse norms covers (``indexer.segments.layout``).
 BLOCK = 256
@@ -16,7 +16,7 @@ class SegmentArrays(NamedTuple):
     """Unit vectors and inverse span norms, as on disk; ``shortest`` is the length of the first norms.
 
     ``borders`` has two strengths for every unit: in the low bits that of the border of a span that starts at it, in the
-    high ones that of a span that ends before it (``models.borders``).
+    high ones that of a span that ends before it (``models.text.borders``).
 
     A named tuple, because numba compiles functions of these: a further array is one more field.
     """

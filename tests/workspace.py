@@ -9,10 +9,10 @@ from typing import Any
 
 from app.calibration.service import ThresholdService
 from app.collections.reading import DocumentReader
-from app.facets.weights import Facets
+from app.encoders.encoders import Encoders
+from app.encoders.facets import Facets
 from app.phrases.service import PhraseService
-from app.search.encoders import Encoders
-from app.search.modes import load_modes
+from app.search.mode import load_modes
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
 from indexer.catalog.collections import Catalog
@@ -20,8 +20,8 @@ from indexer.catalog.schema import upgrade
 from indexer.engine.base import Engine
 from indexer.engine.scan import ScanEngine
 from indexer.facets.recipe import FacetPass
+from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
 from indexer.nuggets.scan import DocumentEngine
-from indexer.pipeline import IndexJob, IndexReport, JobHooks
 from indexer.restorable.recipe import RestorablePass
 from indexer.sources import Record
 from indexer.store import Store

@@ -13,7 +13,7 @@ from app.calibration.labels import FEWEST, MATCH_DEGREE, MOST_DEGREE
 from app.calibration.prepare_all import prepare_all
 from app.calibration.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
 from app.search.answers import UsedThreshold
-from app.search.modes import AnyMode, Scored
+from app.search.mode import AnyMode, Scored
 from app.search.service import Encoded, SearchService
 from app.search.threshold import cosine_floor
 from app.search.types import Mode, SearchRequest

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from app.calibration.labels import Label, StoredSpan, refused
-from app.search.modes import AnyMode
+from app.search.mode import AnyMode
 from app.search.types import SearchRequest
 from indexer.engine.named_spans import Located, NamedSpan, find_documents
 from indexer.engine.snapshot import Snapshot

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from app.answers import described, optional
 from app.calibration.prepare_all import prepare_all
 from app.search.answers import UsedThreshold
-from app.search.modes import Counts, Scored, ScoredRows
+from app.search.mode import Counts, Scored, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.threshold import cosine_floor
 from app.search.types import Mode, Ranking, SearchRequest, SpanChoice, Weighting
@@ -21,7 +21,7 @@ from indexer.tuning import ThresholdOn, Tuning, check_threshold
 from models.calibrations import NoMatch
 from models.errors import InvalidInput
 from models.ops.similarity import raws
-from models.stemming import Language
+from models.text.stemming import Language
 
 MAX_PHRASES = 100
 MAX_EXAMPLES = 50

@@ -20,7 +20,7 @@ from app.calibration.metrics import (
     reliability,
     unseen_matches,
 )
-from app.search.modes import AnyMode
+from app.search.mode import AnyMode
 from indexer.tuning import CalibrationDraft
 from indexer.types import Recipe
 from models.ops.calibrate import score_from_raw

@@ -10,8 +10,8 @@ from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, checked_labels
 from app.calibration.metrics import ThresholdTargets, check_targets
 from app.calibration.preview import MAX_PHRASES, Preview, PreviewRequest, preview
-from app.search.encoders import Encoders
-from app.search.modes import AnyMode, available_mode, available_modes
+from app.encoders.encoders import Encoders
+from app.search.mode import AnyMode, available_mode, available_modes
 from app.search.service import SearchService
 from app.search.types import Mode
 from indexer.catalog.calibrations import (

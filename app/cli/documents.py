@@ -109,7 +109,7 @@ def change_document(
 ) -> None:
     """Change the metadata of a document. Its text is not encoded again."""
     from app.composition import Services
-    from indexer.documents import checked_metadata
+    from indexer.sources.documents import checked_metadata
 
     metadata = checked_metadata(key_values(set))
     settings = Settings()
@@ -139,9 +139,9 @@ def delete(
     """Delete documents: searches no longer find them. --purge also erases them from the disk."""
     from indexer.catalog.leases import lease
     from indexer.catalog.publish import remove
-    from indexer.document_rows import passing_ids
-    from indexer.maintenance import purge as purge_segments
-    from indexer.maintenance import sweep
+    from indexer.indexing.maintenance import purge as purge_segments
+    from indexer.indexing.maintenance import sweep
+    from indexer.reading.document_rows import passing_ids
 
     names, filter = [*(id or []), *_lines(ids)], filter_of(where, where_part)
     if not names and not filter and not purge:

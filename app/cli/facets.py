@@ -11,7 +11,7 @@ from app.cli.console import JsonOption, checked_store, one_line, out, print_json
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.facets.types import CompareAnswer, Facet, SummaryAnswer
+    from app.texts.facet_answers import CompareAnswer, Facet, SummaryAnswer
     from models.types import Document
 
 CompareCollection = Annotated[
@@ -30,7 +30,7 @@ def compare(
 ) -> None:
     """Compare two texts: their similarity in every mode, their facets, and which is more general."""
     from app.composition import Services
-    from app.facets.types import CompareRequest
+    from app.texts.facet_answers import CompareRequest
 
     settings = Settings()
     with checked_store(settings) as store:
@@ -52,7 +52,7 @@ def summarize(
 ) -> None:
     """Choose the sentences of texts, all together, that cover their words best."""
     from app.composition import Services
-    from app.facets.types import StoredTexts, SummaryRequest
+    from app.texts.facet_answers import StoredTexts, SummaryRequest
 
     if bool(documents) != (collection is not None):
         raise typer.BadParameter("give --collection together with the ids of its documents")

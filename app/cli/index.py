@@ -89,8 +89,8 @@ def index(
     """
     from app.collections.service import CollectionOptions
     from app.composition import Services
+    from indexer.indexing.pipeline import IndexJob, JobHooks
     from indexer.patience import Patience
-    from indexer.pipeline import IndexJob, JobHooks
     from indexer.sources import ReadOptions, Source
 
     if nugget_ratio is not None:

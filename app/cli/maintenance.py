@@ -13,8 +13,8 @@ from app.cli.console import CollectionOption, JsonOption, checked_store, counted
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from indexer.maintenance import Removed
-    from indexer.stats import CollectionStats, SegmentStats
+    from indexer.indexing.maintenance import Removed
+    from indexer.indexing.stats import CollectionStats, SegmentStats
 
 
 def verify(
@@ -22,7 +22,7 @@ def verify(
     as_json: JsonOption = False,
 ) -> None:
     """Check every file of every segment against its checksum, and the catalog against the segments."""
-    from indexer.verification import verify_collection
+    from indexer.indexing.verification import verify_collection
 
     with checked_store(Settings()) as store:
         named = [store.catalog.collection(collection)] if collection else store.catalog.collections()
@@ -43,7 +43,7 @@ def backup(
     as_json: JsonOption = False,
 ) -> None:
     """Copy the catalog and all segments, while others search and write."""
-    from indexer.backup import back_up
+    from indexer.archives.backup import back_up
 
     with checked_store(Settings()) as store:
         copy = back_up(store, folder)
@@ -80,7 +80,7 @@ def optimize(
 ) -> None:
     """Merge segments now: into as few as possible, without deleted or replaced documents."""
     from indexer.catalog.leases import lease
-    from indexer.maintenance import optimize as optimize_segments
+    from indexer.indexing.maintenance import optimize as optimize_segments
 
     with checked_store(Settings()) as store, lease(store.catalog, collection) as held:
         removed = optimize_segments(store, held, wait_for_readers, words=words)
@@ -95,7 +95,7 @@ def optimize(
 
 def stats(collection: CollectionOption, as_json: JsonOption = False) -> None:
     """Show the size of a collection, its deleted share, and its segments."""
-    from indexer.stats import collection_stats
+    from indexer.indexing.stats import collection_stats
 
     with checked_store(Settings()) as store:
         figures = collection_stats(store, collection)
@@ -129,7 +129,7 @@ def _show(figures: "CollectionStats") -> None:
 
 
 def _table(segments: Iterable["SegmentStats"]) -> Table:
-    from indexer.stats import SegmentStats
+    from indexer.indexing.stats import SegmentStats
 
     names = [field.name for field in fields(SegmentStats)]
     table = Table(*names)

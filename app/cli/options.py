@@ -7,7 +7,7 @@ import typer
 
 from app.search.types import Boundaries, Ranking, Weighting
 from indexer.engine.query import Filter
-from models.stemming import Language
+from models.text.stemming import Language
 from models.types import JsonValue
 
 RankingOption: TypeAlias = Annotated[

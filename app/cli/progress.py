@@ -13,7 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from app.cli.console import counted, err
 
 if TYPE_CHECKING:
-    from indexer.pipeline import IndexReport
+    from indexer.indexing.pipeline import IndexReport
 
 # Seconds between two lines without a terminal.
 _EVERY_S = 60.0

@@ -47,8 +47,8 @@ def reindex(
     """
     from app.collections.service import CollectionOptions
     from app.composition import Services
+    from indexer.indexing.pipeline import JobHooks
     from indexer.patience import Patience
-    from indexer.pipeline import JobHooks
 
     if nugget_ratio is not None:
         check_ratio(nugget_ratio)

@@ -12,7 +12,7 @@ from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.composition import Services
-    from app.restoring.types import GivenVectors, RestoreAnswer, StoredSpans
+    from app.texts.restored_answers import GivenVectors, RestoreAnswer, StoredSpans
 
 RestoreCollection = Annotated[
     str | None, typer.Option("--collection", "-c", help="The collection that holds the documents.")
@@ -46,7 +46,7 @@ def restore(
 ) -> None:
     """Restore texts from vectors: those of stored documents, of a file, or of a text that is given for a test."""
     from app.composition import Services
-    from app.restoring.types import RestoreRequest
+    from app.texts.restored_answers import RestoreRequest
 
     if bool(documents) != (collection is not None):
         raise typer.BadParameter("give --collection together with the ids of its documents")
@@ -67,15 +67,15 @@ def restore(
 
 
 def _spans(collection: str, documents: list[str]) -> "StoredSpans":
-    from app.facets.types import SpanRange
-    from app.restoring.types import StoredSpans
+    from app.texts.facet_answers import SpanRange
+    from app.texts.restored_answers import StoredSpans
 
     # Longer than any document: whole documents.
     return StoredSpans(collection, tuple(SpanRange(id, 0, 2**62) for id in documents))
 
 
 def _given(services: "Services", texts: list[str], given: Path | None) -> "GivenVectors":
-    from app.restoring.types import GivenVectors
+    from app.texts.restored_answers import GivenVectors
 
     if given is None:
         restorer = services.encoders.restorer
@@ -87,7 +87,7 @@ def _read_vectors(path: Path) -> "GivenVectors":
     """The vectors of a file. Raises ``InvalidInput`` for any other file."""
     import numpy as np
 
-    from app.restoring.types import GivenVectors
+    from app.texts.restored_answers import GivenVectors
     from models.errors import InvalidInput
 
     try:

@@ -43,7 +43,7 @@ from indexer.engine.query import Grouping
 from indexer.tuning import ThresholdOn
 
 if TYPE_CHECKING:
-    from app.search.modes import HitUnit
+    from app.search.mode import HitUnit
 
 # Characters shown of a document, and of context on either side of a span.
 _OPENING = 160

@@ -14,7 +14,7 @@ from app.search.types import Boundaries, SpanChoice
 from indexer.tuning import ThresholdOn
 
 if TYPE_CHECKING:
-    from app.spans.types import TextSpans
+    from app.texts.span_answers import TextSpans
     from indexer.sources import Record
     from models.types import Document
 
@@ -44,8 +44,8 @@ def spans(
 ) -> None:
     """Find the spans of texts that mean the same as a phrase. Nothing is indexed, and nothing is stored."""
     from app.composition import make_encoders, make_span_service
-    from app.spans.service import slices
-    from app.spans.types import SpansRequest
+    from app.texts.span_answers import SpansRequest
+    from app.texts.spans import slices
     from indexer.sources import Source
 
     settings = settings_with(encoder=encoder)

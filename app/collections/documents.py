@@ -8,16 +8,16 @@ from typing import Annotated, Literal
 
 from app.answers import ItemError, described, optional
 from app.collections.reading import document_not_found
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
-from indexer.document_rows import passing_ids
 from indexer.engine.named_spans import find_documents
 from indexer.engine.query import Filter
 from indexer.errors import CollectionBusy, InvalidDocument
-from indexer.maintenance import tidy
-from indexer.pipeline import IndexJob, JobHooks, Outcome
-from indexer.relabelling import relabel
+from indexer.indexing.maintenance import tidy
+from indexer.indexing.pipeline import IndexJob, JobHooks, Outcome
+from indexer.indexing.relabelling import relabel
+from indexer.reading.document_rows import passing_ids
 from indexer.segments.columns import canonical
 from indexer.store import Store
 from indexer.types import Collection

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from indexer.document_rows import passing
 from indexer.engine.query import Filter
 from indexer.engine.snapshot import Snapshot
 from indexer.errors import TextNotStored
-from indexer.stored_documents import stored_document
+from indexer.reading.document_rows import passing
+from indexer.reading.stored_documents import stored_document
 from models.types import Document, Part
 
 

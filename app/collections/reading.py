@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 from app.answers import described, optional
 from app.collections.exporting import exported_documents
 from app.cursors import cursor_at, position_of
-from app.search.encoders import Encoders
-from indexer.document_rows import page_of, passing
+from app.encoders.encoders import Encoders
 from indexer.engine.named_spans import Located, find_documents
 from indexer.engine.query import Filter
 from indexer.engine.snapshot import Snapshot
 from indexer.errors import DocumentNotFound
-from indexer.metadata_counts import FieldCounts, metadata_counts
+from indexer.reading.document_rows import page_of, passing
+from indexer.reading.metadata import FieldCounts, metadata_counts
+from indexer.reading.stored_documents import stored_document
 from indexer.segments.text import OffsetUnit, offset_in
 from indexer.store import Store
-from indexer.stored_documents import stored_document
 from models.errors import InvalidInput
 from models.types import CharSpan, Document, JsonValue, Part
 

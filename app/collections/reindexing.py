@@ -16,22 +16,22 @@ import numpy as np
 from jaxtyping import Float32
 
 from app.answers import described
-from app.calibration.default_calibration import default_calibration
 from app.collections.service import CollectionOptions, CollectionService
-from app.search.encoders import Encoders
-from app.search.modes import Modes
+from app.encoders.default_calibrations import default_calibration
+from app.encoders.encoders import Encoders
+from app.search.mode import Modes
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
 from indexer.catalog.replacement import PhrasesChanged, Replacement, phrase_texts, replace_content, unlike
-from indexer.deletion import mark_deleted, remove_files
 from indexer.errors import RecipeMismatch, TextNotStored
 from indexer.facets.recipe import has_facets
-from indexer.maintenance import purge
+from indexer.indexing.deletion import mark_deleted, remove_files
+from indexer.indexing.maintenance import purge
+from indexer.indexing.pipeline import IndexJob, JobHooks
 from indexer.nuggets.recipe import nugget_recipe
-from indexer.pipeline import IndexJob, JobHooks
+from indexer.reading.stored_documents import StoredDocuments
 from indexer.restorable.recipe import has_restorable
 from indexer.store import Store
-from indexer.stored_documents import StoredDocuments
 from indexer.types import Collection
 from indexer.words.recipe import has_words
 from models.encoders.base import encode_queries

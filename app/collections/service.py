@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from app.calibration.default_calibration import default_calibration
 from app.collections.answers import CollectionDescription, CollectionList, DeletedCollection
 from app.collections.bounds import span_bounds
-from app.search.encoders import Encoders
+from app.encoders.default_calibrations import default_calibration
+from app.encoders.encoders import Encoders
 from indexer.catalog.leases import lease
 from indexer.catalog.names import checked_collection_name
-from indexer.deletion import delete_collection, sweep_deleted
 from indexer.errors import CollectionNotFound
 from indexer.facets.recipe import has_facets, with_facets
+from indexer.indexing.deletion import delete_collection, sweep_deleted
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.restorable.recipe import has_restorable, with_restorable
 from indexer.store import Store

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from app.composition import Services, make_encoders, make_engine, open_store
+from app.encoders.encoders import Encoders
 from app.http import metrics
 from app.http.auth import AnonymousAccess, AuthenticationMiddleware, collection_aliased, collection_not_found
 from app.http.backend import Backend, Limits, Startup
@@ -50,7 +51,6 @@ from app.http.routes import (
 )
 from app.http.stages import Observe, Stage
 from app.http.tracing import Tracing, TracingMiddleware
-from app.search.encoders import Encoders
 from app.settings import Settings
 from indexer.catalog.keys import record_uses
 from indexer.engine.base import Engine

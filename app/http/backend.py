@@ -15,8 +15,6 @@ from app.collections.reading import DocumentReader
 from app.collections.service import CollectionService
 from app.collections.snapshots import SnapshotService
 from app.composition import Services
-from app.facets.comparing import CompareService
-from app.facets.summaries import SummaryService
 from app.http.lanes import JobLane
 from app.http.problems import internal_error
 from app.http.readiness import Checks, Readiness
@@ -25,9 +23,11 @@ from app.http.span_lane import SpanLane
 from app.http.stages import Observe, unobserved
 from app.http.write_lane import WriteLane
 from app.phrases.service import PhraseService
-from app.restoring.service import RestoreService
 from app.tasks.service import TaskService
 from app.tasks.worker import TaskWorkers
+from app.texts.comparing import CompareService
+from app.texts.restoring import RestoreService
+from app.texts.summaries import SummaryService
 from indexer.catalog import schema
 from indexer.catalog.tasks import Backlog
 from indexer.errors import CatalogUnavailable

@@ -30,13 +30,13 @@ from app.search.types import (
     Weighting,
 )
 from indexer.catalog.names import MAX_ID_LENGTH, MAX_NOTE
-from indexer.documents import checked_metadata
 from indexer.engine.query import Filter, Grouping
 from indexer.errors import InvalidDocument
 from indexer.segments.text import OffsetUnit
+from indexer.sources.documents import checked_metadata
 from indexer.tuning import ThresholdOn
 from models.checks import unstorable
-from models.stemming import Language
+from models.text.stemming import Language
 from models.types import JsonValue
 
 MAX_TEXT = 10_000

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from app.http.lanes import JobLane, deadline
-from app.spans.service import SpanService, slices
-from app.spans.types import SpansAnswer, SpansRequest, TextSpans, check_size
+from app.texts.span_answers import SpansAnswer, SpansRequest, TextSpans, check_size
+from app.texts.spans import SpanService, slices
 
 _TIMEOUT = "The spans were not found within {seconds:g} s."
 _HINT = "Retry, or send fewer or shorter texts at once."

@@ -7,10 +7,10 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 
 from app.http.schemas import Body, DocumentId, QueryText, Similarity, SpansBody
 from app.search.types import MAX_CONTEXT, Ranking, SpanChoice, Weighting
-from app.spans.types import MAX_LIMIT, MAX_PHRASES, SpansRequest
-from indexer.documents import checked_metadata, checked_text
+from app.texts.span_answers import MAX_LIMIT, MAX_PHRASES, SpansRequest
 from indexer.errors import InvalidDocument
 from indexer.segments.text import OffsetUnit
+from indexer.sources.documents import checked_metadata, checked_text
 from indexer.tuning import ThresholdOn
 from models.types import Document, Part
 

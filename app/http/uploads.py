@@ -10,9 +10,9 @@ from typing import TypeAlias
 from app.http.problems import BadJson, media_type_of, unsupported
 from app.phrases.parsing import Line, lines_from_json, phrases_from_lines
 from indexer.catalog.names import is_document_id
-from indexer.documents import MAX_PARTS, document_from_json
 from indexer.errors import InvalidDocument
 from indexer.ndjson import InvalidLine, parse_json, read_ndjson
+from indexer.sources.documents import MAX_PARTS, document_from_json
 from models.errors import InvalidInput, SpanseekError
 from models.types import Document
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from app.answers import ItemError, described, optional
 from app.search.answers import ThresholdSource
 from indexer.engine.query import Filter
-from indexer.matching import Rematched
+from indexer.indexing.matching import Rematched
 from indexer.phrases import EventKind, MatchEvent, Phrase, Reason, Saved
 from indexer.tuning import Threshold, ThresholdOn
 from indexer.types import Recipe

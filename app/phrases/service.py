@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Float32
 
 from app.cursors import cursor_at, position_of
+from app.encoders.encoders import Encoders
 from app.phrases.answers import Event, EventPage, ImportedPhrase, ImportedPhrases, PhraseDescription, PhrasePage
 from app.phrases.parsing import Line, RefusedLine
-from app.search.encoders import Encoders
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.matches import read_events
 from indexer.catalog.phrases import (
@@ -23,7 +23,7 @@ from indexer.catalog.phrases import (
     set_phrase_threshold,
     undo_phrase_threshold,
 )
-from indexer.matching import Rematched, rematch
+from indexer.indexing.matching import Rematched, rematch
 from indexer.phrases import EventCursor, Phrase, PhraseChanges, PhraseDraft, Saved
 from indexer.store import Store
 from indexer.tuning import ThresholdChange, ThresholdOn

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.search.modes import Counts, ScoredRows
+from app.search.mode import Counts, ScoredRows
 from indexer.engine.base import ScoredSpan
 from indexer.engine.exhaustive_count import SpanCount
 from indexer.engine.named_spans import NamedSpan

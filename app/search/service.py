@@ -2,7 +2,7 @@
 
 ``prepare`` checks the request against the collection and tokenizes it, ``encode`` computes query vectors, ``scan``
 searches the snapshot, ``finish`` reads texts. ``encode`` and ``scan`` take many requests at once, because many cost
-little more than one. The differences between modes are in :class:`app.search.modes.SearchMode`.
+little more than one. The differences between modes are in :class:`app.search.mode.SearchMode`.
 """
 
 import json
@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from app.search.answers import Filtered, SearchAnswer, Total, UsedThreshold
-from app.search.modes import AnyMode, Counts, Modes, ScoredRows, available_mode
+from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode
 from app.search.sentences import ALL
 from app.search.threshold import cosine_floor, used_threshold
 from app.search.types import STEMMING_MODES, Hit, SearchRequest
 from app.search.weighting import check_weighting
-from indexer.document_rows import passing, unknown_keys
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
+from indexer.reading.document_rows import passing, unknown_keys
 from indexer.store import Store
 from indexer.tuning import Tuning, check_threshold
 from indexer.types import Recipe

@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import replace
 
 from app.search.answers import CollectionsAnswer, SearchAnswer, SearchedCollection
-from app.search.modes import available_mode
+from app.search.mode import available_mode
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
 from models.errors import InvalidInput, SpanseekError

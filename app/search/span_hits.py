@@ -19,7 +19,7 @@ from indexer.engine.base import ScoredSpan
 from indexer.restorable.texts import RestoredPlace
 from indexer.tuning import Tuning
 from models.ops.similarity import raws
-from models.polarity import has_negation, is_english, is_negated
+from models.text.polarity import has_negation, is_english, is_negated
 from models.types import CharSpan
 
 Explain = Callable[[ScoredSpan], Explanation | LexicalExplanation | HybridExplanation | FacetExplanation]

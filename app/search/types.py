@@ -8,10 +8,10 @@ from app.answers import described, optional
 from indexer.engine.query import Filter, Grouping, SpanLengths
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
-from models.borders import Boundary
-from models.stemming import Language
+from models.text.borders import Boundary
+from models.text.stemming import Language
 
-# A mode is implemented by app/search/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
+# A mode is implemented by app/search/modes/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
 Mode = Literal["best_span", "facets", "hybrid", "lexical", "maxsim", "restorable"]
 # The modes that can compare words by their stems.
 STEMMING_MODES: tuple[Mode, ...] = ("lexical", "hybrid")

@@ -8,11 +8,11 @@ from jaxtyping import Float32
 
 from app.search.types import WEIGHTING_MODES, SearchRequest, UnitWeight
 from indexer.segments.text import OffsetUnit, offset_in
-from models import units
 from models.encoders.facets.model import FacetModel
 from models.encoders.facets.weighting import UnitWeights, importance_of_units
 from models.errors import InvalidInput
-from models.tokens import Tokens, join, token_weights
+from models.text import units
+from models.text.tokens import Tokens, join, token_weights
 from models.types import CharSpans
 
 

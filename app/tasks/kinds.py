@@ -19,9 +19,9 @@ from app.tasks.context import TaskContext, TaskStopped
 from app.tasks.uploads import run_upload
 from indexer.catalog.leases import lease
 from indexer.errors import CollectionBusy
-from indexer.maintenance import optimize, purge
-from indexer.matching import rematch
-from indexer.pipeline import IndexReport, JobHooks
+from indexer.indexing.maintenance import optimize, purge
+from indexer.indexing.matching import rematch
+from indexer.indexing.pipeline import IndexReport, JobHooks
 from models.types import JsonValue
 
 _RECORDED_S: Final = 0.25

@@ -17,11 +17,11 @@ from app.collections.documents import WrittenDocument
 from app.tasks.context import TaskContext
 from app.tasks.spool import Format, ResultWriter
 from indexer.catalog.names import is_document_id
-from indexer.documents import document_from_json
 from indexer.errors import InvalidDocument
+from indexer.indexing.pipeline import Outcome
 from indexer.ndjson import InvalidLine, bounded_lines, read_ndjson
-from indexer.pipeline import Outcome
 from indexer.sources import MAX_RECORD, BadRecord, ReadOptions, Source
+from indexer.sources.documents import document_from_json
 from models.types import Document, JsonValue
 
 # A line and its document, or the answer to an invalid one.

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from indexer.archives.archive import CATALOG, ArchiveInfo, Progress, write_archive
+from indexer.archives.pins import pin, process_folder
 from indexer.catalog.collections import Catalog
 from indexer.catalog.copying import copy_catalog
 from indexer.disk import full_disk_named
 from indexer.errors import BackupFailed, SegmentCorrupt
 from indexer.nuggets.recipe import nugget_recipe
-from indexer.pins import pin, process_folder
 from indexer.segments.layout import MANIFEST
 from indexer.segments.manifest import FileEntry, describe, read_manifest
 from indexer.store import Store

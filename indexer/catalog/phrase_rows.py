@@ -18,10 +18,10 @@ from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
 from indexer.phrases import MODE, Phrase, PhraseSet
 from indexer.tuning import Tuning
-from models.borders import count_sentences
-from models.folding import words
 from models.ops.span_score import SpanScore
-from models.units import split
+from models.text.borders import count_sentences
+from models.text.folding import words
+from models.text.units import split
 
 PhraseRow = Row[*tuple[Any, ...]]
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Int
 
-from models.borders import Boundary
+from models.text.borders import Boundary
 from models.types import JsonValue
 
 Grouping = Literal["span", "part", "document"]
@@ -57,7 +57,7 @@ class Selection:
     """At most ``top_k`` spans, none with a cosine under ``floor``, from documents and parts that pass ``filter``.
 
     Spans of one part never overlap; ``group_by`` keeps only the best span of every part or document. Of ``lengths`` and
-    ``boundary``, which narrow the spans, engines know nothing: modes do (``app.search.best_span``).
+    ``boundary``, which narrow the spans, engines know nothing: modes do (``app.search.modes.best_span``).
     """
 
     top_k: int = 10

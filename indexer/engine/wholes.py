@@ -18,8 +18,8 @@ from indexer.engine.scan import code_queries, errors, kth_group
 from indexer.engine.selection import ExactSpans, choose
 from indexer.engine.snapshot import Place, SegmentView, Snapshot
 from indexer.segments.reader import Segment
-from models.borders import Boundary
 from models.ops.span_score import SpanScore
+from models.text.borders import Boundary
 from models.types import CharSpan, QueryVectors, UnitSpan
 
 # Of some wholes the exact scores of their best spans, these spans in units, and the exact cosines of the wholes.

@@ -11,10 +11,10 @@ from indexer.facets.files import FacetRows, FacetWriter, copy_live
 from indexer.facets.recipe import NAME
 from indexer.representations.base import EncodedWindow, LiveRows, Representation
 from indexer.segments.reader import Segment
-from indexer.sentences import sentence_spans
 from indexer.types import Details
 from models.encoders.facets.model import FacetModel
 from models.ops.quantization import quantize_directions
+from models.text.sentences import sentence_spans
 
 # A long part has many windows, which come together.
 _spans_of_part = lru_cache(maxsize=8)(sentence_spans)

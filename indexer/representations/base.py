@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float32, Int
 
 from indexer.types import Details
-from models.tokens import UnitTokens
+from models.text.tokens import UnitTokens
 from models.types import CharSpans
 
 # What one representation has in an opened segment: its own type.

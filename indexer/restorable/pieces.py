@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from indexer.sentences import sentence_spans
 from models.restoration import Restorer
+from models.text.sentences import sentence_spans
+from models.text.units import split
 from models.types import CharSpan
-from models.units import split
 
 
 def pieces(text: str, restorer: Restorer) -> Iterator[CharSpan]:

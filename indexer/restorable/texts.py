@@ -14,8 +14,8 @@ from indexer.restorable.representation import stored_restorable
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.reader import Segment
 from models.restoration import Restoration, Restorer
+from models.text.units import split
 from models.types import CharSpan, UnitSpan
-from models.units import split
 
 # Restored sentences that are kept: those of some hundred answers.
 _KEPT: Final = 10_000

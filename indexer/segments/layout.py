@@ -11,7 +11,7 @@ came; units of a part, and parts of a document, are contiguous. Character offset
 ``norms.f32``             float32 [blocks, lengths, 2]: offset and step that turn a code into an inverse norm
 ``norm_errors.f32``       float32 [blocks]: what the block's codes and float32 sums may put into a cosine
 ``unit_spans.u32``        uint32 [units, 2]: character span of every unit
-``borders.u8``            uint8 [units]: the border codes of every unit (``models.borders``)
+``borders.u8``            uint8 [units]: the border codes of every unit (``models.text.borders``)
 ``parts.arrow``           Arrow IPC, a row a part: ``document``, ``first_unit``, ``start``, ``end``, metadata columns
 ``documents.arrow``       Arrow IPC, a row a text: ``id``, ``content_hash``, ``first_part``, ``text_start``, metadata
 ``text.zst``              the concatenated texts of all documents in Zstandard frames of TEXT_BLOCK code points

@@ -16,8 +16,8 @@ from indexer.segments.tables import DocumentEntry, PartRow, document_columns, pa
 from indexer.segments.text import PlainText
 from indexer.segments.writer import PartUnits
 from indexer.types import Recipe
-from models.borders import border_codes
 from models.ops.quantization import quantize
+from models.text.borders import border_codes
 from models.types import Document
 
 

@@ -24,7 +24,7 @@ from indexer.segments.reader import Segment
 from indexer.segments.seal import Counts, Derive, seal
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
-from models.borders import border_codes
+from models.text.borders import border_codes
 from models.types import CharSpans, Metadata
 
 _UNITS_A_PIECE = 16_384

@@ -17,7 +17,7 @@ from indexer.segments.columns import read_table, row_metadata
 from indexer.segments.manifest import Manifest, SegmentKey, check_sizes, read_manifest, verify_files
 from indexer.segments.mapping import mapped
 from indexer.segments.text import NoText, OffsetUnit, PlainText, TextReader
-from models.borders import LEVELS, Boundary, whole_starts
+from models.text.borders import LEVELS, Boundary, whole_starts
 from models.types import CharSpan, JsonValue, UnitSpan
 
 

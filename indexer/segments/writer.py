@@ -22,8 +22,8 @@ from indexer.segments.seal import Counts, Derive, seal
 from indexer.segments.tables import DocumentEntry, PartRow, document_columns, part_columns
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
-from models.borders import border_codes
 from models.ops.quantization import quantize
+from models.text.borders import border_codes
 from models.types import CharSpans, Document, Metadata
 
 # Vectors that are quantised at once: so few that what is made of them on the way stays in the processor's cache.

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from indexer.documents import checked_metadata
 from indexer.errors import InvalidDocument, SourceUnreadable
+from indexer.sources.documents import checked_metadata
 from indexer.sources.layout import detect_layout
 from indexer.sources.options import ReadOptions
 from indexer.sources.records import Reading, unpacked

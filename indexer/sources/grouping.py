@@ -12,8 +12,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
-from indexer.documents import MAX_PARTS, checked_id, checked_metadata, checked_size, checked_text
 from indexer.errors import InvalidDocument
+from indexer.sources.documents import MAX_PARTS, checked_id, checked_metadata, checked_size, checked_text
 from indexer.sources.layout import Layout
 from models.types import Document, JsonValue, Metadata, Part
 

@@ -5,10 +5,10 @@ from functools import partial
 
 import ijson
 
-from indexer.documents import document_from_json
 from indexer.errors import InvalidDocument
 from indexer.ndjson import InvalidLine, bounded_lines, parse_json, read_ndjson
 from indexer.sources import records
+from indexer.sources.documents import document_from_json
 from indexer.sources.records import Found, Reading
 from models.types import Document
 

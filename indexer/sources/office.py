@@ -5,8 +5,8 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from indexer.documents import checked_id, checked_metadata, checked_size, checked_text
 from indexer.errors import InvalidDocument
+from indexer.sources.documents import checked_id, checked_metadata, checked_size, checked_text
 from indexer.sources.records import Found, Reading
 from models.types import Document, JsonValue, Part
 

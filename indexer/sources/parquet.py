@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from indexer.documents import document_from_json
 from indexer.errors import InvalidDocument, SourceUnreadable
+from indexer.sources.documents import document_from_json
 from indexer.sources.options import ReadOptions
 from indexer.sources.records import Found, Reading
 from models.types import Document

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from indexer.documents import checked_id, checked_text
+from indexer.sources.documents import checked_id, checked_text
 from indexer.sources.encodings import decoded
 from indexer.sources.records import Found, Reading
 from models.types import Document, Part

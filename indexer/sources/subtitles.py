@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Final
 
-from indexer.documents import MAX_PARTS, checked_id, checked_text
 from indexer.errors import InvalidDocument
+from indexer.sources.documents import MAX_PARTS, checked_id, checked_text
 from indexer.sources.plain import text_of
 from indexer.sources.records import Found, Reading, refuse
 from models.types import Document, JsonValue, Part

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
 
-from indexer.documents import checked_id, checked_metadata, checked_size, checked_text
+from indexer.sources.documents import checked_id, checked_metadata, checked_size, checked_text
 from indexer.sources.grouping import RowGroups
 from indexer.sources.layout import Layout, detect_layout
 from indexer.sources.records import Found, Reading, refuse

@@ -7,7 +7,7 @@ from typing import Final
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, PageElement, PreformattedString, Tag
 
-from indexer.documents import checked_id, checked_metadata, checked_text
+from indexer.sources.documents import checked_id, checked_metadata, checked_text
 from indexer.sources.records import Found, Reading
 from models.types import Document, JsonValue, Part
 

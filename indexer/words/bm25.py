@@ -28,8 +28,8 @@ from indexer.words.files import StoredWords
 from indexer.words.occurrences import occurrences
 from indexer.words.queries import WordItem, WordQuery
 from indexer.words.representation import stored_words
-from models.borders import Boundary
-from models.stemming import stems
+from models.text.borders import Boundary
+from models.text.stemming import stems
 
 K1: Final = 1.2
 B: Final = 0.75

@@ -24,7 +24,7 @@ from jaxtyping import Int, Integer, UInt8, UInt32
 from indexer import kernels
 from indexer.segments.mapping import mapped
 from indexer.words.stems import StemIndex
-from models.stemming import Language, stems
+from models.text.stemming import Language, stems
 
 OF_UNITS = "unit_words.u32"
 UNITS = "word_units.u32"

@@ -7,8 +7,8 @@ from typing import Final
 import regex
 
 from models.errors import InvalidInput
-from models.folding import words
-from models.stemming import Language, stems
+from models.text.folding import words
+from models.text.stemming import Language, stems
 
 _CLAUSE: Final = regex.compile(r"[\"“”](?P<phrase>[^\"“”]*)[\"“”]|(?P<prefix>[^\s\"“”]+)\*(?!\S)|(?P<word>[^\s\"“”]+)")
 

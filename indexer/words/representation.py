@@ -9,7 +9,7 @@ from indexer.segments.reader import Segment
 from indexer.types import Details
 from indexer.words.files import StoredWords, WordWriter
 from indexer.words.recipe import NAME
-from models.folding import folded_units
+from models.text.folding import folded_units
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float32, Int32
 
-from models import units
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
-from models.tokens import Tokens, UnitTokens, join_all
+from models.text import units
+from models.text.tokens import Tokens, UnitTokens, join_all
 from models.types import QueryVectors
 
 

@@ -9,8 +9,8 @@ from zlib import crc32
 import numpy as np
 from jaxtyping import Float32, Int32, UInt64
 
-from models import units
-from models.tokens import Tokens
+from models.text import units
+from models.text.tokens import Tokens
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

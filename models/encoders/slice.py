@@ -8,14 +8,14 @@ import numpy as np
 from jaxtyping import Float32, Int32, Shaped
 
 from models.artifacts import Artifact
-from models.backbone_files import BackboneFiles, of_layer
+from models.backbones.files import BackboneFiles, of_layer
+from models.backbones.query_network import QueryNetwork
 from models.errors import BackboneMismatch
 from models.kernels.products import multiplies_brains
-from models.query_network import QueryNetwork
-from models.tokens import Tokens
+from models.text.tokens import Tokens
 
 if TYPE_CHECKING:
-    from models.backbones import Backbone
+    from models.backbones.torch_network import Backbone
 
 PROJECTION = "projection"  # the array of an artifact that is not a parameter of the backbone: (dim, fewer dimensions)
 
@@ -27,8 +27,8 @@ class SliceEncoder:
     ``projected`` applies the artifact's projection to fewer dimensions. Sums commute with it: a span's projected vector
     is the sum of its units' projected vectors.
 
-    ``models.query_network`` encodes queries from the files. Torch is loaded with :attr:`backbone`, for bulk indexing,
-    unless the given backbone is loaded already.
+    ``models.backbones.query_network`` encodes queries from the files. Torch is loaded with :attr:`backbone`, for bulk
+    indexing, unless the given backbone is loaded already.
     """
 
     def __init__(self, backbone: BackboneFiles, artifact: Artifact | None = None, *, projected: bool = False) -> None:

@@ -10,7 +10,7 @@ def pool(
     share: Float32[np.ndarray, " pairs"],
     begins: Int[np.ndarray, " units"],
 ) -> Float32[np.ndarray, "units dim"]:
-    """Sum, for every unit, the shares of the tokens in its run of pairs (see ``models.tokens.unit_shares``).
+    """Sum, for every unit, the shares of the tokens in its run of pairs (see ``models.text.tokens.unit_shares``).
 
     >>> vectors = np.array([[1, 0], [2, 2], [0, 4]], np.float32)
     >>> pool(vectors, np.array([0, 1, 2]), np.array([1, 1, 0.5], np.float32), np.array([0, 2])).tolist()

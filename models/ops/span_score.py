@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-# Strengths of borders: none, clause, sentence, line, paragraph, part (``models.borders``).
+# Strengths of borders: none, clause, sentence, line, paragraph, part (``models.text.borders``).
 BORDERS = 6
 _NONE = (0.0,) * BORDERS
 
@@ -71,7 +71,7 @@ class SpanScore:
         return f"span.v1-{hashlib.sha256(values.encode('ascii')).hexdigest()[:12]}"
 
     def share(self, boundary: str) -> float:
-        """The weight of the own score of a whole of this kind (``models.borders.Boundary``)."""
+        """The weight of the own score of a whole of this kind (``models.text.borders.Boundary``)."""
         return self.part_share if boundary == "part" else self.whole_share
 
     def share_of_context(self, boundary: str) -> float:

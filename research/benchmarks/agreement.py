@@ -18,7 +18,7 @@ from indexer.engine.base import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import Snapshot
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.types import Recipe
 from models.encoders.base import Encoder, encode_queries

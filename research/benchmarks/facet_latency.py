@@ -19,9 +19,9 @@ from typing import Final
 
 import numpy as np
 
-from app.facets.weights import Facets
-from app.search.encoders import Encoders
-from app.search.modes import load_modes
+from app.encoders.encoders import Encoders
+from app.encoders.facets import Facets
+from app.search.mode import load_modes
 from app.search.service import SearchService
 from app.search.types import Mode, SearchRequest
 from indexer.engine.query import Selection
@@ -29,8 +29,7 @@ from indexer.engine.scan import ScanEngine
 from indexer.engine.selection import choose
 from indexer.facets.recipe import FacetPass
 from indexer.facets.scan import count_spans, search_facets
-from indexer.pipeline import IndexJob
-from indexer.sentences import sentence_spans
+from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.store import Store
 from indexer.types import Recipe
@@ -39,6 +38,7 @@ from indexer.words.recipe import with_words
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.registry import load_nuggets
+from models.text.sentences import sentence_spans
 from models.types import Document
 from research.benchmarks.http_latency import print_figures
 from research.benchmarks.hybrid_latency import queries_of, shipped_score

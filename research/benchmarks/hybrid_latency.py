@@ -17,20 +17,20 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from app.search.encoders import Encoders
-from app.search.modes import load_modes
+from app.encoders.encoders import Encoders
+from app.search.mode import load_modes
 from app.search.service import SearchService
 from app.search.types import Mode, SearchRequest
 from indexer.engine.scan import ScanEngine
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.types import Recipe
 from indexer.words.recipe import with_words
 from models.encoders.hashing import HashingEncoder
 from models.encoders.registry import EncoderOptions, load_encoder, load_span_score
 from models.ops.span_score import SpanScore
+from models.text.units import split
 from models.types import Document
-from models.units import split
 from research.benchmarks.http_latency import print_figures
 from research.evaluation.searching import COLLECTION, scratch_store
 

@@ -16,12 +16,12 @@ from statistics import median
 
 import numpy as np
 
-from indexer.pipeline import IndexJob, IndexReport
+from indexer.indexing.pipeline import IndexJob, IndexReport
 from indexer.sources import Source
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.encoders.registry import EncoderOptions, load_encoder
-from models.tokens import Tokens
+from models.text.tokens import Tokens
 from research.evaluation.searching import scratch_store
 
 Batch = Sequence[np.ndarray]

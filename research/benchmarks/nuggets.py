@@ -17,14 +17,14 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from app.search.maxsim.nugget_queries import encode_nugget_queries
+from app.search.modes.maxsim.nugget_queries import encode_nugget_queries
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
+from indexer.indexing.pipeline import IndexJob
 from indexer.nuggets.candidates import DocumentCandidates
 from indexer.nuggets.files import FILES, INDEX
 from indexer.nuggets.representation import stored_nuggets
 from indexer.nuggets.scan import NuggetScan
-from indexer.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.types import Recipe
 from models.encoders.base import Encoder

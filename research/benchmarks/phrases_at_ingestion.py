@@ -20,21 +20,21 @@ from statistics import median
 
 import numpy as np
 
+from app.encoders.encoders import Encoders
 from app.phrases.service import PhraseService
-from app.search.encoders import Encoders
-from indexer.encode import encode, split
 from indexer.engine.snapshot import SegmentView
-from indexer.matching import match
+from indexer.indexing.encode import encode, split
+from indexer.indexing.matching import match
+from indexer.indexing.pipeline import IndexJob
 from indexer.phrases import PhraseDraft
-from indexer.pipeline import IndexJob
 from indexer.segments.opened import open_segment
 from indexer.sources import Source
 from indexer.store import Store
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.encoders.registry import load_encoder
+from models.text.units import split as split_units
 from models.types import Document, Part
-from models.units import split as split_units
 from research.evaluation.searching import scratch_store
 
 Clock = Callable[[], float]

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from app.cli.console import checked_store
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.settings import Settings
 from indexer.engine.snapshot import Snapshot
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.segments.reader import Segment
 from indexer.sources import Source
 from indexer.types import Recipe

@@ -21,13 +21,13 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32, Int32
 
+from app.encoders.encoders import Encoders
 from app.main import serve
-from app.search.encoders import Encoders
 from app.settings import Settings
-from indexer.encode import encode, split
+from indexer.indexing.encode import encode, split
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
-from models.tokens import Tokens
+from models.text.tokens import Tokens
 from models.types import Document
 
 Window = Int32[np.ndarray, " _tokens"]

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from app.restoring.weights import load_restorer_of
-from indexer.pipeline import IndexJob
+from app.encoders.restorers import load_restorer_of
+from indexer.indexing.pipeline import IndexJob
 from indexer.restorable.pieces import pieces
 from indexer.restorable.recipe import RestorablePass
 from indexer.restorable.representation import stored_restorable

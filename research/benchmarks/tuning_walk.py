@@ -20,7 +20,6 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from app.answers import json_values
-from app.calibration.default_calibration import default_calibration
 from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest
 from app.calibration.label_files import write_label_candidates
 from app.calibration.labels import Label, StoredSpan
@@ -31,13 +30,14 @@ from app.calibration.service import CalibrationRequest, ThresholdService
 from app.calibration.stratified_sampling import BINS, RankedPairs, draw_strata
 from app.cli.console import print_json
 from app.composition import Services, open_store
-from app.search.encoders import Encoders
+from app.encoders.default_calibrations import default_calibration
+from app.encoders.encoders import Encoders
 from app.search.service import SearchService
 from app.search.types import SearchRequest
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.errors import CollectionNotFound
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.store import Store
 from indexer.types import Recipe
 from models.ops.similarity import raws

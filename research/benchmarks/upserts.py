@@ -25,7 +25,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from app.cli.console import out, print_json
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.settings import Settings
 from indexer.types import Recipe
 from models.errors import InvalidInput, SpanseekError

@@ -22,7 +22,7 @@ import numpy as np
 from indexer.engine.query import Selection
 from indexer.engine.selection import choose
 from indexer.engine.snapshot import Snapshot
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.types import Recipe
 from indexer.words.bm25 import Bm25
@@ -30,9 +30,9 @@ from indexer.words.files import BOUNDS, OF_UNITS, STARTS, TERMS, UNITS, WordWrit
 from indexer.words.queries import plain_query
 from indexer.words.recipe import with_words
 from models.encoders.hashing import HashingEncoder
-from models.folding import folded_units
+from models.text.folding import folded_units
+from models.text.units import split
 from models.types import Document, UnitSpan
-from models.units import split
 from research.evaluation.searching import COLLECTION, scratch_store
 
 _TOP = 10

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from app.cli.console import JsonOption, checked_store, err, print_json
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.settings import Settings
 from models.encoders.registry import EncoderOptions, weights_folder
 from models.errors import InvalidInput

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from app.cli.console import JsonOption, err, out, print_json
 from app.collections.bounds import span_bounds
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def eval_intents(
     as_json: JsonOption = False,
 ) -> None:
     """How well turns are found by the name of their intent: best span, whole turn and both, beside BM25."""
-    from app.search.modes import mode_named
+    from app.search.mode import mode_named
     from research.evaluation.intents import read_intents
     from research.evaluation.topical_modes import mode_scores
     from research.evaluation.topical_retrieval import (

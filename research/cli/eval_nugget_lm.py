@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json, settings_with
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 
 if TYPE_CHECKING:
     from research.evaluation.nugget_lm import LmReport

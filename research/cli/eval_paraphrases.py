@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.settings import Settings
 
 if TYPE_CHECKING:

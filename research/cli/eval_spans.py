@@ -13,7 +13,7 @@ from rich.table import Table
 from app.cli.console import JsonOption, err, out, print_json
 from app.cli.options import RankingOption
 from app.collections.bounds import span_bounds
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.search.types import Boundaries, Mode
 from app.settings import Settings
 

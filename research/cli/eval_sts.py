@@ -12,7 +12,7 @@ from rich.table import Table
 
 from app.cli.console import JsonOption, err, out, print_json
 from app.collections.bounds import span_bounds
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.settings import Settings
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import typer
 
 from app.cli.console import JsonOption, out, print_json
 from app.cli.options import RankingOption
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.settings import Settings
 from models.ops.span_score import COSINE
 from research.cli.eval_facets import (

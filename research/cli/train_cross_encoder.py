@@ -113,7 +113,7 @@ def pseudo_label(
 def _scorers(cross_encoder: Path, weights: Path | None, settings: Settings) -> "list[PairScorer]":
     """A cross-encoder, and an encoder of single texts."""
     from models.artifacts import SHIPPED, load_artifact
-    from models.backbones import load_backbone
+    from models.backbones.torch_network import load_backbone
     from models.encoders.slice import put_in_place
     from research.training.cross_encoder import load_cross_encoder
     from research.training.pseudo_labels import cosines_of

@@ -53,7 +53,7 @@ def train_nugget_lm(
 ) -> None:
     """Train a small language model that reads nuggets of what came before: section 6.2 of the Nugget paper."""
     # Imported here, because torch takes seconds that other commands should not wait for.
-    from app.search.encoders import Encoders
+    from app.encoders.encoders import Encoders
     from models.encoders.nuggets.base import check_ratio
     from research.nugget_lm.histories import kind_named
     from research.nugget_lm.nugget_lm import LmShape

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from app.cli.console import JsonOption, err, out, print_json
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.settings import Settings
 from models.encoders.registry import weights_folder
 from models.errors import InvalidInput

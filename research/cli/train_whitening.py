@@ -33,7 +33,7 @@ def train_whitening(
     """Fit the projection of trained nuggets to texts, your own above all. It takes minutes, and no labels."""
     # Imported here, because torch takes seconds that other commands should not wait for.
     from models.artifacts import SHIPPED, load_artifact
-    from models.backbones import load_backbone
+    from models.backbones.torch_network import load_backbone
     from models.encoders.nuggets.slice import SliceNuggetEncoder
     from models.encoders.slice import SliceEncoder
     from models.ops.whitening import Whitening

@@ -9,7 +9,7 @@ import numpy as np
 
 from indexer.errors import SourceUnreadable
 from indexer.sources import BadRecord, Source
-from models import units
+from models.text import units
 from models.types import CharSpan, CharSpans, Document, UnitSpan
 from research.evaluation.sentences import sentence_spans
 

@@ -17,13 +17,13 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from app.cli.console import print_json
-from app.search.encoders import Encoders
-from app.search.hybrid.weights import Weights
+from app.encoders.encoders import Encoders
+from app.search.modes.hybrid.weights import Weights
 from app.search.service import SearchService
 from app.search.types import Hit, HybridExplanation
 from app.settings import Settings
 from indexer.engine.query import Filter
-from models.folding import words as folded
+from models.text.folding import words as folded
 from models.types import SpanBounds
 from research.evaluation.corpus import Corpus, read_corpus
 from research.evaluation.queries import Query, read_queries

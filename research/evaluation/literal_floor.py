@@ -16,15 +16,15 @@ from typing import Final
 
 from app.cli.console import print_json
 from app.collections.service import CollectionService
-from app.search.encoders import Encoders
-from app.search.modes import load_modes
+from app.encoders.encoders import Encoders
+from app.search.mode import load_modes
 from app.search.service import SearchService
 from app.search.types import MAX_TOP_K, Mode, SearchRequest
 from app.settings import Settings
 from indexer.engine.scan import ScanEngine
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
-from models.folding import words
+from models.text.folding import words
 from models.types import Document
 from research.evaluation.searching import COLLECTION, scratch_store
 

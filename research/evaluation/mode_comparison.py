@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float
 
 from app.cli.console import print_json
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.search.types import Boundaries, Mode
 from app.settings import Settings
 from models.types import SpanBounds

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.backbones import Backbone
+from models.backbones.torch_network import Backbone
 from research.nugget_lm.histories import Histories, Read, gather
 from research.nugget_lm.nugget_lm import NuggetLanguageModel
 from research.nugget_lm.segments import Segments, spoken

@@ -18,21 +18,21 @@ from jaxtyping import Float, Int32
 
 from app.cli.console import print_json
 from app.collections.service import CollectionOptions, CollectionService
-from app.facets.weights import Facets
-from app.search.best_span import BestSpan, SpanQuery
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
+from app.encoders.facets import Facets
+from app.search.modes.best_span import BestSpan, SpanQuery
 from app.search.types import SearchRequest
 from app.settings import Settings
 from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import Snapshot
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from models.encoders.base import Encoder, tokenize_units
 from models.encoders.facets.weighting import UnitWeights, unit_weights
 from models.ops.facets import frequency_weights, importance
 from models.ops.pooling import pool
 from models.ops.similarity import normalize
-from models.tokens import unit_shares
+from models.text.tokens import unit_shares
 from models.types import CharSpans, Document, Part, QueryVectors
 from research.evaluation.intents import read_intents
 from research.evaluation.searching import COLLECTION, scratch_store

@@ -14,9 +14,9 @@ import numpy as np
 
 from app.search.types import SearchRequest
 from indexer.errors import SourceUnreadable
-from models import units
 from models.encoders.base import Encoder
 from models.ops.span_score import COSINE, SpanScore
+from models.text import units
 from models.types import SpanBounds
 from research.evaluation.corpus import read_corpus
 from research.evaluation.queries import Query, gold_from_json

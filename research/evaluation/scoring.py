@@ -10,8 +10,8 @@ from jaxtyping import Float
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
 from models.ops.span_score import COSINE, SpanScore
+from models.text.units import split
 from models.types import SpanBounds, UnitSpan
-from models.units import split
 from research.evaluation.score_cache import KeptScores, row_key
 from research.evaluation.setups import SETUPS, BestByLength, SetUp, span_score
 

@@ -5,14 +5,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.search.encoders import Encoders
-from app.search.modes import load_modes
+from app.encoders.encoders import Encoders
+from app.search.mode import load_modes
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
 from indexer.catalog import schema
 from indexer.catalog.collections import Catalog
 from indexer.engine.scan import ScanEngine
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.store import Store
 from indexer.types import Recipe
 from models.encoders.base import Encoder

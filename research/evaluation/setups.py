@@ -13,15 +13,15 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from indexer.arrays import SpanTerms
-from models.borders import border_codes, count_sentences
 from models.encoders.base import Encoder, tokenize_units
 from models.ops.pooling import pool
 from models.ops.similarity import normalize
 from models.ops.span_score import COSINE, SpanScore
 from models.ops.spans import enumerate_spans, span_cosines
-from models.tokens import Tokens, UnitTokens, unit_shares
+from models.text.borders import border_codes, count_sentences
+from models.text.tokens import Tokens, UnitTokens, unit_shares
+from models.text.units import split
 from models.types import SpanBounds, UnitVectors
-from models.units import split
 from research.evaluation.texts import checked_window, encode_texts, token_vectors
 
 BestByLength: TypeAlias = Float[np.ndarray, "rows lengths"]

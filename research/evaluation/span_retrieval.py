@@ -12,17 +12,17 @@ import numpy as np
 from jaxtyping import Float32, Int
 
 from app.collections.service import CollectionOptions, CollectionService
-from app.search.encoders import Encoders
-from app.search.modes import AnyMode, available_mode, load_modes
+from app.encoders.encoders import Encoders
+from app.search.mode import AnyMode, available_mode, load_modes
 from app.search.service import SearchService
 from app.search.types import Boundaries, Hit, Mode, Ranking, SearchRequest, SpanChoice
 from indexer.engine.query import Filter, Grouping
 from indexer.engine.scan import ScanEngine
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
-from models.stemming import Language
+from models.text.stemming import Language
 from models.types import CharSpan, QueryVectors, SpanBounds
 from research.evaluation.bm25 import Bm25
 from research.evaluation.corpus import Corpus, DocumentSpan

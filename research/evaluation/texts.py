@@ -9,7 +9,7 @@ from models.batching import length_batches
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
-from models.tokens import Tokens
+from models.text.tokens import Tokens
 from models.types import QueryVectors
 
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.collections.service import CollectionOptions, CollectionService
-from app.search.encoders import Encoders
-from app.search.modes import available_mode, load_modes
+from app.encoders.encoders import Encoders
+from app.search.mode import available_mode, load_modes
 from app.search.types import Mode, SearchRequest
 from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from models.types import Document, Part, SpanBounds
 from research.evaluation.searching import COLLECTION, scratch_store
 from research.evaluation.topical_retrieval import Scores, Topics

@@ -12,8 +12,8 @@ from jaxtyping import Bool, Float, Int
 from models.encoders.base import Encoder
 from models.ops.similarity import normalize
 from models.ops.span_score import SpanScore
+from models.text.units import split
 from models.types import SpanBounds, UnitVectors
-from models.units import split
 from research.evaluation.bm25 import Bm25
 from research.evaluation.setups import unit_vectors
 from research.evaluation.significance import Gain, mean_gain

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.artifacts import Artifact
-from models.backbones import Backbone
+from models.backbones.torch_network import Backbone
 from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch, InvalidInput

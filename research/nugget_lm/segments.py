@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Int, Int32
 from torch import Tensor
 
-from models.backbones import Backbone
-from models.tokens import Tokens
+from models.backbones.torch_network import Backbone
+from models.text.tokens import Tokens
 
 Window = Int32[np.ndarray, " _tokens"]
 IGNORED = -100  # stands where nothing is to be said

@@ -12,7 +12,7 @@ from string import punctuation
 import numpy as np
 
 from models.errors import InvalidInput
-from models.tokens import UnitTokens
+from models.text.tokens import UnitTokens
 from models.types import CharSpan, SpanBounds, UnitSpan
 from research.training.sources import sentences
 from research.training.texts import Texts

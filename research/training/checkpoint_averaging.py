@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from models.artifacts import Artifact, arrays_of, load_artifact, save_artifact
-from models.backbones import load_backbone
+from models.backbones.torch_network import load_backbone
 from models.encoders.slice import PROJECTION, projection_of, put_in_place
 from models.errors import InvalidInput
 from models.types import JsonValue

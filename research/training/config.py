@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from models.backbones.packages import DEFAULT
 from models.encoders.nuggets.parts import LAYER, Gather
 from models.errors import InvalidInput
-from models.packages import DEFAULT
 from models.types import SpanBounds
 from research.training.batches import Shape
 from research.training.loop import Schedule

@@ -19,10 +19,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.artifacts import Artifact, load_artifact, save_artifact
-from models.backbones import Backbone, load_backbone
+from models.backbones.packages import DEFAULT
+from models.backbones.torch_network import Backbone, load_backbone
 from models.encoders.slice import put_in_place
 from models.errors import BackboneMismatch
-from models.packages import DEFAULT
 from models.types import JsonValue
 from research.training.loop import Checkpoints, LoopHooks, Losses, Schedule, fit
 from research.training.own_texts import digests, read_graded_pair_file

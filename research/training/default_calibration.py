@@ -20,13 +20,13 @@ from indexer.arrays import SpanTerms
 from indexer.engine.query import Filter
 from indexer.engine.scan import code_queries
 from indexer.engine.snapshot import SegmentView, Snapshot
-from models import units
 from models.calibrations import DefaultCalibration, NoMatch
 from models.encoders.base import Encoder, tokenize_units
 from models.errors import InvalidInput
 from models.ops.quantization import dequantize, quantize
 from models.ops.similarity import normalize, raws
 from models.ops.span_score import COSINE, SpanScore
+from models.text import units
 from models.types import CharSpan, CharSpans, SpanBounds, UnitVectors
 from research.evaluation.setups import unit_vectors
 from research.evaluation.texts import encode_texts

@@ -17,13 +17,13 @@ from safetensors.torch import load_file, save_file
 
 from models.artifacts import SHIPPED, Artifact, load_artifact, save_artifact
 from models.atomic import replacing
-from models.backbones import Backbone, load_backbone
+from models.backbones.layers import layers_of
+from models.backbones.torch_network import Backbone, load_backbone
 from models.encoders.nuggets.network import NuggetNetwork, put_in_place, start_network
 from models.encoders.nuggets.parts import check_foundation, foundation
 from models.encoders.nuggets.selectors import Selectors
 from models.encoders.slice import SliceEncoder
 from models.errors import InvalidInput
-from models.layers import layers_of
 from models.types import JsonValue
 from research.nugget_lm.nugget import NuggetDecoder
 from research.training.config import NuggetConfig

@@ -22,10 +22,10 @@ from jaxtyping import Bool, Float, Float32, Int, Int32
 from torch import Tensor
 from torch.nn import functional
 
-from models.backbones import Backbone
+from models.backbones.layers import inputs_of, layers_of
+from models.backbones.torch_network import Backbone
 from models.encoders.nuggets.network import NuggetNetwork, Selected
 from models.encoders.nuggets.selectors import PUNCTUATION, Selectors
-from models.layers import inputs_of, layers_of
 from models.ops.segment_means import segment_means
 from research.training.nugget_initialization import boundaries
 from research.training.rewrites import RewriteShape, known_synonyms, read_synonyms, rewrite, set_apart

@@ -13,10 +13,10 @@ from jaxtyping import Bool, Float, Float32, Int, Int32
 from torch import Tensor
 from torch.nn import functional
 
-from models.backbones import Backbone
+from models.backbones.layers import inputs_of, layers_of
+from models.backbones.torch_network import Backbone
 from models.encoders.nuggets.network import NuggetNetwork
 from models.encoders.nuggets.selectors import PUNCTUATION, Selectors
-from models.layers import inputs_of, layers_of
 from models.ops.nuggets import count, segment_starts
 from models.ops.similarity import normalize
 from models.ops.whitening import Whitening, second_moment, whitening

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Int
 
 from models.artifacts import Artifact, save_artifact
-from models.backbones import Backbone
+from models.backbones.torch_network import Backbone
 from models.encoders.nuggets.base import NuggetEncoder
 from models.errors import InvalidInput
 from models.types import JsonValue

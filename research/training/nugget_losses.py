@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int, Int32
 from torch import Tensor
 from torch.nn import functional
 
-from models.backbones import Backbone
+from models.backbones.torch_network import Backbone
 from research.nugget_lm.nugget import NuggetDecoder
 from research.training.config import NuggetConfig
 from research.training.loop import Losses

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from models.backbones import Backbone
+from models.backbones.torch_network import Backbone
 from models.types import CharSpan
 from research.training.batches import Draw, draw_spans
 from research.training.config import SliceConfig

@@ -16,8 +16,8 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Float, Float32
 
-from models.backbones import Backbone, load_backbone
-from models.packages import DEFAULT
+from models.backbones.packages import DEFAULT
+from models.backbones.torch_network import Backbone, load_backbone
 from models.sampling import sample
 from research.training.reading import alone
 from research.training.sources import (

@@ -10,11 +10,11 @@ from jaxtyping import Float, Float32, Int, Int32
 from torch import Tensor
 from torch.nn import functional
 
-from models import units
-from models.backbones import Backbone
+from models.backbones.torch_network import Backbone
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
-from models.tokens import UnitTokens, join
+from models.text import units
+from models.text.tokens import UnitTokens, join
 
 TEACHER_BATCH = 64
 STUDENT_BATCH = 14

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from models.backbones import resolve_device
+from models.backbones.torch_network import resolve_device
 from models.encoders.restorable.assembly import assemble
 from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.reading import Reader

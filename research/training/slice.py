@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.artifacts import Artifact, load_artifact, save_artifact
-from models.backbones import Backbone, load_backbone
+from models.backbones.torch_network import Backbone, load_backbone
 from models.encoders.slice import PROJECTION, projection_of, put_in_place
 from models.errors import InvalidInput
 from models.types import JsonValue

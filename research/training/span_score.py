@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
 from indexer.arrays import crosses
-from models import units
-from models.borders import border_codes, end_strengths, start_strengths
 from models.encoders.base import Encoder
 from models.ops.span_score import COSINE, SpanScore
 from models.ops.spans import enumerate_spans, span_cosines
+from models.text import units
+from models.text.borders import border_codes, end_strengths, start_strengths
 from models.types import SpanBounds, UnitSpan, UnitVectors
 from research.evaluation.scoring import overlap_f1
 from research.evaluation.setups import unit_vectors

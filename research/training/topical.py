@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from models.backbones import Backbone
+from models.backbones.torch_network import Backbone
 from research.training.config import SliceConfig
 from research.training.loop import Losses
 from research.training.losses import added_by_length, best_span_cosines, without_matches

@@ -11,16 +11,16 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
-from indexer.encode import encode, split
-from models import units
+from indexer.indexing.encode import encode, split
 from models.artifacts import load_artifact, save_artifact
-from models.backbones import load_backbone
+from models.backbones.packages import PACKAGES
+from models.backbones.torch_network import load_backbone
 from models.batching import length_batches
 from models.encoders.base import Encoder, check_query, encode_queries, tokenize_units
 from models.encoders.registry import ENCODERS, EncoderOptions, load_encoder
 from models.encoders.slice import PROJECTION, SliceEncoder
 from models.errors import BackboneMismatch, BackboneMissing, InvalidInput, SpanseekError, UnknownEncoder
-from models.packages import PACKAGES
+from models.text import units
 from models.types import Document, Part
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -291,14 +291,14 @@ def test_artifact_that_is_not_there(bert: Path, tmp_path: Path) -> None:
 
 def test_wrong_checksum_of_a_package(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PACKAGES, "tiny", "0" * 64)
-    monkeypatch.setattr("models.model_folders._package_folder", lambda name: bert)
+    monkeypatch.setattr("models.backbones.folders._package_folder", lambda name: bert)
     assert "0" * 64 in str(refused(BackboneMismatch, "package:tiny"))
 
 
 def test_one_wrong_bit(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = copied / "model.safetensors"
     monkeypatch.setitem(PACKAGES, "tiny", sha256(weights))
-    monkeypatch.setattr("models.model_folders._package_folder", lambda name: copied)
+    monkeypatch.setattr("models.backbones.folders._package_folder", lambda name: copied)
     load_backbone("package:tiny", device="cpu")
     body = bytearray(weights.read_bytes())
     body[-100] ^= 1

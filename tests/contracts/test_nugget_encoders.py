@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from models.artifacts import SHIPPED, Artifact, arrays_of, load_artifact, save_artifact
-from models.backbone_files import open_backbone
-from models.backbones import load_backbone
+from models.backbones.files import open_backbone
+from models.backbones.torch_network import load_backbone
 from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.nuggets.parts import foundation
 from models.encoders.nuggets.slice import SliceNuggetEncoder

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.facets.weights import Facets
-from indexer.encode import EncodedDocuments, encode, split
+from app.encoders.facets import Facets
 from indexer.engine.snapshot import SegmentView
 from indexer.errors import SegmentCorrupt
 from indexer.facets.recipe import FacetPass
+from indexer.indexing.encode import EncodedDocuments, encode, split
 from indexer.representations.base import Representation, RowWriter
 from indexer.representations.registry import MODULES, representation
 from indexer.restorable.recipe import RestorablePass

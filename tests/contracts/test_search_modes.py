@@ -10,11 +10,11 @@ import pytest
 
 from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, LabelsRefused, StoredSpan
+from app.encoders.encoders import Encoders
 from app.search.answers import ExportEnd, Filtered, Total
-from app.search.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.search.export import export
-from app.search.modes import AnyMode, Scored, ScoredRows, available_mode, available_modes
+from app.search.mode import AnyMode, Scored, ScoredRows, available_mode, available_modes
 from app.search.sentences import ALL
 from app.search.types import WEIGHTING_MODES, Hit, Mode, SearchRequest
 from indexer.catalog.leases import lease
@@ -23,7 +23,7 @@ from indexer.engine.query import Filter, Grouping, Selection
 from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
-from models.tokens import Tokens
+from models.text.tokens import Tokens
 from models.types import CharSpan, Document
 from tests.byte_restorer import ByteRestorer
 from tests.workspace import Workspace, document

@@ -406,7 +406,7 @@ def test_a_line_that_is_too_long_is_refused_in_bounded_memory_and_the_others_are
 @pytest.mark.parametrize("name", [*FORMATS, "x.txt"])
 def test_a_text_that_is_too_long_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("indexer.sources.records.MAX_RECORD", 1_000)
-    monkeypatch.setattr("indexer.documents.MAX_CHARACTERS", 1_000)
+    monkeypatch.setattr("indexer.sources.documents.MAX_CHARACTERS", 1_000)
     long = Document("long", (Part("x" * 1_001),), {"lang": "x"})
     data = b"x" * 1_001 if name == "x.txt" else FORMATS[name]([DOCUMENTS[0], long])
     written(tmp_path, name, data)

@@ -15,17 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.calibration.default_calibration import default_calibration
 from app.collections.bounds import span_bounds
-from app.search.encoders import Encoders
-from app.search.modes import load_modes
+from app.encoders.default_calibrations import default_calibration
+from app.encoders.encoders import Encoders
+from app.search.mode import load_modes
 from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest, SpanChoice
-from app.spans.service import SpanService, slices
-from app.spans.types import SpansRequest, TextHit
+from app.texts.span_answers import SpansRequest, TextHit
+from app.texts.spans import SpanService, slices
 from indexer.engine.query import Filter
 from indexer.engine.scan import ScanEngine
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from indexer.words.recipe import WordPass, with_words
 from models.calibrations import DefaultCalibration
@@ -197,7 +197,7 @@ def test_slices_do_not_change_the_answer() -> None:
 
 
 def test_scores_of_a_network_are_those_of_torch_up_to_rounding() -> None:
-    from models.backbones import load_backbone
+    from models.backbones.torch_network import load_backbone
 
     with TemporaryDirectory() as folder:
         encoder = SliceEncoder(load_backbone(str(save_tiny_bert(Path(folder))), device="cpu"))

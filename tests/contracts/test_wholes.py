@@ -13,12 +13,12 @@ from app.search.types import Hit, SpanChoice
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
-from models.borders import LEVELS, Boundary, border_codes, end_strengths, start_strengths
 from models.encoders.base import encode_queries
 from models.errors import InvalidInput
 from models.ops.span_score import SpanScore
+from models.text.borders import LEVELS, Boundary, border_codes, end_strengths, start_strengths
+from models.text.units import split
 from models.types import SpanBounds
-from models.units import split
 from tests.examples import examples
 from tests.workspace import Workspace, document
 

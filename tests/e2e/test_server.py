@@ -13,8 +13,8 @@ from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import create_key
 from indexer.catalog.schema import upgrade
-from indexer.pipeline import IndexJob
-from indexer.stats import collection_stats
+from indexer.indexing.pipeline import IndexJob
+from indexer.indexing.stats import collection_stats
 from indexer.types import Recipe
 from models.encoders.registry import load_encoder
 from models.types import Document, Part

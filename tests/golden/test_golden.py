@@ -11,13 +11,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from indexer.encode import encode, split
+from indexer.indexing.encode import encode, split
 from indexer.segments import layout
 from indexer.segments.manifest import read_manifest
 from indexer.segments.writer import SegmentWriter
 from indexer.types import Recipe
-from models import units
 from models.encoders.hashing import HashingEncoder
+from models.text import units
 from models.types import Document, Part, SpanBounds
 
 FOLDER = Path(__file__).parent

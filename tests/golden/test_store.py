@@ -23,9 +23,9 @@ from indexer.catalog import schema
 from indexer.catalog.leases import lease
 from indexer.catalog.phrases import list_phrases
 from indexer.errors import BordersMissing, RecipeMismatch
-from indexer.maintenance import optimize
-from indexer.pipeline import JobHooks
-from models.borders import border_codes
+from indexer.indexing.maintenance import optimize
+from indexer.indexing.pipeline import JobHooks
+from models.text.borders import border_codes
 
 ARCHIVE = Path(__file__).parent / "store.0.1.tar.gz"
 # Hits of its collection "fixture" by the span score.

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-import indexer.backup
-from indexer.backup import back_up
+import indexer.archives.backup
+from indexer.archives.backup import back_up
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.errors import BackupFailed
-from indexer.maintenance import optimize
+from indexer.indexing.maintenance import optimize
+from indexer.indexing.verification import verify_collection
 from indexer.store import Store
-from indexer.verification import verify_collection
 from models.errors import InvalidInput
 from tests.workspace import Workspace, document
 
@@ -76,7 +76,7 @@ def test_a_backup_under_writes_and_merges_has_all_that_was_acknowledged(workspac
 def test_segments_removed_after_the_catalog_was_copied_make_it_begin_again(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy, calls = indexer.backup.copy_catalog, []
+    copy, calls = indexer.archives.backup.copy_catalog, []
 
     def copy_then_merge(catalog: Catalog, path: Path) -> str:
         url = copy(catalog, path)
@@ -88,7 +88,7 @@ def test_segments_removed_after_the_catalog_was_copied_make_it_begin_again(
         calls.append(path)
         return url
 
-    monkeypatch.setattr(indexer.backup, "copy_catalog", copy_then_merge)
+    monkeypatch.setattr(indexer.archives.backup, "copy_catalog", copy_then_merge)
     store = restored(back_up(workspace.store, tmp_path / "backup").folder)
     with closing(store.catalog):
         assert len(calls) == 2

@@ -13,9 +13,9 @@ from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, LabelsRefused, StoredSpan
 from app.calibration.metrics import ThresholdTargets
 from app.calibration.service import CalibrationRequest, ThresholdService
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
-from app.search.modes import load_modes
+from app.search.mode import load_modes
 from app.search.service import SearchService
 from app.search.types import SearchRequest
 from indexer.catalog.leases import lease

@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import func, select
 
 from app.collections.service import CollectionOptions, CollectionService
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.search.types import SearchRequest
-from indexer import deletion
 from indexer.catalog.keys import create_key, list_keys
 from indexer.catalog.leases import lease
 from indexer.catalog.tables import metadata
 from indexer.errors import CollectionBusy, CollectionNotFound, RecipeMismatch
+from indexer.indexing import deletion
 from indexer.phrases import PhraseDraft
 from models.encoders.registry import EncoderOptions
 from models.errors import InvalidInput

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import indexer.maintenance
+import indexer.indexing.maintenance
 import indexer.nuggets.files
 import indexer.segments.manifest
 from app.search.answers import SearchAnswer
@@ -19,8 +19,8 @@ from app.search.types import SearchRequest
 from indexer.ann.candidates import CandidateEngine
 from indexer.catalog.leases import lease
 from indexer.errors import SegmentCorrupt
-from indexer.maintenance import optimize
-from indexer.matching import rematch
+from indexer.indexing.maintenance import optimize
+from indexer.indexing.matching import rematch
 from indexer.nuggets.candidates import DocumentCandidates
 from indexer.segments import layout, opened
 from indexer.segments.manifest import read_manifest
@@ -41,7 +41,7 @@ def small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files are verified like large ones, small segments have indexes, and nothing runs in the background."""
     monkeypatch.setattr(indexer.segments.manifest, "_LARGE", 1)
     monkeypatch.setattr(indexer.nuggets.files, "WORTH_INDEX", 100)
-    monkeypatch.setattr(indexer.maintenance, "WORTH_WINDOWS", 100)
+    monkeypatch.setattr(indexer.indexing.maintenance, "WORTH_WINDOWS", 100)
     monkeypatch.setattr(opened._verifier, "submit", lambda segment: None)
 
 
@@ -70,8 +70,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for first in (0, DOCUMENTS):
                 made.index(documents(first))
                 with lease(made.catalog, "c") as held:
-                    indexer.maintenance.add_windows(made.store, held)
-                    indexer.maintenance.sweep(made.store, held)
+                    indexer.indexing.maintenance.add_windows(made.store, held)
+                    indexer.indexing.maintenance.sweep(made.store, held)
             assert len(made.live()) == 2
     return folder
 

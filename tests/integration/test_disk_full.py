@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-import indexer.maintenance
+import indexer.indexing.maintenance
 import indexer.nuggets.files
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
 from indexer.errors import StorageFull
-from indexer.maintenance import merge_segments
-from indexer.merge_policy import everything
+from indexer.indexing.maintenance import merge_segments
+from indexer.indexing.merge_policy import everything
 from models.errors import SpanseekError
 from tests.small_disk import filled, small_disk
 from tests.workspace import Workspace, document
@@ -38,7 +38,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 def small_indexes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small segments get FAISS files, too."""
     monkeypatch.setattr(indexer.nuggets.files, "WORTH_INDEX", 100)
-    monkeypatch.setattr(indexer.maintenance, "WORTH_WINDOWS", 100)
+    monkeypatch.setattr(indexer.indexing.maintenance, "WORTH_WINDOWS", 100)
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_documents_are_published_though_the_merge_that_follows_has_no_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Workspace(tmp_path) as workspace:
-        monkeypatch.setattr(indexer.maintenance, "merge_segments", _no_room)
+        monkeypatch.setattr(indexer.indexing.maintenance, "merge_segments", _no_room)
         assert workspace.index(OLD).documents == len(OLD)
         assert "no room" in caplog.text
         assert workspace.found("old") == {(each.id, "old") for each in OLD}

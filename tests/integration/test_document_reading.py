@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from app.collections import documents
 from app.collections.documents import DocumentService
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from indexer.engine.query import Filter
 from indexer.errors import CollectionBusy, DocumentNotFound
+from indexer.indexing.verification import verify_collection
 from indexer.phrases import PhraseDraft
-from indexer.verification import verify_collection
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.ops.span_score import COSINE

@@ -11,7 +11,7 @@ from app.composition import Services, open_store
 from app.search.types import SearchRequest
 from app.settings import Settings
 from indexer.catalog import schema
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.registry import ENCODERS, EncoderOptions, encoder_names, load_encoder, load_nuggets, weights_folder
 from models.errors import UnknownEncoder

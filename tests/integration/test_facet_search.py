@@ -9,8 +9,8 @@ import pytest
 
 from app.collections.reindexing import Reindexing
 from app.collections.service import CollectionOptions, CollectionService
-from app.facets.weights import Facets
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
+from app.encoders.facets import Facets
 from app.search.errors import ModeUnavailable
 from app.search.types import FacetExplanation, SpanChoice
 from indexer.engine.query import Filter
@@ -18,7 +18,7 @@ from indexer.errors import RecipeMismatch
 from indexer.facets import scan
 from indexer.facets.recipe import has_facets, with_facets
 from indexer.facets.representation import stored_facets
-from indexer.pipeline import JobHooks
+from indexer.indexing.pipeline import JobHooks
 from indexer.types import Recipe
 from models.encoders.facets.model import FacetModel
 from models.encoders.registry import EncoderOptions

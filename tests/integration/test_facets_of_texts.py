@@ -8,11 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.facets.comparing import CompareService
-from app.facets.summaries import SummaryService, sentences_of
-from app.facets.types import CompareRequest, SpanRange, StoredTexts, SummaryRequest, TooManySentences
-from app.facets.weights import Facets
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
+from app.encoders.facets import Facets
+from app.texts.comparing import CompareService
+from app.texts.facet_answers import CompareRequest, SpanRange, StoredTexts, SummaryRequest, TooManySentences
+from app.texts.summaries import SummaryService, sentences_of
 from indexer.errors import CollectionNotFound, DocumentNotFound
 from models.encoders.facets.directions import FREQUENCY
 from models.encoders.facets.model import FacetModel

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.search.hybrid.weights import Weights
+from app.search.modes.hybrid.weights import Weights
 from app.search.types import HybridExplanation, SpanChoice
 from indexer import kernels
 from indexer.arrays import SpanTerms
-from models.borders import LEVELS, Boundary
 from models.errors import InvalidInput
 from models.ops.span_score import SpanScore
+from models.text.borders import LEVELS, Boundary
 from models.types import SpanBounds
 from tests import reference
 from tests.examples import examples

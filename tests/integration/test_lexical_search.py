@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from app.search.types import LexicalExplanation, Mode, SearchRequest, SpanChoice
 from indexer.catalog.leases import lease
 from indexer.engine.query import Filter
-from indexer.maintenance import optimize
+from indexer.indexing.maintenance import optimize
 from indexer.words.bm25 import K1, B
 from indexer.words.queries import read_query
 from models.errors import InvalidInput
-from models.stemming import Language, stems
+from models.text.stemming import Language, stems
 from tests import reference
 from tests.examples import examples
 from tests.workspace import Workspace, document

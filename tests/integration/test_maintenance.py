@@ -14,14 +14,14 @@ import pytest
 import zstandard
 
 import indexer.catalog.publish
-import indexer.maintenance
+import indexer.indexing.maintenance
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.errors import PurgeIncomplete, SegmentCorrupt
-from indexer.maintenance import merge_segments, optimize, purge, sweep, tidy
-from indexer.merge_policy import everything
+from indexer.indexing.maintenance import merge_segments, optimize, purge, sweep, tidy
+from indexer.indexing.merge_policy import everything
+from indexer.indexing.stats import collection_stats
 from indexer.segments import layout
-from indexer.stats import collection_stats
 from tests.integration.test_pipeline_crashes import Crash, _patch
 from tests.workspace import Workspace, document
 
@@ -198,7 +198,7 @@ def test_a_purge_that_left_something_says_so(workspace: Workspace, monkeypatch: 
     def denied(path: Path) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("indexer.maintenance.shutil.rmtree", denied)
+    monkeypatch.setattr("indexer.indexing.maintenance.shutil.rmtree", denied)
     with lease(workspace.catalog, "c") as held, pytest.raises(PurgeIncomplete, match="still there") as caught:
         purge(workspace.store, held)
     assert caught.value.hint
@@ -247,15 +247,15 @@ def test_stats(workspace: Workspace) -> None:
 
 
 STAGES: dict[str, Callable[[pytest.MonkeyPatch, int], None]] = {
-    "before the merge": _patch(indexer.maintenance, "merge"),
+    "before the merge": _patch(indexer.indexing.maintenance, "merge"),
     "in the merge": _patch(indexer.segments.merge, "write_norms"),
-    "after the merge": _patch(indexer.maintenance, "merge", done=True),
-    "between rename and publish": _patch(indexer.maintenance, "publish"),
+    "after the merge": _patch(indexer.indexing.maintenance, "merge", done=True),
+    "between rename and publish": _patch(indexer.indexing.maintenance, "publish"),
     "in the middle of publish": _patch(indexer.catalog.publish, "retire_segments"),
     "at the end of publish": _patch(indexer.catalog.publish, "_set_generation", done=True),
-    "after publish": _patch(indexer.maintenance, "publish", done=True),
-    "in the sweep": _patch(indexer.maintenance, "forget_retired", done=True),
-    "between two folders": _patch(indexer.maintenance.shutil, "rmtree", done=True),
+    "after publish": _patch(indexer.indexing.maintenance, "publish", done=True),
+    "in the sweep": _patch(indexer.indexing.maintenance, "forget_retired", done=True),
+    "between two folders": _patch(indexer.indexing.maintenance.shutil, "rmtree", done=True),
 }
 
 
@@ -280,7 +280,7 @@ def test_a_crash_while_merging_loses_nothing(stage: str, workspace: Workspace, m
 def test_large_segments_of_a_collection_too_large_to_scan_get_windows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("indexer.maintenance.WORTH_WINDOWS", 300)
+    monkeypatch.setattr("indexer.indexing.maintenance.WORTH_WINDOWS", 300)
     texts = [document(f"d{number}", f"needle{number} lies in some hay here " * 20) for number in range(30)]
     with Workspace(tmp_path) as workspace:
         workspace.store.candidates_from = 3_000

@@ -11,10 +11,10 @@ import pytest
 from app.calibration.labels import Label, LabelsRefused, StoredSpan
 from app.calibration.preview import PreviewRequest
 from app.calibration.service import CalibrationRequest
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
-from app.search.maxsim.nugget_queries import encode_nugget_queries
-from app.search.modes import load_modes
+from app.search.mode import load_modes
+from app.search.modes.maxsim.nugget_queries import encode_nugget_queries
 from app.search.service import SearchService
 from app.search.types import Hit, PairedExplanation, SearchRequest
 from indexer.catalog.leases import lease
@@ -22,7 +22,7 @@ from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
 from indexer.engine.scan import ScanEngine
 from indexer.errors import RecipeMismatch
-from indexer.maintenance import optimize
+from indexer.indexing.maintenance import optimize
 from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
 from indexer.nuggets.representation import stored_nuggets
 from indexer.types import Recipe

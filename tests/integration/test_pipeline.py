@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import indexer.pipeline
+import indexer.indexing.pipeline
 from indexer.catalog.leases import lease
 from indexer.errors import CollectionBusy, RecipeMismatch
 from indexer.sources import BadRecord, Record
@@ -25,7 +25,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 @pytest.fixture
 def small_pools(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """Sixteen documents are looked up together; eight batches of 32 tokens make a pool, and a segment."""
-    monkeypatch.setattr(indexer.pipeline, "_BATCH_DOCUMENTS", 16)
+    monkeypatch.setattr(indexer.indexing.pipeline, "_BATCH_DOCUMENTS", 16)
     workspace.encoder = HashingEncoder()
     workspace.encoder.batch_tokens = 32
     return workspace
@@ -230,13 +230,13 @@ def test_reading_goes_no_further_than_a_pool_ahead(small_pools: Workspace) -> No
 def test_documents_of_many_parts_are_tokenized_in_batches_of_few(tmp_path: Path, monkeypatch) -> None:
     """A batch's memory is that of its parts: a million of them would take 3 GB."""
     batches: list[int] = []
-    real = indexer.pipeline.split
+    real = indexer.indexing.pipeline.split
 
     def split(encoder, batch):
         batches.append(len(batch))
         return real(encoder, batch)
 
-    monkeypatch.setattr(indexer.pipeline, "split", split)
+    monkeypatch.setattr(indexer.indexing.pipeline, "split", split)
     with Workspace(tmp_path) as workspace:
         workspace.index(document(str(number), *[""] * 10_000) for number in range(5))
         workspace.index(document(f"few {number}", "") for number in range(5))

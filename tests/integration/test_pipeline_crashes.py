@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import indexer.catalog.publish
-import indexer.matching
-import indexer.pipeline
+import indexer.indexing.matching
+import indexer.indexing.pipeline
 import indexer.segments.writer
 from indexer.segments.writer import SegmentWriter
 from indexer.sources import Record
@@ -66,7 +66,7 @@ STAGES = {
     "in finish": _patch(SegmentWriter, "finish"),
     "after finish": _patch(SegmentWriter, "finish", done=True),
     "in the manifest": _patch(indexer.segments.writer, "write_norms", done=True),
-    "between rename and publish": _patch(indexer.matching, "publish"),
+    "between rename and publish": _patch(indexer.indexing.matching, "publish"),
     "at the end of publish": _patch(indexer.catalog.publish, "_set_generation", done=True),
     "in the middle of publish": _patch(indexer.catalog.publish, "_add_documents"),
 }
@@ -162,7 +162,7 @@ def test_a_crash_of_the_source(workspace: Workspace) -> None:
 
 def test_a_crash_after_publishing_is_no_loss(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patches:
-        _patch(indexer.matching, "publish", done=True)(patches, 0)
+        _patch(indexer.indexing.matching, "publish", done=True)(patches, 0)
         with pytest.raises(Crash):
             workspace.index(NEW)
     assert workspace.catalog.generation("c") == 2

@@ -10,9 +10,9 @@ import pytest
 from app.collections import reindexing
 from app.collections.reindexing import Reindexed, Reindexing
 from app.collections.service import CollectionOptions, CollectionService
+from app.encoders.encoders import Encoders
 from app.phrases.service import PhraseService
-from app.search.encoders import Encoders
-from app.search.modes import load_modes
+from app.search.mode import load_modes
 from app.search.service import SearchService
 from app.search.types import SearchRequest
 from indexer.catalog.calibrations import add_calibration, list_calibrations
@@ -21,10 +21,10 @@ from indexer.catalog.publish import remove
 from indexer.catalog.thresholds import set_threshold, threshold_history
 from indexer.engine.scan import ScanEngine
 from indexer.errors import CollectionNotFound, RecipeMismatch
+from indexer.indexing.pipeline import IndexJob, JobHooks
+from indexer.indexing.verification import verify_collection
 from indexer.phrases import PhraseDraft
-from indexer.pipeline import IndexJob, JobHooks
 from indexer.tuning import CalibrationDraft
-from indexer.verification import verify_collection
 from models.encoders.hashing import HashingEncoder
 from models.ops.span_score import COSINE
 from models.types import Document, Part, SpanBounds

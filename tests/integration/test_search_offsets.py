@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.search.types import Hit
-from models import units
+from models.text import units
 from models.types import Document, Part, SpanBounds
 from tests.examples import examples
 from tests.strategies import AWKWARD, texts

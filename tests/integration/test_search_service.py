@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
-from app.search.modes import load_modes
+from app.search.mode import load_modes
 from app.search.service import SearchService
 from app.search.types import SearchRequest
 from indexer.ann.materialized import MaterializedEngine

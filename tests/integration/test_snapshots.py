@@ -28,14 +28,14 @@ from indexer.catalog.phrases import list_phrases
 from indexer.catalog.publish import remove
 from indexer.catalog.schema import downgrade
 from indexer.catalog.thresholds import read_tuning, set_threshold, threshold_history
-from indexer.deletion import delete_collection
 from indexer.errors import BackupFailed, CollectionExists, CollectionNotFound, SnapshotInvalid, SnapshotNotFound
-from indexer.maintenance import optimize, purge
+from indexer.indexing.deletion import delete_collection
+from indexer.indexing.maintenance import optimize, purge
+from indexer.indexing.verification import verify_collection
 from indexer.phrases import PhraseDraft
+from indexer.reading.stored_documents import StoredDocuments
 from indexer.store import Store
-from indexer.stored_documents import StoredDocuments
 from indexer.tuning import CalibrationDraft
-from indexer.verification import verify_collection
 from models.types import Document, Part
 from tests.workspace import Workspace, document
 

@@ -16,9 +16,9 @@ import pytest
 from app.composition import open_store
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
-from indexer.stats import collection_stats
+from indexer.indexing.stats import collection_stats
+from indexer.indexing.verification import verify_collection
 from indexer.types import Recipe
-from indexer.verification import verify_collection
 from models.encoders.registry import load_encoder
 from tests.serving import running
 

@@ -8,21 +8,21 @@ import zstandard
 from sqlalchemy import update
 
 from app.collections.documents import DocumentService
-from app.facets.types import SpanRange, TooManySentences
-from app.restoring import service as restoring
-from app.restoring.service import RestoreService
-from app.restoring.types import GivenVectors, RestoreRequest, StoredSpans
-from app.search.encoders import Encoders
+from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
-from app.search.modes import load_modes
+from app.search.mode import load_modes
 from app.search.types import SpanChoice
 from app.tasks.service import TaskService
+from app.texts import restoring
+from app.texts.facet_answers import SpanRange, TooManySentences
+from app.texts.restored_answers import GivenVectors, RestoreRequest, StoredSpans
+from app.texts.restoring import RestoreService
 from indexer.catalog.collections import recipe_columns
 from indexer.catalog.leases import lease
 from indexer.catalog.tables import collections
 from indexer.engine.scan import ScanEngine
 from indexer.errors import DocumentNotFound, TextNotStored
-from indexer.maintenance import optimize
+from indexer.indexing.maintenance import optimize
 from indexer.phrases import PhraseDraft
 from indexer.restorable import texts
 from indexer.restorable.recipe import with_restorable

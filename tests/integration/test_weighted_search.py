@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from app.calibration.preview import PreviewRequest
-from app.facets.weights import Facets
-from app.search.encoders import Encoders
-from app.search.modes import load_modes
+from app.encoders.encoders import Encoders
+from app.encoders.facets import Facets
+from app.search.mode import load_modes
 from app.search.types import WEIGHTING_MODES, Explanation, HybridExplanation, SearchRequest, Weighting
-from app.spans.service import SpanService
-from app.spans.types import SpansRequest
+from app.texts.span_answers import SpansRequest
+from app.texts.spans import SpanService
 from indexer.engine.scan import ScanEngine
 from models.encoders.base import tokenize_units
 from models.encoders.facets.weighting import importance_of_units
@@ -20,8 +20,8 @@ from models.encoders.hashing import HashingEncoder
 from models.encoders.registry import EncoderOptions
 from models.errors import BackboneMissing, InvalidInput
 from models.ops.pooling import pool
-from models.tokens import unit_shares
-from models.units import split
+from models.text.tokens import unit_shares
+from models.text.units import split
 from tests.workspace import Workspace, document
 
 QUERY = "😀 Reset the router, the naïve router!"

@@ -21,7 +21,7 @@ from models.ops.facets import (
 )
 from models.ops.quantization import dequantize, quantize_directions
 from models.ops.similarity import normalize
-from models.units import split
+from models.text.units import split
 from models.word_vectors import WordVectors, split_words, word_spans
 from tests import reference
 from tests.examples import examples

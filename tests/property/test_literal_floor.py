@@ -17,11 +17,11 @@ from app.search.types import Hit, Mode, PairedExplanation, SpanChoice
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
-from indexer.maintenance import optimize
+from indexer.indexing.maintenance import optimize
 from indexer.phrases import PhraseDraft
 from models.ops.span_score import SpanScore
+from models.text.units import split
 from models.types import Document, Part, SpanBounds
-from models.units import split
 from tests import reference
 from tests.examples import examples
 from tests.workspace import Workspace

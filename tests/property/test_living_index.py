@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import indexer.catalog.publish
-import indexer.maintenance
-import indexer.matching
-import indexer.pipeline
+import indexer.indexing.maintenance
+import indexer.indexing.matching
+import indexer.indexing.pipeline
 import indexer.segments.merge
 import indexer.segments.writer
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.snapshot import Snapshot
-from indexer.maintenance import merge_segments, optimize, purge, tidy
-from indexer.merge_policy import due, everything, with_dead
+from indexer.indexing.maintenance import merge_segments, optimize, purge, tidy
+from indexer.indexing.merge_policy import due, everything, with_dead
 from indexer.words.occurrences import occurrences
 from models.encoders.hashing import HashingEncoder
 from models.encoders.registry import load_nuggets
@@ -48,14 +48,14 @@ contents = st.dictionaries(ids, st.tuples(parts, metadata), min_size=1, max_size
 # What may be the last thing that a process does: before the call, or when it is done.
 MOMENTS: list[tuple[Any, str]] = [
     (indexer.segments.writer, "seal"),
-    (indexer.pipeline, "settle"),
-    (indexer.matching, "publish"),
+    (indexer.indexing.pipeline, "settle"),
+    (indexer.indexing.matching, "publish"),
     (indexer.segments.merge, "write_norms"),
-    (indexer.maintenance, "settle"),
-    (indexer.maintenance, "publish"),
-    (indexer.maintenance, "retire"),
-    (indexer.maintenance, "forget_retired"),
-    (indexer.maintenance, "_remove"),
+    (indexer.indexing.maintenance, "settle"),
+    (indexer.indexing.maintenance, "publish"),
+    (indexer.indexing.maintenance, "retire"),
+    (indexer.indexing.maintenance, "forget_retired"),
+    (indexer.indexing.maintenance, "_remove"),
     (indexer.catalog.publish, "_bury"),
     (indexer.catalog.publish, "retire_segments"),
     (indexer.catalog.publish, "_set_generation"),

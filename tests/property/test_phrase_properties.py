@@ -14,7 +14,7 @@ from indexer.catalog.leases import lease
 from indexer.catalog.matches import forget_withdrawn, read_events
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
-from indexer.maintenance import optimize
+from indexer.indexing.maintenance import optimize
 from indexer.phrases import PhraseDraft
 from indexer.tuning import CalibrationDraft
 from models.ops.span_score import SpanScore

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.restorable.pieces import pieces
-from models.units import split
+from models.text.units import split
 from tests.byte_restorer import ByteRestorer
 
 TEXTS = st.text(st.sampled_from("ab .!?\n\t東😀é"), max_size=400)

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer import merge_policy as tiers
-from indexer.merge_policy import FAN, LARGEST, Choice, due, everything, tier, with_dead
+from indexer.indexing import merge_policy as tiers
+from indexer.indexing.merge_policy import FAN, LARGEST, Choice, due, everything, tier, with_dead
 from indexer.types import LiveSegment, SegmentInfo
 
 _number = count()

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import units
 from models.ops.pooling import pool
-from models.tokens import Tokens, UnitTokens, end_to_end, join, join_all, unit_shares
+from models.text import units
+from models.text.tokens import Tokens, UnitTokens, end_to_end, join, join_all, unit_shares
 from tests import reference
 from tests.strategies import texts, tokens_over
 

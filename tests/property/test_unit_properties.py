@@ -8,7 +8,7 @@ import regex
 from hypothesis import assume, example, given
 from uniseg.wordbreak import word_boundaries, word_break
 
-from models import units
+from models.text import units
 from tests.strategies import AWKWARD, texts
 
 

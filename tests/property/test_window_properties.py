@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.errors import InvalidDocument
-from indexer.windows import plan
-from models.tokens import Tokens, UnitTokens
+from indexer.indexing.windows import plan
+from models.text.tokens import Tokens, UnitTokens
 from tests import reference
 
 

@@ -6,7 +6,12 @@ from fastapi import APIRouter
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from starlette.responses import Response
 
-from app.facets.types import (
+from app.http.auth import Caller, CallerDependency
+from app.http.openapi import problems
+from app.http.responses import answer_response
+from app.http.schemas import Body, CollectionName, DocumentId
+from app.http.span_schemas import StorableText, TextInput
+from app.texts.facet_answers import (
     MAX_CHOSEN,
     MAX_COMPARED,
     MAX_SPANS,
@@ -17,12 +22,7 @@ from app.facets.types import (
     SummaryAnswer,
     SummaryRequest,
 )
-from app.http.auth import Caller, CallerDependency
-from app.http.openapi import problems
-from app.http.responses import answer_response
-from app.http.schemas import Body, CollectionName, DocumentId
-from app.http.span_schemas import StorableText, TextInput
-from app.spans.types import MAX_TEXTS, check_size
+from app.texts.span_answers import MAX_TEXTS, check_size
 from indexer.segments.text import OffsetUnit
 
 router = APIRouter(tags=["search"])

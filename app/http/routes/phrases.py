@@ -16,7 +16,7 @@ from app.http.uploads import phrase_uploads
 from app.phrases.answers import DeletedPhrase, ImportedPhrases, PhraseDescription, PhrasePage
 from app.phrases.service import MAX_LISTED
 from indexer.catalog.names import MAX_PHRASE_NAME, checked_phrase_name
-from indexer.matching import Rematched
+from indexer.indexing.matching import Rematched
 from indexer.phrases import Phrase, PhraseChanges, PhraseDraft
 from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput

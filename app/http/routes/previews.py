@@ -15,7 +15,7 @@ from app.http.schemas import Body, FilterBody, QueryText, Similarity, SpansBody
 from app.search.types import Mode, Ranking, Weighting
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
-from models.stemming import Language
+from models.text.stemming import Language
 
 router = APIRouter(prefix="/admin/collections/{collection}/thresholds/preview", tags=["admin"])
 

@@ -7,14 +7,14 @@ from fastapi import APIRouter
 from pydantic import ConfigDict, Field, model_validator
 from starlette.responses import Response
 
-from app.facets.types import SpanRange
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.routes.facets import SpanBody
 from app.http.schemas import Body, CollectionName
 from app.http.span_schemas import StorableText
-from app.restoring.types import (
+from app.texts.facet_answers import SpanRange
+from app.texts.restored_answers import (
     MAX_BEAMS,
     MAX_RESTORED,
     GivenVectors,

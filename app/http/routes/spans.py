@@ -9,7 +9,7 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.span_schemas import TextsBody
-from app.spans.types import SpansAnswer
+from app.texts.span_answers import SpansAnswer
 
 router = APIRouter(tags=["search"], responses=problems(400, 401, 403, 413, 422, 429, 503, 504))
 

@@ -17,13 +17,13 @@ from jaxtyping import Bool, Float, Int, Int32
 from torch import Tensor, nn
 
 from models.artifacts import Artifact
-from models.backbones import Backbone
+from models.backbones.layers import LayerInput, inputs_of, layers_of
+from models.backbones.torch_network import Backbone
 from models.encoders.nuggets.base import Nuggets, ReadWindow
 from models.encoders.nuggets.parts import Gather, check_layer
 from models.encoders.nuggets.selectors import Selector
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
-from models.layers import LayerInput, inputs_of, layers_of
 from models.ops.segment_means import segment_means
 from models.ops.similarity import normalize
 

@@ -1,4 +1,4 @@
-"""The nuggets of queries without torch: ``network`` on the arrays of ``models.query_network``."""
+"""The nuggets of queries without torch: ``network`` on the arrays of ``models.backbones.query_network``."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -7,13 +7,13 @@ import numpy as np
 from jaxtyping import Float32, Int, Int32
 
 from models.artifacts import Artifact
+from models.backbones.query_network import Arrays, QueryNetwork, States, in_parts, packed, packed_layers
 from models.encoders.nuggets.base import Nuggets
 from models.encoders.nuggets.parts import feedback_of, gather_of
 from models.encoders.nuggets.selectors import Selector, Selectors
 from models.kernels.transformer import Layers, dense
 from models.ops.nuggets import segment_starts
 from models.ops.similarity import normalize
-from models.query_network import Arrays, QueryNetwork, States, in_parts, packed, packed_layers
 
 
 class QueryNuggets:

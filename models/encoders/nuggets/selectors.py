@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int, Int32
 
-from models.backbone_files import BackboneFiles
+from models.backbones.files import BackboneFiles
 from models.errors import InvalidInput
 from models.ops.nuggets import chunk_ends, count, sentence_ends, top_apart
 

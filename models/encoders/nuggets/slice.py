@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int32
 
 from models.artifacts import Artifact
-from models.backbone_files import BackboneFiles
+from models.backbones.files import BackboneFiles
 from models.encoders.nuggets.base import Nuggets, ReadWindow, check_ratio
 from models.encoders.nuggets.parts import (
     LAYER,

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from models.backbones.folders import locate
+from models.backbones.transformers_network import load_network
 from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.reading import Reader, backbone_reader, stretch_reader
 from models.encoders.restorable.shape import RestorableShape
-from models.model_folders import locate
-from models.networks import load_network
 
 
 def assemble(shape: RestorableShape, backbone: str = "") -> tuple[RestorableNetwork, Reader]:

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from models.backbones.tokenizer import TextTokenizer
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import Ids
-from models.tokenizer import TextTokenizer
 
 # Texts, and their tokens of the vocabulary, to the rows of every text.
 Reader: TypeAlias = Callable[[Sequence[str], Sequence[Ids]], list[list[Ids]]]

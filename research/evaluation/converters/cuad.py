@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from models import units
+from models.text import units
 from models.types import CharSpan, Document, Part
 from research.evaluation.converters.conversion import Conversion
 from research.evaluation.converters.files import read_text, read_texts

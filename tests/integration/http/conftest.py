@@ -21,7 +21,7 @@ from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import create_key
 from indexer.catalog.schema import upgrade
 from indexer.engine.base import Engine
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.registry import load_encoder
 from models.types import Document, Part, SpanBounds

@@ -13,7 +13,7 @@ from app.settings import Settings
 from indexer.catalog.database import Database
 from indexer.catalog.places import Place
 from indexer.errors import DataFolderLost
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.registry import load_encoder
 from models.types import Document, Part, SpanBounds

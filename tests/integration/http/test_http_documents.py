@@ -12,7 +12,7 @@ import pytest
 from app.collections.documents import DocumentService
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
-from indexer.encode import SplitDocument
+from indexer.indexing.encode import SplitDocument
 from tests.integration.http.conftest import Client
 
 PATH = "/collections/sample/documents"

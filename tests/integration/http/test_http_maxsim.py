@@ -9,7 +9,7 @@ import pytest
 
 from app.composition import open_store
 from indexer.catalog.schema import upgrade
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.registry import load_encoder, load_nuggets

@@ -15,7 +15,7 @@ from app.http.schemas import BatchBody, CollectionsBody, ExportBody, Problem, Se
 from app.http.span_schemas import TextsBody
 from app.search.answers import SearchAnswer
 from app.search.types import Hit
-from app.spans.types import SpansAnswer
+from app.texts.span_answers import SpansAnswer
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 from pydantic import TypeAdapter
 
-from app.spans.types import SpansAnswer
+from app.texts.span_answers import SpansAnswer
 
 CALL = "I want to cancel my subscription 😀 right now, please."
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.composition import open_store
 from app.settings import Settings
-from indexer.backup import back_up
+from indexer.archives.backup import back_up
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
 from indexer.store import Store

@@ -14,8 +14,8 @@ from app.composition import open_store
 from app.settings import Settings
 from indexer.catalog.leases import lease
 from indexer.errors import CollectionBusy
+from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
 from indexer.patience import Patience
-from indexer.pipeline import IndexJob, IndexReport, JobHooks
 from models.encoders.registry import load_encoder
 from models.types import Document, Part
 from tests.integration.http.conftest import Client

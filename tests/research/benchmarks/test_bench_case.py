@@ -11,14 +11,14 @@ from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.catalog.schema import upgrade
 from indexer.errors import CollectionNotFound
-from indexer.pipeline import IndexJob
+from indexer.indexing.pipeline import IndexJob
 from indexer.segments.merge import Source as Segments
 from indexer.sources import Source
 from indexer.types import Recipe
-from models import units
 from models.encoders.registry import load_encoder
 from models.errors import InvalidInput
 from models.ops.quantization import dequantize
+from models.text import units
 from research.benchmarks import exact, passages
 from research.benchmarks.case import TOP_K
 from research.benchmarks.engines.scan import open_segments

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from app.cli import cli
 from indexer.errors import SourceUnreadable
 from models.artifacts import save_artifact
-from models.backbones import load_backbone
+from models.backbones.torch_network import load_backbone
 from models.encoders.nuggets.network import start_network
 from models.encoders.nuggets.parts import foundation
 from models.errors import InvalidInput

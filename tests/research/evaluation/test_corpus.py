@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.errors import SourceUnreadable
-from models import units
+from models.text import units
 from models.types import CharSpan, Document, Part, UnitSpan
 from research.evaluation.corpus import Corpus, DocumentSpan, part_spans, read_corpus
 from tests.workspace import document

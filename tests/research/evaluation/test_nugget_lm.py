@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.artifacts import Artifact
-from models.backbones import load_backbone
+from models.backbones.torch_network import load_backbone
 from models.encoders.nuggets.slice import SliceNuggetEncoder
 from models.encoders.slice import SliceEncoder
 from models.errors import InvalidInput

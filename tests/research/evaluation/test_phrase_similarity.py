@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from models import units
 from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
+from models.text import units
 from research.evaluation.phrase_sets import (
     Choice,
     PhrasePair,

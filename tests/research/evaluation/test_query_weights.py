@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from app.facets.weights import Facets
+from app.encoders.facets import Facets
 from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
-from models.units import split
+from models.text.units import split
 from research.evaluation.query_weights import WEIGHTINGS, query_vectors, weights_of
 
 TEXTS = ["I want to cancel my subscription", "zzyzx", "reset the router!"]

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pytest
 
-from models import units
 from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
-from models.tokens import Tokens
+from models.text import units
+from models.text.tokens import Tokens
 from research.evaluation.setups import SETUPS, best_by_length
 
 QUERIES = ["red car", "old house", "the dog fled from home"]

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from models.artifacts import Artifact, load_artifact
-from models.backbones import load_backbone
+from models.backbones.torch_network import load_backbone
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.errors import InvalidInput
 from research.training import checkpoint_averaging as averaging

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.artifacts import load_artifact, save_artifact
-from models.backbones import load_backbone
+from models.backbones.torch_network import load_backbone
 from models.errors import BackboneMismatch, InvalidInput
 from research.training.cross_encoder import CrossEncoder, CrossEncoderConfig, load_cross_encoder, train_cross_encoder
 from research.training.loop import LoopHooks, Schedule

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.calibration.default_calibration import default_calibration
 from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, StoredSpan
 from app.calibration.preview import PreviewRequest, preview
-from app.search.encoders import Encoders
+from app.encoders.default_calibrations import default_calibration
+from app.encoders.encoders import Encoders
 from app.search.types import SearchRequest
 from indexer.arrays import SpanTerms
 from models.calibrations import FILE, DefaultCalibration, NoMatch, read_default, write_default

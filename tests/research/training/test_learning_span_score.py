@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from models.borders import border_codes, end_strengths, start_strengths
 from models.encoders.hashing import HashingEncoder
 from models.ops.span_score import BORDERS, COSINE, SpanScore
 from models.span_scores import read_span_score, write_span_score
+from models.text.borders import border_codes, end_strengths, start_strengths
+from models.text.units import split
 from models.types import SpanBounds
-from models.units import split
 from research.training.default_calibration import graded_spans
 from research.training.sources import GradedPair
 from research.training.span_score import Grades, Search, learn_span_score, read_contexts

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from models.artifacts import Artifact, load_artifact, save_artifact
-from models.backbones import load_backbone
+from models.backbones.torch_network import load_backbone
 from models.encoders.nuggets.parts import foundation
 from models.encoders.nuggets.slice import SliceNuggetEncoder
 from models.encoders.slice import SliceEncoder

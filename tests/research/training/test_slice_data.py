@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models import units
 from models.errors import InvalidInput
-from models.tokens import Tokens, join
+from models.text import units
+from models.text.tokens import Tokens, join
 from models.types import CharSpan, SpanBounds
 from research.training.batches import Shape, draw, draw_spans, set_in_context
 from research.training.sources import GradedPair, read_excluded, read_graded_pairs, sentences

@@ -14,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.backbones import load_backbone
+from models.backbones.torch_network import load_backbone
 from models.ops.span_score import SpanScore
 from models.types import SpanBounds
 from research.training.batches import further_passages

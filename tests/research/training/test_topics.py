@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from models.backbones import Backbone, load_backbone
+from models.backbones.torch_network import Backbone, load_backbone
 from research.training import reading as topics
 from research.training.batches import Shape, draw, some_contexts
 from research.training.reading import Topics

@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from models.artifacts import load_artifact, save_artifact
-from models.backbones import load_backbone
+from models.backbones.layers import layers_of
+from models.backbones.torch_network import load_backbone
 from models.encoders.nuggets.network import start_network
 from models.encoders.nuggets.parts import GATHERS, Gather
 from models.encoders.nuggets.selectors import Selectors
 from models.encoders.nuggets.slice import SliceNuggetEncoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch, InvalidInput
-from models.layers import layers_of
 from models.types import JsonValue
 from research.nugget_lm.nugget import NuggetDecoder
 from research.training import nugget as recipe

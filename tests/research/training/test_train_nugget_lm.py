@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.artifacts import load_artifact
-from models.backbones import load_backbone
+from models.backbones.torch_network import load_backbone
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.hashing import HashingNuggetEncoder
 from models.encoders.nuggets.slice import SliceNuggetEncoder

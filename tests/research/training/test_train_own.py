@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from models.artifacts import load_artifact
-from models.backbones import load_backbone
+from models.backbones.torch_network import load_backbone
 from models.encoders.base import encode_queries, tokenize_units
 from models.encoders.slice import SliceEncoder
 from models.errors import InvalidInput
 from models.ops.pooling import pool
-from models.tokens import unit_shares
+from models.text.tokens import unit_shares
 from models.types import SpanBounds
 from research.training import curve
 from research.training.config import SliceConfig

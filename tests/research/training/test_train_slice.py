@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from models.artifacts import load_artifact
-from models.backbones import load_backbone
+from models.backbones.torch_network import load_backbone
 from models.encoders.base import encode_queries
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch, InvalidInput
@@ -53,7 +53,7 @@ def trained(backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> SliceCo
     torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(curve, "draw", lambda folder: None)
-        patch.setattr("models.backbones.has_native_bf16", lambda device: False)
+        patch.setattr("models.backbones.torch_network.has_native_bf16", lambda device: False)
         fit_briefly(patch)
         config = tiny_config(backbone, folder)
         train_slice(config, MATERIAL)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from app.cli.progress import indexing_progress
-from indexer.pipeline import IndexReport
+from indexer.indexing.pipeline import IndexReport
 
 
 @dataclass

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from app.encoders.encoders import Encoders
 from app.http.span_lane import SpanLane
-from app.search.encoders import Encoders
 from app.search.errors import DeadlineExceeded
-from app.search.modes import load_modes
-from app.spans.service import Phrases, Slice, SpanService
-from app.spans.types import SpansRequest, TextSpans, TooMuchText
+from app.search.mode import load_modes
+from app.texts.span_answers import SpansRequest, TextSpans, TooMuchText
+from app.texts.spans import Phrases, Slice, SpanService
 from indexer.engine.scan import ScanEngine
 from models.encoders.hashing import HashingEncoder
 from models.types import Document, Part

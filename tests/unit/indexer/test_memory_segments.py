@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indexer.indexing.text_segments import segments_in_memory
 from indexer.segments.memory import MemorySegment
 from indexer.segments.reader import Segment
 from indexer.segments.text import OffsetUnit
 from indexer.segments.writer import PartUnits, SegmentWriter
-from indexer.text_segments import segments_in_memory
 from indexer.types import Recipe
 from indexer.words.files import StoredWords, WordWriter
-from models import units
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
-from models.folding import folded_units
-from models.tokens import Tokens
+from models.text import units
+from models.text.folding import folded_units
+from models.text.tokens import Tokens
 from models.types import CharSpan, Document, Part, SpanBounds, UnitSpan
 from tests.examples import examples
 from tests.strategies import texts

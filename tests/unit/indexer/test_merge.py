@@ -16,7 +16,7 @@ from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Recipe
-from models import units
+from models.text import units
 from models.types import Document, Part, SpanBounds
 from tests import strategies
 from tests.examples import examples

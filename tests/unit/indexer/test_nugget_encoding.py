@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.encode import EncodedDocuments, encode, split
+from indexer.indexing.encode import EncodedDocuments, encode, split
 from indexer.nuggets.rows import NuggetRows
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass

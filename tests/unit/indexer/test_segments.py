@@ -20,8 +20,8 @@ from indexer.segments.manifest import damages, read_manifest
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Recipe, SegmentInfo
-from models import units
 from models.ops.quantization import dequantize
+from models.text import units
 from models.types import CharSpan, Document, Metadata, Part, SpanBounds, UnitSpan
 
 DIM = 6

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from indexer import kernels
 from indexer.catalog.leases import lease
 from indexer.engine.snapshot import SegmentView
-from indexer.maintenance import optimize
+from indexer.indexing.maintenance import optimize
 from indexer.words.files import StoredWords, WordWriter
 from indexer.words.occurrences import occurrences
 from indexer.words.representation import stored_words
-from models.folding import fold, words
+from models.text.folding import fold, words
 from models.types import CharSpan, UnitSpan
 from tests import reference, strategies
 from tests.examples import examples

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.borders import LEVELS, Border, Boundary, border_codes, end_strengths, start_strengths, whole_starts
-from models.units import split
+from models.text.borders import LEVELS, Border, Boundary, border_codes, end_strengths, start_strengths, whole_starts
+from models.text.units import split
 from tests.examples import examples
 from tests.strategies import texts
 

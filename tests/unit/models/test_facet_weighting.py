@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from app.facets.weights import Facets
+from app.encoders.facets import Facets
 from models.encoders.facets.weighting import importance_of_units, unit_weights
-from models.tokens import Tokens, join, token_weights
-from models.units import split
+from models.text.tokens import Tokens, join, token_weights
+from models.text.units import split
 from models.word_vectors import WordVectors
 from tests import reference
 

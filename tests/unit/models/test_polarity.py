@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.polarity import REACH, has_negation, is_english, is_negated
+from models.text.polarity import REACH, has_negation, is_english, is_negated
 
 NEGATED = [
     ("I couldn't book a table for two.", "book a table"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-import models.backbones
+import models.backbones.torch_network
 from models.encoders.base import Encoder, encode_queries
 from models.encoders.registry import load_encoder
 
@@ -17,16 +17,16 @@ def token_vectors(encoder: Encoder) -> list[np.ndarray]:
 
 
 def test_precision_is_single_in_tests() -> None:
-    assert not models.backbones.has_native_bf16(torch.device("cpu"))
+    assert not models.backbones.torch_network.has_native_bf16(torch.device("cpu"))
 
 
 @pytest.mark.native_precision
 def test_native_bfloat16_keeps_directions(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not models.backbones.has_native_bf16(torch.device("cpu")):
+    if not models.backbones.torch_network.has_native_bf16(torch.device("cpu")):
         pytest.skip("this processor has no native bfloat16")
     encoder = load_encoder("slice")
     half = token_vectors(encoder)
-    monkeypatch.setattr("models.backbones.has_native_bf16", lambda device: False)
+    monkeypatch.setattr("models.backbones.torch_network.has_native_bf16", lambda device: False)
     single = token_vectors(load_encoder("slice"))
     for a, b in zip(half, single, strict=True):
         assert not np.array_equal(a, b)

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
-from models.backbone_files import BackboneFiles, open_backbone
-from models.backbones import Backbone, load_backbone
+from models.backbones.files import BackboneFiles, open_backbone
+from models.backbones.query_network import QueryNetwork, in_parts
+from models.backbones.torch_network import Backbone, load_backbone
 from models.encoders.base import check_query, encode_queries
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.encoders.slice import SliceEncoder
@@ -23,7 +24,6 @@ from models.errors import BackboneMismatch, InvalidInput
 from models.kernels.products import COLUMNS, brains, multiplies_brains, reads_halves, tiled, tiled_pairs
 from models.kernels.transformer import dense, erf, exp, gelu, round_to_brains
 from models.priority import lower_priority
-from models.query_network import QueryNetwork, in_parts
 from tests.tiny_bert import PROSE, save_tiny_bart, save_tiny_bert
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz", *(f"##{c}" for c in "abcxyz")]

@@ -1,0 +1,1 @@
+"""Every model that the services use, loaded once: encoders, facets, restorers, and their default calibrations."""

@@ -1,1 +1,0 @@
-"""Uses of facets: comparing texts, and summarizing them by their sentences."""

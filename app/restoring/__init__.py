@@ -1,1 +1,0 @@
-"""Texts back from vectors: given ones, and those of collections that do not store their texts."""

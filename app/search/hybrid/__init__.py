@@ -1,3 +1,0 @@
-"""Mode ``hybrid``: sentences by meaning and by their words."""
-
-from app.search.hybrid.mode import create as create

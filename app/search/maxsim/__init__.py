@@ -1,3 +1,0 @@
-"""Mode ``maxsim``: several vectors per query, and documents compared with it by their nuggets."""
-
-from app.search.maxsim.mode import create as create

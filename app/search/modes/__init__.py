@@ -1,0 +1,1 @@
+"""Search modes: one file or package for each."""

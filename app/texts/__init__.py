@@ -1,0 +1,1 @@
+"""Texts that come with a request: their best spans, comparison, summaries and restoration."""

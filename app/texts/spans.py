@@ -1,0 +1,170 @@
+"""The best spans of texts, without an index: encode the texts, search each alone, and forget them.
+
+A text becomes a segment in memory, and a search reads it as it reads a collection: the same kernels, scores and
+presentation. Its vectors are quantised as in a collection, so that a score here is that of the indexed text.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from app.encoders.default_calibrations import default_tuning
+from app.encoders.encoders import Encoders
+from app.search.mode import AnyMode
+from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
+from app.search.types import Hit, HitOptions, SearchRequest, SpanChoice
+from app.texts.span_answers import MAX_PHRASES, SpansAnswer, SpansRequest, TextHit, TextSpans, check_size
+from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.indexing.text_segments import segments_in_memory
+from indexer.kernels import on_one_thread
+from indexer.types import Recipe
+from indexer.words.recipe import with_words
+from models.errors import InvalidInput, SpanseekError
+from models.types import Document, SpanBounds
+
+# Characters of texts that are encoded together; a longer text is alone.
+_SLICE = 16_000
+_ALL_LIVE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """The encoded phrases of a request, each the query of a search, and the recipe of the texts."""
+
+    queries: tuple[Encoded, ...]
+    recipe: Recipe
+    started: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some texts of a request, and the number of the first of them."""
+
+    first: int
+    texts: Sequence[Document]
+
+
+def slices(texts: Iterable[Document]) -> Iterator[Slice]:
+    """The texts, in order, in slices to be encoded together.
+
+    >>> from models.types import Part
+    >>> texts = [Document("a", (Part("x" * size),)) for size in (9_000, 7_000, 1, 20_000)]
+    >>> [(each.first, len(each.texts)) for each in slices(texts)]
+    [(0, 2), (2, 1), (3, 1)]
+    """
+    first = characters = 0
+    waiting: list[Document] = []
+    for text in texts:
+        characters += len(text.text)
+        if waiting and characters > _SLICE:
+            yield Slice(first, waiting)
+            first, waiting, characters = first + len(waiting), [], len(text.text)
+        waiting.append(text)
+    if waiting:
+        yield Slice(first, waiting)
+
+
+class SpanService:
+    """Finds spans of texts by one encoder, whose default calibration makes the scores. Needs no store.
+
+    ``mode`` searches the segments; its hits are spans.
+    """
+
+    def __init__(self, encoders: Encoders, encoder: str, mode: AnyMode) -> None:
+        self._encoders = encoders
+        self._encoder = encoder
+        self._mode = mode
+
+    def find(self, request: SpansRequest) -> SpansAnswer:
+        """The best spans of every text.
+
+        Raises ``TooMuchText``, and ``InvalidInput`` for a phrase, a text or bounds that cannot be searched.
+        """
+        check_size(request.texts)
+        phrases = self.encode(request)
+        return self.answer(phrases, [text for part in slices(request.texts) for text in self.search(phrases, part)])
+
+    def encode(self, request: SpansRequest) -> Phrases:
+        """Validate the request, but for its texts, and encode its phrases."""
+        started = time.perf_counter()
+        if not 1 <= len(request.phrases) <= MAX_PHRASES:
+            raise InvalidInput(
+                f"There are {len(request.phrases)} phrases; one request has 1 to {MAX_PHRASES}.",
+                hint="Send them in several requests.",
+                field="phrases",
+            )
+        encoder = self._encoders.load(self._encoder)
+        recipe = with_words(Recipe(self._encoder, encoder.fingerprint, encoder.dim, _bounds(request.spans)))
+        prepared = [self._prepare(request, number, recipe, started) for number in range(len(request.phrases))]
+        return Phrases(tuple(encode(prepared)), recipe, started)
+
+    def search(self, phrases: Phrases, part: Slice) -> list[TextSpans]:
+        """The best spans of some texts."""
+        encoder = self._encoders.matching(phrases.recipe)
+        segments = segments_in_memory(encoder, part.texts, phrases.recipe, part.first)
+        with on_one_thread():
+            return [
+                TextSpans(text.id, _hits(phrases, SegmentView(segment, _ALL_LIVE)))
+                for text, segment in zip(part.texts, segments, strict=True)
+            ]
+
+    def answer(self, phrases: Phrases, results: Sequence[TextSpans]) -> SpansAnswer:
+        """The answer with the results of all texts."""
+        took_ms = round((time.perf_counter() - phrases.started) * 1000, 3)
+        return SpansAnswer(tuple(results), phrases.queries[0].prepared.threshold, took_ms)
+
+    def _prepare(self, request: SpansRequest, number: int, recipe: Recipe, started: float) -> Prepared:
+        """The search for one phrase; the texts to search follow."""
+        tuning = default_tuning(self._encoders, recipe)
+        query = _query(request, request.phrases[number])
+        try:
+            return prepare(query, self._mode, Snapshot(0, recipe, ()), tuning, started)
+        except SpanseekError as error:
+            if error.field != "text":
+                raise
+            located = copy(error)
+            located.field = f"phrases[{number}]"
+            raise located from error
+
+
+def _bounds(spans: SpanChoice) -> SpanBounds:
+    """The bounds of the spans to index: those of the request, else those of a new collection."""
+    if spans.boundary:
+        return SpanBounds()
+    shortest = SpanBounds().shortest if spans.min_units is None else spans.min_units
+    longest = max(shortest, SpanBounds().longest) if spans.max_units is None else spans.max_units
+    try:
+        return SpanBounds(shortest, longest)
+    except ValueError:
+        raise InvalidInput(
+            f"Spans of texts cannot have {shortest} to {longest} units.",
+            hint="Choose 1 <= min_units <= max_units <= 64, or whole clauses, sentences or parts, which may be longer.",
+            field="spans",
+        ) from None
+
+
+def _query(request: SpansRequest, phrase: str) -> SearchRequest:
+    options = {field.name: getattr(request, field.name) for field in fields(HitOptions)}
+    return SearchRequest("", text=phrase, top_k=request.limit, **options)
+
+
+def _hits(phrases: Phrases, view: SegmentView) -> tuple[TextHit, ...]:
+    """The hits of all phrases in one text, best first."""
+    if not view.segment.manifest.units:
+        return ()
+    snapshot = Snapshot(0, phrases.recipe, (view,))
+    queries = [replace(query, prepared=replace(query.prepared, snapshot=snapshot)) for query in phrases.queries]
+    hits = [
+        _of_phrase(hit, number)
+        for number, (query, results) in enumerate(zip(queries, scan(queries), strict=True))
+        for hit in finish(query, results).hits
+    ]
+    # Stable: hits of one phrase stay in the order of their search.
+    return tuple(sorted(hits, key=lambda hit: -hit.raw))
+
+
+def _of_phrase(hit: Hit, phrase: int) -> TextHit:
+    return TextHit(**{field.name: getattr(hit, field.name) for field in fields(Hit)}, phrase=phrase)

@@ -1,0 +1,100 @@
+"""Back up a store while it is being written to.
+
+The catalog is copied at one moment, then the segments that it names. Merges may remove such a segment meanwhile, so all
+of them are pinned by hard links first, which takes milliseconds; what was removed even before that makes the backup
+begin again. Searches and writers are not blocked.
+"""
+
+import os
+import shutil
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from indexer.archives.pins import pin, process_folder
+from indexer.catalog.collections import Catalog
+from indexer.catalog.copying import copy_catalog
+from indexer.errors import BackupFailed, SegmentCorrupt
+from indexer.store import Store
+from models.errors import InvalidInput
+
+CATALOG = "catalog.sqlite3"
+COLLECTIONS = "collections"
+WHITENINGS = "whitenings"
+_PINS = "backup-pins"
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """The contents of a backup."""
+
+    folder: Path
+    collections: int
+    segments: int
+    bytes: int
+
+
+def back_up(store: Store, folder: Path) -> Backup:
+    """Copy a store to a new folder that works as a data folder. What is acknowledged before the call is in it.
+
+    Raises ``InvalidInput`` for a folder that exists and is not empty, and ``BackupFailed`` where segments
+    keep disappearing. A backup whose process was killed has the ending ``.part``.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidInput(f"{folder} is not an empty folder.", hint="Name a new folder.", field="folder")
+    part = folder.with_name(folder.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        segments = _fill(store, part)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    if folder.exists():
+        folder.rmdir()
+    part.rename(folder)
+    collections = len({segment.parent for segment in segments})
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return Backup(folder, collections, len(segments), size)
+
+
+def _fill(store: Store, part: Path) -> list[Path]:
+    """Copy everything; returns the segments, relative to the folder of collections."""
+    # Where the store cannot be written, pins are copies.
+    writable = store.data_dir if os.access(store.data_dir, os.W_OK) else part
+    with process_folder(writable / _PINS) as pins:
+        segments = _pinned(store, part, pins)
+        for segment in segments:
+            shutil.copytree(pins / segment, part / COLLECTIONS / segment)
+    shutil.rmtree(part / _PINS, ignore_errors=True)
+    if (store.data_dir / WHITENINGS).is_dir():
+        shutil.copytree(store.data_dir / WHITENINGS, part / WHITENINGS)
+    return segments
+
+
+def _pinned(store: Store, part: Path, pins: Path) -> list[Path]:
+    """Copy the catalog and pin all segments it names; paths are relative to the folder of collections."""
+    for _ in range(_ATTEMPTS):
+        (part / CATALOG).unlink(missing_ok=True)
+        segments = _live_segments(copy_catalog(store.catalog, part / CATALOG))
+        try:
+            for segment, sha256 in segments.items():
+                pin(store.data_dir / COLLECTIONS / segment, pins / segment, sha256)
+        except (FileNotFoundError, SegmentCorrupt):  # merged, and being removed since the catalog was copied
+            continue
+        return list(segments)
+    raise BackupFailed(
+        "Segments that the catalog names are missing or incomplete.",
+        hint="`spanseek verify` lists missing files. If there are none, raise SPANSEEK_GRACE_S and run it again.",
+    )
+
+
+def _live_segments(url: str) -> dict[Path, str]:
+    """Folders of all live segments with the checksums of their manifests."""
+    with closing(Catalog(url)) as catalog:
+        return {
+            Path(collection.id) / live.info.name: live.info.manifest_sha256
+            for collection in catalog.collections()
+            for live in catalog.live_generation(collection.name).segments
+        }

@@ -1,0 +1,1 @@
+"""Jobs that write: indexing, merging, relabelling, deleting, verifying."""

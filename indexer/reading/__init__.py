@@ -1,0 +1,1 @@
+"""What segments hold of documents, read back: rows, texts, metadata."""

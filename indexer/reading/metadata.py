@@ -1,0 +1,144 @@
+"""The metadata of a collection: every key, its values, and how many documents have each."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Int
+
+from indexer.engine.query import Filter
+from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.reading.document_rows import passing
+from indexer.segments.columns import element_keys, one_spelling, rows_holding
+from indexer.segments.layout import METADATA_PREFIX
+from models.types import JsonValue
+
+Level = Literal["document", "part"]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCount:
+    """A value, and how many documents have it, or a list that holds it."""
+
+    value: JsonValue
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class FieldCounts:
+    """A key of the metadata of documents or of parts: how many values it has, and the most frequent of them."""
+
+    level: Level
+    name: str
+    distinct: int
+    values: tuple[ValueCount, ...]
+
+
+def metadata_counts(snapshot: Snapshot, filter: Filter, limit: int) -> tuple[FieldCounts, ...]:
+    """The keys in order, those of documents first, each with its ``limit`` most frequent values.
+
+    The count of a value is the number of documents that pass the filter with this value in place of its own for the
+    key.
+    Of values of parts, a document counts once, however many of its parts have the value.
+    """
+    fields = sorted({field for view in snapshot.views for field in _fields(view)})
+    counts = ((level, name, _of_field(snapshot, filter, level, name)) for level, name in fields)
+    return tuple(_most_frequent(level, name, values, limit) for level, name, values in counts if values)
+
+
+def _fields(view: SegmentView) -> Iterator[tuple[Level, str]]:
+    tables: tuple[tuple[Level, pa.Table], ...] = (
+        ("document", view.segment.document_table),
+        ("part", view.segment.part_table),
+    )
+    for level, table in tables:
+        for column in table.column_names:
+            if column.startswith(METADATA_PREFIX):
+                yield level, column.removeprefix(METADATA_PREFIX)
+
+
+def _of_field(snapshot: Snapshot, filter: Filter, level: Level, name: str) -> Counter[str]:
+    """The documents of every value of one key, by the value's spelling."""
+    rest = Filter(_without(filter.document, level == "document", name), _without(filter.part, level == "part", name))
+    counts: Counter[str] = Counter()
+    for view in snapshot.views:
+        for spelling, documents in _of_view(view, rest, level, name):
+            counts[spelling] += documents
+    return counts
+
+
+def _without(conditions: Mapping[str, JsonValue], is_level: bool, name: str) -> dict[str, JsonValue]:
+    return {key: value for key, value in conditions.items() if not (is_level and key == name)}
+
+
+def _of_view(view: SegmentView, filter: Filter, level: Level, name: str) -> Iterator[tuple[str, int]]:
+    segment = view.segment
+    table = segment.document_table if level == "document" else segment.part_table
+    if METADATA_PREFIX + name not in table.column_names:
+        return
+    values = _values(table.column(METADATA_PREFIX + name).combine_chunks())
+    count = len(values.spellings)
+    if level == "document":
+        _, numbers = values.of(np.flatnonzero(passing(view, filter)))
+    else:
+        rows = _passing_parts(view, filter)
+        owners, numbers = values.of(rows)
+        pairs = np.unique(segment.part_document[rows][owners].astype(np.int64) * count + numbers)
+        numbers = pairs % count
+    documents = np.bincount(numbers, minlength=count)
+    for number in np.flatnonzero(documents).tolist():
+        yield values.spellings[number], int(documents[number])
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The different values of a column, lists by their elements.
+
+    ``codes`` has the stored value of every row, ``sizes`` how many values each stored one stands for, and ``members``
+    their numbers, one stored value after the other.
+    """
+
+    spellings: list[str]
+    codes: Int[np.ndarray, " rows"]
+    sizes: Int[np.ndarray, " stored"]
+    members: Int[np.ndarray, " members"]
+
+    def of(self, rows: Int[np.ndarray, " chosen"]) -> tuple[Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
+        """Pairs of a position in ``rows`` and the number of a value that this row has."""
+        codes = self.codes[rows]
+        sizes = self.sizes[codes]
+        starts = (np.cumsum(self.sizes) - self.sizes)[codes]
+        owners = np.repeat(np.arange(len(rows)), sizes)
+        within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return owners, self.members[np.repeat(starts, sizes) + within]
+
+
+def _values(column: pa.DictionaryArray) -> _Values:
+    numbers: dict[str, int] = {}
+    stored = [_keys(spelling) for spelling in column.dictionary.to_pylist()]
+    members = [numbers.setdefault(key, len(numbers)) for keys in stored for key in keys]
+    sizes = [*(len(keys) for keys in stored), 0]  # the last one: rows without a value
+    codes = column.indices.fill_null(len(stored)).to_numpy(zero_copy_only=False)
+    return _Values(list(numbers), codes, np.array(sizes, np.int64), np.array(members, np.int64))
+
+
+def _keys(spelling: str) -> list[str]:
+    return element_keys(spelling) if spelling.startswith("[") else [one_spelling(spelling)]
+
+
+def _passing_parts(view: SegmentView, filter: Filter) -> Int[np.ndarray, " parts"]:
+    """The parts that pass the filter, of documents that do."""
+    segment = view.segment
+    documents: Bool[np.ndarray, " documents"] = passing(view, Filter(filter.document))
+    return np.flatnonzero(documents[segment.part_document] & rows_holding(segment.part_table, filter.part.items()))
+
+
+def _most_frequent(level: Level, name: str, counts: Counter[str], limit: int) -> FieldCounts:
+    first = nsmallest(limit, counts.items(), key=lambda item: (-item[1], item[0]))
+    values = tuple(ValueCount(json.loads(spelling), documents) for spelling, documents in first)
+    return FieldCounts(level, name, len(counts), values)
