@@ -12,9 +12,10 @@ from app.collections.reading import DocumentReader
 from app.encoders.encoders import Encoders
 from app.encoders.facets import Facets
 from app.phrases.service import PhraseService
+from app.requests import SearchRequest
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import Hit, SearchRequest
+from app.search.types import Hit
 from indexer.catalog.collections import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.engine.base import Engine

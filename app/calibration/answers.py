@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, cast
 from app.answers import described
 from app.calibration.metrics import AtThreshold, Bar
 from app.collections.answers import SpanUnits
-from app.search.types import Mode
+from app.requests import Mode
 from indexer.tuning import Calibration, Threshold, ThresholdChange, Tuning
 
 

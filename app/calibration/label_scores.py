@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Float
 
 from app.calibration.labels import Label, StoredSpan, refused
+from app.requests import SearchRequest
 from app.search.mode import AnyMode
-from app.search.types import SearchRequest
 from indexer.engine.named_spans import Located, NamedSpan, find_documents
 from indexer.engine.snapshot import Snapshot
 from models.errors import InvalidInput

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from app.requests import SearchRequest
 from app.search.service import Prepared, SearchService
-from app.search.types import SearchRequest
 
 
 def prepare_all(service: SearchService, searches: Sequence[SearchRequest]) -> list[Prepared]:

@@ -2,26 +2,26 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal, cast
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal, cast
 
 import numpy as np
 from jaxtyping import Float, Int
+from pydantic import ConfigDict, Field
 
 from app.answers import described, optional
 from app.calibration.prepare_all import prepare_all
+from app.requests import CountOptions, Mode, QueryText, SearchRequest, Similarity, narrowed, option
 from app.search.answers import UsedThreshold
 from app.search.mode import Counts, Scored, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.threshold import cosine_floor
-from app.search.types import Mode, Ranking, SearchRequest, SpanChoice, Weighting
 from indexer.engine.query import Filter
 from indexer.phrases import Phrase
 from indexer.tuning import ThresholdOn, Tuning, check_threshold
 from models.calibrations import NoMatch
 from models.errors import InvalidInput
 from models.ops.similarity import raws
-from models.text.stemming import Language
 
 MAX_PHRASES = 100
 MAX_EXAMPLES = 50
@@ -29,27 +29,34 @@ MAX_EXAMPLES = 50
 STEPS = np.arange(101) / 100
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewRequest:
+@dataclass(frozen=True, kw_only=True)
+class PreviewOptions(CountOptions):
     """The phrases to preview. The threshold is as in a search; spans are counted from ``floor``, on the same scale.
 
     Without a floor they are counted from the threshold, and without either they are not counted. ``saved`` names saved
     phrases, which follow the others, each with its own threshold and filter unless the request gives one.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"phrases": ["cancel my subscription"], "threshold": 0.8, "floor": 0.7}]},
+    )
+
+    phrases: Annotated[tuple[QueryText, ...], Field(max_length=MAX_PHRASES, description="Origin phrases.")] = ()
+    saved: Annotated[
+        tuple[QueryText, ...] | Literal["all"], Field(description="Names of saved phrases, or all of them.")
+    ] = ()
+    floor: Annotated[
+        Similarity | None, described("The lowest similarity of counted spans; by default the threshold.")
+    ] = None
+    examples: Annotated[int, option("The most examples on either side.", ge=0, le=MAX_EXAMPLES)] = 5
+
+
+@dataclass(frozen=True)
+class PreviewRequest(PreviewOptions):
+    """The phrases to preview in one collection."""
+
     collection: str
-    phrases: tuple[str, ...]
-    mode: Mode = "best_span"
-    threshold: float | None = None
-    threshold_on: ThresholdOn = "score"
-    floor: float | None = None
-    filter: Filter = field(default_factory=Filter)
-    examples: int = 5
-    saved: tuple[str, ...] | Literal["all"] = ()
-    ranking: Ranking = "span_score"
-    weighting: Weighting = "uniform"
-    stemming: Language | None = None
-    spans: SpanChoice = field(default_factory=SpanChoice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +166,7 @@ def _encoded(
 ) -> tuple[list[Encoded], UsedThreshold]:
     """The phrases, prepared as searches and encoded, all for one snapshot and one tuning; and the common threshold."""
     searches = [
-        SearchRequest(
-            request.collection,
-            text=text,
-            mode=request.mode,
-            threshold=request.threshold,
-            threshold_on=request.threshold_on,
-            filter=request.filter or own,
-            ranking=request.ranking,
-            weighting=request.weighting,
-            stemming=request.stemming,
-            spans=request.spans,
-        )
+        narrowed(request, SearchRequest, text=text, filter=request.filter or own)
         for text, own in [
             *((text, Filter()) for text in request.phrases),
             *((phrase.text, phrase.filter) for phrase in saved),

@@ -11,9 +11,9 @@ from app.calibration.labels import Label, checked_labels
 from app.calibration.metrics import ThresholdTargets, check_targets
 from app.calibration.preview import MAX_PHRASES, Preview, PreviewRequest, preview
 from app.encoders.encoders import Encoders
+from app.requests import Mode
 from app.search.mode import AnyMode, available_mode, available_modes
 from app.search.service import SearchService
-from app.search.types import Mode
 from indexer.catalog.calibrations import (
     activate_calibration,
     add_calibration,

@@ -12,7 +12,7 @@ from rich.text import Text
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, one_line, out, print_json
 from app.cli.plots import plots_for
-from app.search.types import Mode
+from app.requests import Mode
 from app.settings import Settings
 
 if TYPE_CHECKING:

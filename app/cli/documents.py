@@ -12,8 +12,9 @@ from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, one_line, out, print_json
 from app.cli.exporting import check_new_file, line_file
 from app.cli.maintenance import removed_text, wait_for_readers
-from app.cli.options import WhereOption, WherePartOption, filter_of, key_values
+from app.cli.options import key_values, with_options
 from app.settings import Settings
+from indexer.engine.query import Filter
 from models.errors import InvalidInput
 from models.types import JsonValue
 
@@ -22,10 +23,10 @@ IdArgument = Annotated[str, typer.Argument(help="The document's id.")]
 
 
 @documents_cli.command("list")
+@with_options()
 def list_documents(
     collection: CollectionOption,
-    where: WhereOption = None,
-    where_part: WherePartOption = None,
+    filter: Filter = Filter(),
     limit: Annotated[int, typer.Option(help="Maximum number of documents, up to 1000.")] = 100,
     cursor: Annotated[str | None, typer.Option(help="The cursor of the previous page.")] = None,
     as_json: JsonOption = False,
@@ -35,7 +36,7 @@ def list_documents(
 
     settings = Settings()
     with checked_store(settings) as store:
-        page = Services(settings, store).reader.list(collection, limit, cursor, filter_of(where, where_part))
+        page = Services(settings, store).reader.list(collection, limit, cursor, filter)
     if as_json:
         print_json(json_values(page))
         return
@@ -71,11 +72,11 @@ def show_document(
 
 
 @documents_cli.command("export")
+@with_options()
 def export_documents(
     collection: CollectionOption,
     path: Annotated[Path, typer.Option("--out", help="A new .ndjson file, or .ndjson.gz.")],
-    where: WhereOption = None,
-    where_part: WherePartOption = None,
+    filter: Filter = Filter(),
     as_json: JsonOption = False,
 ) -> None:
     """Write documents with their texts to a file that can be indexed again."""
@@ -86,7 +87,7 @@ def export_documents(
     settings = Settings()
     written = 0
     with checked_store(settings) as store:
-        documents = Services(settings, store).reader.export(collection, filter_of(where, where_part))
+        documents = Services(settings, store).reader.export(collection, filter)
         with line_file(path) as file:
             for document in documents:
                 file.write(document_line(document))
@@ -125,12 +126,12 @@ def _spelt(metadata: Mapping[str, JsonValue]) -> str:
     return one_line(json.dumps(metadata, ensure_ascii=False))
 
 
+@with_options()
 def delete(
     collection: CollectionOption,
     id: Annotated[list[str] | None, typer.Option(help="Id of a document; repeat for several.")] = None,
     ids: Annotated[Path | None, typer.Option(help="File with one id per line.")] = None,
-    where: WhereOption = None,
-    where_part: WherePartOption = None,
+    filter: Filter = Filter(),
     purge: Annotated[
         bool, typer.Option("--purge", help="Also erase deleted and replaced documents from the disk, now.")
     ] = False,
@@ -143,7 +144,7 @@ def delete(
     from indexer.indexing.maintenance import sweep
     from indexer.reading.document_rows import passing_ids
 
-    names, filter = [*(id or []), *_lines(ids)], filter_of(where, where_part)
+    names, filter = [*(id or []), *_lines(ids)], filter
     if not names and not filter and not purge:
         raise InvalidInput("No document is named.", hint="Give --id, --ids or --where, or --purge alone.", field="id")
     with checked_store(Settings()) as store, lease(store.catalog, collection) as held:

@@ -11,9 +11,10 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, marked, one_line, out, print_json
-from app.cli.options import WhereOption, WherePartOption, filter_of
-from app.search.types import Mode
+from app.cli.options import with_options
+from app.requests import Mode
 from app.settings import Settings
+from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _KEYS = "y(es)  n(o)  s(kip)  u(ndo)  q(uit)"
 
 
 @labels_cli.command("propose")
+@with_options()
 def propose_labels(
     phrases: Annotated[list[str], typer.Argument(help="One or more origin phrases.")],
     collection: CollectionOption,
@@ -41,8 +43,7 @@ def propose_labels(
         typer.Option(min=0, max=1, help="Draw from all spans that reach it, not only the best of each document."),
     ] = None,
     mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
-    where: WhereOption = None,
-    where_part: WherePartOption = None,
+    filter: Filter = Filter(),
     as_json: JsonOption = False,
 ) -> None:
     """Draw pairs of a phrase and a span to label, most of them near the threshold, into a file."""
@@ -60,7 +61,7 @@ def propose_labels(
         threshold=threshold,
         threshold_on=threshold_on,
         floor=floor,
-        filter=filter_of(where, where_part),
+        filter=filter,
     )
     settings = Settings()
     with checked_store(settings) as store:

@@ -1,35 +1,127 @@
-"""Options that several commands share: the ranking, stemming and metadata filters."""
+"""Options of the command line, made of the fields of requests (``app.requests``), and metadata filters.
 
+An option is described once, for HTTP and for the command line.
+"""
+
+import inspect
 import json
-from typing import Annotated, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import wraps
+from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_type_hints
 
 import typer
+from annotated_types import Ge, Le
+from pydantic.fields import FieldInfo
 
-from app.search.types import Boundaries, Ranking, Weighting
+from app.requests import MAX_CONTEXT
 from indexer.engine.query import Filter
-from models.text.stemming import Language
 from models.types import JsonValue
 
-RankingOption: TypeAlias = Annotated[
-    Ranking, typer.Option(help="Rank spans by their span score, or by the cosine alone.")
+Command = TypeVar("Command", bound=Callable[..., None])
+
+# Characters of context that are shown where the command does not say how many.
+SHOWN_CONTEXT = 80
+ContextOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        min=0, max=MAX_CONTEXT, help=f"Characters of context on either side: {SHOWN_CONTEXT}, or with --json none."
+    ),
 ]
-WeightingOption: TypeAlias = Annotated[
-    Weighting,
-    typer.Option(help="Modes best_span and hybrid: the words of a phrase count the same, or by their importance."),
-]
-StemmingOption: TypeAlias = Annotated[
-    Language | None, typer.Option(help="Modes lexical and hybrid: compare words by their stems in this language.")
-]
-BoundariesOption: TypeAlias = Annotated[
-    Boundaries, typer.Option(help="Any span, or whole clauses, sentences or parts of any length.")
-]
-MinUnitsOption: TypeAlias = Annotated[int | None, typer.Option(min=1, help="The fewest units of a hit.")]
-MaxUnitsOption: TypeAlias = Annotated[int | None, typer.Option(min=1, help="The most units of a hit.")]
-WhereOption: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--where", help="Document metadata, KEY=VALUE; VALUE is JSON, or else a string."),
-]
-WherePartOption: TypeAlias = Annotated[list[str] | None, typer.Option("--where-part", help="Part metadata, KEY=VALUE.")]
+_WHERE = typer.Option("--where", help="Document metadata, KEY=VALUE; VALUE is JSON, or else a string.")
+_WHERE_PART = typer.Option("--where-part", help="Part metadata, KEY=VALUE.")
+
+
+def with_options(**left_out: tuple[str, ...]) -> Callable[[Command], Command]:
+    """A decorator of commands, which makes an option of every field of a parameter that is a dataclass.
+
+    A keyword names those fields of a parameter that are no options of the command; they keep their defaults.
+
+    >>> from app.requests import SpanChoice
+    >>> @with_options(spans=("boundaries",))
+    ... def show(spans: SpanChoice) -> None:
+    ...     print(spans)
+    >>> show(min_units=2)
+    SpanChoice(min_units=2, max_units=None, boundaries='any')
+    """
+
+    def decorate(command: Command) -> Command:
+        hints = get_type_hints(command, include_extras=True)
+        kinds = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+        parameters: list[inspect.Parameter] = []
+        for name, parameter in inspect.signature(command).parameters.items():
+            if name in kinds:
+                parameters += _parameters(hints[name], left_out.get(name, ()))
+            else:
+                parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+
+        @wraps(command)
+        def run(**given: Any) -> None:  # noqa: ANN401
+            read = {name: _read(kind, given, left_out.get(name, ())) for name, kind in kinds.items()}
+            own = {name: given[name] for name in hints if name in given and name not in read}
+            command(**own, **read)
+
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run  # type: ignore[return-value]
+
+    return decorate
+
+
+def _parameters(kind: Any, left_out: tuple[str, ...]) -> Iterator[inspect.Parameter]:  # noqa: ANN401
+    """The options of a dataclass, those of dataclasses within it included."""
+    if kind is Filter:
+        yield _parameter("where", Annotated[list[str] | None, _WHERE], None)
+        yield _parameter("where_part", Annotated[list[str] | None, _WHERE_PART], None)
+        return
+    plain, annotated = get_type_hints(kind), get_type_hints(kind, include_extras=True)
+    for each in (each for each in fields(kind) if each.name not in left_out):
+        if is_dataclass(plain[each.name]):
+            yield from _parameters(plain[each.name], left_out)
+        else:
+            option = _option(annotated[each.name])
+            yield _parameter(each.name, Annotated[plain[each.name], option], _default(each))
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:  # noqa: ANN401
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _default(each: "Field[Any]") -> Any:  # noqa: ANN401
+    return inspect.Parameter.empty if each.default is MISSING else each.default
+
+
+def _option(annotation: Any) -> Any:  # noqa: ANN401
+    """The option that a field's description and limits make."""
+    info = next((each for each in get_args(annotation) if isinstance(each, FieldInfo)), None)
+    limits = dict(_limits(annotation))
+    text = "" if info is None else (info.description or "").replace("`", "")
+    return typer.Option(help=text, min=limits.get("min"), max=limits.get("max"))
+
+
+def _limits(annotation: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN401
+    """The least and the greatest value that an annotation allows, however deep they stand in it."""
+    for each in get_args(annotation):
+        for limit in each.metadata if isinstance(each, FieldInfo) else (each,):
+            if isinstance(limit, Ge):
+                yield "min", limit.ge  # type: ignore[misc]
+            elif isinstance(limit, Le):
+                yield "max", limit.le  # type: ignore[misc]
+            else:
+                yield from _limits(limit)
+
+
+def _read(kind: Any, given: Mapping[str, Any], left_out: tuple[str, ...]) -> Any:  # noqa: ANN401
+    """A dataclass of the options that were given; fields that are no options keep their defaults."""
+    if kind is Filter:
+        return filter_of(given.get("where"), given.get("where_part"))
+    plain = get_type_hints(kind)
+    values = {
+        each.name: _read(plain[each.name], given, left_out) if is_dataclass(plain[each.name]) else given[each.name]
+        for each in fields(kind)
+        if each.name not in left_out and (each.name in given or is_dataclass(plain[each.name]))
+    }
+    return kind(**values)
 
 
 def filter_of(where: list[str] | None, where_part: list[str] | None) -> Filter:

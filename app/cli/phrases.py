@@ -10,8 +10,9 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, one_line, out, print_json
-from app.cli.options import WhereOption, WherePartOption, filter_of
+from app.cli.options import with_options
 from app.settings import Settings
+from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
 
@@ -24,6 +25,7 @@ BackfillOption = Annotated[bool, typer.Option("--backfill", help="Also match doc
 
 
 @phrases_cli.command("add")
+@with_options()
 def add_phrase(
     text: Annotated[str, typer.Argument(help="The origin phrase.")],
     collection: CollectionOption,
@@ -32,8 +34,7 @@ def add_phrase(
         float | None, typer.Option(min=0, max=1, help="Minimum similarity of a match; else the collection's.")
     ] = None,
     threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
-    where: WhereOption = None,
-    where_part: WherePartOption = None,
+    filter: Filter = Filter(),
     note: Annotated[str, typer.Option(help="A note, stored with the phrase.")] = "",
     backfill: BackfillOption = False,
     as_json: JsonOption = False,
@@ -43,7 +44,7 @@ def add_phrase(
     from app.phrases.answers import PhraseDescription
     from indexer.phrases import PhraseDraft
 
-    draft = PhraseDraft(name or text, text, threshold, threshold_on, filter_of(where, where_part), note)
+    draft = PhraseDraft(name or text, text, threshold, threshold_on, filter, note)
     settings = Settings()
     with checked_store(settings) as store:
         phrase = Services(settings, store).phrases.add(collection, draft, backfill=backfill)

@@ -9,21 +9,10 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, one_line, out, print_json
-from app.cli.options import (
-    BoundariesOption,
-    MaxUnitsOption,
-    MinUnitsOption,
-    RankingOption,
-    StemmingOption,
-    WeightingOption,
-    WhereOption,
-    WherePartOption,
-    filter_of,
-)
+from app.cli.options import with_options
 from app.cli.plots import plots_for
-from app.search.types import Mode, SpanChoice
+from app.requests import CountOptions, narrowed
 from app.settings import Settings
-from indexer.tuning import ThresholdOn
 
 if TYPE_CHECKING:
     from app.calibration.preview import Example, PhrasePreview, Preview
@@ -32,25 +21,16 @@ if TYPE_CHECKING:
 _STEP = 5
 
 
+@with_options()
 def preview(
     collection: CollectionOption,
+    options: CountOptions,
     phrases: Annotated[list[str] | None, typer.Argument(help="Origin phrases.")] = None,
     saved: Annotated[list[str] | None, typer.Option(help="Name of a saved phrase; repeat for several.")] = None,
     all_saved: Annotated[bool, typer.Option("--all-saved", help="All saved phrases.")] = False,
-    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="The threshold; else the collection's.")] = None,
     floor: Annotated[
         float | None, typer.Option(min=0, max=1, help="Count spans from here up; else from the threshold up.")
     ] = None,
-    threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold and the floor.")] = "score",
-    mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
-    where: WhereOption = None,
-    where_part: WherePartOption = None,
-    ranking: RankingOption = "span_score",
-    weighting: WeightingOption = "uniform",
-    stemming: StemmingOption = None,
-    boundaries: BoundariesOption = "any",
-    min_units: MinUnitsOption = None,
-    max_units: MaxUnitsOption = None,
     examples: Annotated[int, typer.Option(min=0, max=50, help="Maximum number of examples on either side.")] = 5,
     plot: Annotated[Path | None, typer.Option(help="Draw the counts to this file; its ending sets the format.")] = None,
     as_json: JsonOption = False,
@@ -60,21 +40,14 @@ def preview(
     from app.composition import Services
 
     plots = plots_for(plot)
-    conditions = filter_of(where, where_part)
-    request = PreviewRequest(
-        collection,
-        tuple(phrases or ()),
-        mode,
-        threshold,
-        threshold_on,
-        floor,
-        conditions,
+    request = narrowed(
+        options,
+        PreviewRequest,
+        collection=collection,
+        phrases=tuple(phrases or ()),
+        floor=floor,
         examples=examples,
         saved="all" if all_saved else tuple(saved or ()),
-        ranking=ranking,
-        weighting=weighting,
-        stemming=stemming,
-        spans=SpanChoice(min_units, max_units, boundaries),
     )
     settings = Settings()
     with checked_store(settings) as store:

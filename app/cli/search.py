@@ -12,78 +12,37 @@ from rich.text import Text
 from app.answers import json_values
 from app.cli.console import JsonOption, checked_store, counted, err, marked, one_line, out, print_json
 from app.cli.exporting import check_new_file, write_hits
-from app.cli.options import (
-    BoundariesOption,
-    MaxUnitsOption,
-    MinUnitsOption,
-    RankingOption,
-    StemmingOption,
-    WeightingOption,
-    WhereOption,
-    WherePartOption,
-    filter_of,
-)
+from app.cli.options import SHOWN_CONTEXT, ContextOption, with_options
+from app.requests import MAX_EXPORT, PageRequest, SearchRequest, narrowed
 from app.search.answers import CollectionsAnswer, ExportEnd, Filtered, SearchAnswer, Total, UsedThreshold
 from app.search.types import (
-    MAX_EXPORT,
-    MAX_OFFSET,
-    MAX_TOP_K,
     Explanation,
     FacetExplanation,
     Hit,
     HybridExplanation,
     LexicalExplanation,
-    Mode,
     PairedExplanation,
-    SearchRequest,
-    SpanChoice,
 )
 from app.settings import Settings
-from indexer.engine.query import Grouping
-from indexer.tuning import ThresholdOn
 
 if TYPE_CHECKING:
     from app.search.mode import HitUnit
 
-# Characters shown of a document, and of context on either side of a span.
+# Characters shown of a document.
 _OPENING = 160
-_CONTEXT = 80
 
 
+@with_options(page=("text", "vector", "query_units", "offset_unit", "context"))
 def search(
     phrase: Annotated[str, typer.Argument(help="The origin phrase.")],
     collection: Annotated[
         list[str], typer.Option("--collection", "-c", help="A collection; repeat for several of one encoder.")
     ],
-    top_k: Annotated[int, typer.Option(min=1, max=MAX_TOP_K, help="Maximum number of hits.")] = 10,
-    offset: Annotated[
-        int, typer.Option(min=0, max=MAX_OFFSET, help="Leave out so many of the best hits, as on earlier pages.")
-    ] = 0,
-    total: Annotated[bool, typer.Option("--total", help="Also count all hits exactly.")] = False,
+    page: PageRequest,
     path: Annotated[
         Path | None, typer.Option("--out", help="Write all hits, up to 100,000, to this new .ndjson or .csv file.")
     ] = None,
-    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum similarity of a hit.")] = None,
-    threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
-    mode: Annotated[Mode, typer.Option(help="How similarity is measured.")] = "best_span",
-    group_by: Annotated[
-        Grouping | None, typer.Option(help="Keep all spans, or the best of every part or document.")
-    ] = None,
-    where: WhereOption = None,
-    where_part: WherePartOption = None,
-    ranking: RankingOption = "span_score",
-    weighting: WeightingOption = "uniform",
-    stemming: StemmingOption = None,
-    boundaries: BoundariesOption = "any",
-    min_units: MinUnitsOption = None,
-    max_units: MaxUnitsOption = None,
-    context: Annotated[
-        int | None,
-        typer.Option(min=0, max=1000, help="Characters of context on either side: 80, or with --json none."),
-    ] = None,
-    explain: Annotated[
-        bool, typer.Option(help="Show the contribution of every unit, or pair of nuggets, to the cosine.")
-    ] = False,
+    context: ContextOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find spans that mean the same as a phrase; in mode maxsim documents, in mode lexical its words."""
@@ -94,34 +53,17 @@ def search(
     settings = Settings()
     if path is not None:
         check_new_file(path, (".ndjson", ".csv"))
-        if len(collection) > 1 or offset or total:
+        if len(collection) > 1 or page.offset or page.total:
             raise typer.BadParameter("All hits of one collection are written: no --offset, no --total.")
-    request = SearchRequest(
-        collection=collection[0],
-        text=phrase,
-        mode=mode,
-        ranking=ranking,
-        weighting=weighting,
-        stemming=stemming,
-        top_k=top_k,
-        group_by=group_by,
-        threshold=threshold,
-        threshold_on=threshold_on,
-        filter=filter_of(where, where_part),
-        context=context or 0,
-        explain=explain,
-        spans=SpanChoice(min_units, max_units, boundaries),
-        offset=offset,
-        total=total,
-    )
+    request = narrowed(page, SearchRequest, collection=collection[0], text=phrase, context=context or 0)
     with checked_store(settings) as store:
         service = Services(settings, store).search
-        unit = service.modes[mode].unit
+        unit = service.modes[request.mode].unit
         if path is not None:
             _written(path, write_hits(path, export(service, request)), as_json)
             return
         if context is None and unit == "span" and not as_json:
-            request = replace(request, context=_CONTEXT)
+            request = replace(request, context=SHOWN_CONTEXT)
         several = len(collection) > 1
         answer = search_several(service, request, collection) if several else service.search(request)[0]
     if as_json:

@@ -8,59 +8,35 @@ import typer
 
 from app.answers import json_values
 from app.cli.console import JsonOption, counted, err, one_line, out, print_json, settings_with
-from app.cli.options import RankingOption, WeightingOption
+from app.cli.options import SHOWN_CONTEXT, ContextOption, with_options
 from app.cli.search import show_hits
-from app.search.types import Boundaries, SpanChoice
-from indexer.tuning import ThresholdOn
+from app.requests import HitOptions, narrowed
 
 if TYPE_CHECKING:
     from app.texts.span_answers import TextSpans
     from indexer.sources import Record
     from models.types import Document
 
-_CONTEXT = 80
 
-
+@with_options(options=("context", "offset_unit"))
 def spans(
     phrases: Annotated[list[str], typer.Argument(metavar="PHRASE...", help="The origin phrase, or several.")],
     source: Annotated[Path, typer.Option(help="Documents, as `spanseek index` takes them.")],
+    options: HitOptions,
     limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of spans of a text for each phrase.")] = 3,
-    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum similarity of a span.")] = None,
-    threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
-    ranking: RankingOption = "span_score",
-    weighting: WeightingOption = "uniform",
-    boundaries: Annotated[
-        Boundaries, typer.Option(help="Any span, or whole clauses, sentences or parts of any length.")
-    ] = "any",
-    min_units: Annotated[int | None, typer.Option(min=1, help="The fewest units of a span (1).")] = None,
-    max_units: Annotated[int | None, typer.Option(min=1, help="The most units of a span (20).")] = None,
-    context: Annotated[
-        int | None,
-        typer.Option(min=0, max=1000, help="Characters of context on either side: 80, or with --json none."),
-    ] = None,
-    explain: Annotated[bool, typer.Option(help="Show the contribution of every unit to the cosine.")] = False,
+    context: ContextOption = None,
     encoder: Annotated[str | None, typer.Option(help="The encoder.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the spans of texts that mean the same as a phrase. Nothing is indexed, and nothing is stored."""
     from app.composition import make_encoders, make_span_service
-    from app.texts.span_answers import SpansRequest
+    from app.texts.requests import SpansRequest
     from app.texts.spans import slices
     from indexer.sources import Source
 
     settings = settings_with(encoder=encoder)
-    request = SpansRequest(
-        phrases=tuple(phrases),
-        texts=(),
-        limit=limit,
-        threshold=threshold,
-        threshold_on=threshold_on,
-        context=(0 if as_json else _CONTEXT) if context is None else context,
-        explain=explain,
-        ranking=ranking,
-        weighting=weighting,
-        spans=SpanChoice(min_units, max_units, boundaries),
-    )
+    context = (0 if as_json else SHOWN_CONTEXT) if context is None else context
+    request = narrowed(options, SpansRequest, phrases=tuple(phrases), texts=(), limit=limit, context=context)
     records = _Records(Source(source))
     service = make_span_service(settings, make_encoders(settings))
     encoded = service.encode(request)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
-from app.search.types import Mode
+from app.requests import Mode
 from app.settings import Settings
 from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput

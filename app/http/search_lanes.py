@@ -10,11 +10,12 @@ from typing import Generic, TypeVar
 
 from app.http.lanes import JobLane, Lane, deadline
 from app.http.stages import Observe, Stage, unobserved
+from app.requests import SearchRequest
 from app.search.answers import CollectionsAnswer, ExportEnd, SearchAnswer, Total
 from app.search.export import exported
 from app.search.service import Encoded, Prepared, Results, SearchService
 from app.search.several import located, merged, requests_of
-from app.search.types import Hit, SearchRequest
+from app.search.types import Hit
 from models.errors import SpanseekError
 
 Item = TypeVar("Item")

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from app.http.lanes import JobLane, deadline
-from app.texts.span_answers import SpansAnswer, SpansRequest, TextSpans, check_size
+from app.texts.requests import SpansRequest
+from app.texts.span_answers import SpansAnswer, TextSpans, check_size
 from app.texts.spans import SpanService, slices
 
 _TIMEOUT = "The spans were not found within {seconds:g} s."

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from app.answers import to_json
+from app.requests import MAX_EXPORT, SearchRequest
 from app.search.answers import ExportEnd
 from app.search.service import Encoded, Results, SearchService, degraded, filtered
-from app.search.types import MAX_EXPORT, Hit, SearchRequest
+from app.search.types import Hit
 
 # Hits whose texts are in memory at once.
 _PAGE = 500

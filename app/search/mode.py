@@ -13,8 +13,9 @@ import numpy as np
 from jaxtyping import Float
 
 from app.encoders.encoders import Encoders
+from app.requests import Mode, SearchRequest
 from app.search.errors import ModeUnavailable
-from app.search.types import Hit, Mode, SearchRequest
+from app.search.types import Hit
 from indexer.engine.base import Engine
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.query import Selection

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float32
 
-from app.search.types import SearchRequest
+from app.requests import SearchRequest
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 

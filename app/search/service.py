@@ -12,11 +12,12 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
+from app.requests import SearchRequest
 from app.search.answers import Filtered, SearchAnswer, Total, UsedThreshold
 from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode
 from app.search.sentences import ALL
 from app.search.threshold import cosine_floor, used_threshold
-from app.search.types import STEMMING_MODES, Hit, SearchRequest
+from app.search.types import STEMMING_MODES, Hit
 from app.search.weighting import check_weighting
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot

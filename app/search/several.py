@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 
+from app.requests import SearchRequest
 from app.search.answers import CollectionsAnswer, SearchAnswer, SearchedCollection
 from app.search.mode import available_mode
 from app.search.service import SearchService
-from app.search.types import Hit, SearchRequest
+from app.search.types import Hit
 from models.errors import InvalidInput, SpanseekError
 
 

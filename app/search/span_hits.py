@@ -6,15 +6,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from app.search.types import (
-    Context,
-    Explanation,
-    FacetExplanation,
-    Hit,
-    HybridExplanation,
-    LexicalExplanation,
-    SearchRequest,
-)
+from app.requests import SearchRequest
+from app.search.types import Context, Explanation, FacetExplanation, Hit, HybridExplanation, LexicalExplanation
 from indexer.engine.base import ScoredSpan
 from indexer.restorable.texts import RestoredPlace
 from indexer.tuning import Tuning

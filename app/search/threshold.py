@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from app.requests import SearchRequest
 from app.search.answers import UsedThreshold
-from app.search.types import SearchRequest
 from indexer.tuning import ThresholdOn, Tuning
 
 

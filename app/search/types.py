@@ -1,91 +1,15 @@
-"""Requests and hits of a search, for HTTP, the command line and Python."""
+"""Hits of a search, for HTTP, the command line and Python."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from app.answers import described, optional
-from indexer.engine.query import Filter, Grouping, SpanLengths
-from indexer.segments.text import OffsetUnit
-from indexer.tuning import ThresholdOn
-from models.text.borders import Boundary
-from models.text.stemming import Language
+from app.requests import Mode
 
-# A mode is implemented by app/search/modes/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
-Mode = Literal["best_span", "facets", "hybrid", "lexical", "maxsim", "restorable"]
 # The modes that can compare words by their stems.
 STEMMING_MODES: tuple[Mode, ...] = ("lexical", "hybrid")
-# What hits are ranked by; the paper ranks by the cosine alone.
-Ranking = Literal["span_score", "cosine"]
-# How much the words of a query count: all the same, or by their importance for its facets.
-Weighting = Literal["uniform", "importance"]
 WEIGHTING_MODES: tuple[Mode, ...] = ("best_span", "hybrid")
-Boundaries = Literal["any", "clause", "sentence", "part"]
-
-MAX_TOP_K = 1000
-MAX_OFFSET = 10_000
-MAX_EXPORT = 100_000
-MAX_COLLECTIONS = 20
-MAX_CONTEXT = 1000
-MAX_QUERY_UNITS = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class SpanChoice:
-    """Restrictions on hits: numbers of units, and any boundaries or whole clauses, sentences or parts."""
-
-    min_units: int | None = None
-    max_units: int | None = None
-    boundaries: Boundaries = "any"
-
-    @property
-    def lengths(self) -> SpanLengths | None:
-        """The range of lengths, if any."""
-        limited = self.min_units is not None or self.max_units is not None
-        return SpanLengths(self.min_units, self.max_units) if limited else None
-
-    @property
-    def boundary(self) -> Boundary | None:
-        """The boundary of whole spans; None for all spans."""
-        return None if self.boundaries == "any" else self.boundaries
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HitOptions:
-    """Which hits are good enough, how they are ranked, and what an answer says of them."""
-
-    threshold: float | None = None
-    threshold_on: ThresholdOn = "score"
-    offset_unit: OffsetUnit = "codepoint"
-    context: int = 0
-    explain: bool = False
-    ranking: Ranking = "span_score"
-    weighting: Weighting = "uniform"
-    spans: SpanChoice = SpanChoice()
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRequest(HitOptions):
-    """One query, which is a text or a vector, and which hits to return.
-
-    Without a threshold the collection's applies, on its own scale; 0 returns all hits. Without ``group_by``
-    every span, or every document in modes that return documents, is a hit. ``query_units`` is the number of units of
-    the text that a vector stands for; without it no span is too short for the vector. ``stemming`` is the language of
-    the words that modes lexical and hybrid compare by their stems; without it they compare words. ``offset`` leaves out
-    as many of the best hits, and ``total`` counts all hits exactly.
-    """
-
-    collection: str
-    text: str | None = None
-    vector: tuple[float, ...] | None = None
-    mode: Mode = "best_span"
-    top_k: int = 10
-    group_by: Grouping | None = None
-    filter: Filter = field(default_factory=Filter)
-    query_units: int | None = None
-    stemming: Language | None = None
-    offset: int = 0
-    total: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from typing import Self
 import numpy as np
 from jaxtyping import Float32
 
-from app.search.types import WEIGHTING_MODES, SearchRequest, UnitWeight
+from app.requests import SearchRequest
+from app.search.types import WEIGHTING_MODES, UnitWeight
 from indexer.segments.text import OffsetUnit, offset_in
 from models.encoders.facets.model import FacetModel
 from models.encoders.facets.weighting import UnitWeights, importance_of_units

@@ -8,8 +8,8 @@ from app.answers import ItemError
 from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
 from app.encoders.facets import Facets
+from app.requests import SearchRequest
 from app.search.mode import AnyMode, Modes
-from app.search.types import SearchRequest
 from app.texts.facet_answers import (
     CompareAnswer,
     CompareRequest,

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict
 
 from app.answers import ItemError, described, optional
-from app.search.types import Mode
+from app.requests import Mode
 from indexer.segments.text import OffsetUnit
 from models.errors import InvalidInput
 from models.types import Document

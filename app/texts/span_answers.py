@@ -1,4 +1,4 @@
-"""Requests and answers of ``POST /spans`` and ``spanseek spans``."""
+"""Answers of ``POST /spans`` and ``spanseek spans``."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -7,30 +7,19 @@ from pydantic import ConfigDict
 
 from app.answers import described
 from app.search.answers import UsedThreshold
-from app.search.types import Hit, HitOptions
+from app.search.types import Hit
 from models.errors import InvalidInput
 from models.types import Document
 
-MAX_PHRASES = 20
 MAX_TEXTS = 1_000
 MAX_CHARACTERS = 1_000_000
 MAX_TEXT_PARTS = 20_000
-MAX_LIMIT = 100
 
 
 class TooMuchText(InvalidInput):
     """One request has more texts, parts or characters than it may have."""
 
     code = "too_much_text"
-
-
-@dataclass(frozen=True, slots=True)
-class SpansRequest(HitOptions):
-    """Phrases, texts, and which spans to return: at most ``limit`` of every text for every phrase."""
-
-    phrases: tuple[str, ...]
-    texts: tuple[Document, ...]
-    limit: int = 3
 
 
 @dataclass(frozen=True, slots=True)

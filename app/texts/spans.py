@@ -13,10 +13,12 @@ import numpy as np
 
 from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
+from app.requests import SearchRequest, SpanChoice, narrowed
 from app.search.mode import AnyMode
 from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
-from app.search.types import Hit, HitOptions, SearchRequest, SpanChoice
-from app.texts.span_answers import MAX_PHRASES, SpansAnswer, SpansRequest, TextHit, TextSpans, check_size
+from app.search.types import Hit
+from app.texts.requests import MAX_PHRASES, SpansRequest
+from app.texts.span_answers import SpansAnswer, TextHit, TextSpans, check_size
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.indexing.text_segments import segments_in_memory
 from indexer.kernels import on_one_thread
@@ -147,8 +149,7 @@ def _bounds(spans: SpanChoice) -> SpanBounds:
 
 
 def _query(request: SpansRequest, phrase: str) -> SearchRequest:
-    options = {field.name: getattr(request, field.name) for field in fields(HitOptions)}
-    return SearchRequest("", text=phrase, top_k=request.limit, **options)
+    return narrowed(request, SearchRequest, collection="", text=phrase, top_k=request.limit)
 
 
 def _hits(phrases: Phrases, view: SegmentView) -> tuple[TextHit, ...]:

@@ -21,9 +21,9 @@ import numpy as np
 
 from app.encoders.encoders import Encoders
 from app.encoders.facets import Facets
+from app.requests import Mode, SearchRequest
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import Mode, SearchRequest
 from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine
 from indexer.engine.selection import choose

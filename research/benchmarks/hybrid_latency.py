@@ -18,9 +18,9 @@ from statistics import median
 from typing import Final
 
 from app.encoders.encoders import Encoders
+from app.requests import Mode, SearchRequest
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import Mode, SearchRequest
 from indexer.engine.scan import ScanEngine
 from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from app.cli.search import show_hits
 from app.composition import Services, open_store
-from app.search.types import SearchRequest
+from app.requests import SearchRequest
 from app.settings import Settings
 
 PHRASE = "my husband passed away recently"

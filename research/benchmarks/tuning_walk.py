@@ -32,8 +32,8 @@ from app.cli.console import print_json
 from app.composition import Services, open_store
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
+from app.requests import SearchRequest
 from app.search.service import SearchService
-from app.search.types import SearchRequest
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.errors import CollectionNotFound
@@ -100,7 +100,7 @@ def walk(
 ) -> dict[str, object]:
     """The whole walk; returns what it found."""
     phrases = tuple(PHRASES.values())
-    seen = service.preview(PreviewRequest(COLLECTION, phrases, threshold=options.near or 0.8, examples=3))
+    seen = service.preview(PreviewRequest(COLLECTION, phrases=phrases, threshold=options.near or 0.8, examples=3))
     request = LabelCandidatesRequest(COLLECTION, phrases, options.labels, options.seed, threshold=options.near)
     proposed = service.candidates(request)
     labels = list(_labelled(proposed, {turn.id: turn for turn in turns}))

@@ -11,10 +11,9 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, err, out, print_json
-from app.cli.options import RankingOption
 from app.collections.bounds import span_bounds
 from app.encoders.encoders import Encoders
-from app.search.types import Boundaries, Mode
+from app.requests import Boundaries, Mode, Ranking
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -34,7 +33,9 @@ def eval_span_retrieval(
         list[str] | None,
         typer.Option(help="An encoder that reads every sentence alone, to set beside it; repeat for several."),
     ] = None,
-    ranking: RankingOption = "span_score",
+    ranking: Annotated[
+        Ranking, typer.Option(help="Rank spans by their span score, or by the cosine alone.")
+    ] = "span_score",
     boundaries: Annotated[Boundaries, typer.Option(help="Search for any span, or for whole ones.")] = "any",
     mode: Annotated[Mode, typer.Option(help="The search mode to evaluate.")] = "best_span",
     nugget_ratio: Annotated[

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from app.cli.console import JsonOption, out, print_json
-from app.cli.options import RankingOption
 from app.encoders.encoders import Encoders
+from app.requests import Ranking
 from app.settings import Settings
 from models.ops.span_score import COSINE
 from research.cli.eval_facets import (
@@ -56,7 +56,9 @@ def eval_sample(
     min_span: Annotated[
         int | None, typer.Option(min=1, help="Shortest span, in units; by default what nine phrases of ten have.")
     ] = None,
-    ranking: RankingOption = "span_score",
+    ranking: Annotated[
+        Ranking, typer.Option(help="Rank spans by their span score, or by the cosine alone.")
+    ] = "span_score",
     as_json: JsonOption = False,
 ) -> None:
     """How often the sample corpus's gold spans are found, beside BM25."""

@@ -17,9 +17,9 @@ from typing import Final
 from app.cli.console import print_json
 from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
+from app.requests import MAX_TOP_K, Mode, SearchRequest
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import MAX_TOP_K, Mode, SearchRequest
 from app.settings import Settings
 from indexer.engine.scan import ScanEngine
 from indexer.indexing.pipeline import IndexJob

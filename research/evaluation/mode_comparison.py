@@ -20,7 +20,7 @@ from jaxtyping import Float
 
 from app.cli.console import print_json
 from app.encoders.encoders import Encoders
-from app.search.types import Boundaries, Mode
+from app.requests import Boundaries, Mode
 from app.settings import Settings
 from models.types import SpanBounds
 from research.evaluation.corpus import Corpus, DocumentSpan, read_corpus

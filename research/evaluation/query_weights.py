@@ -20,8 +20,8 @@ from app.cli.console import print_json
 from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.encoders import Encoders
 from app.encoders.facets import Facets
+from app.requests import SearchRequest
 from app.search.modes.best_span import BestSpan, SpanQuery
-from app.search.types import SearchRequest
 from app.settings import Settings
 from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine

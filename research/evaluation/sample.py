@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from app.search.types import SearchRequest
+from app.requests import SearchRequest
 from indexer.errors import SourceUnreadable
 from models.encoders.base import Encoder
 from models.ops.span_score import COSINE, SpanScore

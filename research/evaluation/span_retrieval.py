@@ -13,9 +13,10 @@ from jaxtyping import Float32, Int
 
 from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.encoders import Encoders
+from app.requests import Boundaries, Mode, Ranking, SearchRequest, SpanChoice
 from app.search.mode import AnyMode, available_mode, load_modes
 from app.search.service import SearchService
-from app.search.types import Boundaries, Hit, Mode, Ranking, SearchRequest, SpanChoice
+from app.search.types import Hit
 from indexer.engine.query import Filter, Grouping
 from indexer.engine.scan import ScanEngine
 from indexer.indexing.pipeline import IndexJob

@@ -6,8 +6,8 @@ import numpy as np
 
 from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.encoders import Encoders
+from app.requests import Mode, SearchRequest
 from app.search.mode import available_mode, load_modes
-from app.search.types import Mode, SearchRequest
 from indexer.engine.query import Selection
 from indexer.engine.scan import ScanEngine
 from indexer.indexing.pipeline import IndexJob

@@ -11,12 +11,13 @@ import pytest
 from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, LabelsRefused, StoredSpan
 from app.encoders.encoders import Encoders
+from app.requests import Mode, SearchRequest
 from app.search.answers import ExportEnd, Filtered, Total
 from app.search.errors import ModeUnavailable
 from app.search.export import export
 from app.search.mode import AnyMode, Scored, ScoredRows, available_mode, available_modes
 from app.search.sentences import ALL
-from app.search.types import WEIGHTING_MODES, Hit, Mode, SearchRequest
+from app.search.types import WEIGHTING_MODES, Hit
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter, Grouping, Selection

@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 from app.collections.bounds import span_bounds
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
+from app.requests import SearchRequest, SpanChoice
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import Hit, SearchRequest, SpanChoice
-from app.texts.span_answers import SpansRequest, TextHit
+from app.search.types import Hit
+from app.texts.requests import SpansRequest
+from app.texts.span_answers import TextHit
 from app.texts.spans import SpanService, slices
 from indexer.engine.query import Filter
 from indexer.engine.scan import ScanEngine

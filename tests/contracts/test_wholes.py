@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.search.types import Hit, SpanChoice
+from app.requests import SpanChoice
+from app.search.types import Hit
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter

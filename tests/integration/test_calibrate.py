@@ -14,10 +14,10 @@ from app.calibration.labels import Label, LabelsRefused, StoredSpan
 from app.calibration.metrics import ThresholdTargets
 from app.calibration.service import CalibrationRequest, ThresholdService
 from app.encoders.encoders import Encoders
+from app.requests import SearchRequest
 from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import SearchRequest
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.scan import ScanEngine

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.encoders import Encoders
-from app.search.types import SearchRequest
+from app.requests import SearchRequest
 from indexer.catalog.keys import create_key, list_keys
 from indexer.catalog.leases import lease
 from indexer.catalog.tables import metadata

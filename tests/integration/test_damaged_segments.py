@@ -14,8 +14,8 @@ import pytest
 import indexer.indexing.maintenance
 import indexer.nuggets.files
 import indexer.segments.manifest
+from app.requests import SearchRequest
 from app.search.answers import SearchAnswer
-from app.search.types import SearchRequest
 from indexer.ann.candidates import CandidateEngine
 from indexer.catalog.leases import lease
 from indexer.errors import SegmentCorrupt

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.composition import Services, open_store
-from app.search.types import SearchRequest
+from app.requests import SearchRequest
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.indexing.pipeline import IndexJob

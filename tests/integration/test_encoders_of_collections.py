@@ -10,7 +10,7 @@ from safetensors.numpy import load_file, save_file
 
 from app.collections.service import CollectionOptions
 from app.composition import Services, open_store
-from app.search.types import SearchRequest
+from app.requests import SearchRequest
 from app.settings import Settings
 from indexer.catalog.schema import upgrade
 from indexer.errors import RecipeMismatch

@@ -11,8 +11,9 @@ from app.collections.reindexing import Reindexing
 from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.encoders import Encoders
 from app.encoders.facets import Facets
+from app.requests import SpanChoice
 from app.search.errors import ModeUnavailable
-from app.search.types import FacetExplanation, SpanChoice
+from app.search.types import FacetExplanation
 from indexer.engine.query import Filter
 from indexer.errors import RecipeMismatch
 from indexer.facets import scan

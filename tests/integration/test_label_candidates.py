@@ -15,8 +15,8 @@ from app.calibration.label_candidates import LabelCandidates, LabelCandidatesReq
 from app.calibration.label_files import check_label_file_name, read_labels, write_label_candidates
 from app.calibration.labels import LabelsRefused
 from app.calibration.service import CalibrationRequest
+from app.requests import SearchRequest
 from app.search.errors import ModeUnavailable
-from app.search.types import SearchRequest
 from indexer.errors import CollectionNotFound
 from models.errors import InvalidInput
 from models.types import Document, Part, SpanBounds

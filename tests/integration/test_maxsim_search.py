@@ -12,11 +12,12 @@ from app.calibration.labels import Label, LabelsRefused, StoredSpan
 from app.calibration.preview import PreviewRequest
 from app.calibration.service import CalibrationRequest
 from app.encoders.encoders import Encoders
+from app.requests import SearchRequest
 from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
 from app.search.modes.maxsim.nugget_queries import encode_nugget_queries
 from app.search.service import SearchService
-from app.search.types import Hit, PairedExplanation, SearchRequest
+from app.search.types import Hit, PairedExplanation
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
@@ -331,7 +332,7 @@ def test_thresholds_and_calibrations_are_the_modes_own(tmp_path: Path) -> None:
 def test_previews_count_what_searches_find(workspace: Workspace) -> None:
     everything = documents(workspace)
     for hit in everything:
-        request = PreviewRequest("c", ("cancel my subscription",), "maxsim", threshold=hit.raw, examples=2)
+        request = PreviewRequest("c", phrases=("cancel my subscription",), mode="maxsim", threshold=hit.raw, examples=2)
         found = workspace.thresholds.preview(request)
         (phrase,) = found.phrases
         assert phrase.documents == len(documents(workspace, threshold=hit.raw))

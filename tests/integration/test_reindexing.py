@@ -12,9 +12,9 @@ from app.collections.reindexing import Reindexed, Reindexing
 from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.encoders import Encoders
 from app.phrases.service import PhraseService
+from app.requests import SearchRequest
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import SearchRequest
 from indexer.catalog.calibrations import add_calibration, list_calibrations
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove

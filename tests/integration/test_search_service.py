@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from app.encoders.encoders import Encoders
+from app.requests import SearchRequest
 from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from app.search.types import SearchRequest
 from indexer.ann.materialized import MaterializedEngine
 from indexer.engine.query import Filter
 from indexer.engine.scan import ScanEngine

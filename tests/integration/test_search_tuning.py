@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.calibration.service import ThresholdService
+from app.requests import SearchRequest
 from app.search.answers import SearchAnswer, UsedThreshold
 from app.search.errors import ModeUnavailable
-from app.search.types import SearchRequest
 from indexer.catalog.calibrations import activate_calibration, add_calibration, deactivate_calibration
 from indexer.errors import NothingToUndo
 from indexer.tuning import CalibrationDraft

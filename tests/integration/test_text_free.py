@@ -9,9 +9,9 @@ from sqlalchemy import update
 
 from app.collections.documents import DocumentService
 from app.encoders.encoders import Encoders
+from app.requests import SpanChoice
 from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
-from app.search.types import SpanChoice
 from app.tasks.service import TaskService
 from app.texts import restoring
 from app.texts.facet_answers import SpanRange, TooManySentences

@@ -9,9 +9,10 @@ import pytest
 from app.calibration.preview import PreviewRequest
 from app.encoders.encoders import Encoders
 from app.encoders.facets import Facets
+from app.requests import SearchRequest, Weighting
 from app.search.mode import load_modes
-from app.search.types import WEIGHTING_MODES, Explanation, HybridExplanation, SearchRequest, Weighting
-from app.texts.span_answers import SpansRequest
+from app.search.types import WEIGHTING_MODES, Explanation, HybridExplanation
+from app.texts.requests import SpansRequest
 from app.texts.spans import SpanService
 from indexer.engine.scan import ScanEngine
 from models.encoders.base import tokenize_units
@@ -101,7 +102,7 @@ def test_previews_count_what_weighted_searches_find(workspace: Workspace) -> Non
     raws = [hit.raw for hit in hits]
     assert len(set(raws)) > 1
     for raw in set(raws):
-        request = PreviewRequest("c", (QUERY,), threshold=raw, weighting="importance")
+        request = PreviewRequest("c", phrases=(QUERY,), threshold=raw, weighting="importance")
         (phrase,) = workspace.thresholds.preview(request).phrases
         above = sorted(each for each in raws if each >= raw)
         assert phrase.documents == len(above)

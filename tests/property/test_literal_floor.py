@@ -13,7 +13,8 @@ from app.answers import json_values
 from app.calibration.label_candidates import LabelCandidatesRequest, sample_label_candidates
 from app.calibration.label_files import read_label_rows, write_label_candidates
 from app.calibration.preview import PreviewRequest, preview
-from app.search.types import Hit, Mode, PairedExplanation, SpanChoice
+from app.requests import Mode, SpanChoice
+from app.search.types import Hit, PairedExplanation
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
@@ -151,7 +152,9 @@ def test_documents_with_an_occurrence_rank_first_in_maxsim(with_nuggets: Workspa
             some = case.search(query, mode="maxsim", top_k=top_k)
             assert [hit.document_id for hit in some] == [hit.document_id for hit in hits[:top_k]]
         assert not [hit for hit in case.search(query, mode="maxsim", ranking="cosine") if hit.match]
-        request = PreviewRequest(case.name, (query,), "maxsim", threshold=1.0, threshold_on="raw", examples=50)
+        request = PreviewRequest(
+            case.name, phrases=(query,), mode="maxsim", threshold=1.0, threshold_on="raw", examples=50
+        )
         (counted,) = preview(with_nuggets.service, request).phrases
         assert counted.documents == len(expected)
         assert {example.document_id for example in counted.above if example.match} == set(expected)
@@ -170,7 +173,7 @@ def test_counts_and_saved_phrases_have_them_all(
     workspace.phrases.put(case.name, drafts, backfill=True)
     for name, text in zip(names, phrases, strict=True):
         hits = case.search(text, threshold=threshold)
-        request = PreviewRequest(case.name, (text,), threshold=threshold, floor=threshold)
+        request = PreviewRequest(case.name, phrases=(text,), threshold=threshold, floor=threshold)
         (counted,) = preview(workspace.service, request).phrases
         assert counted.spans == len(hits)
         assert counted.documents == len({hit.document_id for hit in hits})
@@ -189,7 +192,9 @@ def test_previews_and_label_files_mark_occurrences(workspace: Workspace, tmp_pat
     texts = ["My parcel came.", "a parcel, late", "nothing of it", "the late parcel"]
     arriving = [Document(f"d{number}", (Part(text),)) for number, text in enumerate(texts)]
     workspace.index(arriving, name=name, bounds=BOUNDS)
-    request = PreviewRequest(name, ("my parcel",), mode, threshold=0.99, threshold_on="raw", ranking="span_score")
+    request = PreviewRequest(
+        name, phrases=("my parcel",), mode=mode, threshold=0.99, threshold_on="raw", ranking="span_score"
+    )
     (counted,) = preview(workspace.service, request).phrases
     assert [(example.document_id, example.match) for example in counted.above] == [("d0", "exact")]
     assert counted.below
@@ -212,7 +217,7 @@ def test_previews_and_label_files_mark_occurrences(workspace: Workspace, tmp_pat
 def test_cosines_of_collections_without_words_are_never_exact(tmp_path: Path) -> None:
     with Workspace(tmp_path, span_score=SCORE) as made:
         made.index([Document("a", (Part("my parcel"),))], bounds=BOUNDS)
-        (counted,) = preview(made.service, PreviewRequest("c", ("my parcel",), threshold=0.9)).phrases
+        (counted,) = preview(made.service, PreviewRequest("c", phrases=("my parcel",), threshold=0.9)).phrases
         assert [(example.raw, example.match) for example in counted.above] == [(pytest.approx(1, abs=1e-4), None)]
         made.phrases.put("c", [PhraseDraft("p", "my parcel", 0.9)], backfill=True)
         assert [event.exact for event in made.phrases.events("c", 10).events] == [None]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.calibration.preview import PreviewRequest
-from app.search.types import Boundaries, SearchRequest, SpanChoice
+from app.requests import Boundaries, SearchRequest, SpanChoice
 from models.ops.span_score import SpanScore
 from tests.examples import examples
 from tests.workspace import Workspace, document
@@ -52,7 +52,7 @@ def test_counts_are_those_of_a_search_without_a_limit(
     least, more = lengths or (None, None)
     spans = SpanChoice(least, None if least is None else least + more, boundaries)
     phrase = " ".join(words)
-    request = PreviewRequest("c", (phrase,), mode, t, examples=0, spans=spans)  # type: ignore[arg-type]
+    request = PreviewRequest("c", phrases=(phrase,), mode=mode, threshold=t, examples=0, spans=spans)  # type: ignore[arg-type]
     (counted,) = workspace.thresholds.preview(request).phrases
     search = {"text": phrase, "mode": mode, "top_k": 1000, "threshold": t, "spans": spans}
     hits = workspace.service.search(SearchRequest("c", **search))[0].hits  # type: ignore[arg-type]

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.calibration.preview import STEPS, PreviewRequest, preview
-from app.search.types import Hit, SearchRequest
+from app.requests import SearchRequest
+from app.search.types import Hit
 from indexer.catalog.calibrations import add_calibration, deactivate_calibration
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
@@ -78,7 +79,7 @@ def test_it_counts_what_searches_find(workspace, drawn, phrase, threshold, under
         floor = threshold * under
         asked = PreviewRequest(
             "c",
-            (phrase,),
+            phrases=(phrase,),
             threshold=threshold,
             threshold_on=on,
             floor=floor,
@@ -116,7 +117,7 @@ def test_it_counts_what_searches_find(workspace, drawn, phrase, threshold, under
 
 
 def test_without_a_threshold_documents_are_counted_and_spans_are_not(workspace) -> None:
-    (told,) = preview(workspace.service, PreviewRequest("c", ("my plan",))).phrases
+    (told,) = preview(workspace.service, PreviewRequest("c", phrases=("my plan",))).phrases
     assert (told.documents, told.spans, told.above, told.below) == (None, None, (), ())
     assert told.documents_above[0] == told.with_spans == sum(told.histogram) > 30
     assert set(told.spans_above) == {None}
@@ -126,7 +127,7 @@ def test_the_collections_threshold_is_previewed_and_is_the_floor(tmp_path: Path)
     with Workspace(tmp_path) as made:
         made.index(documents())
         made.thresholds.set("c", "best_span", 0.8, "raw", "")
-        found = preview(made.service, PreviewRequest("c", ("my plan", "late parcel")))
+        found = preview(made.service, PreviewRequest("c", phrases=("my plan", "late parcel")))
         assert (found.threshold.source, found.threshold.value, found.floor) == ("collection", 0.8, 0.8)
         assert [told.phrase for told in found.phrases] == ["my plan", "late parcel"]
         for told in found.phrases:
@@ -138,7 +139,7 @@ def test_the_collections_threshold_is_previewed_and_is_the_floor(tmp_path: Path)
 def test_an_empty_collection(tmp_path: Path) -> None:
     with Workspace(tmp_path) as made:
         made.index([])
-        (told,) = preview(made.service, PreviewRequest("c", ("plan",), threshold=0.5)).phrases
+        (told,) = preview(made.service, PreviewRequest("c", phrases=("plan",), threshold=0.5)).phrases
         assert (told.with_spans, told.documents, told.spans, told.above) == (0, 0, 0, ())
 
 
@@ -170,7 +171,7 @@ def test_saved_phrases_are_counted_with_their_own_thresholds_and_filters(tmp_pat
             PhraseDraft("shared", "late parcel"),
         ]
         made.phrases.put("c", drafts)
-        found = made.thresholds.preview(PreviewRequest("c", ("cancel",), saved="all"))
+        found = made.thresholds.preview(PreviewRequest("c", phrases=("cancel",), saved="all"))
         assert (found.threshold.source, found.floor) == ("collection", 0.8)
         told = [(each.saved, each.threshold.source, each.threshold.value, each.floor) for each in found.phrases]
         assert told == [
@@ -180,10 +181,10 @@ def test_saved_phrases_are_counted_with_their_own_thresholds_and_filters(tmp_pat
         ]
         hits = made.search("my plan", threshold=0.9, filter=Filter({"kind": 1}), top_k=EVERYTHING)
         assert found.phrases[1].spans == len(hits) > 0
-        one = made.thresholds.preview(PreviewRequest("c", (), threshold=0.7, saved=("own",)))
+        one = made.thresholds.preview(PreviewRequest("c", phrases=(), threshold=0.7, saved=("own",)))
         assert (one.phrases[0].threshold.source, one.phrases[0].threshold.value) == ("request", 0.7)
         with pytest.raises(PhraseNotFound):
-            made.thresholds.preview(PreviewRequest("c", (), saved=("none",)))
+            made.thresholds.preview(PreviewRequest("c", phrases=(), saved=("none",)))
         made.phrases.put("c", [PhraseDraft(f"p{number}", "plan") for number in range(100)])
         with pytest.raises(InvalidInput, match="not 101"):
-            made.thresholds.preview(PreviewRequest("c", (), saved="all"))
+            made.thresholds.preview(PreviewRequest("c", phrases=(), saved="all"))

@@ -10,7 +10,7 @@ from app.collections.aliases import AliasList
 from app.http.auth import Caller, CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.schemas import Body, CollectionName
+from app.requests import Body, CollectionName
 from indexer.catalog.aliases import alias_not_found
 
 router = APIRouter(prefix="/aliases", tags=["collections"])

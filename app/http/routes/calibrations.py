@@ -15,8 +15,8 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.routes.thresholds import Collection
-from app.http.schemas import MAX_NAME, Body, DocumentId, Note, QueryText, Similarity
-from app.search.types import Mode
+from app.http.schemas import Note
+from app.requests import MAX_NAME, Body, DocumentId, Mode, QueryText, Similarity
 from indexer.tuning import CalibrationDraft
 from models.errors import InvalidInput
 from models.types import SpanBounds

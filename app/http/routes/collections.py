@@ -11,7 +11,8 @@ from app.collections.service import CollectionOptions
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.schemas import Body, CollectionName, EncoderName
+from app.http.schemas import EncoderName
+from app.requests import Body, CollectionName
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 Name = Annotated[CollectionName, Path(description="The collection's name.")]

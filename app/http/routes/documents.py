@@ -20,15 +20,9 @@ from app.http.auth import Caller, CallerDependency
 from app.http.openapi import problems
 from app.http.receiving import upload_as_task
 from app.http.responses import answer_response
-from app.http.schemas import (
-    ChangeDocumentBody,
-    CollectionName,
-    DeleteBody,
-    DeleteByFilterBody,
-    DocumentId,
-    FilterBody,
-)
+from app.http.schemas import ChangeDocumentBody, DeleteBody, DeleteByFilterBody
 from app.http.uploads import uploads
+from app.requests import CollectionName, DocumentId, FilterBody
 from app.tasks.answers import TaskDescription
 from indexer.engine.query import Filter
 from indexer.segments.text import OffsetUnit

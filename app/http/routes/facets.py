@@ -9,8 +9,7 @@ from starlette.responses import Response
 from app.http.auth import Caller, CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.schemas import Body, CollectionName, DocumentId
-from app.http.span_schemas import StorableText, TextInput
+from app.requests import Body, CollectionName, DocumentId
 from app.texts.facet_answers import (
     MAX_CHOSEN,
     MAX_COMPARED,
@@ -22,6 +21,7 @@ from app.texts.facet_answers import (
     SummaryAnswer,
     SummaryRequest,
 )
+from app.texts.requests import StorableText, TextInput
 from app.texts.span_answers import MAX_TEXTS, check_size
 from indexer.segments.text import OffsetUnit
 

@@ -18,8 +18,7 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.routes.thresholds import Collection
-from app.http.schemas import FilterBody, QueryText, Similarity
-from app.search.types import Mode
+from app.requests import FilterBody, Mode, QueryText, SimilarityText
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
 
@@ -37,11 +36,11 @@ class LabelCandidatesQuery(BaseModel):
     count: int = Field(200, ge=FEWEST, le=MAX_CANDIDATES, description="The number of pairs.")
     seed: int = Field(SEED, ge=0, lt=2**63, description="The seed of the sample.")
     mode: Mode = Field("best_span", description="The search mode.")
-    threshold: Similarity | None = Field(
+    threshold: SimilarityText | None = Field(
         None, description="Most pairs are drawn near it; else near the collection's, or near a score of 0.8."
     )
     threshold_on: ThresholdOn = Field("score", description="The scale of the threshold and the floor.")
-    floor: Similarity | None = Field(
+    floor: SimilarityText | None = Field(
         None, description="Draw from all spans that reach it, instead of from the best of each document."
     )
     filter: Json[FilterBody] = Field(

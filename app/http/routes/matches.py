@@ -9,9 +9,9 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.routes.phrases import Collection
-from app.http.schemas import QueryText
 from app.phrases.answers import EventPage
 from app.phrases.service import MAX_EVENTS
+from app.requests import QueryText
 
 router = APIRouter(prefix="/collections/{collection}/matches", tags=["phrases"])
 

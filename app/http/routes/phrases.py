@@ -11,10 +11,11 @@ from app.calibration.answers import ThresholdHistory
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.schemas import Body, CollectionName, FilterBody, Note, QueryText, Similarity
+from app.http.schemas import Note
 from app.http.uploads import phrase_uploads
 from app.phrases.answers import DeletedPhrase, ImportedPhrases, PhraseDescription, PhrasePage
 from app.phrases.service import MAX_LISTED
+from app.requests import Body, CollectionName, FilterBody, QueryText, Similarity
 from indexer.catalog.names import MAX_PHRASE_NAME, checked_phrase_name
 from indexer.indexing.matching import Rematched
 from indexer.phrases import Phrase, PhraseChanges, PhraseDraft

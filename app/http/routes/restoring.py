@@ -11,9 +11,9 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.routes.facets import SpanBody
-from app.http.schemas import Body, CollectionName
-from app.http.span_schemas import StorableText
+from app.requests import Body, CollectionName
 from app.texts.facet_answers import SpanRange
+from app.texts.requests import StorableText
 from app.texts.restored_answers import (
     MAX_BEAMS,
     MAX_RESTORED,

@@ -10,10 +10,10 @@ from app.http.auth import Caller, CallerDependency, not_found_for
 from app.http.openapi import problems
 from app.http.problems import field_errors, is_of_server, printable
 from app.http.responses import answer_response, lines_response
-from app.http.schemas import BadQuery, BatchBody, CollectionsBody, ExportBody, SearchBody
+from app.http.schemas import BadQuery, BatchBody
+from app.requests import CollectionsRequest, ExportRequest, SearchRequest
 from app.search.answers import CollectionsAnswer, FailedQuery, QueryError, SearchAnswer, SearchAnswers
 from app.search.export import export_lines
-from app.search.types import SearchRequest
 from indexer.errors import CollectionNotFound
 from models.errors import InvalidInput, SpanseekError
 
@@ -23,11 +23,11 @@ router = APIRouter(
 
 
 @router.post("", response_model=SearchAnswer, summary="Find the spans that mean the same as a phrase")
-async def search(body: SearchBody, caller: CallerDependency) -> Response:
+async def search(body: SearchRequest, caller: CallerDependency) -> Response:
     """Find the spans of a collection that are most similar to a text or a vector, best first."""
     caller.require("search", body.collection)
     backend = caller.backend
-    return answer_response(await backend.search.search(body.request(), backend.limits.deadline_s))
+    return answer_response(await backend.search.search(body, backend.limits.deadline_s))
 
 
 @router.post("/batch", response_model=SearchAnswers, summary="Ask several queries at once")
@@ -51,12 +51,12 @@ async def search_batch(body: BatchBody, caller: CallerDependency) -> Response:
 
 
 @router.post("/collections", response_model=CollectionsAnswer, summary="Search several collections")
-async def search_collections(body: CollectionsBody, caller: CallerDependency) -> Response:
+async def search_collections(body: CollectionsRequest, caller: CallerDependency) -> Response:
     """Find the best hits of several collections of one encoder, in one list."""
     for number, collection in enumerate(body.collections):
         caller.require("search", collection, f"collections[{number}]")
     backend = caller.backend
-    answer = await backend.search.search_several(body.request(), body.collections, backend.limits.deadline_s)
+    answer = await backend.search.search_several(body.first(), body.collections, backend.limits.deadline_s)
     return await asyncio.to_thread(answer_response, answer)
 
 
@@ -68,15 +68,15 @@ async def search_collections(body: CollectionsBody, caller: CallerDependency) ->
         200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}, "description": "A hit a line"}
     },
 )
-async def export_hits(body: ExportBody, caller: CallerDependency) -> Response:
+async def export_hits(body: ExportRequest, caller: CallerDependency) -> Response:
     """Stream all hits of a query, a hit a line, best first, all of one generation. The last line says how many."""
     caller.require("search", body.collection)
     backend = caller.backend
-    items = await backend.search.export(body.request(), body.limit, backend.limits.write_deadline_s)
+    items = await backend.search.export(body.search(), body.limit, backend.limits.write_deadline_s)
     return lines_response(export_lines(items))
 
 
-def _request_or_error(query: SearchBody | BadQuery, caller: Caller) -> SearchRequest | SpanseekError:
+def _request_or_error(query: SearchRequest | BadQuery, caller: Caller) -> SearchRequest | SpanseekError:
     if isinstance(query, BadQuery):
         name, message = next(field_errors(query.error.errors()))
         return InvalidInput(f"{name}: {message}", hint="/docs says what each field may be.", field=name)
@@ -84,7 +84,7 @@ def _request_or_error(query: SearchBody | BadQuery, caller: Caller) -> SearchReq
         caller.require("search", query.collection)
     except CollectionNotFound as error:
         return error
-    return query.request()
+    return query
 
 
 def _batch_response(results: Sequence[SearchAnswer | SpanseekError], caller: Caller) -> Response:

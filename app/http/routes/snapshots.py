@@ -12,7 +12,7 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.receiving import wait_for_task
 from app.http.responses import answer_response
-from app.http.schemas import Body, CollectionName
+from app.requests import Body, CollectionName
 from app.tasks.answers import TaskDescription
 
 router = APIRouter(prefix="/admin/collections/{collection}/snapshots", tags=["snapshots"])

@@ -8,16 +8,16 @@ from starlette.responses import Response
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.span_schemas import TextsBody
+from app.texts.requests import SpansRequest
 from app.texts.span_answers import SpansAnswer
 
 router = APIRouter(tags=["search"], responses=problems(400, 401, 403, 413, 422, 429, 503, 504))
 
 
 @router.post("/spans", response_model=SpansAnswer, summary="Find the best spans of texts that are not indexed")
-async def find_spans(body: TextsBody, caller: CallerDependency) -> Response:
+async def find_spans(body: SpansRequest, caller: CallerDependency) -> Response:
     """Find the spans of every given text that mean the same as a phrase. Nothing is stored."""
     caller.require_scope("search")
     backend = caller.backend
-    answer = await backend.spans.find(body.request(), backend.limits.write_deadline_s)
+    answer = await backend.spans.find(body, backend.limits.write_deadline_s)
     return await asyncio.to_thread(answer_response, answer)

@@ -15,7 +15,8 @@ from app.http.receiving import receive_upload, wait_for_task
 from app.http.responses import answer_response
 from app.http.routes.calibrations import CalibrateBody
 from app.http.routes.collections import SpanUnitsOptions
-from app.http.schemas import Body, CollectionName, EncoderName
+from app.http.schemas import EncoderName
+from app.requests import Body, CollectionName
 from app.tasks.answers import Kind, TaskDescription, TaskPage
 from app.tasks.service import MAX_LISTED
 from indexer.catalog.tasks import Status

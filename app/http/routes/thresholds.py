@@ -10,8 +10,8 @@ from app.calibration.answers import ModeThreshold, ModeThresholds, ThresholdHist
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.schemas import Body, CollectionName, Note, Similarity
-from app.search.types import Mode
+from app.http.schemas import Note
+from app.requests import Body, CollectionName, Mode, Similarity
 from indexer.tuning import ThresholdOn
 
 router = APIRouter(prefix="/admin/collections/{collection}/thresholds", tags=["admin"])

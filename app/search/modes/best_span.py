@@ -8,11 +8,12 @@ import numpy as np
 from jaxtyping import Float, Float32, Int32
 
 from app.encoders.encoders import Encoders
+from app.requests import Mode, SearchRequest, SpanChoice
 from app.search.mode import Counts, Resources, Scored, ScoredRows, SearchMode
 from app.search.query_vectors import query_vector
 from app.search.sentences import counts_of
 from app.search.span_hits import present_spans
-from app.search.types import Explanation, Hit, Mode, PartAround, SearchRequest, SpanChoice, SpanWithin, UnitContribution
+from app.search.types import Explanation, Hit, PartAround, SpanWithin, UnitContribution
 from app.search.weighting import QueryWeights
 from indexer.arrays import EXCLUDED, LONGEST, SpanTerms
 from indexer.engine.base import Engine, ScoredSpan

@@ -8,10 +8,11 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from app.encoders.encoders import Encoders
+from app.requests import Mode, SearchRequest
 from app.search.mode import Counts, Resources, Scored, SearchMode
 from app.search.sentences import ALL, counts_of
 from app.search.span_hits import present_spans
-from app.search.types import FacetExplanation, FacetWords, Hit, Mode, SearchRequest
+from app.search.types import FacetExplanation, FacetWords, Hit
 from indexer.engine.base import ScoredSpan
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.query import Selection

@@ -7,11 +7,12 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
+from app.requests import Mode, SearchRequest
 from app.search.mode import Counts, Resources, Scored, SearchMode
 from app.search.modes.best_span import check_span_choice
 from app.search.sentences import ScoredSentence, across_sentences, counts_of, snapshot_of
 from app.search.span_hits import present_spans
-from app.search.types import Hit, LexicalExplanation, Mode, SearchRequest, TextSpan, WordContribution
+from app.search.types import Hit, LexicalExplanation, TextSpan, WordContribution
 from indexer.engine.base import ScoredSpan
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.query import Selection

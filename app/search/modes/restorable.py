@@ -7,11 +7,12 @@ import numpy as np
 from jaxtyping import Float
 
 from app.encoders.encoders import Encoders
+from app.requests import Mode, SearchRequest
 from app.search.mode import Counts, Resources, ScoredRows, SearchMode
 from app.search.query_vectors import query_vector
 from app.search.sentences import ALL, counts_of
 from app.search.span_hits import present_spans
-from app.search.types import Explanation, Hit, Mode, SearchRequest
+from app.search.types import Explanation, Hit
 from indexer.engine.base import ScoredSpan
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.query import Selection

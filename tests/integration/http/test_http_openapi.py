@@ -11,10 +11,11 @@ from pydantic import TypeAdapter
 from app.answers import json_values
 from app.http.openapi import _EXAMPLES
 from app.http.problems import STATUS
-from app.http.schemas import BatchBody, CollectionsBody, ExportBody, Problem, SearchBody
-from app.http.span_schemas import TextsBody
+from app.http.schemas import BatchBody, Problem
+from app.requests import CollectionsRequest, ExportRequest, SearchRequest
 from app.search.answers import SearchAnswer
 from app.search.types import Hit
+from app.texts.requests import SpansRequest
 from app.texts.span_answers import SpansAnswer
 
 
@@ -85,13 +86,13 @@ def test_every_status_that_an_error_has_can_be_documented() -> None:
 
 
 def test_every_field_is_described(document) -> None:
-    fields = document["components"]["schemas"]["SearchBody"]["properties"]
+    fields = document["components"]["schemas"]["SearchRequest"]["properties"]
     assert all("description" in field for field in fields.values())
 
 
 def test_the_examples_are_right(document) -> None:
     schemas = document["components"]["schemas"]
-    for model in (SearchBody, BatchBody, CollectionsBody, ExportBody, SearchAnswer, TextsBody, SpansAnswer):
+    for model in (SearchRequest, BatchBody, CollectionsRequest, ExportRequest, SearchAnswer, SpansRequest, SpansAnswer):
         for example in schemas[model.__name__]["examples"]:
             TypeAdapter(model).validate_python(example)
 

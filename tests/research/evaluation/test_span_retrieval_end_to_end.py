@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from app.encoders.encoders import Encoders
-from app.search.types import Mode
+from app.requests import Mode
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import SpanBounds

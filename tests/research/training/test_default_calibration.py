@@ -17,7 +17,7 @@ from app.calibration.labels import Label, StoredSpan
 from app.calibration.preview import PreviewRequest, preview
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
-from app.search.types import SearchRequest
+from app.requests import SearchRequest
 from indexer.arrays import SpanTerms
 from models.calibrations import FILE, DefaultCalibration, NoMatch, read_default, write_default
 from models.encoders.base import encode_queries
@@ -179,14 +179,14 @@ def test_an_encoder_without_weights_has_no_default() -> None:
 
 
 def test_a_preview_says_what_no_match_looks_like(workspace: Workspace) -> None:
-    told = preview(workspace.service, PreviewRequest("c", ("late plan",)), unrelated=KNOWN).no_match
+    told = preview(workspace.service, PreviewRequest("c", phrases=("late plan",)), unrelated=KNOWN).no_match
     assert told.units == workspace.store.snapshot("c").units == 150
     assert (told.median_raw, told.high_raw) == KNOWN.at(150)
     tuning = workspace.store.tunings.present("c", "best_span")
     assert (told.median, told.high) == (tuning.score(told.median_raw), tuning.score(told.high_raw))
     elsewhere = NoMatch(SpanBounds(1, 20), KNOWN.units, KNOWN.median, KNOWN.high, 10, "made up")
-    assert preview(workspace.service, PreviewRequest("c", ("late plan",)), unrelated=elsewhere).no_match is None
-    assert preview(workspace.service, PreviewRequest("c", ("late plan",))).no_match is None
+    assert preview(workspace.service, PreviewRequest("c", phrases=("late plan",)), unrelated=elsewhere).no_match is None
+    assert preview(workspace.service, PreviewRequest("c", phrases=("late plan",))).no_match is None
 
 
 def test_growth_is_that_of_the_best_spans(workspace: Workspace) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from app.http.search_lanes import SearchLanes
+from app.requests import SearchRequest
 from app.search.answers import SearchAnswer
 from app.search.errors import DeadlineExceeded
-from app.search.types import SearchRequest
 from models.errors import InvalidInput
 from tests.workspace import Workspace, document
 

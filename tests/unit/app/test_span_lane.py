@@ -12,7 +12,8 @@ from app.encoders.encoders import Encoders
 from app.http.span_lane import SpanLane
 from app.search.errors import DeadlineExceeded
 from app.search.mode import load_modes
-from app.texts.span_answers import SpansRequest, TextSpans, TooMuchText
+from app.texts.requests import SpansRequest
+from app.texts.span_answers import TextSpans, TooMuchText
 from app.texts.spans import Phrases, Slice, SpanService
 from indexer.engine.scan import ScanEngine
 from models.encoders.hashing import HashingEncoder

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Int
 
+from app.requests import Mode, SearchRequest
 from app.search.mode import Counts, Resources, Scored, SearchMode
 from app.search.modes.best_span import BestSpan
 from app.search.modes.hybrid.scorer import HybridQuery, Scorer
@@ -19,7 +20,7 @@ from app.search.modes.hybrid.weights import Weights
 from app.search.modes.lexical import ADD_WORDS, stem_fingerprint
 from app.search.sentences import ALL, ScoredSentence, counts_of, snapshot_of
 from app.search.span_hits import present_spans
-from app.search.types import Hit, HybridExplanation, Mode, SearchRequest, TextSpan
+from app.search.types import Hit, HybridExplanation, TextSpan
 from indexer.engine.base import ScoredSpan
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.query import Grouping, Selection

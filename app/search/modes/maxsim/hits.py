@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from app.requests import SearchRequest
 from app.search.modes.maxsim.nugget_queries import NuggetQuery
-from app.search.types import Hit, NuggetPair, PairedExplanation, SearchRequest, SentenceMatch, TextSpan
+from app.search.types import Hit, NuggetPair, PairedExplanation, SentenceMatch, TextSpan
 from indexer.nuggets.places import DocumentPlace
 from indexer.nuggets.scan import ScoredDocument, match
 from indexer.segments.text import OffsetUnit, offset_in

@@ -7,12 +7,13 @@ import numpy as np
 from jaxtyping import Float
 
 from app.encoders.encoders import Encoders
+from app.requests import Mode, SearchRequest, SpanChoice
 from app.search.mode import Counts, HitUnit, Resources, Scored, ScoredRows, SearchMode
 from app.search.modes.maxsim.hits import present_documents
 from app.search.modes.maxsim.literal import count_with_floor, documents_with_floor, holds
 from app.search.modes.maxsim.nugget_queries import NuggetQuery, encode_windows, query_windows
 from app.search.query_vectors import query_vector
-from app.search.types import Hit, Mode, SearchRequest, SpanChoice
+from app.search.types import Hit
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.nuggets.candidates import DocumentCandidates

@@ -1,18 +1,18 @@
-"""The body of ``POST /spans``."""
+"""The request of ``POST /spans`` and ``spanseek spans``, and how JSON gives texts."""
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
-from app.http.schemas import Body, DocumentId, QueryText, Similarity, SpansBody
-from app.search.types import MAX_CONTEXT, Ranking, SpanChoice, Weighting
-from app.texts.span_answers import MAX_LIMIT, MAX_PHRASES, SpansRequest
+from app.requests import Body, DocumentId, HitOptions, QueryText, option, read_as
 from indexer.errors import InvalidDocument
-from indexer.segments.text import OffsetUnit
 from indexer.sources.documents import checked_metadata, checked_text
-from indexer.tuning import ThresholdOn
 from models.types import Document, Part
+
+MAX_PHRASES = 20
+MAX_LIMIT = 100
 
 
 def _text(text: str) -> str:
@@ -70,10 +70,16 @@ class TextBody(Body):
 TextInput = Annotated[TextBody, BeforeValidator(_object, json_schema_input_type=str | TextBody)]
 
 
-class TextsBody(Body):
-    """Phrases, texts, and which spans to return."""
+def _documents(texts: Sequence[TextBody]) -> tuple[Document, ...]:
+    return tuple(text.document(number) for number, text in enumerate(texts))
 
-    model_config = ConfigDict(
+
+@dataclass(frozen=True)
+class SpansRequest(HitOptions):
+    """Phrases, texts, and which spans to return: at most ``limit`` of every text for every phrase."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid",
         json_schema_extra={
             "examples": [
                 {"phrases": ["cancel my subscription"], "texts": ["Please stop my monthly plan.", "Hello."]},
@@ -90,44 +96,22 @@ class TextsBody(Body):
                     "context": 40,
                 },
             ]
-        }
+        },
     )
 
-    phrases: list[QueryText] = Field(
-        min_length=1, max_length=MAX_PHRASES, description="The origin phrases; each fits into a window of the encoder."
-    )
-    texts: list[TextInput] = Field(
-        min_length=1, description="The texts: strings, or objects; up to 1,000, and 1,000,000 characters in all."
-    )
-    limit: int = Field(3, ge=1, le=MAX_LIMIT, description="At most so many spans of a text for each phrase.")
-    threshold: Similarity | None = Field(None, description="No span lies under this; without it, none is left out.")
-    threshold_on: ThresholdOn = Field("score", description="Which scale the threshold is on.")
-    offset_unit: OffsetUnit = Field("codepoint", description="What `start` and `end` count, as in `/search`.")
-    context: int = Field(0, ge=0, le=MAX_CONTEXT, description="So many characters around each span, within its part.")
-    explain: bool = Field(False, description="Say what each unit of a span adds to its cosine.")
-    ranking: Ranking = Field("span_score", description="Rank by the span score, or by the cosine alone.")
-    weighting: Weighting = Field(
-        "uniform", description="How much the words of a phrase count: all the same, or by importance, as in `/search`."
-    )
-    spans: SpansBody = Field(
-        SpansBody(), description="Which spans: 1 to 20 units unless it says otherwise, or whole ones of any length."
-    )
-
-    def request(self) -> SpansRequest:
-        """The body as the service understands it."""
-        return SpansRequest(
-            phrases=tuple(self.phrases),
-            texts=tuple(self._documents()),
-            limit=self.limit,
-            threshold=self.threshold,
-            threshold_on=self.threshold_on,
-            offset_unit=self.offset_unit,
-            context=self.context,
-            explain=self.explain,
-            ranking=self.ranking,
-            weighting=self.weighting,
-            spans=SpanChoice(self.spans.min_units, self.spans.max_units, self.spans.boundaries),
-        )
-
-    def _documents(self) -> Iterator[Document]:
-        return (text.document(number) for number, text in enumerate(self.texts))
+    phrases: Annotated[
+        tuple[QueryText, ...],
+        Field(
+            min_length=1,
+            max_length=MAX_PHRASES,
+            description="The origin phrases; each fits into a window of the encoder.",
+        ),
+    ]
+    texts: Annotated[
+        tuple[Document, ...],
+        read_as(list[TextInput], _documents),
+        Field(
+            min_length=1, description="The texts: strings, or objects; up to 1,000, and 1,000,000 characters in all."
+        ),
+    ]
+    limit: Annotated[int, option("The most spans of a text for each phrase.", ge=1, le=MAX_LIMIT)] = 3

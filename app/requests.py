@@ -1,0 +1,336 @@
+"""Requests, declared once: their options for HTTP, the command line and Python.
+
+Each is a dataclass whose annotations say what a field is for and which values it may have. FastAPI reads them as
+request bodies, ``app.cli.options`` makes options of the command line of them, and the services take them as they are.
+A new option of all searches is one field here, and the place that obeys it.
+
+Field types are strict: a wrong type or an unknown field is refused, never coerced.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, GetPydanticSchema, PlainValidator
+from pydantic.fields import FieldInfo
+from pydantic_core import core_schema
+
+from app.answers import described
+from indexer.catalog.names import MAX_ID_LENGTH
+from indexer.engine.query import Filter, Grouping, SpanLengths
+from indexer.segments.text import OffsetUnit
+from indexer.tuning import ThresholdOn
+from models.checks import unstorable
+from models.text.borders import Boundary
+from models.text.stemming import Language
+
+# A mode is implemented by app/search/modes/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
+Mode = Literal["best_span", "facets", "hybrid", "lexical", "maxsim", "restorable"]
+# What hits are ranked by; the paper ranks by the cosine alone.
+Ranking = Literal["span_score", "cosine"]
+# How much the words of a query count: all the same, or by their importance for its facets.
+Weighting = Literal["uniform", "importance"]
+Boundaries = Literal["any", "clause", "sentence", "part"]
+
+MAX_TOP_K = 1000
+MAX_OFFSET = 10_000
+MAX_EXPORT = 100_000
+MAX_COLLECTIONS = 20
+MAX_CONTEXT = 1000
+MAX_QUERY_UNITS = 100_000
+MAX_NAME = 200
+MAX_TEXT = 10_000
+# A query may be a whole document in mode maxsim; in the others a window of the encoder is the limit.
+MAX_QUERY = 100_000
+MAX_DIM = 8192
+
+_Request = TypeVar("_Request", bound="SpanOptions")
+STRICT = ConfigDict(extra="forbid")
+
+
+def option(description: str, **limits: Any) -> FieldInfo:  # noqa: ANN401
+    """The annotation of a number or a flag: what it is for, and the limits of its values, as pydantic names them."""
+    annotation: FieldInfo = Field(description=description, strict=True, **limits)
+    return annotation
+
+
+def storable(text: str) -> str:
+    """A text that every file can hold; raises ``ValueError`` for another."""
+    reason = unstorable(text)
+    if reason is not None:
+        raise ValueError(f"It holds {reason}.")
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("It holds nothing but white space.")
+    return text
+
+
+def _scalar(value: object) -> object:
+    """A metadata value to compare with. A plain function, because a union would report one error a member."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, float) and value - value != 0:
+        raise ValueError("It must be a finite number.")
+    if value is not None and not isinstance(value, bool | int | float):
+        raise ValueError("It must be a string, a number, true, false or null.")
+    return value
+
+
+_Storable = Annotated[str, Field(strict=True, min_length=1), AfterValidator(storable)]
+CollectionName = Annotated[_Storable, Field(max_length=MAX_NAME)]
+DocumentId = Annotated[_Storable, Field(max_length=MAX_ID_LENGTH)]
+# The text of a phrase, and a query, which may be longer.
+QueryText = Annotated[_Storable, Field(max_length=MAX_TEXT), AfterValidator(_not_blank)]
+LongQueryText = Annotated[_Storable, Field(max_length=MAX_QUERY), AfterValidator(_not_blank)]
+# A threshold, and whatever is compared with one: in a URL, and in a body.
+SimilarityText = Annotated[FiniteFloat, Field(ge=0, le=1)]
+Similarity = Annotated[SimilarityText, Field(strict=True)]
+_Scalar = Annotated[
+    str | int | float | bool | None,
+    PlainValidator(_scalar, json_schema_input_type=str | int | float | bool | None),
+]
+_Wanted = dict[Annotated[str, AfterValidator(storable)], _Scalar]
+
+
+class Body(BaseModel):
+    """The base class of strict bodies that need pydantic's models."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class FilterBody(Body):
+    """Metadata that must be equal, key by key; where it is a list, one of its elements."""
+
+    document: _Wanted = Field({}, description="What the document's metadata must hold.")
+    part: _Wanted = Field({}, description="What the metadata of the hit's part must hold.")
+
+    def filter(self) -> Filter:
+        """The filter for the services."""
+        return Filter(self.document, self.part)
+
+
+def read_as(body: Any, convert: Callable[[Any], object]) -> GetPydanticSchema:  # noqa: ANN401
+    """The annotation of a value that JSON gives in the form of ``body``, from which ``convert`` makes it."""
+    return GetPydanticSchema(lambda _, handler: core_schema.no_info_after_validator_function(convert, handler(body)))
+
+
+FilterField: TypeAlias = Annotated[Filter, read_as(FilterBody, FilterBody.filter)]
+
+
+@dataclass(frozen=True, slots=True)
+class SpanChoice:
+    """Restrictions on the spans that are hits."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    min_units: Annotated[int | None, option("The fewest units of a hit.", ge=1)] = None
+    max_units: Annotated[int | None, option("The most units of a hit.", ge=1)] = None
+    boundaries: Annotated[
+        Boundaries,
+        described("Any span within the collection's bounds, or whole clauses, sentences or parts of any length."),
+    ] = "any"
+
+    @property
+    def lengths(self) -> SpanLengths | None:
+        """The range of lengths, if any."""
+        limited = self.min_units is not None or self.max_units is not None
+        return SpanLengths(self.min_units, self.max_units) if limited else None
+
+    @property
+    def boundary(self) -> Boundary | None:
+        """The boundary of whole spans; None for all spans."""
+        return None if self.boundaries == "any" else self.boundaries
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpanOptions:
+    """Which spans are good enough, and how they are ranked: for searches, previews and texts alike."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    threshold: Annotated[
+        Similarity | None, described("No hit lies under this; without it, under the collection's threshold.")
+    ] = None
+    threshold_on: Annotated[ThresholdOn, described("Which scale thresholds are on.")] = "score"
+    ranking: Annotated[
+        Ranking,
+        described("Rank spans by their span score, or by the cosine alone. Exact hits need `span_score`."),
+    ] = "span_score"
+    weighting: Annotated[
+        Weighting,
+        described("The words of a text count the same in modes best_span and hybrid, or by importance for its facets."),
+    ] = "uniform"
+    spans: Annotated[SpanChoice, described("Which spans are hits: their lengths and their boundaries.")] = field(
+        default_factory=SpanChoice
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HitOptions(SpanOptions):
+    """What an answer says of hits besides."""
+
+    offset_unit: Annotated[
+        OffsetUnit,
+        described(
+            "What `start` and `end` count: code points (Python), UTF-16 units (JavaScript, Java) or UTF-8 bytes "
+            "(Go, Rust)."
+        ),
+    ] = "codepoint"
+    context: Annotated[
+        int, option("Characters of context on either side of a hit, within its part.", ge=0, le=MAX_CONTEXT)
+    ] = 0
+    explain: Annotated[bool, option("Say what each unit of a hit, or each pair of nuggets, adds to its cosine.")] = (
+        False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModeOptions:
+    """How a collection is searched, and which of its texts: for searches and previews."""
+
+    mode: Annotated[
+        Mode,
+        described(
+            "How to search: `best_span` finds spans, `maxsim` documents by their nuggets, `lexical` sentences by their "
+            "words, `hybrid` by both, `facets` by what is likely to stand near them, `restorable` whole sentences."
+        ),
+    ] = "best_span"
+    filter: Annotated[FilterField, described("Where to search. A list matches by its elements.")] = field(
+        default_factory=Filter
+    )
+    stemming: Annotated[
+        Language | None, described("The language of the words that modes lexical and hybrid compare by their stems.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountOptions(SpanOptions, ModeOptions):
+    """What previews count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryRequest(HitOptions, ModeOptions):
+    """One query, a text or a vector, and which spans are hits."""
+
+    text: Annotated[
+        LongQueryText | None,
+        described(
+            "The origin phrase. Give this or `vector`; it must fit into one window of the encoder. In mode maxsim it "
+            "may be a whole document."
+        ),
+    ] = None
+    vector: Annotated[
+        tuple[Annotated[FiniteFloat, Field(strict=True)], ...] | None,
+        Field(
+            min_length=1,
+            max_length=MAX_DIM,
+            description="A query vector of the collection's dimension, of any length but zero, instead of `text`; in "
+            "mode maxsim of the dimension of its nuggets.",
+        ),
+    ] = None
+    group_by: Annotated[
+        Grouping | None,
+        described(
+            "Keep all spans that do not overlap, or the best of each part or document; `span` is usual, and `document` "
+            "all there is in mode maxsim."
+        ),
+    ] = None
+    query_units: Annotated[
+        int | None,
+        option(
+            "The number of units of the text that `vector` stands for; without it no span is discounted as too short.",
+            ge=1,
+            le=MAX_QUERY_UNITS,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageRequest(QueryRequest):
+    """One query, and which page of its hits to return."""
+
+    top_k: Annotated[int, option("The most hits.", ge=1, le=MAX_TOP_K)] = 10
+    offset: Annotated[
+        int, option("The number of best hits to leave out: those of earlier pages.", ge=0, le=MAX_OFFSET)
+    ] = 0
+    total: Annotated[bool, option("Also count all hits exactly, which takes about twice as long.")] = False
+
+
+@dataclass(frozen=True)
+class SearchRequest(PageRequest):
+    """One query to one collection."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"collection": "sample", "text": "cancel my subscription"},
+                {
+                    "collection": "sample",
+                    "text": "cancel my subscription",
+                    "top_k": 5,
+                    "group_by": "document",
+                    "threshold": 0.8,
+                    "filter": {"document": {"kind": "conversation"}, "part": {"speaker": "customer"}},
+                    "offset_unit": "utf16",
+                    "context": 80,
+                    "explain": True,
+                },
+            ]
+        },
+    )
+
+    collection: Annotated[CollectionName, described("The collection to search.")]
+
+
+@dataclass(frozen=True)
+class CollectionsRequest(PageRequest):
+    """One query to several collections of one encoder."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"collections": ["calls", "chats"], "text": "cancel my subscription"}]},
+    )
+
+    collections: Annotated[
+        tuple[CollectionName, ...],
+        Field(min_length=1, max_length=MAX_COLLECTIONS, description="The collections to search."),
+    ]
+
+    def first(self) -> SearchRequest:
+        """The same query to the first of the collections."""
+        return narrowed(self, SearchRequest, collection=self.collections[0])
+
+
+@dataclass(frozen=True)
+class ExportRequest(QueryRequest):
+    """One query, all hits of which are wanted."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"collection": "sample", "text": "cancel my subscription", "threshold": 0.8, "limit": 1000}]
+        },
+    )
+
+    collection: Annotated[CollectionName, described("The collection to search.")]
+    limit: Annotated[int, option("The most hits; the last line says whether these are all.", ge=1, le=MAX_EXPORT)] = (
+        10_000
+    )
+
+    def search(self) -> SearchRequest:
+        """The search for the hits and one more, which says whether there are more."""
+        return narrowed(self, SearchRequest, collection=self.collection, top_k=self.limit + 1)
+
+
+def narrowed(request: SpanOptions, kind: type[_Request], **others: object) -> _Request:
+    """The options of a request that another kind of request has too, and others.
+
+    >>> narrowed(ExportRequest("calls", text="refund", limit=7), SearchRequest, collection="calls", top_k=8).text
+    'refund'
+    """
+    names = {each.name for each in fields(kind)} & {each.name for each in fields(request)}
+    return kind(**{name: getattr(request, name) for name in names} | others)
