@@ -32,8 +32,8 @@ from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.passes import ForwardPass, UnitPass
 from models.encoders.registry import load_nuggets
+from models.encoders.restorable.base import Restorer
 from models.ops.span_score import COSINE, SpanScore
-from models.restoration import Restorer
 from models.types import Document, Part, SpanBounds
 from tests.byte_restorer import ByteRestorer
 

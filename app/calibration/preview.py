@@ -18,7 +18,7 @@ from app.search.types import Mode, Ranking, SearchRequest, SpanChoice, Weighting
 from indexer.engine.query import Filter
 from indexer.phrases import Phrase
 from indexer.tuning import ThresholdOn, Tuning, check_threshold
-from models.calibrations import NoMatch
+from models.encoders.calibrations import NoMatch
 from models.errors import InvalidInput
 from models.ops.similarity import raws
 from models.text.stemming import Language

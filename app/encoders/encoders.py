@@ -14,16 +14,16 @@ from indexer.nuggets.recipe import nugget_recipe
 from indexer.restorable.recipe import NAME as RESTORABLE
 from indexer.restorable.recipe import RestorablePass, restorable_fingerprint
 from indexer.types import Recipe
-from models.calibrations import DefaultCalibration, read_default
 from models.encoders.base import Encoder, encode_queries
+from models.encoders.calibrations import DefaultCalibration, read_default
 from models.encoders.facets.model import FacetModel
 from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.nuggets.whitened import WhitenedNuggets, fit_whitening, load_whitened, remove_whitening
 from models.encoders.passes import ForwardPass, UnitPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets, load_span_score, weights_folder
+from models.encoders.restorable.base import Restorer
 from models.ops.span_score import COSINE, SpanScore
-from models.restoration import Restorer
 
 if TYPE_CHECKING:
     from indexer.engine.base import ScoredSpan

@@ -3,11 +3,11 @@
 from functools import cached_property
 from pathlib import Path
 
-from models.checksums import SHIPPED
+from models.artifacts import SHIPPED
 from models.encoders.facets.model import FacetModel, load_facets
+from models.encoders.facets.word_vectors import WordVectors, load_word_vectors
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.errors import BackboneMissing
-from models.word_vectors import WordVectors, load_word_vectors
 
 
 class Facets:

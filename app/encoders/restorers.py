@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from models.checksums import SHIPPED
+from models.artifacts import SHIPPED
 from models.encoders.registry import EncoderOptions, load_encoder
+from models.encoders.restorable.base import Restorer
 from models.errors import BackboneMissing
-from models.restoration import Restorer
 
 
 def load_restorer_of(folder: Path | None, options: EncoderOptions) -> Restorer:

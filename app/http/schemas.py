@@ -35,7 +35,7 @@ from indexer.errors import InvalidDocument
 from indexer.segments.text import OffsetUnit
 from indexer.sources.documents import checked_metadata
 from indexer.tuning import ThresholdOn
-from models.checks import unstorable
+from models.text.checks import unstorable
 from models.text.stemming import Language
 from models.types import JsonValue
 

@@ -24,9 +24,9 @@ from indexer.reading.document_rows import passing, unknown_keys
 from indexer.store import Store
 from indexer.tuning import Tuning, check_threshold
 from indexer.types import Recipe
-from models.checks import unstorable
 from models.errors import InvalidInput
 from models.ops.similarity import raws
+from models.text.checks import unstorable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

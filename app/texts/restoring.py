@@ -25,8 +25,8 @@ from indexer.restorable.representation import stored_restorable
 from indexer.restorable.texts import Row, is_apart, rows_of
 from indexer.segments.reader import Segment
 from indexer.store import Store
+from models.encoders.restorable.base import Restoration, RestoredToken, Restorer
 from models.errors import InvalidInput
-from models.restoration import Restoration, RestoredToken, Restorer
 from models.types import CharSpan, UnitSpan
 
 # What stood between two sentences.

@@ -23,7 +23,7 @@ from jaxtyping import Float16, Float32, Int, Int8, Integer, UInt8
 from indexer.representations.base import LiveRows
 from indexer.representations.columns import ColumnFiles, live_pieces
 from indexer.segments.mapping import mapped
-from models.restoration import Memory
+from models.encoders.restorable.base import Memory
 
 COMPARED, SCALES, VECTORS, COUNTS, UNITS = FILES = (
     "restorable_compared.i8",

@@ -14,8 +14,8 @@ from indexer.restorable.pieces import pieces
 from indexer.restorable.recipe import NAME
 from indexer.segments.reader import Segment
 from indexer.types import Details
+from models.encoders.restorable.base import Restorer
 from models.ops.quantization import quantize_directions
-from models.restoration import Restorer
 from models.types import CharSpan
 
 

@@ -66,10 +66,6 @@ class Backbone(BackboneFiles):
             for name, array in arrays.items():
                 parameters[name].copy_(torch.from_numpy(np.array(array)))
 
-    def loaded(self) -> "Backbone":
-        """Itself."""
-        return self
-
     @property
     def word_embeddings(self) -> Float[Tensor, "vocabulary dim"]:
         """The embedding matrix of the vocabulary."""

@@ -13,17 +13,17 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
+from models.artifacts import SHIPPED
 from models.backbones.folders import locate
 from models.backbones.packages import DEFAULT
 from models.backbones.sentence_modules import check_modules
-from models.checksums import SHIPPED
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.nuggets.hashing import HashingNuggetEncoder
+from models.encoders.span_scores import read_span_score
 from models.errors import UnknownEncoder
 from models.ops.span_score import COSINE, SpanScore
-from models.span_scores import read_span_score
 
 GROUP = "spanseek.encoders"
 
@@ -64,7 +64,7 @@ def _hashing_nuggets(base: Encoder, options: EncoderOptions) -> NuggetEncoder:
 
 
 def _untrained(options: EncoderOptions) -> Encoder:
-    from models.backbones.files import open_backbone
+    from models.backbones.opening import open_backbone
     from models.encoders.slice import SliceEncoder
 
     return SliceEncoder(open_backbone(options.backbone, device=options.device))
@@ -78,7 +78,7 @@ def _untrained_over(backbone: str, options: EncoderOptions) -> Encoder:
 
 def _slice(options: EncoderOptions, *, projected: bool = False) -> Encoder:
     from models.artifacts import load_artifact
-    from models.backbones.files import open_backbone
+    from models.backbones.opening import open_backbone
     from models.encoders.slice import SliceEncoder
 
     artifact = load_artifact(options.weights or SHIPPED / "slice")

@@ -9,6 +9,7 @@ from jaxtyping import Float32, Int32, Shaped
 
 from models.artifacts import Artifact
 from models.backbones.files import BackboneFiles, of_layer
+from models.backbones.opening import load_network_of
 from models.backbones.query_network import QueryNetwork
 from models.errors import BackboneMismatch
 from models.kernels.products import multiplies_brains
@@ -49,7 +50,7 @@ class SliceEncoder:
     @cached_property
     def backbone(self) -> "Backbone":
         """The network that torch runs, with the trained layers in place."""
-        loaded = self.files.loaded()
+        loaded = load_network_of(self.files)
         if loaded.fingerprint != self.files.fingerprint:
             raise BackboneMismatch(
                 f"transformers reads the tokenizer in {self.files.folder} differently from its files.",

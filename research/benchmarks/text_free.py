@@ -25,7 +25,7 @@ from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
 from models.encoders.passes import UnitPass
 from models.encoders.registry import EncoderOptions
-from models.restoration import Restorer
+from models.encoders.restorable.base import Restorer
 from models.types import Document, Part
 from research.benchmarks.http_latency import print_figures
 from research.evaluation.searching import scratch_store

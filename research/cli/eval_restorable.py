@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json
-from models.checksums import SHIPPED
+from models.artifacts import SHIPPED
 
 DataOption = Annotated[Path, typer.Option(help="Folder of the known sets.")]
 ModelOption = Annotated[

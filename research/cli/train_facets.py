@@ -51,8 +51,8 @@ def train_facets(
     from app.settings import Settings
     from models.encoders.facets.readers import EncoderReader, Reader, WordReader
     from models.encoders.facets.shape import FacetShape
+    from models.encoders.facets.word_vectors import load_word_vectors
     from models.encoders.registry import load_encoder, untrained_over
-    from models.word_vectors import load_word_vectors
     from research.evaluation.wikipedia import read_articles
     from research.training import facets as recipe
     from research.training.facet_data import read_neighbourhoods

@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Float
 
 from models.encoders.facets.model import FacetModel
+from models.encoders.facets.word_vectors import WordVectors, split_words
 from models.errors import InvalidInput
 from models.ops.facets import best_cosines, cover, cover_cosines, frequency_weights
 from models.ops.similarity import normalize
-from models.word_vectors import WordVectors, split_words
 from research.evaluation.rouge import rouge_scores
 from research.evaluation.significance import mean_gain
 from research.evaluation.wikipedia import Article, is_held_out

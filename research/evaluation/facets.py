@@ -12,9 +12,9 @@ from scipy.sparse import coo_array
 from scipy.stats import pearsonr
 
 from models.encoders.facets.model import FacetModel
+from models.encoders.facets.word_vectors import WordVectors
 from models.ops.facets import codebook_distance, frequency_weights, importance, remove_common_direction
 from models.ops.similarity import normalize
-from models.word_vectors import WordVectors
 from research.evaluation.significance import compare
 from research.evaluation.sts import SentencePair
 

@@ -18,10 +18,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from jaxtyping import Float, Float32, Int32
 
-from models.batching import length_batches
 from models.encoders.base import Encoder
 from models.encoders.nuggets.base import NuggetEncoder, check_ratio, even_windows
 from models.errors import InvalidInput
+from models.ops.batching import length_batches
 from models.ops.nuggets import chunk_bounds, count
 from models.ops.similarity import normalize
 from research.evaluation.significance import LEVEL, resample

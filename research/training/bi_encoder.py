@@ -18,12 +18,12 @@ from torch.nn import functional
 from torch.optim import AdamW
 
 from models.backbones.torch_network import has_native_bf16
-from models.batching import length_batches
 from models.encoders.restorable.model import RestorableModel
 from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.reading import Reader, pad
 from models.encoders.restorable.vocabulary import Ids
 from models.errors import InvalidInput
+from models.ops.batching import length_batches
 from research.evaluation.question_passages import QuestionSet
 from research.training.loop import Schedule
 

@@ -11,7 +11,7 @@ from jaxtyping import Int32
 
 from models.encoders.facets.readers import Reader, WordReader
 from models.encoders.facets.shape import MOST_WORDS
-from models.word_vectors import STOP_WORDS, WordVectors, split_words
+from models.encoders.facets.word_vectors import STOP_WORDS, WordVectors, split_words
 from research.evaluation.wikipedia import Article, is_held_out
 from research.training.sources import sentences
 

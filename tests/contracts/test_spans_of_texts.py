@@ -28,8 +28,8 @@ from indexer.engine.scan import ScanEngine
 from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from indexer.words.recipe import WordPass, with_words
-from models.calibrations import DefaultCalibration
 from models.encoders.base import Encoder
+from models.encoders.calibrations import DefaultCalibration
 from models.encoders.hashing import HashingEncoder
 from models.encoders.passes import UnitPass
 from models.encoders.slice import SliceEncoder

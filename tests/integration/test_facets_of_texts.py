@@ -18,10 +18,10 @@ from models.encoders.facets.directions import FREQUENCY
 from models.encoders.facets.model import FacetModel
 from models.encoders.facets.network import FacetNetwork
 from models.encoders.facets.shape import FacetShape
+from models.encoders.facets.word_vectors import WordVectors
 from models.errors import InvalidInput
 from models.ops.facets import codebook_distance, direction, frequency_weights
 from models.types import Document, Part
-from models.word_vectors import WordVectors
 from tests import reference
 from tests.byte_restorer import ByteRestorer
 from tests.examples import examples

@@ -26,9 +26,9 @@ from indexer.indexing.maintenance import optimize
 from indexer.phrases import PhraseDraft
 from indexer.restorable import texts
 from indexer.restorable.recipe import with_restorable
+from models.encoders.restorable.base import Restorer
 from models.errors import InvalidInput
 from models.ops.span_score import COSINE
-from models.restoration import Restorer
 from models.types import Document
 from tests.byte_restorer import ByteRestorer
 from tests.workspace import Workspace, document

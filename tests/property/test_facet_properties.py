@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 from indexer import kernels
 from models.encoders.facets.weighting import unit_weights
+from models.encoders.facets.word_vectors import WordVectors, split_words, word_spans
 from models.ops.facets import (
     PENALTY,
     best_cosines,
@@ -22,7 +23,6 @@ from models.ops.facets import (
 from models.ops.quantization import dequantize, quantize_directions
 from models.ops.similarity import normalize
 from models.text.units import split
-from models.word_vectors import WordVectors, split_words, word_spans
 from tests import reference
 from tests.examples import examples
 

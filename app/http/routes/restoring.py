@@ -23,8 +23,8 @@ from app.texts.restored_answers import (
     StoredSpans,
     TextVectors,
 )
+from models.encoders.restorable.base import Memory
 from models.errors import InvalidInput
-from models.restoration import Memory
 
 router = APIRouter(tags=["search"])
 _PROBLEMS = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504)

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Float
 
 from models.encoders.facets.model import FacetModel
+from models.encoders.facets.word_vectors import split_words
 from models.ops.facets import direction
-from models.word_vectors import split_words
 
 Scores: TypeAlias = Float[np.ndarray, " pairs"]
 

@@ -13,10 +13,10 @@ from models.encoders.base import Encoder
 from models.encoders.facets.forward import Parameters, run_facets
 from models.encoders.facets.readers import EncoderReader, Ids, Reader, WordReader
 from models.encoders.facets.shape import FacetShape
+from models.encoders.facets.word_vectors import WordVectors
 from models.encoders.registry import load_encoder
 from models.errors import BackboneMismatch
 from models.ops.similarity import normalize
-from models.word_vectors import WordVectors
 
 if TYPE_CHECKING:
     from models.encoders.facets.network import FacetNetwork

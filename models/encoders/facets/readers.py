@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float32, Int32, Int64
 
 from models.encoders.base import Encoder, forward_texts
 from models.encoders.facets.shape import MOST_WORDS
-from models.word_vectors import WordVectors
+from models.encoders.facets.word_vectors import WordVectors
 
 Ids: TypeAlias = Int32[np.ndarray, " _ids"]
 Batch: TypeAlias = tuple[Float32[np.ndarray, "texts ids read"], Bool[np.ndarray, "texts ids"]]

@@ -11,18 +11,18 @@ import torch
 from jaxtyping import Float32
 
 from models.artifacts import Artifact, load_artifact
-from models.batching import length_batches
 from models.encoders.base import Encoder, forward_texts
 from models.encoders.registry import load_encoder
 from models.encoders.restorable.assembly import assemble
+from models.encoders.restorable.base import Memory, Restoration, RestoredToken
 from models.encoders.restorable.generation import GenerationLimits, Generator, generate
 from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.reading import Reader, group, pad, stretch_reader
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import END, Ids, Vocabulary
 from models.errors import BackboneMismatch, InvalidInput
+from models.ops.batching import length_batches
 from models.ops.similarity import normalize
-from models.restoration import Memory, Restoration, RestoredToken
 
 _BATCH_TOKENS = 4096
 _BATCH = 64

@@ -9,8 +9,8 @@ from jaxtyping import Float, Int32
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from tokenizers.decoders import DecodeStream
 
+from models.encoders.restorable.base import RestoredToken
 from models.errors import BackboneMissing
-from models.restoration import RestoredToken
 
 FILE = "tokenizer.json"
 

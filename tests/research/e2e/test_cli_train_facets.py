@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 
 from app.cli import cli
 from models.encoders.facets.model import load_facets
+from models.encoders.facets.word_vectors import load_word_vectors
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.errors import BackboneMismatch, BackboneMissing
-from models.word_vectors import load_word_vectors
 from research.evaluation.wikipedia import Article, is_held_out
 from tests.tiny_bert import PROSE
 
@@ -46,7 +46,7 @@ import sys
 from pathlib import Path
 from models.encoders.facets.model import load_facets
 from models.encoders.registry import EncoderOptions, load_encoder
-from models.word_vectors import load_word_vectors
+from models.encoders.facets.word_vectors import load_word_vectors
 load = lambda name: load_encoder(name, EncoderOptions("bert", device="cpu"))
 print(load_facets(Path("weights"), load_word_vectors(Path("words.txt")), load).encode(["the cat"]).shape)
 print("torch" in sys.modules, "transformers" in sys.modules)

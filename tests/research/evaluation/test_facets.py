@@ -14,8 +14,8 @@ from models.encoders.facets.directions import diff_scores
 from models.encoders.facets.model import FacetModel
 from models.encoders.facets.network import FacetNetwork
 from models.encoders.facets.shape import FacetShape
+from models.encoders.facets.word_vectors import WordVectors
 from models.errors import InvalidInput
-from models.word_vectors import WordVectors
 from research.evaluation.facet_summaries import (
     Summarised,
     by_means,

@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Float32
 
 from indexer.indexing.windows import plan
-from models.batching import length_batches
 from models.encoders.base import tokenize_units
 from models.encoders.nuggets.base import Nuggets
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.errors import InvalidInput
+from models.ops.batching import length_batches
 from models.text.tokens import UnitTokens
 from models.types import CharSpan
 

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from models.artifacts import read_checked, record_checksums
 from models.atomic import replacing
-from models.checksums import read_checked, record_checksums
 from models.errors import BackboneMismatch
 from models.ops.span_score import COSINE, SpanScore
 

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
-from models.backbones.files import BackboneFiles, open_backbone
+from models.backbones.files import BackboneFiles
+from models.backbones.opening import open_backbone
 from models.backbones.query_network import QueryNetwork, in_parts
 from models.backbones.torch_network import Backbone, load_backbone
 from models.encoders.base import check_query, encode_queries

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from app.encoders.facets import Facets
-from models.checksums import SHIPPED
+from models.artifacts import SHIPPED
 from models.encoders.facets.model import FacetModel, load_facets
 from models.encoders.facets.weighting import importance_of_units
+from models.encoders.facets.word_vectors import WordVectors, load_word_vectors
 from models.encoders.registry import EncoderOptions
 from models.text.units import split
-from models.word_vectors import WordVectors, load_word_vectors
 
 FOLDERS = ("facets-words", "facets-k1", "facets-k10", "facets-phrases")
 

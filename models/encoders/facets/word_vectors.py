@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Float32, Int32, Int64
 
-from models.artifacts import load_artifact
-from models.checksums import read_checked
+from models.artifacts import load_artifact, read_checked, save_artifact
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from models.types import CharSpans, JsonValue
@@ -109,8 +108,6 @@ class WordVectors:
 def save_word_vectors(folder: Path, vectors: WordVectors, config: dict[str, JsonValue]) -> str:
     """Write word vectors as int8 weights and a list of words; returns the checksum."""
     import torch
-
-    from models.artifacts import save_artifact
 
     scales = np.abs(vectors.vectors).max(axis=1, keepdims=True) / 127
     codes = np.rint(vectors.vectors / np.where(scales > 0, scales, 1)).astype(np.int8)

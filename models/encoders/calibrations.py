@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from models.artifacts import read_checked, record_checksums
 from models.atomic import replacing
-from models.checksums import read_checked, record_checksums
 from models.errors import BackboneMismatch
 from models.ops.calibrate import Knots, check_knots
 from models.types import JsonValue, SpanBounds

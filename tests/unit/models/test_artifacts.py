@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from models import checksums
-from models.artifacts import load_artifact, save_artifact
-from models.calibrations import read_default, write_default
+from models.artifacts import SHIPPED, load_artifact, save_artifact
+from models.encoders.calibrations import read_default, write_default
 from models.encoders.registry import EncoderOptions, load_nuggets
 from models.errors import BackboneMismatch
 
-WEIGHTS = Path(checksums.__file__).parent / "weights"
 FILES = ["slice/weights.safetensors", "slice/config.json", "nugget/weights.safetensors", "nugget/config.json"]
 
 
@@ -22,8 +20,8 @@ FILES = ["slice/weights.safetensors", "slice/config.json", "nugget/weights.safet
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the shipped weights, in their place."""
     copy = tmp_path / "weights"
-    shutil.copytree(WEIGHTS, copy)
-    for module in ("models.checksums", "models.artifacts", "models.encoders.registry"):
+    shutil.copytree(SHIPPED, copy)
+    for module in ("models.artifacts", "models.encoders.registry"):
         monkeypatch.setattr(f"{module}.SHIPPED", copy)
     return copy
 
@@ -61,7 +59,7 @@ def test_shipped_weights_without_checksums_are_refused(shipped: Path) -> None:
 
 def test_a_folder_of_the_operator_is_checked_only_where_it_has_checksums(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
-    shutil.copytree(WEIGHTS / "nugget", folder)
+    shutil.copytree(SHIPPED / "nugget", folder)
     (folder / "SHA256SUMS").unlink()
     change_one_byte(folder / "weights.safetensors")
     load_artifact(folder)
@@ -83,7 +81,7 @@ def test_training_into_a_folder_with_checksums_brings_them_up_to_date(tmp_path: 
     (tmp_path / "SHA256SUMS").write_text("".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()))
     again = save_artifact(tmp_path, {}, {"seed": 2})
     assert load_artifact(tmp_path).sha256 == again.sha256 != saved.sha256
-    made = read_default(WEIGHTS / "slice", next(iter(json.loads((WEIGHTS / "slice/calibration.json").read_text()))))
+    made = read_default(SHIPPED / "slice", next(iter(json.loads((SHIPPED / "slice/calibration.json").read_text()))))
     assert made
     write_default(tmp_path, "x", made)
     assert read_default(tmp_path, "x") == made

@@ -5,9 +5,9 @@ import pytest
 
 from app.encoders.facets import Facets
 from models.encoders.facets.weighting import importance_of_units, unit_weights
+from models.encoders.facets.word_vectors import WordVectors
 from models.text.tokens import Tokens, join, token_weights
 from models.text.units import split
-from models.word_vectors import WordVectors
 from tests import reference
 
 KNOWN = {"cancel": 1.0, "my": 3.0, "plan": 2.0, "t": 4.0, "can": 2.0, "façade": 5.0, "東京": 6.0, "stanbul": 7.0}
