@@ -85,4 +85,4 @@ def _single_precision(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRe
     """Encode in float32 on every processor, so that tolerances hold where bfloat16 is native too (ADR 4)."""
     if request.node.get_closest_marker("native_precision") is None:
         monkeypatch.setattr("models.backbones.torch_network.has_native_bf16", lambda device: False)
-        monkeypatch.setattr("models.encoders.slice.multiplies_brains", lambda: False)
+        monkeypatch.setattr("models.encoders.slice.multiplies_bfloat16", lambda: False)

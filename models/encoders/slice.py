@@ -12,7 +12,7 @@ from models.backbones.files import BackboneFiles, of_layer
 from models.backbones.opening import load_network_of
 from models.backbones.query_network import QueryNetwork
 from models.errors import BackboneMismatch
-from models.kernels.products import multiplies_brains
+from models.kernels.products import multiplies_bfloat16
 from models.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -93,10 +93,10 @@ class SliceEncoder:
     def text_network(self) -> QueryNetwork | None:
         """The network for texts; None where that for queries is as fast."""
         size = self.files.bert
-        if self.query_network is None or size is None or not multiplies_brains() or size.dim % 2 or size.wide % 2:
+        if self.query_network is None or size is None or not multiplies_bfloat16() or size.dim % 2 or size.wide % 2:
             return None
         special = self.files.tokenizer.prefix, self.files.tokenizer.suffix
-        return QueryNetwork(size, self.parameters(), special, brains=True)
+        return QueryNetwork(size, self.parameters(), special, bfloat16=True)
 
     @cached_property
     def query_network(self) -> QueryNetwork | None:

@@ -22,8 +22,8 @@ from models.encoders.base import check_query, encode_queries
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch, InvalidInput
-from models.kernels.products import COLUMNS, brains, multiplies_brains, reads_halves, tiled, tiled_pairs
-from models.kernels.transformer import dense, erf, exp, gelu, round_to_brains
+from models.kernels.products import COLUMNS, bfloat16, multiplies_bfloat16, reads_halves, tiled, tiled_pairs
+from models.kernels.transformer import dense, erf, exp, gelu, round_to_bfloat16
 from models.priority import lower_priority
 from tests.tiny_bert import PROSE, save_tiny_bart, save_tiny_bert
 
@@ -61,7 +61,7 @@ def test_hidden_states_are_the_same(tmp_path: Path, lengths: list[int], halves: 
     folder = bert(tmp_path, halves=halves)
     read = SliceEncoder(open_backbone(str(folder))).query_network
     assert read is not None
-    assert (read.layers.look.dtype == np.uint16) == (halves and reads_halves())
+    assert (read.layers.qkv.dtype == np.uint16) == (halves and reads_halves())
     for found, expected in zip(
         read(windows(lengths)), single(load_backbone(str(folder), device="cpu"), windows(lengths)), strict=True
     ):
@@ -243,25 +243,25 @@ def widened(values: np.ndarray) -> np.ndarray:
 def test_bfloat16_is_that_of_torch(values: list[float]) -> None:
     numbers = np.array(values, np.float32)
     expected = torch.from_numpy(numbers).to(torch.bfloat16).view(torch.int16).numpy()
-    np.testing.assert_array_equal(brains(numbers), expected)
+    np.testing.assert_array_equal(bfloat16(numbers), expected)
     compiled = np.empty(len(numbers), np.int16)
-    round_to_brains(numbers, compiled)
+    round_to_bfloat16(numbers, compiled)
     np.testing.assert_array_equal(compiled, expected)
 
 
-@pytest.mark.skipif(not multiplies_brains(), reason="this processor does not multiply bfloat16")
+@pytest.mark.skipif(not multiplies_bfloat16(), reason="this processor does not multiply bfloat16")
 @pytest.mark.parametrize(("rows", "inputs", "outputs"), [(1, 2, 1), (5, 16, 70), (6, 24, 64), (7, 40, 130), (61, 8, 3)])
 def test_products_of_bfloat16_are_exact_up_to_their_sums(rows: int, inputs: int, outputs: int) -> None:
     random = np.random.default_rng(rows)
     left, weight = (random.normal(size=shape).astype(np.float32) for shape in ((rows, inputs), (outputs, inputs)))
     bias, out = random.normal(size=outputs).astype(np.float32), np.empty((rows, outputs), np.float32)
-    dense(brains(left), tiled_pairs(weight), bias, False, out)
-    expected = widened(brains(left)) @ widened(brains(weight)).T + bias
+    dense(bfloat16(left), tiled_pairs(weight), bias, False, out)
+    expected = widened(bfloat16(left)) @ widened(bfloat16(weight)).T + bias
     np.testing.assert_allclose(out, expected, atol=1e-5 * inputs)
 
 
 @pytest.mark.native_precision
-@pytest.mark.skipif(not multiplies_brains(), reason="this processor does not multiply bfloat16")
+@pytest.mark.skipif(not multiplies_bfloat16(), reason="this processor does not multiply bfloat16")
 @pytest.mark.slow
 def test_texts_in_bfloat16_are_nearer_to_float32_than_those_of_torch(tmp_path: Path) -> None:
     folder = bert(tmp_path)
