@@ -37,6 +37,12 @@ def optional(description: str) -> FieldInfo:
     return annotation
 
 
+def deprecated(description: str) -> FieldInfo:
+    """The annotation of a field that is kept for one version."""
+    annotation: FieldInfo = Field(description=f"Deprecated. {description}", deprecated=True)
+    return annotation
+
+
 @dataclass(frozen=True, slots=True)
 class ItemError:
     """The error of one item."""

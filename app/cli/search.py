@@ -219,7 +219,7 @@ def _explained(
             yield f"{explanation.best_sentence.cosine:+.3f}  best sentence: {one_line(explanation.best_sentence.text)}"
         for pair in explanation.pairs:
             query = one_line(pair.query.text).strip() if pair.query else "the vector"
-            yield f"{pair.contribution:+.3f}  {query} → {one_line(pair.stretch.text).strip()}"
+            yield f"{pair.contribution:+.3f}  {query} → {one_line(pair.segment_text.text).strip()}"
 
 
 def _opening(hit: Hit) -> Text:

@@ -35,7 +35,7 @@ async function marksOf(hit, asked) {
 async function stretches(hit, request) {
   const { hits } = await post("/search", { ...request, threshold: 0, top_k: Math.min(MOST, (hit.rank || MOST) + 10), explain: true });
   const pairs = hits.find((other) => other.document_id === hit.document_id)?.explanation.pairs || [];
-  const places = new Map(pairs.map(({ stretch, cosine }) => [`${stretch.start} ${stretch.end}`, { ...stretch, score: cosine }]));
+  const places = new Map(pairs.map(({ segment_text: segment, cosine }) => [`${segment.start} ${segment.end}`, { ...segment, score: cosine }]));
   return { hits: [], own: [...places.values()].sort((a, b) => a.start - b.start || a.end - b.end) };
 }
 

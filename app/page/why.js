@@ -65,7 +65,7 @@ function shaded(units, hit) {
 
 function pairs(rows) {
   return table(["Part of the query", "Stretch of the document", "Cosine", "Contribution"],
-    rows.map((row) => [row.query ? row.query.text : "vector", row.stretch.text.trim(), row.cosine.toFixed(2), row.contribution.toFixed(2)]), "Pairs of query and document");
+    rows.map((row) => [row.query ? row.query.text : "vector", row.segment_text.text.trim(), row.cosine.toFixed(2), row.contribution.toFixed(2)]), "Pairs of query and document");
 }
 
 function weighed(rows) {

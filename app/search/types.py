@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from app.answers import described, optional
+from app.answers import deprecated, described, optional
 from indexer.engine.query import Filter, Grouping, SpanLengths
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
@@ -179,7 +179,10 @@ class NuggetPair:
         TextSpan | None, described("The part of the query that its vector represents; null for a given vector.")
     ]
     nugget: Annotated[TextSpan, described("The nugget's token.")]
-    stretch: Annotated[TextSpan, described("The nugget's segment: from the end of the previous nugget to its own end.")]
+    segment_text: Annotated[
+        TextSpan, described("The nugget's segment: from the end of the previous nugget to its own end.")
+    ]
+    stretch: Annotated[TextSpan, deprecated("The old name of `segment_text`; it goes with the next version.")]
     cosine: float
     contribution: Annotated[float, described("The cosine divided by the number of the query's vectors.")]
 

@@ -73,10 +73,12 @@ def _pair(
 ) -> NuggetPair:
     place, unit = document.place, request.offset_unit
     where = place.nugget(nugget)
+    segment = _text_span(where.stretch, place.text, place.offset, unit)
     return NuggetPair(
         query=_query_text(request.text, query, number, unit),
         nugget=_text_span(where.token, place.text, place.offset, unit),
-        stretch=_text_span(where.stretch, place.text, place.offset, unit),
+        segment_text=segment,
+        stretch=segment,
         cosine=cosine,
         contribution=cosine / len(query.vectors),
     )
