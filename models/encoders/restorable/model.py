@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -13,7 +13,6 @@ from jaxtyping import Float32
 from models.artifacts import Artifact, load_artifact
 from models.encoders.base import Encoder, forward_texts
 from models.encoders.registry import load_encoder
-from models.encoders.restorable.assembly import assemble
 from models.encoders.restorable.base import Memory, Restoration, RestoredToken
 from models.encoders.restorable.generation import GenerationLimits, Generator, generate
 from models.encoders.restorable.network import RestorableNetwork
@@ -23,6 +22,9 @@ from models.encoders.restorable.vocabulary import END, Ids, Vocabulary
 from models.errors import BackboneMismatch, InvalidInput
 from models.ops.batching import length_batches
 from models.ops.similarity import normalize
+
+# A shape and the name of a backbone, empty for none, to an untrained network and its reader.
+Assemble: TypeAlias = Callable[[RestorableShape, str], tuple[RestorableNetwork, Reader]]
 
 _BATCH_TOKENS = 4096
 _BATCH = 64
@@ -179,11 +181,24 @@ class RestorableModel:
             )
 
 
-def load_restorer(folder: Path, load: Callable[[str], Encoder] | None = None) -> RestorableModel:
+def assemble(shape: RestorableShape, backbone: str = "") -> tuple[RestorableNetwork, Reader]:
+    """An untrained network and its reader. Raises ``BackboneMismatch`` for a configuration that only research has."""
+    if backbone or (shape.pooling, shape.reading) != ("bound", "gating"):
+        raise BackboneMismatch(
+            f"Restorable weights with pooling {shape.pooling}, reading {shape.reading} and "
+            f"{'a backbone' if backbone else 'no backbone'} cannot be served.",
+            hint="Serve weights that `spanseek train restorable` made with its default pooling, reading and backbone.",
+        )
+    return RestorableNetwork(shape), stretch_reader(shape)
+
+
+def load_restorer(
+    folder: Path, load: Callable[[str], Encoder] | None = None, *, assemble: Assemble = assemble
+) -> RestorableModel:
     """Load trained weights and their vocabulary. ``load`` gives encoders by their names.
 
-    Raises ``BackboneMismatch`` if the vectors that searches compare are of another encoder than in training, and for
-    weights that are not those of the network that ``config.json`` describes.
+    Raises ``BackboneMismatch`` if the vectors that searches compare are of another encoder than in training, for
+    weights that are not those of the network that ``config.json`` describes, and as ``assemble`` does.
     """
     artifact = load_artifact(folder)
     facts: Any = artifact.config["shape"]

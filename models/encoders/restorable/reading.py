@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from models.backbones.tokenizer import TextTokenizer
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import Ids
 
@@ -25,17 +24,6 @@ def stretch_reader(shape: RestorableShape) -> Reader:
     """
     step = shape.stretch
     return lambda texts, ids: [[row[start : start + step] for start in range(0, len(row), step)] for row in ids]
-
-
-def backbone_reader(tokenizer: TextTokenizer, positions: int) -> Reader:
-    """Reads whole texts by a backbone's tokens, for one vector each; of a long text, what it has positions for."""
-
-    def read(texts: Sequence[str], ids: Sequence[Ids]) -> list[list[Ids]]:
-        room = positions - len(tokenizer.prefix) - len(tokenizer.suffix)
-        tokens = [each.ids[:room] for each in tokenizer.tokenize(texts)]
-        return [[np.concatenate([tokenizer.prefix, row, tokenizer.suffix])] for row in tokens]
-
-    return read
 
 
 def group(
