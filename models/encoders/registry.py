@@ -36,7 +36,6 @@ class EncoderOptions:
     weights: Path | None = None
     device: str = "auto"
     nugget_weights: Path | None = None
-    nugget_selector: str | None = None  # overrides the one that the weights were trained with
     whitenings: Path = Path("data") / "whitenings"  # of the nuggets of collections
 
 
@@ -93,7 +92,7 @@ def _slice_nuggets(base: Encoder, options: EncoderOptions) -> NuggetEncoder:
     if not isinstance(base, SliceEncoder):
         raise TypeError(f"{base.fingerprint} is not a SLICE encoder")
     artifact = load_artifact(options.nugget_weights or SHIPPED / "nugget")
-    return SliceNuggetEncoder(base, artifact, selector=options.nugget_selector)
+    return SliceNuggetEncoder(base, artifact)
 
 
 ENCODERS: dict[str, EncoderFactory] = {

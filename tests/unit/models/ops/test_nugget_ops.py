@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.ops.nuggets import chunk_bounds, chunk_ends, count, segment_starts, sentence_ends, top
-
-MARKS = st.lists(st.booleans(), min_size=1, max_size=40)
+from models.ops.nuggets import count, segment_starts, top
 
 
 @given(st.integers(0, 600), st.integers(1, 100))
@@ -23,23 +21,6 @@ def test_top_keeps_the_best_and_of_equals_the_first(scores: list[int], data: st.
     wanted = data.draw(st.integers(1, len(scores)))
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
     assert top(np.array(scores, float), wanted).tolist() == sorted(order[:wanted])
-
-
-@given(MARKS, st.data())
-def test_chunks_end_with_their_last_punctuation(marks: list[bool], data: st.DataObject) -> None:
-    wanted = data.draw(st.integers(1, len(marks)))
-    bounds = chunk_bounds(len(marks), wanted).tolist()
-    assert [place for start, end in bounds for place in range(start, end)] == list(range(len(marks)))
-    lengths = [end - start for start, end in bounds]
-    assert max(lengths) - min(lengths) <= 1
-    expected = [max([p for p in range(start, end) if marks[p]], default=end - 1) for start, end in bounds]
-    assert chunk_ends(np.array(marks), wanted).tolist() == expected
-
-
-@given(MARKS)
-def test_sentences_end_where_a_run_of_stops_does(stops: list[bool]) -> None:
-    expected = [n for n in range(len(stops)) if n == len(stops) - 1 or (stops[n] and not stops[n + 1])]
-    assert sentence_ends(np.array(stops)).tolist() == expected
 
 
 @given(st.sets(st.integers(0, 50), min_size=1))
@@ -58,4 +39,3 @@ def test_no_tokens_no_nuggets(ratio: float) -> None:
     assert count(0, ratio) == 0
     assert top(np.zeros(0), 0).tolist() == []
     assert segment_starts(np.zeros(0, np.int64)).tolist() == []
-    assert sentence_ends(np.zeros(0, bool)).tolist() == []
