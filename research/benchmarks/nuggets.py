@@ -22,7 +22,7 @@ from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.indexing.pipeline import IndexJob
 from indexer.nuggets.candidates import DocumentCandidates
-from indexer.nuggets.files import FILES, INDEX
+from indexer.nuggets.files import COLUMNS, INDEX
 from indexer.nuggets.representation import stored_nuggets
 from indexer.nuggets.scan import NuggetScan
 from indexer.sources import Source
@@ -34,7 +34,7 @@ from models.types import Document, QueryVectors
 from research.evaluation.searching import scratch_store
 from research.evaluation.sentences import sentence_spans
 
-_NUGGET_FILES = (*FILES, INDEX)
+_NUGGET_FILES = (*COLUMNS, INDEX)
 
 
 @dataclass(frozen=True, slots=True)

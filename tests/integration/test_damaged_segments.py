@@ -125,7 +125,7 @@ FILES = [
     layout.TEXT,
     layout.TEXT_BLOCKS,
     layout.WINDOWS,
-    *indexer.nuggets.files.FILES,
+    *indexer.nuggets.files.COLUMNS,
     indexer.nuggets.files.INDEX,
 ]
 
