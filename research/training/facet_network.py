@@ -1,6 +1,6 @@
 """The network of facets: a small transformer from word vectors to K codebook vectors (section 2.3 of the paper).
 
-Training runs this one; ``forward.py`` gives the same numbers without torch.
+Training runs this one; ``models.encoders.facets.forward`` gives the same numbers without torch.
 """
 
 from typing import TypeVar
@@ -9,10 +9,19 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from models.artifacts import arrays_of
+from models.encoders.facets.model import FacetModel
+from models.encoders.facets.readers import Reader
 from models.encoders.facets.shape import MOST_WORDS, FacetShape
+from models.encoders.facets.word_vectors import WordVectors
 
 _RIDGE = 1e-2
 Layer = TypeVar("Layer", nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
+
+
+def facet_model(network: "FacetNetwork", words: WordVectors, reader: Reader | None = None) -> FacetModel:
+    """The model of a network in training, as it stands."""
+    return FacetModel(arrays_of(network.state_dict()), network.shape, words, reader=reader)
 
 
 class FacetNetwork(nn.Module):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from models.artifacts import arrays_of
 from models.encoders.facets.forward import run_facets
-from models.encoders.facets.network import FacetNetwork
 from models.encoders.facets.shape import FacetEncoder, FacetShape
+from research.training.facet_network import FacetNetwork
 from tests.examples import examples
 
 
