@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Shaped
 
+from models.atomic import replacing
 from models.errors import BackboneMismatch, BackboneMissing
 from models.tensors import read_tensors
 from models.types import JsonValue
@@ -105,3 +106,23 @@ def _checksums(folder: Path) -> dict[str, str]:
         return {}
     lines = (line.split(maxsplit=1) for line in (folder / CHECKSUMS).read_text("utf-8").splitlines())
     return {fields[1].lstrip("*"): fields[0] for fields in lines if len(fields) == 2}
+
+
+def read_entries(path: Path) -> dict[str, Any]:
+    """A JSON object beside weights, with an entry for every encoder's fingerprint; empty without a file.
+
+    Raises ``ValueError`` for another content, and ``BackboneMismatch`` if the checksum is wrong.
+    """
+    entries = json.loads(read_checked(path)) if path.is_file() else {}
+    if not isinstance(entries, dict):
+        raise ValueError("it is not an object")
+    return entries
+
+
+def write_entry(path: Path, fingerprint: str, entry: Mapping[str, JsonValue]) -> None:
+    """Replace the entry of an encoder in a file beside its weights; other entries stay."""
+    entries = read_entries(path) | {fingerprint: entry}
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entries[name])}" for name in sorted(entries))
+    with replacing(path) as partial:
+        partial.write_text(f"{{\n{lines}\n}}\n", "utf-8")
+    record_checksums(path.parent)

@@ -146,7 +146,7 @@ def _read(path: Path, target: Callable[[str], Path | None], progress: Progress) 
             if entry is None or not _is_plain(member) or member.size != entry.bytes:
                 raise _invalid(path, f"its member {member.name[:200]!r} is not one that its index names")
             if _copy(tar, member, target(member.name), meter) != entry.sha256:
-                raise _invalid(path, f"its member {member.name!r} is damaged: its SHA-256 is not that of the index")
+                raise _invalid(path, f"its member {member.name!r} is damaged: its SHA-256 differs from the index")
     if left:
         raise _invalid(path, f"its member {min(left)!r} is missing")
     return info

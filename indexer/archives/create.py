@@ -87,7 +87,7 @@ def _whitening(store: Store, collection: Collection) -> dict[str, Path]:
 
 
 def _entries(folder: Path, generation: Generation, sources: dict[str, Path]) -> dict[str, FileEntry]:
-    """Sizes and checksums: those of segments from their manifests, which were written with them."""
+    """Sizes and checksums; manifests, written with their segments, have the checksums of these."""
     written: dict[str, FileEntry] = {}
     for live in generation.segments:
         name = live.info.name

@@ -1,6 +1,6 @@
 """The loops that must run at the speed of memory: the only importers of numba.
 
-Each has a naive oracle in ``tests/reference.py``. Block and code are those of ``indexer.segments.layout``.
+Each has a naive oracle in ``tests/reference.py``. ``indexer.segments.layout`` defines block and code.
 """
 
 import models.kernels  # noqa: F401  loads numba, before anything below does

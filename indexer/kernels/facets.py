@@ -82,7 +82,7 @@ def facet_distances(
     penalty: float,
     sweeps: int,
 ) -> Float64[np.ndarray, " rows"]:
-    """SC of a codebook and those of some stored rows, from 0 to the number of facets of both."""
+    """SC of a codebook and some stored codebooks, from 0 to the number of facets of both."""
     distances = np.empty(len(rows), np.float64)
     _distances(codes, scales, rows.astype(np.int64), codebook, penalty, sweeps, distances)
     return distances

@@ -1,7 +1,7 @@
 """The files of the nuggets of a segment.
 
 Each nugget is stored as int8 codes and the scale that gives them length 1, so that a cosine with a unit-length query is
-one dot product. Nuggets are numbered in the order of their units, so those of a part or document are contiguous. As in
+one dot product. Nuggets are numbered in the order of their units: a part or document has a run of them. As in
 ``indexer.segments.layout``, all numbers are little-endian, and character offsets are code points of the document.
 
 ========================  ============================================================================================

@@ -98,8 +98,8 @@ class ColumnRepresentation:
 def _live_pieces(sources: Sequence[LiveRows], rows_a_piece: int) -> Iterator[tuple[Stored, int, int, int]]:
     """Yield the rows of live documents in pieces: what a segment has stored, the rows, and what their units gain.
 
-    ``stored.units`` is the first unit of every row, in order. The units of the merged segment are those of live
-    documents alone, numbered from 0.
+    ``stored.units`` is the first unit of every row, in order. The merged segment has the units of
+    live documents alone, numbered from 0.
     """
     units = 0
     for source in sources:

@@ -20,7 +20,7 @@ _COLUMN: dict[OffsetUnit, int] = {"byte": 1, "utf16": 2}
 
 
 class TextWriter:
-    """Appends text and writes full frames as they fill; memory stays that of one frame and the text given.
+    """Appends text and writes full frames as they fill; memory holds one frame and the text given.
 
     With ``store`` false it counts code points, and writes nothing.
     """

@@ -41,7 +41,7 @@ class BackboneFiles:
     ``weights_sha256`` identifies the weights, and ``fingerprint`` everything that affects the vectors.
     """
 
-    in_memory = False  # true if the parameters are those of a network in memory, which may differ from the files
+    in_memory = False  # true if a network in memory has the parameters, which may differ from the files
 
     def __init__(self, folder: Path, weights_sha256: str, tokenizer: TextTokenizer, shape: Shape, device: str) -> None:
         self.folder, self.weights_sha256, self.tokenizer = folder, weights_sha256, tokenizer
@@ -75,7 +75,7 @@ class BackboneFiles:
 
     @property
     def hidden_dim(self) -> int:
-        """The length of a hidden state, equal to that of a vector."""
+        """The length of a hidden state, equal to a vector's."""
         return self.dim
 
     @property

@@ -25,7 +25,7 @@ from models.errors import DeviceUnavailable
 class Backbone(BackboneFiles):
     """Maps token ids to contextual token vectors, batch by batch, with the network that transformers builds.
 
-    ``sha256`` is that of the weights, if known already.
+    ``sha256`` is the checksum of the weights, if known already.
     """
 
     in_memory = True

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from models.artifacts import read_checked, record_checksums
-from models.atomic import replacing
+from models.artifacts import read_entries, write_entry
 from models.errors import BackboneMismatch
 from models.ops.calibrate import Knots, check_knots
 from models.types import JsonValue, SpanBounds
@@ -93,7 +92,10 @@ def read_default(folder: Path, fingerprint: str) -> DefaultCalibration | None:
     Logs a warning if the file has entries, but none for this encoder. Raises ``BackboneMismatch`` for an unreadable
     file.
     """
-    entries = _entries(folder)
+    try:
+        entries = read_entries(folder / FILE)
+    except ValueError as error:
+        raise _unreadable(folder, error) from error
     if entries and fingerprint not in entries:
         _log.warning("%s was made for other weights than %s: score equals raw", folder / FILE, fingerprint)
     if fingerprint not in entries:
@@ -106,26 +108,9 @@ def read_default(folder: Path, fingerprint: str) -> DefaultCalibration | None:
 
 def write_default(folder: Path, fingerprint: str, calibration: DefaultCalibration) -> Path:
     """Store a calibration beside the weights, replacing the encoder's; other entries stay."""
-    path = folder / FILE
-    entries = _entries(folder) | {fingerprint: asdict(calibration)}
-    lines = [f"{json.dumps(name)}: {json.dumps(entry, sort_keys=True)}" for name, entry in sorted(entries.items())]
-    with replacing(path) as partial:
-        partial.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
-    record_checksums(folder)
-    return path
-
-
-def _entries(folder: Path) -> dict[str, Any]:
-    path = folder / FILE
-    if not path.is_file():
-        return {}
-    try:
-        entries = json.loads(read_checked(path))
-    except ValueError as error:
-        raise _unreadable(folder, error) from error
-    if not isinstance(entries, dict):
-        raise _unreadable(folder, TypeError("it is not an object"))
-    return entries
+    entry: dict[str, JsonValue] = json.loads(json.dumps(asdict(calibration), sort_keys=True))
+    write_entry(folder / FILE, fingerprint, entry)
+    return folder / FILE
 
 
 def _unreadable(folder: Path, error: Exception) -> BackboneMismatch:

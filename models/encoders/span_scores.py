@@ -5,13 +5,11 @@ The file has an entry for every encoder that uses the weights, by its fingerprin
 last four may be missing; parts then have the share of other wholes. An encoder without an entry has the literal cosine.
 """
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from models.artifacts import read_checked, record_checksums
-from models.atomic import replacing
+from models.artifacts import read_entries, write_entry
 from models.errors import BackboneMismatch
 from models.ops.span_score import COSINE, SpanScore
 
@@ -21,10 +19,8 @@ FILE = "span_score.json"
 def read_span_score(folder: Path, fingerprint: str) -> SpanScore:
     """The span score of the encoder with this fingerprint. Raises ``BackboneMismatch`` for an unreadable file."""
     path = folder / FILE
-    if not path.is_file():
-        return COSINE
     try:
-        entry: dict[str, Any] | None = json.loads(read_checked(path)).get(fingerprint)
+        entry: dict[str, Any] | None = read_entries(path).get(fingerprint)
         if entry is None:
             return COSINE
         borders = tuple(entry["start"]), tuple(entry["end"])
@@ -40,10 +36,4 @@ def read_span_score(folder: Path, fingerprint: str) -> SpanScore:
 
 def write_span_score(folder: Path, fingerprint: str, score: SpanScore) -> None:
     """Write the span score of the encoder with this fingerprint beside its weights; other entries stay."""
-    path = folder / FILE
-    entries: dict[str, Any] = json.loads(read_checked(path)) if path.is_file() else {}
-    entries[fingerprint] = asdict(score)
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in sorted(entries.items()))
-    with replacing(path) as partial:
-        partial.write_text(f"{{\n{lines}\n}}\n", "utf-8")
-    record_checksums(folder)
+    write_entry(folder / FILE, fingerprint, asdict(score))

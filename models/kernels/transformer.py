@@ -121,7 +121,7 @@ def round_to_bfloat16(values, out):
 def dense(left, tiles, bias, activated, out):
     """``out = left @ matrix + bias``, through GELU if so asked.
 
-    Rows are taken in blocks of equal size; the last one may begin among those of the block before it.
+    Rows are taken in blocks of equal size; the last one may begin within the block before it.
     """
     columns, block = np.empty((ROWS, COLUMNS), np.float32), _even_block(len(left))
     for tile in range(len(tiles)):

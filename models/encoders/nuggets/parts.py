@@ -102,7 +102,7 @@ def foundation(backbone: Layered, layer: int) -> str:
 
 
 def check_foundation(artifact: Artifact, checksum: str) -> None:
-    """Raise ``BackboneMismatch`` if weights were trained on other layers than those of ``checksum``."""
+    """Raise ``BackboneMismatch`` if weights were trained on layers of another checksum."""
     if artifact.config.get("foundation_sha256") != checksum:
         raise BackboneMismatch(
             f"These nugget weights were trained on other layers than those of this encoder "

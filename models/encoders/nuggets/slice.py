@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class SliceNuggetEncoder:
-    """A scorer and upper layers beside those of a SLICE encoder, which is unchanged.
+    """A scorer and upper layers beside a SLICE encoder, which is unchanged.
 
     Without an artifact the parameters are those before training. The weights depend on the backbone and on the bottom
     ``layer`` layers only, and are refused if these differ. ``selectors`` override those that the weights were

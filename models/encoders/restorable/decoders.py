@@ -26,7 +26,7 @@ Vectors: TypeAlias = Float[Tensor, "texts vectors dim"]
 class Source:
     """What a decoder reads: the vectors of texts, and which of them are no padding.
 
-    A token stands in a stretch, which has one vector; ``signs`` are those of its place there.
+    A token stands in a stretch, which has one vector; ``signs`` belong to its place there.
     """
 
     vectors: Vectors

@@ -106,7 +106,7 @@ class RestorableModel:
         most_tokens: int | None = None,
         repeats: int = 0,
     ) -> list[Restoration]:
-        """The text of each text's vectors: at most so many tokens, and no run of ``repeats`` of them twice.
+        """The text of each text's vectors: at most ``most_tokens``, and no run of ``repeats`` of them twice.
 
         Raises ``InvalidInput`` for vectors of another length, for too many of one text, and for NaN or infinity.
         """
@@ -129,7 +129,7 @@ class RestorableModel:
 
     @staticmethod
     def _compared(encoder: Encoder, texts: Sequence[str]) -> Float32[np.ndarray, "texts compared"]:
-        """Sentence vectors: the mean of those of the tokens, of all windows of the text; zeros for no tokens."""
+        """Sentence vectors: the mean over the tokens of all windows of the text; zeros for no tokens."""
         tokens = [each.ids for each in encoder.tokenize(texts)]
         windows = [(row, ids) for row, all_ids in enumerate(tokens) for ids in _windows(all_ids, encoder.window)]
         sums = np.zeros((len(texts), encoder.dim), np.float32)
@@ -198,7 +198,7 @@ def load_restorer(
     """Load trained weights and their vocabulary. ``load`` gives encoders by their names.
 
     Raises ``BackboneMismatch`` if the vectors that searches compare are of another encoder than in training, for
-    weights that are not those of the network that ``config.json`` describes, and as ``assemble`` does.
+    weights that do not fit the network that ``config.json`` describes, and as ``assemble`` does.
     """
     artifact = load_artifact(folder)
     facts: Any = artifact.config["shape"]

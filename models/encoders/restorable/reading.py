@@ -29,7 +29,7 @@ def stretch_reader(shape: RestorableShape) -> Reader:
 def group(
     vectors: Float[Tensor, "rows dim"], counts: Sequence[int]
 ) -> tuple[Float[Tensor, "texts vectors dim"], Bool[Tensor, "texts vectors"]]:
-    """The vectors of rows by texts, which have so many each, padded with zeros; and which of them are real."""
+    """The vectors of rows by texts, ``counts`` for each, padded with zeros; and which of them are real."""
     real = torch.arange(max(counts), device=vectors.device)[None] < torch.tensor(counts, device=vectors.device)[:, None]
     padded = vectors.new_zeros(*real.shape, vectors.shape[1])
     padded[real] = vectors
