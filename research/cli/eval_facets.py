@@ -147,8 +147,8 @@ def _load(
 ) -> "tuple[WordVectors, dict[str, FacetModel]]":
     """The word vectors, and the models by the names of their folders."""
     from models.encoders.facets.model import load_facets
-    from models.encoders.facets.word_vectors import load_word_vectors
+    from research.training.word_vector_files import read_word_vectors
 
-    vectors = load_word_vectors(words or SHIPPED / "facets-words")
+    vectors = read_word_vectors(words or SHIPPED / "facets-words")
     folders = folders or [SHIPPED / name for name in shipped]
     return vectors, {folder.name: load_facets(folder, vectors) for folder in folders}

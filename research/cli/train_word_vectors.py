@@ -25,10 +25,10 @@ def train_word_vectors(
     """Learn word vectors of a Wikipedia extract, less a tenth of its articles, which are held out."""
     from app.settings import Settings
     from models.encoders.facets.readers import EncoderReader
-    from models.encoders.facets.word_vectors import save_word_vectors
     from models.encoders.registry import load_encoder, untrained_over
     from models.types import JsonValue
     from research.evaluation.wikipedia import read_articles
+    from research.training.word_vector_files import save_word_vectors
     from research.training.word_vectors import (
         WordVectorShape,
         article_texts,

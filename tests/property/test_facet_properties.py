@@ -15,7 +15,7 @@ from models.ops.facets import (
     best_cosines,
     codebook_distance,
     coefficients,
-    cover,
+    cover_cosines,
     direction,
     importance,
     reconstruction_error,
@@ -133,6 +133,6 @@ def test_coverage_is_that_of_loops(sentences, facets, words, count, seed) -> Non
     rng = np.random.default_rng(seed)
     codebooks = normalize(rng.normal(size=(sentences, facets, 4)))
     points, weights = normalize(rng.normal(size=(words, 4))), rng.uniform(0.1, 1, words)
-    chosen = cover(codebooks, points, weights, count)
+    chosen = cover_cosines(best_cosines(codebooks, points), weights, count)
     assert chosen.tolist() == reference.cover(codebooks, points, weights.tolist(), count)
     assert best_cosines(codebooks, points).shape == (sentences, words)
