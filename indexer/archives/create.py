@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from indexer.archives.archive import CATALOG, ArchiveInfo, Progress, write_archive
+from indexer.archives.archive import CATALOG, ArchiveInfo, OnBytes, write_archive
 from indexer.archives.pins import pin, process_folder
 from indexer.catalog.collections import Catalog
 from indexer.catalog.copying import copy_catalog
@@ -25,7 +25,7 @@ PINS: Final = "snapshot-pins"
 _ATTEMPTS: Final = 5
 
 
-def create_archive(store: Store, name: str, path: Path, progress: Progress = lambda done, total: None) -> ArchiveInfo:
+def create_archive(store: Store, name: str, path: Path, progress: OnBytes = lambda done, total: None) -> ArchiveInfo:
     """Write a collection to a new file. Keys, aliases and tasks are not in it.
 
     Raises ``CollectionNotFound``, ``StorageFull``, and ``BackupFailed`` where segments are damaged or disappear.

@@ -21,7 +21,7 @@ from indexer.segments import layout
 from indexer.segments.columns import merged_metadata, metadata_columns, stacked, write_table
 from indexer.segments.norms import write_norms
 from indexer.segments.reader import Segment
-from indexer.segments.seal import Counts, Derive, seal
+from indexer.segments.seal import Derive, RowCounts, seal
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.text.borders import border_codes
@@ -80,7 +80,7 @@ def merge(
         derive(folder, recipe, part_units)
     # Parts do not say how many unknown units they have: dead documents count on.
     unknown = min(sum(source.segment.manifest.unknown_units for source in sources), int(part_units[-1]))
-    counts = Counts(len(rows), len(part_units) - 1, int(part_units[-1]), unknown, code_points, copied)
+    counts = RowCounts(len(rows), len(part_units) - 1, int(part_units[-1]), unknown, code_points, copied)
     return seal(folder, recipe, counts), rows
 
 
