@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from app.calibration.service import ThresholdService
     from app.collections.aliases import AliasService
     from app.collections.documents import DocumentService
+    from app.collections.jobs import CollectionJobs
     from app.collections.reading import DocumentReader
     from app.collections.reindexing import Reindexing
     from app.collections.service import CollectionOptions, CollectionService
@@ -167,15 +168,21 @@ class Services:
         """A job that brings a collection into another recipe."""
         from app.collections.reindexing import Reindexing
 
-        units, modes = self._settings.segment_units, self.search.modes
-        return Reindexing(self.store, self.encoders, self.collections, modes, name, options, segment_units=units)
+        return Reindexing(self.store, self.encoders, self.collections, self.jobs, self.search.modes, name, options)
+
+    @cached_property
+    def jobs(self) -> "CollectionJobs":
+        """Indexing, deleting, optimizing, purging and matching again."""
+        from app.collections.jobs import CollectionJobs
+
+        return CollectionJobs(self.store, self.encoders, segment_units=self._settings.segment_units)
 
     @cached_property
     def documents(self) -> "DocumentService":
         """Writing documents and deleting them."""
         from app.collections.documents import DocumentService
 
-        return DocumentService(self.store, self.encoders, segment_units=self._settings.segment_units)
+        return DocumentService(self.store, self.jobs)
 
     @cached_property
     def reader(self) -> "DocumentReader":

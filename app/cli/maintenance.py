@@ -79,18 +79,16 @@ def optimize(
     as_json: JsonOption = False,
 ) -> None:
     """Merge segments now: into as few as possible, without deleted or replaced documents."""
-    from indexer.catalog.leases import lease
-    from indexer.indexing.maintenance import optimize as optimize_segments
+    from app.composition import Services
 
-    with checked_store(Settings()) as store, lease(store.catalog, collection) as held:
-        removed = optimize_segments(store, held, wait_for_readers, words=words)
-        after = store.catalog.collection(held.collection)
+    settings = Settings()
+    with checked_store(settings) as store:
+        optimized = Services(settings, store).jobs.optimize(collection, words=words, sleep=wait_for_readers)
     if as_json:
-        print_json(asdict(removed) | {"segments_left": after.segments, "bytes_left": after.bytes})
+        print_json(asdict(optimized))
     else:
-        out.print(
-            f"{removed_text(removed)} {collection} has {counted(after.segments, 'segment')} now, {_mb(after.bytes)}."
-        )
+        left = f"{counted(optimized.segments_left, 'segment')} now, {_mb(optimized.bytes_left)}"
+        out.print(f"{removed_text(optimized)} {collection} has {left}.")
 
 
 def stats(collection: CollectionOption, as_json: JsonOption = False) -> None:

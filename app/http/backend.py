@@ -11,6 +11,7 @@ from threading import Lock
 
 from app.calibration.service import ThresholdService
 from app.collections.aliases import AliasService
+from app.collections.jobs import CollectionJobs
 from app.collections.reading import DocumentReader
 from app.collections.service import CollectionService
 from app.collections.snapshots import SnapshotService
@@ -123,6 +124,11 @@ class Backend:
     def aliases(self) -> AliasService:
         """Names that stand for collections."""
         return self._open().services.aliases
+
+    @property
+    def jobs(self) -> CollectionJobs:
+        """Long work on collections; writes run in the lane :attr:`writing`."""
+        return self._open().services.jobs
 
     @property
     def reader(self) -> DocumentReader:
