@@ -4,10 +4,12 @@ It is opened at first use, and after a failure again by the next request: a serv
 reports it, and recovers when they appear.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
+from typing import TypeVar
 
 from app.calibration.service import ThresholdService
 from app.collections.aliases import AliasService
@@ -36,6 +38,8 @@ from indexer.store import Store
 from indexer.types import Collection
 from models.encoders.base import Encoder, encode_queries
 from models.errors import InvalidInput, SpanseekError
+
+Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
 
@@ -71,7 +75,7 @@ class _Opened:
 
 
 class Backend:
-    """One per server. All methods may block: call them in threads, not on the event loop."""
+    """One per server. Its methods may block: call them in threads, not on the event loop."""
 
     def __init__(self, startup: Startup, limits: Limits, observe: Observe = unobserved) -> None:
         self.limits = limits
@@ -147,8 +151,19 @@ class Backend:
 
     @property
     def texts(self) -> JobLane:
-        """The lane of comparisons, summaries and restorations; never blocks once the store is open."""
+        """The lane of comparisons and summaries; never blocks once the store is open."""
         return self._open().texts
+
+    @property
+    def restore_lane(self) -> JobLane:
+        """The lane of the decoder that restores texts; never blocks once the store is open."""
+        return self._open().search.restoring
+
+    async def read(self, collection: str, job: Callable[[], Result]) -> Result:
+        """Read stored texts: in a thread, or by the decoder in its lane where the collection stores none."""
+        if await asyncio.to_thread(lambda: self.store.snapshot(collection).recipe.stores_text):
+            return await asyncio.to_thread(job)
+        return await self.restore_lane.run(job, self.limits.deadline_s)
 
     @property
     def comparing(self) -> CompareService:
@@ -157,7 +172,7 @@ class Backend:
 
     @property
     def restoring(self) -> RestoreService:
-        """Texts back from vectors; runs in the lane :attr:`texts`."""
+        """Texts back from vectors; runs in the lane :attr:`restore_lane`."""
         return self._open().services.restoring
 
     @property

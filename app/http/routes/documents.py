@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
@@ -80,8 +81,13 @@ def list_documents(
     return answer_response(caller.backend.reader.list(collection, limit, cursor, filter_of(filter)))
 
 
-@router.get("/{document_id:path}", response_model=StoredDocument, summary="Read a document", responses=_READ)
-def get_document(
+@router.get(
+    "/{document_id:path}",
+    response_model=StoredDocument,
+    summary="Read a document",
+    responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
+)
+async def get_document(
     collection: Collection,
     document_id: Id,
     caller: CallerDependency,
@@ -89,7 +95,9 @@ def get_document(
 ) -> Response:
     """Read a document: its text, its parts with their offsets and metadata, and its own metadata."""
     caller.require("search", collection)
-    return answer_response(caller.backend.reader.get(collection, document_id, offset_unit))
+    backend = caller.backend
+    read = partial(backend.reader.get, collection, document_id, offset_unit)
+    return answer_response(await backend.read(collection, read))
 
 
 @router.post(
