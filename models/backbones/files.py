@@ -17,7 +17,7 @@ from jaxtyping import Int32, Shaped
 
 from models.backbones.folders import locate, read_config, verified_weights
 from models.backbones.packages import DEFAULT
-from models.backbones.query_network import LAYER, BertConfig, fits, read_bert_config
+from models.backbones.query_network import LAYER, BertConfig, QueryNetwork, fits, read_bert_config
 from models.backbones.tokenizer import TextTokenizer, open_tokenizer
 from models.tensors import read_tensors
 from models.text import units
@@ -52,6 +52,7 @@ class BackboneFiles:
         self.dim, self._device = shape.dim, device
         self.window = shape.window - len(tokenizer.prefix) - len(tokenizer.suffix)
         self._whole_window = shape.window
+        self._networks: dict[bool, QueryNetwork] = {}
         self.fingerprint = _digest(
             [_architecture(folder), weights_sha256, tokenizer.description(), units.VERSION, self.window]
         )
@@ -90,11 +91,27 @@ class BackboneFiles:
 
     def parameters(self) -> dict[str, Shaped[np.ndarray, "..."]]:
         """The parameters by name."""
+        return dict(self._tensors)
+
+    @cached_property
+    def _tensors(self) -> dict[str, Shaped[np.ndarray, "..."]]:
         return bert_tensors(self.folder)
 
     def layer_parameters(self, number: int) -> dict[str, Shaped[np.ndarray, "..."]]:
         """The parameters of one layer, by their names within it."""
         return of_layer(self.parameters(), number)
+
+    def network(self, *, brains: bool = False) -> QueryNetwork | None:
+        """The network without torch, made once for all encoders of these files; None if it is not a BERT."""
+        if self.bert is not None and brains not in self._networks:
+            self._networks[brains] = self.network_of(self.bert, self.parameters(), brains=brains)
+        return self._networks.get(brains)
+
+    def network_of(
+        self, size: BertConfig, parameters: Mapping[str, Shaped[np.ndarray, "..."]], *, brains: bool = False
+    ) -> QueryNetwork:
+        """The same network with other parameters."""
+        return QueryNetwork(size, parameters, (self.tokenizer.prefix, self.tokenizer.suffix), brains=brains)
 
     def loaded(self) -> "Backbone":
         """The same backbone with its network, which loads torch."""

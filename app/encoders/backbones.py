@@ -1,0 +1,25 @@
+"""Backbones by name: each is opened once, for all models that read it."""
+
+from threading import Lock
+
+from models.backbones.files import BackboneFiles, open_backbone
+
+
+class Backbones:
+    """The backbones of a process. Encoders over one of them share its tokenizer, its files and its arrays.
+
+    One whose network is in memory at once, such as on a GPU that the settings name, is opened anew for every encoder:
+    training puts layers in place there.
+    """
+
+    def __init__(self) -> None:
+        self._opened: dict[tuple[str, str], BackboneFiles] = {}
+        self._lock = Lock()
+
+    def open(self, source: str, device: str) -> BackboneFiles:
+        """The backbone of this name. Raises as ``models.backbones.files.open_backbone`` does."""
+        with self._lock:
+            opened = self._opened.get((source, device)) or open_backbone(source, device=device)
+            if not opened.in_memory:
+                self._opened[source, device] = opened
+            return opened
