@@ -1,8 +1,10 @@
 """Backbones by name: each is opened once, for all models that read it."""
 
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from models.backbones.files import BackboneFiles, open_backbone
+if TYPE_CHECKING:
+    from models.backbones.files import BackboneFiles
 
 
 class Backbones:
@@ -13,11 +15,13 @@ class Backbones:
     """
 
     def __init__(self) -> None:
-        self._opened: dict[tuple[str, str], BackboneFiles] = {}
+        self._opened: dict[tuple[str, str], "BackboneFiles"] = {}
         self._lock = Lock()
 
-    def open(self, source: str, device: str) -> BackboneFiles:
+    def open(self, source: str, device: str) -> "BackboneFiles":
         """The backbone of this name. Raises as ``models.backbones.files.open_backbone`` does."""
+        from models.backbones.files import open_backbone  # numba, which commands that encode nothing do without
+
         with self._lock:
             opened = self._opened.get((source, device)) or open_backbone(source, device=device)
             if not opened.in_memory:

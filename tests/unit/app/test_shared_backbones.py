@@ -5,17 +5,18 @@ import sys
 
 import pytest
 
-import app.encoders.backbones
+import models.backbones.files
+from app.encoders.backbones import Backbones
 
 # In a process of its own: where types are checked while tests run, that alone loads torch's network.
 SCRIPT = """
-import app.encoders.backbones as backbones
+import models.backbones.files as files
 from app.encoders.encoders import Encoders
 from models.backbones.packages import DEFAULT
 from models.encoders.registry import EncoderOptions
 
-opened, open_backbone = [], backbones.open_backbone
-backbones.open_backbone = lambda source, **options: opened.append(source) or open_backbone(source, **options)
+opened, open_backbone = [], files.open_backbone
+files.open_backbone = lambda source, **options: opened.append(source) or open_backbone(source, **options)
 encoders = Encoders(EncoderOptions(device="cpu"))
 names = ("slice", "slice128", "untrained", f"untrained@{DEFAULT}")
 trained, small, plain, named = map(encoders.load, names)
@@ -36,13 +37,13 @@ def test_encoders_facets_and_the_restorer_open_a_backbone_once() -> None:
 
 
 def test_a_backbone_that_cannot_be_opened_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    backbones, tries = app.encoders.backbones.Backbones(), []
+    backbones, tries = Backbones(), []
 
     def failing(source: str, *, device: str) -> object:
         tries.append(source)
         raise OSError(source)
 
-    monkeypatch.setattr(app.encoders.backbones, "open_backbone", failing)
+    monkeypatch.setattr(models.backbones.files, "open_backbone", failing)
     for _ in range(2):
         with pytest.raises(OSError, match="mine"):
             backbones.open("mine", "cpu")
