@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Annotated, Literal
 
 from app.answers import ItemError, described, optional
-from app.collections.jobs import CollectionJobs
+from app.collections.jobs import CollectionJobs, refuse
 from indexer.catalog.leases import Lease, lease
 from indexer.engine.named_spans import find_documents
 from indexer.engine.query import Filter
@@ -98,10 +98,6 @@ class DeletedByFilter:
     generation: Annotated[int, described("The first generation without the documents.")]
 
 
-def _refuse(error: CollectionBusy) -> bool:
-    return False
-
-
 class DocumentService:
     """Writes to the collections of one store. Raises ``CollectionBusy`` while another process writes."""
 
@@ -113,7 +109,7 @@ class DocumentService:
         self,
         collection: str,
         documents: Iterable[Document],
-        busy: Callable[[CollectionBusy], bool] = _refuse,
+        busy: Callable[[CollectionBusy], bool] = refuse,
     ) -> Written:
         """Add documents or replace those with the same ids; if an id occurs twice, the last document counts.
 
@@ -129,7 +125,7 @@ class DocumentService:
 
     def delete(self, collection: str, ids: Sequence[str]) -> DeletedDocuments:
         """Delete documents; unknown ids are ignored."""
-        with self._turn(self._store.catalog.collection(collection), _refuse):
+        with self._turn(self._store.catalog.collection(collection), refuse):
             deletion = self._jobs.delete(collection, ids)
         results = [DeletedDocument(id, "deleted" if id in deletion.ids else "not_found") for id in ids]
         return DeletedDocuments(tuple(results), deletion.generation)
@@ -145,7 +141,7 @@ class DocumentService:
         if dry_run:
             snapshot = self._store.present(collection)
             return DeletedByFilter(len(frozenset(passing_ids(snapshot, filter))), dry_run, snapshot.generation)
-        with self._turn(self._store.catalog.collection(collection), _refuse):
+        with self._turn(self._store.catalog.collection(collection), refuse):
             deletion = self._jobs.delete(collection, (), filter)
         return DeletedByFilter(len(deletion.ids), dry_run, deletion.generation)
 
@@ -168,7 +164,7 @@ class DocumentService:
         self,
         collection: str,
         stop: Callable[[], bool],
-        busy: Callable[[CollectionBusy], bool] = _refuse,
+        busy: Callable[[CollectionBusy], bool] = refuse,
         *,
         windows: bool = True,
     ) -> bool:
@@ -181,7 +177,7 @@ class DocumentService:
         return kept is None or not kept.retired
 
     @contextmanager
-    def _writing(self, collection: str, busy: Callable[[CollectionBusy], bool] = _refuse) -> Iterator[Lease]:
+    def _writing(self, collection: str, busy: Callable[[CollectionBusy], bool] = refuse) -> Iterator[Lease]:
         """The collection's lease, after the writers of this process that wait for it already."""
         target = self._store.catalog.collection(collection)
         with self._turn(target, busy), lease(self._store.catalog, target.name, again=busy) as held:

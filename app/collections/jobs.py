@@ -35,7 +35,8 @@ class Deletion:
     purged: Removed | None = None
 
 
-def _refuse(error: CollectionBusy) -> bool:
+def refuse(error: CollectionBusy) -> bool:
+    """Not to wait for another writer."""
     return False
 
 
@@ -90,7 +91,7 @@ class CollectionJobs:
         words: bool = False,
         sleep: Callable[[float], None] = time.sleep,
         stop: Callable[[], bool] = _never,
-        busy: Callable[[CollectionBusy], bool] = _refuse,
+        busy: Callable[[CollectionBusy], bool] = refuse,
     ) -> Optimized:
         """Merge all segments that can be merged; ``words`` adds words to a collection that has none."""
         with lease(self._store.catalog, collection, again=busy) as held:
@@ -103,13 +104,13 @@ class CollectionJobs:
         collection: str,
         *,
         sleep: Callable[[float], None] = time.sleep,
-        busy: Callable[[CollectionBusy], bool] = _refuse,
+        busy: Callable[[CollectionBusy], bool] = refuse,
     ) -> Removed:
         """Erase deleted and replaced documents from the disk. Raises ``PurgeIncomplete``."""
         with lease(self._store.catalog, collection, again=busy) as held:
             return purge(self._store, held, sleep)
 
-    def backfill(self, collection: str, phrase: str, *, busy: Callable[[CollectionBusy], bool] = _refuse) -> Rematched:
+    def backfill(self, collection: str, phrase: str, *, busy: Callable[[CollectionBusy], bool] = refuse) -> Rematched:
         """Match a saved phrase with all documents again. Raises ``PhraseNotFound``."""
         with lease(self._store.catalog, collection, again=busy) as held:
             return rematch(self._store, held, [phrase])
