@@ -137,6 +137,7 @@ def delete(
     as_json: JsonOption = False,
 ) -> None:
     """Delete documents: searches no longer find them. --purge also erases them from the disk."""
+    from app.collections.jobs import Waiting
     from app.composition import Services
 
     names, filter = [*(id or []), *_lines(ids)], filter_of(where, where_part)
@@ -145,7 +146,7 @@ def delete(
     settings = Settings()
     with checked_store(settings) as store:
         jobs = Services(settings, store).jobs
-        deletion = jobs.delete(collection, names, filter, purged=purge, sleep=wait_for_readers)
+        deletion = jobs.delete(collection, names, filter, purged=purge, waiting=Waiting(sleep=wait_for_readers))
     deleted, missing, removed = len(deletion.ids), sorted(set(names) - deletion.ids), deletion.purged
     if as_json:
         purged = None if removed is None else asdict(removed)

@@ -79,11 +79,14 @@ def optimize(
     as_json: JsonOption = False,
 ) -> None:
     """Merge segments now: into as few as possible, without deleted or replaced documents."""
+    from app.collections.jobs import Waiting
     from app.composition import Services
 
     settings = Settings()
     with checked_store(settings) as store:
-        optimized = Services(settings, store).jobs.optimize(collection, words=words, sleep=wait_for_readers)
+        optimized = Services(settings, store).jobs.optimize(
+            collection, words=words, waiting=Waiting(sleep=wait_for_readers)
+        )
     if as_json:
         print_json(asdict(optimized))
     else:

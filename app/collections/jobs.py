@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from app.encoders.encoders import Encoders
 from indexer.catalog.leases import lease
@@ -44,12 +45,20 @@ def _never() -> bool:
     return False
 
 
-class CollectionJobs:
-    """Jobs of one store's collections; each holds the collection's lease.
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How a job waits: for another writer, if at all, for readers of old segments, and until when."""
 
-    ``busy`` says whether to wait for another writer, else ``CollectionBusy`` is raised. ``sleep`` waits for readers
-    of old segments, and ``stop`` says whether to end early.
-    """
+    busy: Callable[[CollectionBusy], bool] = refuse
+    sleep: Callable[[float], None] = time.sleep
+    stop: Callable[[], bool] = _never
+
+
+_AT_ONCE: Final = Waiting()
+
+
+class CollectionJobs:
+    """Jobs of one store's collections; each holds the collection's lease, and raises ``CollectionBusy`` without."""
 
     def __init__(self, store: Store, encoders: Encoders, *, segment_units: int) -> None:
         self._store, self._encoders, self._segment_units = store, encoders, segment_units
@@ -71,46 +80,32 @@ class CollectionJobs:
         filter: Filter | None = None,
         *,
         purged: bool = False,
-        sleep: Callable[[float], None] = time.sleep,
+        waiting: Waiting = _AT_ONCE,
     ) -> Deletion:
         """Delete the documents of these ids, and those that pass a filter; ``purged`` also erases them on disk."""
         store = self._store
-        with lease(store.catalog, collection) as held:
+        with lease(store.catalog, collection, again=waiting.busy) as held:
             sweep(store, held)
             matching = passing_ids(store.present(held.collection), filter) if filter else ()
             deleted, generation = remove(store.catalog, held, [*ids, *matching])
-            removed = purge(store, held, sleep) if purged else None
+            removed = purge(store, held, waiting.sleep) if purged else None
             if purged:
                 generation = store.catalog.generation(held.collection)
         return Deletion(deleted, generation, removed)
 
-    def optimize(
-        self,
-        collection: str,
-        *,
-        words: bool = False,
-        sleep: Callable[[float], None] = time.sleep,
-        stop: Callable[[], bool] = _never,
-        busy: Callable[[CollectionBusy], bool] = refuse,
-    ) -> Optimized:
+    def optimize(self, collection: str, *, words: bool = False, waiting: Waiting = _AT_ONCE) -> Optimized:
         """Merge all segments that can be merged; ``words`` adds words to a collection that has none."""
-        with lease(self._store.catalog, collection, again=busy) as held:
-            removed = optimize(self._store, held, sleep, words=words, stop=stop)
+        with lease(self._store.catalog, collection, again=waiting.busy) as held:
+            removed = optimize(self._store, held, waiting.sleep, words=words, stop=waiting.stop)
             left = self._store.catalog.by_id(held.collection_id)
         return Optimized(removed.segments, removed.bytes, removed.waited_s, left.segments, left.bytes)
 
-    def purge(
-        self,
-        collection: str,
-        *,
-        sleep: Callable[[float], None] = time.sleep,
-        busy: Callable[[CollectionBusy], bool] = refuse,
-    ) -> Removed:
+    def purge(self, collection: str, *, waiting: Waiting = _AT_ONCE) -> Removed:
         """Erase deleted and replaced documents from the disk. Raises ``PurgeIncomplete``."""
-        with lease(self._store.catalog, collection, again=busy) as held:
-            return purge(self._store, held, sleep)
+        with lease(self._store.catalog, collection, again=waiting.busy) as held:
+            return purge(self._store, held, waiting.sleep)
 
-    def backfill(self, collection: str, phrase: str, *, busy: Callable[[CollectionBusy], bool] = refuse) -> Rematched:
+    def backfill(self, collection: str, phrase: str, *, waiting: Waiting = _AT_ONCE) -> Rematched:
         """Match a saved phrase with all documents again. Raises ``PhraseNotFound``."""
-        with lease(self._store.catalog, collection, again=busy) as held:
+        with lease(self._store.catalog, collection, again=waiting.busy) as held:
             return rematch(self._store, held, [phrase])

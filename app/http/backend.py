@@ -94,6 +94,7 @@ class Backend:
     aliases = _Opening(lambda opened: opened.services.aliases)
     collections = _Opening(lambda opened: opened.services.collections)
     comparing = _Opening(lambda opened: opened.services.comparing)
+    documents = _Opening(lambda opened: opened.services.documents)
     jobs = _Opening(lambda opened: opened.services.jobs)
     phrases = _Opening(lambda opened: opened.services.phrases)
     reader = _Opening(lambda opened: opened.services.reader)
@@ -207,7 +208,7 @@ class Backend:
             services,
             SearchLanes(services.search, queue_limit=limit, observe=self._observe),
             SpanLane(services.spans, queue_limit=limit),
-            WriteLane(services.documents, queue_limit=limit, observe=self._observe),
+            WriteLane(services.documents.tidy, queue_limit=limit, observe=self._observe),
             JobLane("tune", timeout=late, hint="Request less at once, or use the command line.", limit=limit),
             JobLane("texts", timeout=late, hint="Send less at once.", limit=limit),
             services.task_workers(),

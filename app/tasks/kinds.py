@@ -18,6 +18,7 @@ from indexer.errors import CollectionBusy
 from models.types import JsonValue
 
 if TYPE_CHECKING:
+    from app.collections.jobs import Waiting
     from indexer.indexing.pipeline import IndexReport
 
 _RECORDED_S: Final = 0.25
@@ -59,9 +60,7 @@ def run_reindex(context: TaskContext) -> Mapping[str, JsonValue]:
 def run_optimize(context: TaskContext) -> Mapping[str, JsonValue]:
     """Merge all segments that can be merged."""
     words = bool(context.options.get("words"))
-    optimized = context.services.jobs.optimize(
-        context.collection, words=words, sleep=context.sleep, stop=context.stop, busy=context.busy
-    )
+    optimized = context.services.jobs.optimize(context.collection, words=words, waiting=_waiting(context))
     context.check()
     context.progress(1, 1)
     return asdict(optimized)
@@ -69,7 +68,7 @@ def run_optimize(context: TaskContext) -> Mapping[str, JsonValue]:
 
 def run_purge(context: TaskContext) -> Mapping[str, JsonValue]:
     """Erase deleted documents from the disk."""
-    removed = context.services.jobs.purge(context.collection, sleep=context.sleep, busy=context.busy)
+    removed = context.services.jobs.purge(context.collection, waiting=_waiting(context))
     context.progress(1, 1)
     return asdict(removed)
 
@@ -80,7 +79,7 @@ def run_backfill(context: TaskContext) -> Mapping[str, JsonValue]:
     counts: dict[str, int] = context.checkpoint.get("counts") or {"added": 0, "withdrawn": 0}
     for number in range(context.claim.task.done, len(names)):
         context.check()
-        rematched = context.services.jobs.backfill(context.collection, names[number], busy=context.busy)
+        rematched = context.services.jobs.backfill(context.collection, names[number], waiting=_waiting(context))
         counts = {"added": counts["added"] + rematched.added, "withdrawn": counts["withdrawn"] + rematched.withdrawn}
         context.progress(number + 1, len(names), {"counts": dict(counts)})
     return dict(counts)
@@ -116,6 +115,12 @@ def run_restore(context: TaskContext) -> Mapping[str, JsonValue]:
     path = snapshots.path(context.collection, options["snapshot"])
     restored = snapshots.restore(path, options["name"], BytesProgress(context))
     return {"collection": restored.name, "documents": restored.documents, "units": restored.units}
+
+
+def _waiting(context: TaskContext) -> "Waiting":
+    from app.collections.jobs import Waiting
+
+    return Waiting(context.busy, context.sleep, context.stop)
 
 
 class BytesProgress:

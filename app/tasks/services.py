@@ -19,33 +19,26 @@ class TaskServices(Protocol):
     @property
     def store(self) -> Store:
         """The collections."""
-        ...
 
     @property
     def jobs(self) -> "CollectionJobs":
         """Optimizing, purging and matching again."""
-        ...
 
     @property
     def documents(self) -> "DocumentService":
         """Writing documents."""
-        ...
 
     @property
     def collections(self) -> "CollectionService":
         """Deleting what an unfinished reindexing has built."""
-        ...
 
     @property
     def snapshots(self) -> "SnapshotService":
         """Making and restoring snapshots."""
-        ...
 
     @property
     def thresholds(self) -> "ThresholdService":
         """Fitting calibrations."""
-        ...
 
     def reindexing(self, name: str, options: "CollectionOptions") -> "Reindexing":
         """A job that brings a collection into another recipe."""
-        ...
