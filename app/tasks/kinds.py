@@ -1,4 +1,4 @@
-"""The kinds of tasks. To add one, write a function of a ``TaskContext`` and name it in ``KINDS``.
+"""The kinds of tasks. To add one, write a function of a ``TaskContext``, and name it in ``KINDS`` and in ``Kind``.
 
 A kind can be killed at any moment and run again: it does what is left. It returns its result as JSON values, looks at
 ``context.stop`` while it works, and raises ``TaskStopped`` where it ends before its work does.
