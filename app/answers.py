@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter
 from pydantic.fields import FieldInfo
 
 from models.errors import SpanseekError
+from models.types import SpanBounds
 
 
 def described(description: str) -> FieldInfo:
@@ -54,6 +55,19 @@ class ItemError:
     def of(cls, error: SpanseekError) -> "ItemError":
         """An error as a part of an answer."""
         return cls(error.code, str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class SpanUnits:
+    """The bounds of a span's length in units, both included."""
+
+    shortest: int
+    longest: int
+
+    @classmethod
+    def of(cls, bounds: SpanBounds) -> "SpanUnits":
+        """The bounds of spans as an answer."""
+        return cls(bounds.shortest, bounds.longest)
 
 
 def to_json(answer: object) -> bytes:

@@ -7,8 +7,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from app.encoders.encoders import Encoders
-from app.encoders.facets import Facets
-from app.encoders.restorers import load_restorer_of
 from app.settings import CATALOG_FILE, Settings
 from indexer.catalog.collections import Catalog
 from indexer.engine.base import Engine
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from app.calibration.service import ThresholdService
     from app.collections.aliases import AliasService
     from app.collections.documents import DocumentService
+    from app.collections.jobs import CollectionJobs
     from app.collections.reading import DocumentReader
     from app.collections.reindexing import Reindexing
     from app.collections.service import CollectionOptions, CollectionService
@@ -97,9 +96,11 @@ def make_document_engine(settings: Settings) -> DocumentEngine:
 
 def make_encoders(settings: Settings) -> Encoders:
     """The encoders and facets that the settings name."""
-    options = settings.encoder_options
-    facets = Facets(settings.facet_weights, options)
-    return Encoders(options, facets, partial(load_restorer_of, settings.restorable_weights, options))
+    return Encoders(
+        settings.encoder_options,
+        facet_weights=settings.facet_weights,
+        restorable_weights=settings.restorable_weights,
+    )
 
 
 def make_span_service(settings: Settings, encoders: Encoders) -> "SpanService":
@@ -167,15 +168,21 @@ class Services:
         """A job that brings a collection into another recipe."""
         from app.collections.reindexing import Reindexing
 
-        units, modes = self._settings.segment_units, self.search.modes
-        return Reindexing(self.store, self.encoders, self.collections, modes, name, options, segment_units=units)
+        return Reindexing(self.store, self.encoders, self.collections, self.jobs, self.search.modes, name, options)
+
+    @cached_property
+    def jobs(self) -> "CollectionJobs":
+        """Indexing, deleting, optimizing, purging and matching again."""
+        from app.collections.jobs import CollectionJobs
+
+        return CollectionJobs(self.store, self.encoders, segment_units=self._settings.segment_units)
 
     @cached_property
     def documents(self) -> "DocumentService":
         """Writing documents and deleting them."""
         from app.collections.documents import DocumentService
 
-        return DocumentService(self.store, self.encoders, segment_units=self._settings.segment_units)
+        return DocumentService(self.store, self.jobs)
 
     @cached_property
     def reader(self) -> "DocumentReader":
@@ -185,24 +192,18 @@ class Services:
         return DocumentReader(self.store, self.encoders)
 
     @cached_property
-    def facets(self) -> "Facets":
-        """The facets of sentences and phrases."""
-        return Facets(self._settings.facet_weights, self._settings.encoder_options)
-
-    @cached_property
     def comparing(self) -> "CompareService":
         """Comparing two texts in all modes."""
         from app.texts.comparing import CompareService
 
-        modes = self.search.modes
-        return CompareService(self.store, self.encoders, modes, self.facets, self._settings.encoder)
+        return CompareService(self.store, self.encoders, self.search.modes, self._settings.encoder)
 
     @cached_property
     def summaries(self) -> "SummaryService":
         """Summaries of stored and given texts."""
         from app.texts.summaries import SummaryService
 
-        return SummaryService(self.store, self.facets)
+        return SummaryService(self.store, self.encoders.facets)
 
     @cached_property
     def restoring(self) -> "RestoreService":

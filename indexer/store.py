@@ -59,9 +59,10 @@ class Store:
 
     def folder(self, collection: Collection) -> Path:
         """The folder of a collection's segments."""
-        return self._folder(collection.id)
+        return self.folder_of(collection.id)
 
-    def _folder(self, collection_id: str) -> Path:
+    def folder_of(self, collection_id: str) -> Path:
+        """The folder of the segments of a collection, given its id."""
         return self.data_dir / "collections" / collection_id
 
     def snapshot(self, name: str) -> Snapshot:
@@ -96,7 +97,7 @@ class Store:
 
     def _open(self, name: str, live: Generation) -> Snapshot:
         try:
-            snapshot = open_snapshot(self._folder(live.collection_id), live.recipe, live)
+            snapshot = open_snapshot(self.folder_of(live.collection_id), live.recipe, live)
         except SegmentCorrupt:
             self.catalog.collection(name)  # raises where it was deleted while its files were opened
             raise

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal, cast
 
-from app.answers import described
+from app.answers import SpanUnits, described
 from app.calibration.metrics import AtThreshold, Bar
-from app.collections.answers import SpanUnits
 from app.search.types import Mode
 from indexer.tuning import Calibration, Threshold, ThresholdChange, Tuning
 

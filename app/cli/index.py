@@ -89,7 +89,7 @@ def index(
     """
     from app.collections.service import CollectionOptions
     from app.composition import Services
-    from indexer.indexing.pipeline import IndexJob, JobHooks
+    from indexer.indexing.pipeline import JobHooks
     from indexer.patience import Patience
     from indexer.sources import ReadOptions, Source
 
@@ -123,15 +123,13 @@ def index(
             store_text,
         )
         target = services.collections.create(services.collections.own_name(collection), options).collection
-        loaded, forward = services.encoders.load(target.recipe.encoder), services.encoders.forward_pass(target.recipe)
         hooks = JobHooks(
             progress=progress.indexing,
             bad_record=report_bad_record,
             stop=stop.is_set,
             busy=Patience(wait, stop=stop.is_set, begin=report_busy),
         )
-        job = IndexJob(store, loaded, target, hooks, forward=forward, segment_units=settings.segment_units)
-        report = job.run(records)
+        report = services.jobs.index(target, records, hooks)
     report_files(records)
     if as_json:
         print_json(report.to_json() | files_json(records))

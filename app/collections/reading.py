@@ -106,7 +106,7 @@ class DocumentReader:
         located = find_documents(snapshot, [id]).get(id)
         if located is None:
             snapshot.require_complete()
-            raise document_not_found(collection, id)
+            raise DocumentNotFound.of(collection, id)
         document, confidence = self._read(located)
         parts = tuple(_parts(document, offset_unit))
         metadata = dict(document.metadata)
@@ -154,15 +154,6 @@ class DocumentReader:
         documents = sum(int(passing(view, chosen).sum()) for view in snapshot.views)
         fields = metadata_counts(snapshot, chosen, limit)
         return MetadataCounts(fields, documents, snapshot.generation, _degraded(snapshot))
-
-
-def document_not_found(collection: str, id: str) -> DocumentNotFound:
-    """The error of an id that no live document has."""
-    return DocumentNotFound(
-        f"The collection {collection!r} has no document {id[:80]!r}.",
-        hint="List its documents; ids are compared to the letter.",
-        field="id",
-    )
 
 
 def _parts(document: Document, unit: OffsetUnit) -> Iterator[StoredPart]:

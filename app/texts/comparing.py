@@ -7,7 +7,6 @@ import numpy as np
 from app.answers import ItemError
 from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
-from app.encoders.facets import Facets
 from app.search.mode import AnyMode, Modes
 from app.search.types import SearchRequest
 from app.texts.facet_answers import (
@@ -41,11 +40,11 @@ _NO_DIFFERENCE = 1e-6
 class CompareService:
     """Compares texts with the encoders, modes and calibrations of searches."""
 
-    def __init__(self, store: Store, encoders: Encoders, modes: Modes, facets: Facets, default_encoder: str) -> None:
+    def __init__(self, store: Store, encoders: Encoders, modes: Modes, default_encoder: str) -> None:
         self._store = store
         self._encoders = encoders
         self._modes = modes
-        self._facets = facets
+        self._facets = encoders.facets
         self._default_encoder = default_encoder
 
     def compare(self, request: CompareRequest) -> CompareAnswer:

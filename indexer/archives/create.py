@@ -54,7 +54,7 @@ def _copied(store: Store, collection: Collection, folder: Path) -> tuple[Collect
         (folder / CATALOG).unlink(missing_ok=True)
         url = copy_catalog(store.catalog, folder / CATALOG, collection.id)
         with closing(Catalog(url)) as catalog:
-            copied = catalog.collection(store.catalog.name_of(collection.id))
+            copied = catalog.by_id(collection.id)
             generation = catalog.live_generation(copied.name)
         try:
             for live in generation.segments:

@@ -56,12 +56,11 @@ def rematch(store: Store, held: Lease, names: Some[str]) -> Rematched:
 
     Matches that remain keep their score. Raises ``PhraseNotFound``.
     """
-    collection = store.catalog.collection(held.collection)
     while True:
-        phrases = _select(store.phrases.present(collection.id), held.collection, names)
+        phrases = _select(store.phrases.present(held.collection_id), held.collection, names)
         # Nothing is published while the lease is held, so that the matches are stored in this generation.
         live = store.catalog.live_generation(held.collection)
-        snapshot = open_snapshot(store.folder(collection), collection.recipe, live)
+        snapshot = open_snapshot(store.folder_of(live.collection_id), live.recipe, live)
         snapshot.require_complete()
         segments = (match(view, phrases) for view in snapshot.views)
         matches = Matches(phrases.version, phrases.tuning.calibration_id, tuple(chain.from_iterable(segments)))
@@ -95,7 +94,7 @@ class _Matcher:
     def __init__(self, store: Store, held: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow]) -> None:
         self._store = store
         self._collection_id = held.collection_id
-        self._path = store.folder(store.catalog.collection(held.collection)) / segment.name
+        self._path = store.folder_of(held.collection_id) / segment.name
         self._manifest_sha256 = segment.manifest_sha256
         last = {row.document_id: row.ordinal for row in rows}
         self._superseded = [row.ordinal for row in rows if last[row.document_id] != row.ordinal]

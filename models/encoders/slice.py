@@ -95,16 +95,19 @@ class SliceEncoder:
         size = self.files.bert
         if self.query_network is None or size is None or not multiplies_bfloat16() or size.dim % 2 or size.wide % 2:
             return None
-        special = self.files.tokenizer.prefix, self.files.tokenizer.suffix
-        return QueryNetwork(size, self.parameters(), special, bfloat16=True)
+        return self._network(bfloat16=True)
 
     @cached_property
     def query_network(self) -> QueryNetwork | None:
         """The network for queries; None unless the backbone is a BERT, and None on a GPU."""
-        if self.files.bert is None or (self.files.in_memory and self.backbone.device.type != "cpu"):
-            return None
-        special = self.files.tokenizer.prefix, self.files.tokenizer.suffix
-        return QueryNetwork(self.files.bert, self.parameters(), special)
+        return None if self.files.in_memory and self.backbone.device.type != "cpu" else self._network()
+
+    def _network(self, *, bfloat16: bool = False) -> QueryNetwork | None:
+        """A network without torch: that of the files, unless layers were trained."""
+        size = self.files.bert
+        if size is None or (self._artifact is None and not self.has_network):
+            return self.files.network(bfloat16=bfloat16)
+        return self.files.network_of(size, self.parameters(), bfloat16=bfloat16)
 
     @property
     def has_network(self) -> bool:

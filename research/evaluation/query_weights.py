@@ -117,7 +117,7 @@ def main() -> None:
     settings = Settings()
     encoders = Encoders(settings.encoder_options)
     topics = read_intents(given.data, "dev")
-    facets = Facets(settings.facet_weights, settings.encoder_options)
+    facets = Facets(settings.facet_weights, encoders.load)
     print_json(measure(topics, encoders, given.encoder or settings.encoder, facets))
 
 

@@ -402,7 +402,6 @@ def test_help_is_grouped_by_what_users_do(run: Run) -> None:
     assert re.findall(r"─ (\w+) ─", shown)[1:] == panels
     research = shown[shown.index("Research") :]
     assert all(command in research for command in ("bench", "eval", "train"))
-    assert "candidates" not in shown
 
 
 @pytest.mark.parametrize("command", ["bench", "eval", "train"])

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from app.encoders.encoders import Encoders
 from app.encoders.facets import Facets
+from app.search.mode import load_modes
 from app.texts.comparing import CompareService
 from app.texts.facet_answers import CompareRequest, SpanRange, StoredTexts, SummaryRequest, TooManySentences
 from app.texts.summaries import SummaryService, sentences_of
+from indexer.engine.scan import ScanEngine
 from indexer.errors import CollectionNotFound, DocumentNotFound
 from models.encoders.facets.directions import FREQUENCY
 from models.encoders.facets.shape import FacetShape
@@ -64,7 +66,8 @@ def summaries(workspace: Workspace) -> SummaryService:
 @pytest.fixture
 def comparing(workspace: Workspace) -> CompareService:
     encoders = Encoders.of({"hashing": workspace.encoder}, restorer=ByteRestorer)
-    return CompareService(workspace.store, encoders, workspace.service.modes, FACETS, "hashing")
+    encoders.facets = FACETS
+    return CompareService(workspace.store, encoders, load_modes(encoders, ScanEngine()), "hashing")
 
 
 @given(st.lists(st.lists(st.sampled_from([*VOCABULARY, "unheard"]), min_size=1, max_size=6), min_size=1, max_size=7))

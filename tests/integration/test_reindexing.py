@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.collections import reindexing
+from app.collections.jobs import CollectionJobs
 from app.collections.reindexing import Reindexed, Reindexing
 from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.encoders import Encoders
@@ -62,7 +63,8 @@ class Upgraded:
 
     def job(self, **options: Any) -> Reindexing:
         asked = CollectionOptions(**options)
-        return Reindexing(self.store, self.encoders, self.collections, self.modes, "c", asked, segment_units=500_000)
+        jobs = CollectionJobs(self.store, self.encoders, segment_units=500_000)
+        return Reindexing(self.store, self.encoders, self.collections, jobs, self.modes, "c", asked)
 
     def reindex(self, hooks: JobHooks = NOT_STOPPED, **options: Any) -> Reindexed | None:
         job = self.job(**options)
@@ -120,7 +122,7 @@ def test_nothing_of_the_built_collection_is_left(workspace: Workspace) -> None:
         workspace.catalog.collection(job.target)
     folders = {path.name for path in (workspace.store.data_dir / "collections").iterdir()}
     assert folders == {workspace.catalog.collection("c").id}
-    assert len(workspace.catalog.retired_segments(workspace.catalog.collection("c"))) == len(TEXTS)
+    assert len(workspace.catalog.retired_segments(workspace.catalog.collection("c").id)) == len(TEXTS)
     upgraded.write(document("d", "more"))  # the next job removes the retired segments
     assert workspace.folders() == workspace.live()
 

@@ -8,6 +8,7 @@ import zstandard
 from sqlalchemy import update
 
 from app.collections.documents import DocumentService
+from app.collections.jobs import CollectionJobs
 from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
@@ -159,7 +160,7 @@ def test_a_document_is_read(workspace: Workspace) -> None:
 
 def test_metadata_changes_and_documents_are_replaced(workspace: Workspace, restorer: ByteRestorer) -> None:
     encoders = Encoders.of({"hashing": workspace.encoder}, COSINE, lambda: restorer)
-    documents = DocumentService(workspace.store, encoders, segment_units=10**6)
+    documents = DocumentService(workspace.store, CollectionJobs(workspace.store, encoders, segment_units=10**6))
     assert documents.change("c", "a", {"kind": "mail"}).metadata == {"kind": "mail"}
     assert workspace.reader.get("c", "a").text == DOCUMENTS[0].text
     changed = Document("a", DOCUMENTS[0].parts, {"kind": "mail"})

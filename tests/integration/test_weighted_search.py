@@ -128,7 +128,7 @@ def test_what_has_no_words_to_weigh_is_refused(workspace: Workspace, options: di
 
 
 def test_a_folder_without_facets_is_named(workspace: Workspace, tmp_path: Path) -> None:
-    encoders = Encoders(EncoderOptions(), Facets(tmp_path))
+    encoders = Encoders(EncoderOptions(), facet_weights=tmp_path)
     mode = load_modes(encoders, ScanEngine())["best_span"]
     snapshot = workspace.store.snapshot("c")
     with pytest.raises(BackboneMissing, match="facets-k10") as missing:

@@ -93,7 +93,7 @@ class LivingIndex(RuleBasedStateMachine):
     @rule(ids=st.lists(ids, max_size=4))
     def delete(self, ids: list[str]) -> None:
         with lease(self.workspace.catalog, "c") as held:
-            gone = remove(self.workspace.catalog, held, ids)
+            gone, _ = remove(self.workspace.catalog, held, ids)
         assert gone == set(ids) & set(self.model)
         self._forget(ids)
 

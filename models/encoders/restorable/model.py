@@ -133,7 +133,7 @@ class RestorableModel:
         tokens = [each.ids for each in encoder.tokenize(texts)]
         windows = [(row, ids) for row, all_ids in enumerate(tokens) for ids in _windows(all_ids, encoder.window)]
         sums = np.zeros((len(texts), encoder.dim), np.float32)
-        for batch in length_batches([len(ids) for _, ids in windows], encoder.batch_tokens):
+        for batch in length_batches([len(ids) for _, ids in windows], _BATCH_TOKENS):
             for number, states in zip(batch, forward_texts(encoder, [windows[n][1] for n in batch]), strict=True):
                 sums[windows[number][0]] += states.sum(axis=0)
         return (normalize(sums) * encoder.dim**0.5).astype(np.float32)

@@ -76,7 +76,7 @@ def test_labels_some_of_which_have_no_probability_are_refused(admin, problem) ->
     ],
 )
 def test_bad_queries_name_the_field(admin, problem, query, field) -> None:
-    found = problem(admin.get(f"{PATH}?{query}"), 422, "invalid_input")
+    found = problem(admin.get(f"/admin/collections/sample/label-candidates?{query}"), 422, "invalid_input")
     assert field in str(found)
 
 
