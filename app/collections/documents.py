@@ -169,7 +169,7 @@ class DocumentService:
             old = located.view.segment.document_metadata(located.document)
             new = {key: value for key, value in (old | dict(metadata)).items() if key not in removed}
             if canonical(new) == canonical(old):
-                return ChangedDocument(id, "unchanged", old, snapshot.generation)
+                return ChangedDocument(id, "unchanged", old, snapshot.generation.number)
             generation = relabel(self._store, held, snapshot, {id: new})
         return ChangedDocument(id, "changed", new, generation)
 

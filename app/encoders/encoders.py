@@ -26,7 +26,7 @@ from models.ops.span_score import COSINE, SpanScore
 from models.restoration import Restorer
 
 if TYPE_CHECKING:
-    from indexer.engine.base import ScoredSpan
+    from indexer.engine.place import ScoredSpan
     from indexer.restorable.texts import RestoredTexts
 
 _REINDEX: Final = "Run `spanseek reindex` once: it encodes the stored texts anew. Or serve with its weights."

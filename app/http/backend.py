@@ -238,7 +238,7 @@ class Backend:
                 self._opened.writing.close()
                 self._opened.tuning.close()
                 self._opened.texts.close()
-                self._opened.services.store.catalog.close()
+                self._opened.services.store.close()
 
     def _open(self) -> _Opened:
         if self._opened is None:

@@ -7,6 +7,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from app.search.sentences import ALL
 
 from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, LabelsRefused, StoredSpan
@@ -15,7 +16,6 @@ from app.search.answers import ExportEnd, Filtered, Total
 from app.search.errors import ModeUnavailable
 from app.search.export import export
 from app.search.mode import AnyMode, Scored, ScoredRows, available_mode, available_modes
-from app.search.sentences import ALL
 from app.search.types import WEIGHTING_MODES, Hit, Mode, SearchRequest
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
