@@ -259,9 +259,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("engines")
 
 
-@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
-@settings(max_examples=examples(40))
-@given(
+drawn_cases = given(
     collections,
     st.sampled_from(BOUNDS),
     st.sampled_from(KINDS),
@@ -270,7 +268,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     selections,
     scorings,
 )
+
+
+@pytest.mark.parametrize("executor", EXECUTORS[:-1], ids=lambda executor: executor.name)
+@settings(max_examples=examples(40))
+@drawn_cases
 def test_any_search_is_the_oracles(executor, folder, segments, bounds, kind, seed, dead, selection, scoring) -> None:
+    check_search(executor, folder, segments, bounds, kind, seed, dead, selection, scoring)
+
+
+@settings(max_examples=examples(8), deadline=None)
+@drawn_cases
+def test_so_it_is_where_segments_are_in_other_processes(
+    folder, segments, bounds, kind, seed, dead, selection, scoring
+) -> None:
+    check_search(EXECUTORS[-1], folder, segments, bounds, kind, seed, dead, selection, scoring)
+
+
+def check_search(executor, folder, segments, bounds, kind, seed, dead, selection, scoring) -> None:
     scoring = scoring_of(scoring)
     top_k, floor, group_by, of_document, of_part = selection
     wanted = Selection(top_k, floor, group_by, Filter(of_document, of_part))

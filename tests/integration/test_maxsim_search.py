@@ -14,9 +14,10 @@ from app.calibration.service import CalibrationRequest
 from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
+from app.search.modes.maxsim.hits import PairedExplanation
 from app.search.modes.maxsim.nugget_queries import encode_nugget_queries
 from app.search.service import SearchService
-from app.search.types import Hit, PairedExplanation, SearchRequest
+from app.search.types import Hit, SearchRequest
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
