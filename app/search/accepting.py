@@ -28,7 +28,7 @@ def _refusals(mode: AnyMode, request: SearchRequest) -> Iterator[InvalidInput]:
     if request.stemming and not accepts.stemming:
         yield _refused(mode, "compares meanings, which have no stems", "Leave stemming out", "stemming")
     if request.group_by is not None and request.group_by not in accepts.grouping:
-        yield _refused(mode, f"finds {noun}, which are not grouped by {request.group_by}", "Leave it out", "group_by")
+        yield _refused(mode, f"finds {noun}, which cannot be grouped by {request.group_by}", "Leave it out", "group_by")
     if spans.boundaries not in accepts.boundaries:
         wholes = f"finds no whole {spans.boundaries}s"
         yield _refused(mode, wholes, "Leave boundaries out", "spans")

@@ -126,7 +126,7 @@ def _explanations(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A span or, in mode maxsim, a whole document. `text` is its text from `start` to `end`."""
+    """A span or, in modes that rank documents, a whole document. `text` is its text from `start` to `end`."""
 
     document_id: str
     start: Annotated[int, described("Where the span starts in the document, in `offset_unit`s.")]
@@ -136,8 +136,8 @@ class Hit:
     raw: Annotated[
         float,
         described(
-            "(1 + span score) / 2, from 0 to 1; of the cosine with `ranking: cosine` and in mode maxsim; the share of "
-            "the highest BM25 score in mode lexical. Hits are ordered by it."
+            "(1 + span score) / 2, from 0 to 1; of the cosine with `ranking: cosine` and where documents are ranked; the "
+            "share of the highest BM25 score in mode lexical. Hits are ordered by it."
         ),
     ]
     mode: Mode

@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from jaxtyping import Float32, Float64, Int
 
-from indexer import kernels
 from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows, no_rows
@@ -20,6 +19,7 @@ from indexer.engine.scan import kth_largest
 from indexer.engine.selection import owners
 from indexer.engine.snapshot import SegmentView
 from indexer.facets.files import FacetRows
+from indexer.facets.kernels import facet_distances, facet_nearness
 from indexer.facets.representation import stored_facets
 from indexer.words.literal import BELOW
 from models.ops.facets import PENALTY, SWEEPS
@@ -101,7 +101,7 @@ class FacetScan(SegmentQuery[list[Near], list[SpanRows]]):
             lambda: [
                 np.zeros(0, np.float32)
                 if codebook is None
-                else kernels.facet_nearness(stored.codes, stored.scales, rows, codebook)
+                else facet_nearness(stored.codes, stored.scales, rows, codebook)
                 for codebook in self.codebooks
             ],
         )
@@ -111,7 +111,7 @@ def facet_cosines(
     codebook: Codebook, stored: FacetRows, rows: Int[np.ndarray, " rows"]
 ) -> Float64[np.ndarray, " rows"]:
     """The exact scores of some sentences: ``1 - SC / K``, less than that of an occurrence."""
-    distances = kernels.facet_distances(stored.codes, stored.scales, rows, codebook, PENALTY, SWEEPS)
+    distances = facet_distances(stored.codes, stored.scales, rows, codebook, PENALTY, SWEEPS)
     return cosines_of(distances, len(codebook))
 
 
