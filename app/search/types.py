@@ -136,7 +136,7 @@ class Hit:
     raw: Annotated[
         float,
         described(
-            "(1 + span score) / 2, from 0 to 1; of the cosine with `ranking: cosine` and where documents are ranked; the "
+            "(1 + span score) / 2, from 0 to 1; of the cosine with `ranking: cosine` and of documents; the "
             "share of the highest BM25 score in mode lexical. Hits are ordered by it."
         ),
     ]

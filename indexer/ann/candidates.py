@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -56,7 +57,8 @@ class CandidateExecutor(Executor):
 
     def near(self, snapshot: Snapshot, query: SpanScan, selection: Selection) -> "SpanScan | NearSpans":
         """The scan near the nearest windows; of everything where these would be all."""
-        parts = self.map(snapshot, WindowBudget(self._few_blocks), selection).parts
+        budget = WindowBudget(self._few_blocks)
+        parts = self.each(snapshot, partial(budget.rows, total=None, selection=selection))
         windows, chosen, blocks = (sum(column) for column in zip(*parts, strict=True)) if parts else (0, 0, 0)
         share = chosen / blocks if chosen else 1.0
         # More windows for a larger ``top_k``, and if fewer blocks are allowed.
@@ -112,7 +114,9 @@ class NearSpans(SegmentQuery[Float[np.ndarray, "queries some"], list[SpanRows]])
         nearest = self._nearest(view, selection)
         return np.zeros((len(self.scan.vectors), 0), np.float32) if nearest is None else nearest[1]
 
-    def total(self, parts: Sequence[Float[np.ndarray, "queries _some"]]) -> Float[np.ndarray, "queries some"]:
+    def total(
+        self, parts: Sequence[Float[np.ndarray, "queries _some"]], selection: Selection
+    ) -> Float[np.ndarray, "queries some"]:
         """For every query the least cosine of the ``count`` nearest windows of all segments."""
         cosines = np.concatenate(parts, axis=1)
         rank = cosines.shape[1] - self.count

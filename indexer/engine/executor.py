@@ -49,8 +49,8 @@ class SegmentQuery(Generic[Total, Rows]):
         """The statistics of a segment, given the total of the round before; None in the first."""
         raise NotImplementedError
 
-    def total(self, parts: Sequence[Total]) -> Total:
-        """The statistics of all segments together."""
+    def total(self, parts: Sequence[Total], selection: Selection) -> Total:
+        """The statistics of all segments together: what the next round, or the rows, need of them."""
         raise NotImplementedError
 
     def rows(self, view: "SegmentView", total: Total | None, selection: Selection) -> Rows:
@@ -116,7 +116,8 @@ class Executor:
         planned: SegmentQuery[Total, Rows] = self.plan(snapshot, query, selection)
         total: Total | None = None
         for _ in range(planned.rounds):
-            total = planned.total(self.each(snapshot, partial(planned.statistics, total=total, selection=selection)))
+            parts = self.each(snapshot, partial(planned.statistics, total=total, selection=selection))
+            total = planned.total(parts, selection)
         return Mapped(total, self.each(snapshot, partial(planned.rows, total=total, selection=selection)))
 
     def plan(self, snapshot: "Snapshot", query: AnyQuery, selection: Selection) -> AnyQuery:

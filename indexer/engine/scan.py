@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Int8, Int16
@@ -29,8 +29,22 @@ _BATCH_FROM = 3
 # Rounding errors besides those that ``norm_errors`` bounds.
 _ROUNDING = 1e-5
 
-# For every query cosines that selected spans are certain to reach, in any order.
-Certain: TypeAlias = Float[np.ndarray, "queries _some"]
+
+class Certain(NamedTuple):
+    """For every query cosines that spans are certain to reach, in any order, and a number of the set of each.
+
+    Spans of a set are so far apart that no span overlaps two of them. So each of these survives the suppression, or is
+    displaced by a survivor of its own that scores higher. Where hits are grouped by document or part, nothing is
+    displaced, and one set holds all. Sets of several segments are one. -inf stands for nothing.
+    """
+
+    cosines: Float[np.ndarray, "queries _some"]
+    sets: Int[np.ndarray, "queries _some"]
+
+    @classmethod
+    def of_one_set(cls, cosines: Float[np.ndarray, "queries _some"]) -> "Certain":
+        """Cosines of spans of one set."""
+        return cls(cosines, np.zeros(cosines.shape, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,33 +132,40 @@ class SpanScan(SegmentQuery[Certain, list[SpanRows]]):
         return 1 if self._read_for is self._fine else 2
 
     def statistics(self, view: SegmentView, total: Certain | None, selection: Selection) -> Certain:
-        """For every query cosines that as many selected spans are certain to reach, at most ``top_k``."""
+        """For every query cosines that as many spans are certain to reach, and the sets of these spans."""
         bounds = self._bounds(view, selection)
         if total is None:
             return bounds.certain
-        k = selection.top_k
-        floors = kth_largest(total, k)
-        runs = bounds.runs & (bounds.lower >= floors[:, None]) & (bounds.lower > -np.inf)
-        exact = _exact(bounds.scan, self.vectors, self._fine, floors, runs.reshape(bounds.scan.best.shape))
-        return _stacked([_best_of_groups(rows.cosines, _groups(view, rows.starts, selection), k) for rows in exact])
+        exact = _exact(bounds.scan, self.vectors, self._fine, total.cosines[:, 0], bounds.runs_over(total))
+        groups = (_groups(view, rows.starts, selection) for rows in exact)
+        best = [_best_of_groups(rows.cosines, of, selection.top_k) for rows, of in zip(exact, groups, strict=True)]
+        return Certain.of_one_set(_stacked(best))
 
-    def total(self, parts: Sequence[Certain]) -> Certain:
-        """Those of all segments."""
-        return np.concatenate([np.zeros((len(self.vectors), 0)), *parts], axis=1)
+    def total(self, parts: Sequence[Certain], selection: Selection) -> Certain:
+        """The cosine that the last selected span of every query is certain to reach, and the set that proves it.
+
+        It is -inf if there may be too few spans.
+        """
+        none = Certain.of_one_set(np.zeros((len(self.vectors), 0)))
+        cosines, sets = (np.concatenate(column, axis=1) for column in zip(none, *parts, strict=True))
+        count = int(sets.max(initial=0)) + 1
+        floors = [kth_largest(np.where(sets == number, cosines, -np.inf), selection.top_k) for number in range(count)]
+        best = np.argmax(floors, axis=0)
+        return Certain(np.max(floors, axis=0)[:, None], best[:, None])
 
     def rows(self, view: SegmentView, total: Certain | None, selection: Selection) -> list[SpanRows]:
         """For every query the spans of a segment that may be selected."""
         scan = self._bounds(view, selection).scan
         self.memo.pop(view.name, None)
-        floors = kth_largest(self.total([] if total is None else [total]), selection.top_k)
-        floors = np.maximum(floors, self.floor(selection))
+        certain = self.total([], selection) if total is None else total
+        floors = np.maximum(certain.cosines[:, 0], self.floor(selection))
         return _exact(scan, self.vectors, self._fine, floors, _may_reach(scan, floors))
 
     def within(self, view: SegmentView, allowed: Allowed, selection: Selection) -> list[SpanRows]:
         """The same for spans that start at some places of a segment, which has a floor of its own."""
         bounds = _Bounds.of(self.read(view, allowed, self._read_for), selection)
         self.memo[view.name] = bounds
-        return self.rows(view, bounds.certain, selection)
+        return self.rows(view, self.total([bounds.certain], selection), selection)
 
     def floor(self, selection: Selection) -> float:
         """The least score of a span."""
@@ -173,35 +194,43 @@ class SpanScan(SegmentQuery[Certain, list[SpanRows]]):
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """The scan of a segment, lower bounds of its runs, and what these make certain.
-
-    ``runs`` are so far apart that no span overlaps the best spans of two of them. So each of these survives the
-    suppression, or is displaced by a survivor of its own that scores higher. Where hits are grouped by document or
-    part, nothing is displaced, and all runs count.
-    """
+    """The scan of a segment, and the lower bounds of its best runs, with the numbers of these runs."""
 
     scan: SegmentScan
-    lower: Float[np.ndarray, "queries all_runs"]
-    runs: Bool[np.ndarray, "queries all_runs"]
     certain: Certain
+    runs: Int[np.ndarray, "queries _some"]
 
     @classmethod
     def of(cls, scan: SegmentScan, selection: Selection) -> "_Bounds":
         """The bounds of a scan."""
         lower = scan.lower
+        count = lower.shape[1]
         if selection.group_by != "span":
             peaks = scan.peak.reshape(lower.shape)
             groups = (owners(scan.view.segment, of_query, selection) for of_query in peaks)
-            best = [_best_of_groups(row, of_row, selection.top_k) for row, of_row in zip(lower, groups, strict=True)]
-            return cls(scan, lower, np.ones_like(lower, bool), _stacked(best))
+            best = [_best_of_groups(row, of, selection.top_k) for row, of in zip(lower, groups, strict=True)]
+            return cls(scan, Certain.of_one_set(_stacked(best)), np.zeros((len(lower), 0), np.int64))
+        # Every ``stride``-th run makes a set. Of some set the best k runs are among the best ``stride * k`` of all.
         stride = 1 + -(-(2 * scan.view.segment.recipe.bounds.longest - 2) // kernels.RUN)
-        runs = scan.run_numbers
-        turns = runs - runs // stride * stride  # numpy divides by a constant ten times faster than it takes remainders
-        sets = [np.flatnonzero(turns == turn) for turn in range(stride)]
-        width = min(selection.top_k, max(map(len, sets)))
-        best_of_sets = np.stack([_largest(lower[:, columns], width) for columns in sets])
-        chosen = best_of_sets.min(axis=2, initial=np.inf).argmax(axis=0)
-        return cls(scan, lower, turns == chosen[:, None], best_of_sets[chosen, np.arange(len(lower))])
+        width = stride * selection.top_k
+        if width < count:
+            runs = np.argpartition(lower, count - width, axis=1)[:, count - width :]
+            lower = lower[np.arange(len(lower))[:, None], runs]
+        else:
+            runs = np.tile(np.arange(count), (len(lower), 1))
+        return cls(scan, Certain(lower, scan.run_numbers[runs] % stride), runs)
+
+    def runs_over(self, total: Certain) -> Bool[np.ndarray, "queries chosen runs"]:
+        """The runs, of the set that proves the floor of a query, that are certain to reach it."""
+        shape = self.scan.best.shape
+        if not self.runs.shape[1]:
+            lower = self.scan.lower
+            return ((lower >= total.cosines) & (lower > -np.inf)).reshape(shape)
+        cosines, sets = self.certain
+        certain = (cosines >= total.cosines) & (cosines > -np.inf) & (sets == total.sets)
+        over = np.zeros((shape[0], shape[1] * shape[2]), np.bool_)
+        np.put_along_axis(over, self.runs, certain, axis=1)
+        return over.reshape(shape)
 
 
 def code_queries(queries: QueryVectors, most: int = _FINE, terms: SpanTerms | None = None) -> CodedQueries:
@@ -262,7 +291,7 @@ def _largest(values: Float[np.ndarray, "*rows values"], width: int) -> Float[np.
     return np.concatenate([values, missing], axis=-1)
 
 
-def _stacked(rows: Sequence[Float[np.ndarray, " _values"]]) -> Certain:
+def _stacked(rows: Sequence[Float[np.ndarray, " _values"]]) -> Float[np.ndarray, "queries _some"]:
     """Rows of any lengths under each other; filled up by -inf."""
     width = max(map(len, rows), default=0)
     return np.stack([_largest(row, width) for row in rows]) if rows else np.zeros((0, 0))

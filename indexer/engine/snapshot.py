@@ -37,7 +37,7 @@ class SegmentView:
         self.segment = segment
         self.tombstones = tombstones
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The segment's name in its collection."""
         return self.segment.folder.name

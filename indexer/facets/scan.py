@@ -78,7 +78,7 @@ class FacetScan(SegmentQuery[list[Near], list[SpanRows]]):
         groups = owners(view.segment, stored_facets(view.segment).units[rows].astype(np.int64), selection)
         return [Near(len(rows), near, _best_of_groups(near, groups, selection)) for near in nearness]
 
-    def total(self, parts: Sequence[list[Near]]) -> list[Near]:
+    def total(self, parts: Sequence[list[Near]], selection: Selection) -> list[Near]:
         """That of all segments together."""
         return [_together(of_query) for of_query in zip(*parts, strict=True)]
 

@@ -70,18 +70,20 @@ class NuggetScan(SegmentQuery[list[Scores], list[SpanRows]]):
         _, scores = self._scored(view, selection)
         return [_best(of_query[_is_there(of_query)], selection.top_k + 1) for of_query in scores]
 
-    def total(self, parts: Sequence[list[Scores]]) -> list[Scores]:
-        """Those of all segments."""
-        return [np.concatenate([np.zeros(0), *(part[number] for part in parts)]) for number in range(len(self.queries))]
+    def total(self, parts: Sequence[list[Scores]], selection: Selection) -> list[Scores]:
+        """For every query an approximate score below which no document is among the best."""
+        together = (
+            np.concatenate([np.zeros(0), *(part[number] for part in parts)]) for number in range(len(self.queries))
+        )
+        return [np.array([_floor(scores, selection)]) for scores in together]
 
     def rows(self, view: SegmentView, total: list[Scores] | None, selection: Selection) -> list[SpanRows]:
         """For every query the documents of a segment that may be selected, with exact scores."""
         nuggets, scores = self._scored(view, selection)
         self.memo.pop(view.name, None)
-        floors = [_floor(of_query, selection) for of_query in total or self.total([])]
         return [
             exact_scores(nuggets, np.flatnonzero(of_query >= floor), query)
-            for query, of_query, floor in zip(self.queries, scores, floors, strict=True)
+            for query, of_query, floor in zip(self.queries, scores, total or self.total([], selection), strict=True)
         ]
 
     def approximate(self) -> "NuggetScan":

@@ -89,7 +89,7 @@ class LexicalScan(SegmentQuery[list[WordCounts], list[SpanRows]]):
             for query, segment in zip(self.queries, self._read(view, selection), strict=True)
         ]
 
-    def total(self, parts: Sequence[list[WordCounts]]) -> list[WordCounts]:
+    def total(self, parts: Sequence[list[WordCounts]], selection: Selection) -> list[WordCounts]:
         """Those of all segments."""
         return sum_counts([query.words for query in self.queries], parts)
 
@@ -99,7 +99,7 @@ class LexicalScan(SegmentQuery[list[WordCounts], list[SpanRows]]):
         self.memo.pop(view.name, None)
         return [
             no_rows(view.name) if segment is None else _rows(Bm25(query.words, counts), view, segment, query, selection)
-            for query, segment, counts in zip(self.queries, segments, total or self.total([]), strict=True)
+            for query, segment, counts in zip(self.queries, segments, total or self.total([], selection), strict=True)
         ]
 
     def _read(self, view: SegmentView, selection: Selection) -> list[SegmentWords | None]:

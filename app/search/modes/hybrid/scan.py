@@ -40,7 +40,7 @@ class HybridScan(SegmentQuery[list[Counts], list[SpanRows]]):
             for query, scorer in zip(self.queries, self._scorers(view, selection), strict=True)
         ]
 
-    def total(self, parts: Sequence[list[Counts]]) -> list[Counts]:
+    def total(self, parts: Sequence[list[Counts]], selection: Selection) -> list[Counts]:
         """Those of all segments."""
         words = [query.words for query in self.queries]
         own, of_parts = ([[pair[at] for pair in part] for part in parts] for at in (0, 1))
@@ -50,7 +50,7 @@ class HybridScan(SegmentQuery[list[Counts], list[SpanRows]]):
         """The sentences of a segment that may be selected, for every query."""
         scorers, found = self._scorers(view, selection), []
         self.memo.pop(view.name, None)
-        for number, (scorer, counts) in enumerate(zip(scorers, total or self.total([]), strict=True)):
+        for number, (scorer, counts) in enumerate(zip(scorers, total or self.total([], selection), strict=True)):
             if scorer is None:
                 found.append(no_rows(view.name))
                 continue
