@@ -116,6 +116,7 @@ class SearchMode(Protocol[Read, Query]):
     ``Read`` is a validated and tokenized request, ``Query`` an encoded one. The search service passes both on without
     looking into them. ``explanation`` is the class of the explanations of hits, ``requirement`` a hint for errors: how
     to create a collection for this mode. ``whole`` is what a hit is without a choice of boundaries, if not a free span.
+    ``without_texts`` says what else the mode does for collections that store none.
     Without ``is_literal`` the mode goes without the literal floor.
     """
 
@@ -125,6 +126,7 @@ class SearchMode(Protocol[Read, Query]):
     accepts: ClassVar[Accepts] = Accepts()
     explanation: ClassVar[type[Explanation] | None] = None
     requirement: ClassVar[str] = ""
+    without_texts: ClassVar[str] = ""
     is_literal: ClassVar[bool] = True
 
     def __init__(self, encoders: Encoders) -> None:
@@ -248,7 +250,8 @@ def available_mode(modes: Modes, name: Mode, collection: str, recipe: Recipe) ->
         return mode
     requirement = "" if mode is None else mode.requirement
     if not recipe.stores_text:
-        requirement = "It stores no texts, from which that could be made."
+        instead = [modes[each].without_texts for each in available_modes(modes, recipe) if modes[each].without_texts]
+        requirement = " ".join(["The collection stores no texts;", *instead])
     raise ModeUnavailable(
         f"The collection {collection} cannot be searched in mode {name}: it does not hold what the mode searches.",
         hint=f"{requirement} Use mode {' or '.join(available_modes(modes, recipe))}.".strip(),

@@ -39,6 +39,7 @@ class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery]):
     accepts = Accepts(vector=True, boundaries=("any", "sentence"))
     explanation = Explanation
     is_literal = False
+    without_texts = "with group_by document, restorable ranks documents by MaxSim."
     requirement = "Run `spanseek reindex --restorable` once, which adds the restorable vectors of its sentences."
 
     def __init__(self, encoders: Encoders) -> None:
