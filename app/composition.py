@@ -4,12 +4,12 @@ Modules are imported by the first command that needs them: numba and FAISS take 
 """
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from app.encoders.encoders import Encoders
 from app.encoders.facets import Facets
 from app.encoders.restorers import load_restorer_of
-from app.settings import CATALOG_FILE, Settings
+from app.settings import CATALOG_FILE, EXECUTOR_OF, Settings
 from indexer.catalog.collections import Catalog
 from indexer.engine.executor import Executor, ExecutorOptions
 from indexer.engine.executor import make_executor as executor_named
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from app.texts.restoring import RestoreService
     from app.texts.spans import SpanService
     from app.texts.summaries import SummaryService
-
-# Names of executors in settings of before version 0.3.
-_ALIASES: Final = {"auto": "candidates", "scan": "local"}
 
 
 def require_data_folder(settings: Settings, *, create: bool = False) -> None:
@@ -77,7 +74,7 @@ def open_store(settings: Settings, executor: Executor | None = None) -> Store:
 def make_executor(settings: Settings) -> Executor:
     """The executor that the settings name."""
     options = ExecutorOptions(settings.device, settings.materialized_limit_mb * 2**20)
-    return executor_named(_ALIASES.get(settings.engine, settings.engine), options)
+    return executor_named(EXECUTOR_OF.get(settings.engine, settings.engine), options)
 
 
 def make_encoders(settings: Settings) -> Encoders:

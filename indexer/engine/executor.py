@@ -87,9 +87,8 @@ class Mapped(Generic[Total, Rows]):
     parts: list[Rows]
 
     def total_of(self, request: int) -> Any:  # noqa: ANN401  # each query has its own
-        """What the total of a batch has for one of its requests; None without a total."""
-        total: Any = self.total
-        return None if total is None else total[request]
+        """What the total of a batch has for one of its requests: a list has an item for each, others have nothing."""
+        return self.total[request] if isinstance(self.total, list) else None
 
     def of(self, snapshot: "Snapshot") -> "Iterator[tuple[SegmentView, Rows]]":
         """The rows with their segments, to read from those what is shown."""

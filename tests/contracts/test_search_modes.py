@@ -17,7 +17,7 @@ from app.search.answers import ExportEnd, Filtered, Total
 from app.search.errors import ModeUnavailable
 from app.search.export import export
 from app.search.mode import AnyMode, Scored, ScoredRows, available_mode, available_modes
-from app.search.types import Hit, Mode, SearchRequest
+from app.search.types import Hit, Mode, Ranking, SearchRequest
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter, Grouping
@@ -268,3 +268,12 @@ def test_loading_is_not_part_of_the_time_of_an_answer(
     monkeypatch.setattr("app.search.service.time", SimpleNamespace(perf_counter=lambda: clock.now))
     (answer,) = workspace.service.search(SearchRequest("c", text="x", mode=mode.name))
     assert (clock.now, answer.took_ms) == (10.0, 0.0)
+
+
+@pytest.mark.parametrize("ranking", ["span_score", "cosine"])
+def test_a_large_batch_is_answered_without_and_with_the_literal_floor(
+    workspace: Workspace, mode: AnyMode, ranking: Ranking
+) -> None:
+    requests = [SearchRequest("c", text=text, mode=mode.name, ranking=ranking) for text in QUERIES * 3]
+    answers = workspace.service.search(*requests)
+    assert [answer.hits for answer in answers[:4]] == [answer.hits for answer in answers[4:8]]
