@@ -17,11 +17,9 @@ from app.search.service import SearchService
 from app.search.types import Hit, SearchRequest
 from indexer.catalog.collections import Catalog
 from indexer.catalog.schema import upgrade
-from indexer.engine.base import Engine
-from indexer.engine.scan import ScanEngine
+from indexer.engine.executor import Executor
 from indexer.facets.recipe import FacetPass
 from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
-from indexer.nuggets.scan import DocumentEngine
 from indexer.restorable.recipe import RestorablePass
 from indexer.sources import Record
 from indexer.store import Store
@@ -53,7 +51,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         self,
         folder: Path,
         encoder: Encoder | None = None,
-        engine: Engine | None = None,
+        executor: Executor | None = None,
         grace_s: float = 0.0,
         *,
         nugget_ratio: float | None = None,
@@ -61,7 +59,6 @@ class Workspace(AbstractContextManager["Workspace"]):
         facets: bool = False,
         restorer: Restorer | None = None,
         store_text: bool = True,
-        documents: DocumentEngine | None = None,
         span_score: SpanScore = COSINE,
     ) -> None:
         self.encoder = encoder or HashingEncoder()
@@ -79,8 +76,15 @@ class Workspace(AbstractContextManager["Workspace"]):
         # A clock that leaps makes every look at the store a fresh one.
         encoders = Encoders.of({"hashing": self.encoder}, span_score, lambda: restorer or ByteRestorer())
         scores = encoders.span_score
-        self.store = Store(folder, self.catalog, grace_s=grace_s, span_scores=scores, clock=count().__next__)
-        self.service = SearchService(self.store, load_modes(encoders, engine or ScanEngine(), documents))
+        self.store = Store(
+            folder,
+            self.catalog,
+            grace_s=grace_s,
+            span_scores=scores,
+            executor=lambda: executor or Executor(),
+            clock=count().__next__,
+        )
+        self.service = SearchService(self.store, load_modes(encoders))
         self.reader = DocumentReader(self.store, encoders)
         self.phrases = PhraseService(self.store, encoders)
         self.thresholds = ThresholdService(self.store, self.service, encoders)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -11,10 +11,10 @@ from jaxtyping import Float, Int
 from app.answers import described, optional
 from app.calibration.prepare_all import prepare_all
 from app.search.answers import UsedThreshold
-from app.search.mode import Counts, Scored, ScoredRows
+from app.search.mode import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.threshold import cosine_floor
-from app.search.types import Mode, Ranking, SearchRequest, SpanChoice, Weighting
+from app.search.types import Mode, Ranking, SearchRequest, SpanChoice
 from indexer.engine.query import Filter
 from indexer.phrases import Phrase
 from indexer.tuning import ThresholdOn, Tuning, check_threshold
@@ -47,7 +47,6 @@ class PreviewRequest:
     examples: int = 5
     saved: tuple[str, ...] | Literal["all"] = ()
     ranking: Ranking = "span_score"
-    weighting: Weighting = "uniform"
     stemming: Language | None = None
     spans: SpanChoice = field(default_factory=SpanChoice)
 
@@ -125,7 +124,7 @@ def preview(
     return Preview(
         collection=request.collection,
         mode=request.mode,
-        generation=encoded[0].prepared.snapshot.generation,
+        generation=encoded[0].prepared.snapshot.generation.number,
         threshold=used,
         floor=used.value if request.floor is None else request.floor,
         scores=tuple(STEPS.tolist()),
@@ -167,7 +166,6 @@ def _encoded(
             threshold_on=request.threshold_on,
             filter=request.filter or own,
             ranking=request.ranking,
-            weighting=request.weighting,
             stemming=request.stemming,
             spans=request.spans,
         )
@@ -235,8 +233,8 @@ def _of_phrase(service: SearchService, encoded: Encoded, saved: str | None, requ
         spans_above=spans_above,
         # The last bar holds its right end, too.
         histogram=tuple((above[:-1] - np.append(above[1:-1], 0)).tolist()),
-        above=tuple(_example(encoded, counts.documents, documents, row) for row in over),
-        below=tuple(_example(encoded, counts.documents, documents, row) for row in under),
+        above=tuple(_example(counts.documents, documents, row) for row in over),
+        below=tuple(_example(counts.documents, documents, row) for row in under),
     )
 
 
@@ -264,8 +262,8 @@ def _nearest(documents: _Counted, used: UsedThreshold, most: int) -> tuple[list[
     return order[border : border + most].tolist(), order[max(border - most, 0) : border][::-1].tolist()
 
 
-def _example(encoded: Encoded, rows: ScoredRows, documents: _Counted, row: int) -> Example:
-    (scored,) = cast("list[Scored]", encoded.prepared.mode.readable([rows.row(row)]))
+def _example(rows: ScoredRows, documents: _Counted, row: int) -> Example:
+    scored = rows.row(row)
     return Example(
         document_id=scored.document_id,
         start=scored.span.start,
@@ -273,5 +271,5 @@ def _example(encoded: Encoded, rows: ScoredRows, documents: _Counted, row: int) 
         text=scored.place.text(scored.span),
         score=float(documents.score[row]),
         raw=float(documents.raw[row]),
-        match="exact" if encoded.prepared.mode.is_exact(encoded.query, scored) else None,
+        match="exact" if scored.exact else None,
     )

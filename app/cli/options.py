@@ -5,17 +5,13 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from app.search.types import Boundaries, Ranking, Weighting
+from app.search.types import Boundaries, Ranking
 from indexer.engine.query import Filter
 from models.text.stemming import Language
 from models.types import JsonValue
 
 RankingOption: TypeAlias = Annotated[
     Ranking, typer.Option(help="Rank spans by their span score, or by the cosine alone.")
-]
-WeightingOption: TypeAlias = Annotated[
-    Weighting,
-    typer.Option(help="Modes best_span and hybrid: the words of a phrase count the same, or by their importance."),
 ]
 StemmingOption: TypeAlias = Annotated[
     Language | None, typer.Option(help="Modes lexical and hybrid: compare words by their stems in this language.")

@@ -15,7 +15,6 @@ from app.cli.options import (
     MinUnitsOption,
     RankingOption,
     StemmingOption,
-    WeightingOption,
     WhereOption,
     WherePartOption,
     filter_of,
@@ -46,7 +45,6 @@ def preview(
     where: WhereOption = None,
     where_part: WherePartOption = None,
     ranking: RankingOption = "span_score",
-    weighting: WeightingOption = "uniform",
     stemming: StemmingOption = None,
     boundaries: BoundariesOption = "any",
     min_units: MinUnitsOption = None,
@@ -72,7 +70,6 @@ def preview(
         examples=examples,
         saved="all" if all_saved else tuple(saved or ()),
         ranking=ranking,
-        weighting=weighting,
         stemming=stemming,
         spans=SpanChoice(min_units, max_units, boundaries),
     )

@@ -8,7 +8,7 @@ import typer
 
 from app.answers import json_values
 from app.cli.console import JsonOption, counted, err, one_line, out, print_json, settings_with
-from app.cli.options import RankingOption, WeightingOption
+from app.cli.options import RankingOption
 from app.cli.search import show_hits
 from app.search.types import Boundaries, SpanChoice
 from indexer.tuning import ThresholdOn
@@ -28,7 +28,6 @@ def spans(
     threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum similarity of a span.")] = None,
     threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
     ranking: RankingOption = "span_score",
-    weighting: WeightingOption = "uniform",
     boundaries: Annotated[
         Boundaries, typer.Option(help="Any span, or whole clauses, sentences or parts of any length.")
     ] = "any",
@@ -58,7 +57,6 @@ def spans(
         context=(0 if as_json else _CONTEXT) if context is None else context,
         explain=explain,
         ranking=ranking,
-        weighting=weighting,
         spans=SpanChoice(min_units, max_units, boundaries),
     )
     records = _Records(Source(source))

@@ -140,7 +140,7 @@ class DocumentService:
             )
         if dry_run:
             snapshot = self._store.present(collection)
-            return DeletedByFilter(len(frozenset(passing_ids(snapshot, filter))), dry_run, snapshot.generation)
+            return DeletedByFilter(len(frozenset(passing_ids(snapshot, filter))), dry_run, snapshot.generation.number)
         with self._turn(self._store.catalog.collection(collection), refuse):
             deletion = self._jobs.delete(collection, (), filter)
         return DeletedByFilter(len(deletion.ids), dry_run, deletion.generation)
@@ -156,7 +156,7 @@ class DocumentService:
             old = located.view.segment.document_metadata(located.document)
             new = {key: value for key, value in (old | dict(metadata)).items() if key not in removed}
             if canonical(new) == canonical(old):
-                return ChangedDocument(id, "unchanged", old, snapshot.generation)
+                return ChangedDocument(id, "unchanged", old, snapshot.generation.number)
             generation = relabel(self._store, held, snapshot, {id: new})
         return ChangedDocument(id, "changed", new, generation)
 

@@ -30,7 +30,7 @@ from models.encoders.restorable.base import Restorer
 from models.ops.span_score import COSINE, SpanScore
 
 if TYPE_CHECKING:
-    from indexer.engine.base import ScoredSpan
+    from indexer.engine.place import ScoredSpan
     from indexer.restorable.texts import RestoredTexts
 
 _REINDEX: Final = "Run `spanseek reindex` once: it encodes the stored texts anew. Or serve with its weights."

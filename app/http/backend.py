@@ -64,7 +64,7 @@ class _Opened:
     def close(self) -> None:
         for part in (self.workers, self.search, self.spans, self.writing, self.tuning, self.texts):
             part.close()
-        self.services.store.catalog.close()
+        self.services.store.close()
 
 
 class _Opening(Generic[Result]):

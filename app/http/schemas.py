@@ -27,7 +27,6 @@ from app.search.types import (
     Ranking,
     SearchRequest,
     SpanChoice,
-    Weighting,
 )
 from indexer.catalog.names import MAX_ID_LENGTH, MAX_NOTE
 from indexer.engine.query import Filter, Grouping
@@ -185,11 +184,6 @@ class QueryBody(Body):
         "span_score",
         description="What spans are ranked by: their span score, or the cosine alone. Exact hits need `span_score`.",
     )
-    weighting: Weighting = Field(
-        "uniform",
-        description="How much the words of `text` count in modes best_span and hybrid: all the same, or by their "
-        "importance for its facets.",
-    )
     stemming: Language | None = Field(
         None, description="The language of the words that modes lexical and hybrid compare by their stems."
     )
@@ -218,7 +212,6 @@ class QueryBody(Body):
             context=self.context,
             explain=self.explain,
             ranking=self.ranking,
-            weighting=self.weighting,
             query_units=self.query_units,
             stemming=self.stemming,
             spans=self.spans.choice(),

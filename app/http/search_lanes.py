@@ -17,7 +17,8 @@ from app.http.lanes import JobLane, Lane, deadline
 from app.http.stages import Observe, Stage, unobserved
 from app.search.answers import CollectionsAnswer, ExportEnd, SearchAnswer, Total
 from app.search.export import exported
-from app.search.service import Encoded, Prepared, Results, SearchService
+from app.search.literal import Found
+from app.search.service import Encoded, Prepared, SearchService
 from app.search.several import located, merged, requests_of
 from app.search.types import Hit, SearchRequest
 from models.errors import SpanseekError
@@ -37,7 +38,7 @@ class SearchLanes:
         self._encode: Lane[_Queued[Prepared], Encoded] = Lane(
             "encode", self._timed("encode", service.encode), limit=queue_limit
         )
-        self._scan: Lane[_Queued[Encoded], Results] = Lane("scan", self._timed("scan", service.scan), limit=queue_limit)
+        self._scan: Lane[_Queued[Encoded], Found] = Lane("scan", self._timed("scan", service.scan), limit=queue_limit)
         self._count = JobLane("count", timeout="Not counted within {seconds:g} s.", hint="Retry.", limit=queue_limit)
         self.restoring = JobLane(
             "restore", timeout="Not restored within {seconds:g} s.", hint="Ask for less at once.", limit=queue_limit
@@ -107,7 +108,7 @@ class SearchLanes:
             return await asyncio.wrap_future(self.restoring.submit(fetch))
         return await asyncio.to_thread(self._fetch, encoded, results, total)
 
-    async def _results(self, request: SearchRequest) -> tuple[Encoded, Results]:
+    async def _results(self, request: SearchRequest) -> tuple[Encoded, Found]:
         encoded = await self._encoded(request)
         return encoded, await asyncio.wrap_future(self._scan.submit(_Queued(encoded)))
 
@@ -115,7 +116,7 @@ class SearchLanes:
         prepared = await asyncio.to_thread(self._service.prepare, request)
         return await asyncio.wrap_future(self._encode.submit(_Queued(prepared)))
 
-    def _fetch(self, encoded: Encoded, results: Results, total: Total | None) -> SearchAnswer:
+    def _fetch(self, encoded: Encoded, results: Found, total: Total | None) -> SearchAnswer:
         started = time.perf_counter()
         answer = self._service.finish(encoded, results, total)
         self._observe("fetch", time.perf_counter() - started)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from app.http.schemas import Body, DocumentId, QueryText, Similarity, SpansBody
-from app.search.types import MAX_CONTEXT, Ranking, SpanChoice, Weighting
+from app.search.types import MAX_CONTEXT, Ranking, SpanChoice
 from app.texts.span_answers import MAX_LIMIT, MAX_PHRASES, SpansRequest
 from indexer.errors import InvalidDocument
 from indexer.segments.text import OffsetUnit
@@ -106,9 +106,6 @@ class TextsBody(Body):
     context: int = Field(0, ge=0, le=MAX_CONTEXT, description="So many characters around each span, within its part.")
     explain: bool = Field(False, description="Say what each unit of a span adds to its cosine.")
     ranking: Ranking = Field("span_score", description="Rank by the span score, or by the cosine alone.")
-    weighting: Weighting = Field(
-        "uniform", description="How much the words of a phrase count: all the same, or by importance, as in `/search`."
-    )
     spans: SpansBody = Field(
         SpansBody(), description="Which spans: 1 to 20 units unless it says otherwise, or whole ones of any length."
     )
@@ -125,7 +122,6 @@ class TextsBody(Body):
             context=self.context,
             explain=self.explain,
             ranking=self.ranking,
-            weighting=self.weighting,
             spans=SpanChoice(self.spans.min_units, self.spans.max_units, self.spans.boundaries),
         )
 

@@ -52,7 +52,7 @@ function nearest(text, hit) {
 
 // Says what the best 1,000 hits leave out: how many, if no other document passes the filter, else below which score.
 async function left(asked, hits, own) {
-  const body = { filter: asked.filter, ...(asked.ranking && { ranking: asked.ranking }), ...(asked.weighting && { weighting: asked.weighting }), ...(asked.spans && { spans: asked.spans }) };
+  const body = { filter: asked.filter, ...(asked.ranking && { ranking: asked.ranking }), ...(asked.spans && { spans: asked.spans }) };
   const counts = await preview(asked.collection, [asked.text], asked.mode || "best_span", { body }).then((answer) => answer.phrases[0], () => null);
   const total = counts?.with_spans === 1 ? counts.spans_above[Math.round(asked.threshold * 100)] : null;
   if (typeof total === "number") return total > own.length ? `The ${own.length.toLocaleString()} best of ${total.toLocaleString()} hits are marked.` : "";

@@ -23,7 +23,7 @@ const TERMS = {
   exact: ["The query's own words", "What an occurrence of the query itself adds, up to the highest score."],
 };
 const TITLES = {
-  best_span: "Its best span", part: "The part around it", best_sentence: "Best sentence", span: "Best span", query: "Words of the query, weighed",
+  best_span: "Its best span", part: "The part around it", best_sentence: "Best sentence", span: "Best span",
   whole: "The whole sentence", words_of_part: "Words of the part around it (BM25)", words: "Words of the sentence (BM25)", count: "Times", span_score: "span score",
 };
 const titled = (name) => TITLES[name] || name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");

@@ -8,8 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from indexer.engine.base import ScoredSpan
-from indexer.engine.snapshot import Place
+from indexer.engine.place import Place, ScoredSpan
 from indexer.restorable.representation import stored_restorable
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.reader import Segment

@@ -102,7 +102,7 @@ class NoText:
         """Raises ``TextNotStored``."""
         raise TextNotStored(
             "The collection does not store its texts, which this request reads.",
-            hint="Search it in mode best_span or restorable, whose hits are restored, or ask `POST /restore`.",
+            hint="Search it in a mode whose hits are restored, such as best_span, or ask `POST /restore`.",
         )
 
     def position(self, code_point: int, unit: OffsetUnit) -> int:

@@ -24,7 +24,6 @@ from app.search.types import Hit, SearchRequest, SpanChoice
 from app.texts.span_answers import SpansRequest, TextHit
 from app.texts.spans import SpanService, slices
 from indexer.engine.query import Filter
-from indexer.engine.scan import ScanEngine
 from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from indexer.words.recipe import WordPass, with_words
@@ -65,7 +64,7 @@ def encoders_of(encoder: Encoder, kind: type[Encoders] = Encoders) -> Encoders:
 
 
 def service_of(encoders: Encoders) -> SpanService:
-    return SpanService(encoders, "hashing", load_modes(encoders, ScanEngine())["best_span"])
+    return SpanService(encoders, "hashing", load_modes(encoders)["best_span"])
 
 
 @contextmanager
@@ -83,7 +82,7 @@ def indexed(encoders: Encoders, documents: tuple[Document, ...], spans: SpanChoi
             for number, document in enumerate(documents)
         )
         IndexJob(store, encoder, target, forward=WordPass(UnitPass(encoder)), segment_units=50).run(numbered)
-        yield SearchService(store, load_modes(encoders, ScanEngine()))
+        yield SearchService(store, load_modes(encoders))
 
 
 def expected_hits(encoders: Encoders, request: SpansRequest) -> list[list[tuple[Hit, ...]]]:

@@ -13,7 +13,8 @@ from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.encoders import Encoders
 from app.encoders.facets import Facets
 from app.search.errors import ModeUnavailable
-from app.search.types import FacetExplanation, SpanChoice
+from app.search.modes.facets import FacetExplanation
+from app.search.types import SpanChoice
 from indexer.engine.query import Filter
 from indexer.errors import RecipeMismatch
 from indexer.facets import scan

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.search.modes.hybrid.explanation import HybridExplanation
 from app.search.modes.hybrid.weights import Weights
-from app.search.types import HybridExplanation, SpanChoice
+from app.search.types import SpanChoice
 from indexer import kernels
 from indexer.arrays import SpanTerms
 from models.errors import InvalidInput

@@ -10,7 +10,8 @@ import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.search.types import LexicalExplanation, Mode, SearchRequest, SpanChoice
+from app.search.modes.lexical import LexicalExplanation
+from app.search.types import Mode, SearchRequest, SpanChoice
 from indexer.catalog.leases import lease
 from indexer.engine.query import Filter
 from indexer.indexing.maintenance import optimize

@@ -14,13 +14,13 @@ from app.calibration.service import CalibrationRequest
 from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
+from app.search.modes.maxsim.hits import PairedExplanation
 from app.search.modes.maxsim.nugget_queries import encode_nugget_queries
 from app.search.service import SearchService
-from app.search.types import Hit, PairedExplanation, SearchRequest
+from app.search.types import Hit, SearchRequest
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
-from indexer.engine.scan import ScanEngine
 from indexer.errors import RecipeMismatch
 from indexer.indexing.maintenance import optimize
 from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
@@ -295,7 +295,7 @@ def test_other_nugget_weights_than_the_collections(workspace: Workspace) -> None
         workspace.search("x", collection="other", mode="maxsim")
     assert workspace.search("x", collection="other") == ()
     assert workspace.encoder is not None
-    service = SearchService(workspace.store, load_modes(Encoders.of({"hashing": workspace.encoder}), ScanEngine()))
+    service = SearchService(workspace.store, load_modes(Encoders.of({"hashing": workspace.encoder})))
     assert service.search(SearchRequest("c", text="x", mode="maxsim"))[0].hits
 
 

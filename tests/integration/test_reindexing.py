@@ -20,7 +20,6 @@ from indexer.catalog.calibrations import add_calibration, list_calibrations
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.catalog.thresholds import set_threshold, threshold_history
-from indexer.engine.scan import ScanEngine
 from indexer.errors import CollectionNotFound, RecipeMismatch
 from indexer.indexing.pipeline import IndexJob, JobHooks
 from indexer.indexing.verification import verify_collection
@@ -56,7 +55,7 @@ class Upgraded:
     def __init__(self, workspace: Workspace) -> None:
         self.store = workspace.store
         self.encoders = Encoders.of({"hashing": NEW}, COSINE)
-        self.modes = load_modes(self.encoders, ScanEngine())
+        self.modes = load_modes(self.encoders)
         self.service = SearchService(self.store, self.modes)
         self.phrases = PhraseService(self.store, self.encoders)
         self.collections = CollectionService(self.store, self.encoders, default_encoder="hashing")

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.search.modes.best_span import Explanation
 from app.search.service import SearchService
-from app.search.types import Explanation, Hit, SearchRequest
+from app.search.types import Hit, SearchRequest
 from indexer.catalog.calibrations import add_calibration, deactivate_calibration
 from indexer.errors import CalibrationMismatch
 from indexer.tuning import CalibrationDraft

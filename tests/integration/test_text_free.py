@@ -21,7 +21,6 @@ from app.texts.restoring import RestoreService
 from indexer.catalog.collections import recipe_columns
 from indexer.catalog.leases import lease
 from indexer.catalog.tables import collections
-from indexer.engine.scan import ScanEngine
 from indexer.errors import DocumentNotFound, TextNotStored
 from indexer.indexing.maintenance import optimize
 from indexer.phrases import PhraseDraft
@@ -193,7 +192,7 @@ def test_stored_sentences_are_restored(workspace: Workspace, restorer: ByteResto
 def test_queries_load_what_restores_their_hits_before_they_are_timed(workspace: Workspace) -> None:
     loaded: list[ByteRestorer] = []
     encoders = Encoders.of({"hashing": workspace.encoder}, COSINE, lambda: loaded.append(ByteRestorer()) or loaded[0])
-    load_modes(encoders, ScanEngine())["best_span"].load(workspace.catalog.collection("c").recipe)
+    load_modes(encoders)["best_span"].load(workspace.catalog.collection("c").recipe)
     assert len(loaded) == 1
 
 

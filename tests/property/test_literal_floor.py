@@ -13,7 +13,8 @@ from app.answers import json_values
 from app.calibration.label_candidates import LabelCandidatesRequest, sample_label_candidates
 from app.calibration.label_files import read_label_rows, write_label_candidates
 from app.calibration.preview import PreviewRequest, preview
-from app.search.types import Hit, Mode, PairedExplanation, SpanChoice
+from app.search.modes.maxsim.hits import PairedExplanation
+from app.search.types import Hit, Mode, SpanChoice
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter

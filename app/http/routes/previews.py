@@ -12,7 +12,7 @@ from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.routes.thresholds import Collection
 from app.http.schemas import Body, FilterBody, QueryText, Similarity, SpansBody
-from app.search.types import Mode, Ranking, Weighting
+from app.search.types import Mode, Ranking
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
 from models.text.stemming import Language
@@ -39,7 +39,6 @@ class PreviewBody(Body):
     examples: int = Field(5, ge=0, le=MAX_EXAMPLES, description="Maximum number of examples on either side.")
 
     ranking: Ranking = Field("span_score", description="What spans are ranked by, as in a search.")
-    weighting: Weighting = Field("uniform", description="How much the words of phrases count, as in a search.")
     stemming: Language | None = Field(None, description="The language of stems, as in a search.")
 
     spans: SpansBody = Field(SpansBody(), description="Which spans count: their lengths and their boundaries.")
@@ -57,7 +56,6 @@ class PreviewBody(Body):
             examples=self.examples,
             saved="all" if self.saved == "all" else tuple(self.saved),
             ranking=self.ranking,
-            weighting=self.weighting,
             stemming=self.stemming,
             spans=self.spans.choice(),
         )

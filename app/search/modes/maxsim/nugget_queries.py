@@ -28,14 +28,10 @@ class QueryPart:
 
 @dataclass(frozen=True, slots=True)
 class NuggetQuery:
-    """The query's nuggets, of length 1, and the part of the text that each represents; None for a given vector.
-
-    ``terms`` are its folded words if documents that hold them in their order rank first.
-    """
+    """The query's nuggets, of length 1, and the part of the text that each represents; None for a given vector."""
 
     vectors: Float32[np.ndarray, "vectors dim"]
     parts: tuple[QueryPart, ...] | None = None
-    terms: tuple[str, ...] = ()
 
 
 def encode_nugget_queries(nuggets: NuggetPass, texts: Sequence[str]) -> list[NuggetQuery]:

@@ -1,6 +1,7 @@
-"""Every engine of mode maxsim answers what loops over all stored nuggets answer."""
+"""Every executor answers mode maxsim as loops over all stored nuggets do."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,29 +12,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indexer.nuggets.files
+from indexer.ann.candidates import CandidateExecutor
+from indexer.engine.executor import Executor
 from indexer.engine.query import Filter, Selection
+from indexer.engine.selection import search
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.errors import SegmentCorrupt
-from indexer.nuggets.candidates import DocumentCandidates
+from indexer.nuggets.candidates import NuggetCandidates
 from indexer.nuggets.files import INDEX
 from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
 from indexer.nuggets.representation import stored_nuggets
 from indexer.nuggets.rows import NuggetRows
-from indexer.nuggets.scan import DocumentEngine, NuggetScan, ScoredDocument, count_documents
+from indexer.nuggets.scan import NuggetCounts, NuggetScan, allowed_nuggets
 from indexer.segments import layout
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
-from indexer.types import Recipe
+from indexer.types import Generation, Recipe
 from models.ops.quantization import dequantize
 from models.types import Document, Part
 from tests import reference
 from tests.examples import examples
+from tests.executors import ProcessExecutor
 from tests.reference import RefNuggets
 
 DIM = 32
 RECIPE = with_nuggets(Recipe("none", "none", 4), NuggetRecipe("none", DIM, 0.5))
 _number = count()
-ENGINES = [NuggetScan(), DocumentCandidates()]
+EXECUTORS = [Executor(), CandidateExecutor(), ProcessExecutor()]
+BY_DOCUMENT = Selection(group_by="document")
 
 # A document: nuggets in each of its parts, whose metadata is their number, and whether it is dead.
 drawn_documents = st.lists(st.tuples(st.lists(st.integers(0, 4), max_size=3), st.booleans()), max_size=6)
@@ -84,11 +90,17 @@ def snapshot_of(folder: Path, segments: Sequence[Any], seed: int) -> Snapshot:
         made = [(f"{next(ids):03d}", [directions(rng, size) for size in parts]) for parts, _ in documents]
         dead = [number for number, (_, is_dead) in enumerate(documents) if is_dead]
         views.append(SegmentView(write(folder, made), np.array(dead, np.int64)))
-    return Snapshot(1, RECIPE, views)
+    return Snapshot(Generation(1, (), RECIPE), views)
 
 
-def figures(found: Sequence[ScoredDocument]) -> list[tuple[float, str]]:
-    return [(document.cosine, document.document_id) for document in found]
+Figures = list[tuple[float, str]]
+
+
+def found_by(snapshot: Snapshot, query: NuggetScan | NuggetCounts, selection: Selection = BY_DOCUMENT) -> list[Figures]:
+    """For every query the scores and ids of its best documents."""
+    requests = len(query.queries) if isinstance(query, NuggetScan) else 1
+    found = search(snapshot, query, replace(selection, group_by="document"), requests)
+    return [[(row.cosine, snapshot.document_id(row)) for row in rows] for rows in found]
 
 
 @settings(max_examples=examples(25))
@@ -100,30 +112,30 @@ def figures(found: Sequence[ScoredDocument]) -> list[tuple[float, str]]:
     st.sampled_from([None, -1.0, 0.2, 0.5]),
     st.sampled_from([Filter(), Filter({"even": True}), Filter(part={"n": 1}), Filter({"even": False}, {"n": 0})]),
 )
-def test_engines_answer_what_loops_answer(folder: Path, segments, sizes, seed, top_k, floor, wanted) -> None:
+def test_executors_answer_what_loops_answer(folder: Path, segments, sizes, seed, top_k, floor, wanted) -> None:
     snapshot = snapshot_of(folder, segments, seed)
     queries = [directions(np.random.default_rng(seed + size), size) for size in sizes]
     documents = [document for view in snapshot.views for document in known(view)]
-    for engine in ENGINES:
-        assert isinstance(engine, DocumentEngine)
-        answers = engine.search(snapshot, queries, Selection(top_k, floor, "document", wanted))
+    for executor in EXECUTORS:
+        answers = found_by(snapshot.read_by(executor), NuggetScan(queries), Selection(top_k, floor, "document", wanted))
         for query, found in zip(queries, answers, strict=True):
             expected = reference.document_hits(
                 documents, query, top_k=top_k, floor=floor, document_filter=wanted.document, part_filter=wanted.part
             )
-            assert [id for _, id in figures(found)] == [id for _, id in expected]
-            assert [cosine for cosine, _ in figures(found)] == pytest.approx([each for each, _ in expected], abs=1e-6)
+            assert [id for _, id in found] == [id for _, id in expected]
+            assert [cosine for cosine, _ in found] == pytest.approx([each for each, _ in expected], abs=1e-6)
 
 
 def test_equals_are_in_the_order_of_their_ids_whatever_segment_they_are_in(folder: Path) -> None:
     same = directions(np.random.default_rng(1), 3)
     segments = [write(folder, [(id, [same])]) for id in ("2", "0")] + [write(folder, [("3", [same]), ("1", [same])])]
-    snapshot = Snapshot(1, RECIPE, [SegmentView(each, np.zeros(0, np.int64)) for each in segments])
-    for engine in ENGINES:
+    snapshot = Snapshot(Generation(1, (), RECIPE), [SegmentView(each, np.zeros(0, np.int64)) for each in segments])
+    for executor in EXECUTORS:
         for top_k in (2, 4):
-            (found,) = engine.search(snapshot, [directions(np.random.default_rng(2), 5)], Selection(top_k))
-            assert [document.document_id for document in found] == ["0", "1", "2", "3"][:top_k]
-            assert len({document.cosine for document in found}) == 1
+            query = NuggetScan([directions(np.random.default_rng(2), 5)])
+            (found,) = found_by(snapshot.read_by(executor), query, Selection(top_k))
+            assert [id for _, id in found] == ["0", "1", "2", "3"][:top_k]
+            assert len({cosine for cosine, _ in found}) == 1
 
 
 def test_a_figure_does_not_depend_on_what_else_is_asked_or_stored(folder: Path) -> None:
@@ -133,23 +145,32 @@ def test_a_figure_does_not_depend_on_what_else_is_asked_or_stored(folder: Path) 
     among = write(folder, [("0", [directions(rng, 5)]), ("1", [vectors]), ("2", [directions(rng, 7)])])
     queries = [directions(rng, size) for size in (3, 1, 80)]
     for number, query in enumerate(queries):
-        (one,) = NuggetScan().search(Snapshot(1, RECIPE, [_all(alone)]), [query], Selection())[0]
-        many = NuggetScan().search(Snapshot(1, RECIPE, [_all(among), _all(alone)]), queries, Selection())[number]
-        assert [document.cosine for document in many if document.document_id == "1"] == [one.cosine] * 2
+        ((one,),) = found_by(Snapshot(Generation(1, (), RECIPE), [_all(alone)]), NuggetScan([query]))
+        both = Snapshot(Generation(1, (), RECIPE), [_all(among), _all(alone)])
+        many = snapshot_rows(both, NuggetScan(queries))[number]
+        assert [cosine for cosine, id in many if id == "1"] == [one[0]] * 2
+
+
+def snapshot_rows(snapshot: Snapshot, query: NuggetScan) -> list[Figures]:
+    """The same without grouping: of a document that two segments hold, both."""
+    parts = snapshot.map(query, BY_DOCUMENT).parts
+    return [
+        [(row.cosine, snapshot.document_id(row)) for rows in of_query for row in map(rows.row, range(len(rows)))]
+        for of_query in zip(*parts, strict=True)
+    ]
 
 
 def _all(segment: Segment) -> SegmentView:
     return SegmentView(segment, np.zeros(0, np.int64))
 
 
-def test_the_census_counts_what_a_search_without_a_limit_finds(folder: Path) -> None:
+def test_counts_have_what_a_search_without_a_limit_finds(folder: Path) -> None:
     snapshot = snapshot_of(folder, [[([3, 2], False), ([], False), ([1], True)], [([4], False)]], seed=5)
     query = directions(np.random.default_rng(6), 4)
     for wanted in (Filter(), Filter(part={"n": 0})):
-        (found,) = NuggetScan().search(snapshot, [query], Selection(100, filter=wanted))
-        census = count_documents(snapshot, query, wanted)
-        assert sorted(census.documents.tolist(), reverse=True) == [document.cosine for document in found]
-        assert {census.document(row).document_id for row in range(len(found))} == {each.document_id for each in found}
+        (found,) = found_by(snapshot, NuggetScan([query]), Selection(100, filter=wanted))
+        counted = found_by(snapshot, NuggetCounts(query), Selection(100, filter=wanted))
+        assert counted == [found]
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +189,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> SegmentView:
 
 
 # The approximate way, as far as it goes: no segment is so small that it is scanned.
-FEW = DocumentCandidates(nuggets=400, documents=60, few=0)
+FEW = {"nuggets": 400, "documents": 60, "few": 0}
 
 
 def asked(large: SegmentView, count: int) -> list[np.ndarray]:
@@ -181,35 +202,34 @@ def asked(large: SegmentView, count: int) -> list[np.ndarray]:
 
 
 def test_candidates_hold_nearly_all_of_the_best_with_exact_figures(large: SegmentView) -> None:
-    snapshot, queries = Snapshot(1, RECIPE, [large]), asked(large, 40)
+    snapshot, queries = Snapshot(Generation(1, (), RECIPE), [large]), asked(large, 40)
     assert len(stored_nuggets(large.segment).index)
-    exact = NuggetScan().search(snapshot, queries, Selection())
-    found = FEW.search(snapshot, queries, Selection())
-    same = [set(figures(a)) & set(figures(b)) for a, b in zip(exact, found, strict=True)]
+    exact = found_by(snapshot, NuggetScan(queries))
+    found = found_by(snapshot, NuggetCandidates(queries, **FEW))
+    same = [set(a) & set(b) for a, b in zip(exact, found, strict=True)]
     assert sum(map(len, same)) / sum(map(len, exact)) > 0.95
     for documents in found:
-        assert documents == sorted(documents, key=lambda document: document.order)
+        assert documents == sorted(documents, key=lambda document: (-document[0], document[1]))
 
 
 def test_candidates_do_not_look_at_everything(large: SegmentView) -> None:
     """Else the test above would say nothing."""
-    snapshot, queries = Snapshot(1, RECIPE, [large]), asked(large, 1)
-    everything = NuggetScan().search(snapshot, queries, Selection(2_000))[0]
+    snapshot, queries = Snapshot(Generation(1, (), RECIPE), [large]), asked(large, 1)
+    everything = found_by(snapshot, NuggetScan(queries), Selection(2_000))[0]
     assert len(everything) == 1_600
-    scores = FEW._scores(indexer.nuggets.scan.allowed_nuggets(large, Filter()), queries, Selection(1))
+    scores = NuggetCandidates(queries, **FEW).scores(allowed_nuggets(large, Filter()), Selection(1))
     assert 0 < (scores > -np.inf).sum() <= 60
 
 
 def test_the_dead_and_the_filtered_are_never_found_and_take_nobodys_place(large: SegmentView) -> None:
-    snapshot = Snapshot(1, RECIPE, [large])
+    snapshot = Snapshot(Generation(1, (), RECIPE), [large])
     stored = stored_nuggets(large.segment)
     query = dequantize(stored.codes[:4], stored.scales[:4])  # of document 0, which is dead
-    (found,) = FEW.search(snapshot, [query], Selection(5, filter=Filter({"even": False})))
+    (found,) = found_by(snapshot, NuggetCandidates([query], **FEW), Selection(5, filter=Filter({"even": False})))
     assert len(found) == 5
-    assert all(int(document.document_id) % 2 and int(document.document_id) % 5 for document in found)
-    assert figures(DocumentCandidates().search(snapshot, [query], Selection(5))[0]) == figures(
-        NuggetScan().search(snapshot, [query], Selection(5))[0]
-    )
+    assert all(int(id) % 2 and int(id) % 5 for _, id in found)
+    careful, exact = (found_by(snapshot, kind([query]), Selection(5)) for kind in (NuggetCandidates, NuggetScan))
+    assert careful == exact
 
 
 def test_an_index_is_written_where_nuggets_are_many_and_read_only_unharmed(large: SegmentView, folder: Path) -> None:
@@ -222,7 +242,7 @@ def test_an_index_is_written_where_nuggets_are_many_and_read_only_unharmed(large
     path.write_bytes(body[:-9] + bytes([body[-9] ^ 1]) + body[-8:])
     try:
         with pytest.raises(SegmentCorrupt, match="not the file that was published"):
-            FEW.search(Snapshot(1, RECIPE, [_all(harmed)]), asked(large, 1), Selection())
+            found_by(Snapshot(Generation(1, (), RECIPE), [_all(harmed)]), NuggetCandidates(asked(large, 1), **FEW))
     finally:
         path.write_bytes(body)
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from indexer.ann.materialized import MaterializedEngine
-from indexer.engine.base import Engine
+from indexer.ann.materialized import MaterializedExecutor
+from indexer.engine.executor import Executor
 from indexer.engine.query import Filter, Selection
-from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
-from indexer.types import Recipe
+from indexer.types import Generation, Recipe
 from models.types import Document, Part, SpanBounds
+from tests.executors import found_by
 
 RECIPE = Recipe("none", "none", 16, SpanBounds(1, 3))
 QUERY = np.eye(1, RECIPE.dim, dtype=np.float32)
@@ -28,7 +28,7 @@ CHILD = """
 import ctypes, mmap, sys
 from pathlib import Path
 import numpy as np
-from tests.contracts.test_engine_filters import QUERY, RECIPE, found, opened
+from tests.contracts.test_executor_filters import QUERY, RECIPE, found, opened
 from indexer.segments.layout import BLOCK
 
 view = opened(Path(sys.argv[1]), dead=[])
@@ -61,19 +61,19 @@ def opened(folder: Path, dead: list[int]) -> SegmentView:
     return SegmentView(segment, np.array(dead, np.int64))
 
 
-def found(view: SegmentView, wanted: dict, engine: Engine | None = None, top_k: int = 2) -> list[str]:
+def found(view: SegmentView, wanted: dict, executor: Executor | None = None, top_k: int = 2) -> list[str]:
     selection = Selection(top_k, filter=Filter(wanted), group_by="document")
-    (hits,) = (engine or ScanEngine()).search(Snapshot(1, RECIPE, [view]), QUERY, selection)
+    (hits,) = found_by(executor or Executor(), Snapshot(Generation(1, (), RECIPE), [view]), QUERY, selection)
     return [hit.document_id for hit in hits]
 
 
-@pytest.mark.parametrize("engine", [ScanEngine(), MaterializedEngine()], ids=lambda engine: engine.name)
-def test_the_dead_take_nobodys_place(engine: Engine, tmp_path: Path) -> None:
+@pytest.mark.parametrize("executor", [Executor(), MaterializedExecutor()], ids=lambda executor: executor.name)
+def test_the_dead_take_nobodys_place(executor: Executor, tmp_path: Path) -> None:
     for number, dead in enumerate(([], [0], [0, 1], [0, 1, 2, 3, 4])):
         view = opened(tmp_path / str(number), dead)
         expected = [name for name in ("d0", "d1", "d2", "d3", "d4") if int(name[1]) not in dead][:2]
-        assert found(view, {}, engine) == expected
-        assert found(view, {"number": 2}, engine) == ([] if 2 in dead else ["d2"])
+        assert found(view, {}, executor) == expected
+        assert found(view, {"number": 2}, executor) == ([] if 2 in dead else ["d2"])
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes memory away as Linux does")

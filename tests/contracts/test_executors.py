@@ -1,4 +1,4 @@
-"""One suite for every engine: what it returns is what the naive oracle returns on the stored vectors.
+"""One suite for every executor: what it returns is what the naive oracle returns on the stored vectors.
 
 The scan owes the oracle every hit in its place. Its figures are judged against naive sums on their own (test_kernels);
 here the oracle takes them as they are, so that spans which only rounding tells apart come in a decided order.
@@ -15,28 +15,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer import kernels
-from indexer.ann.candidates import CandidateEngine
-from indexer.ann.materialized import MaterializedEngine
+from indexer.ann.candidates import CandidateExecutor
+from indexer.ann.materialized import MaterializedExecutor
 from indexer.arrays import BLOCK, SegmentArrays, SpanTerms
-from indexer.engine.base import Engine, ScoredSpan
-from indexer.engine.device import DeviceEngine
+from indexer.engine.device import DeviceExecutor
+from indexer.engine.executor import Executor
+from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Filter, Selection
-from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.errors import EngineMemoryLimit
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
-from indexer.types import Recipe
+from indexer.types import Generation, Recipe
 from models.ops.quantization import quantize
 from models.ops.span_score import BORDERS, SpanScore
 from models.types import Document, Part, SpanBounds
 from tests import reference
 from tests.examples import examples
+from tests.executors import ProcessExecutor, found_by
 from tests.reference import PART_BORDER, RefDocument, RefPart, RefScore
 
 DIM = 8
 # Without windows, as here, candidates are everything; tests/contracts/test_candidates.py has them with windows.
-ENGINES = [ScanEngine(), MaterializedEngine(), CandidateEngine(), DeviceEngine("cpu")]
+EXECUTORS = [Executor(), MaterializedExecutor(), CandidateExecutor(), DeviceExecutor("cpu"), ProcessExecutor()]
 BOUNDS = [(1, 20), (2, 5), (5, 5), (1, 64), (1, 1), (33, 64)]
 KINDS = ["random", "ties", "cancel", "zero", "drift", "sizes", "negative"]
 _number = count()
@@ -104,7 +105,7 @@ def collection(
         segment.borders = np.array(borders if stores_borders else [0] * segment.manifest.units, np.uint8)
         segment.borders.flags.writeable = False
         views.append(SegmentView(segment, np.array(tombstones, np.int64)))
-    return Case(Snapshot(1, recipe, views), live)
+    return Case(Snapshot(Generation(1, (), recipe), views), live)
 
 
 def _document(number: int, sizes: list[int], kind: str, rng: np.random.Generator, stores_borders: bool) -> Any:
@@ -218,10 +219,10 @@ def place(hit: ScoredSpan) -> tuple[str, tuple[int, int], tuple[int, int]]:
 
 
 def check(
-    engine: Engine, case: Case, query: np.ndarray, wanted: Selection, scoring: Scoring | None = None
+    executor: Executor, case: Case, query: np.ndarray, wanted: Selection, scoring: Scoring | None = None
 ) -> list[ScoredSpan]:
-    (found,) = engine.search(case.snapshot, query[None], wanted, terms_of(scoring))
-    if engine.name != "materialized":
+    (found,) = found_by(executor, case.snapshot, query[None], wanted, terms_of(scoring))
+    if executor.name != "materialized":
         expected = oracle(case, query, wanted, kernel_score, scoring)
         assert [place(hit) for hit in found] == [(hit.document_id, hit.units, hit.characters) for hit in expected]
         np.testing.assert_allclose([h.cosine for h in found], [h.cosine for h in expected], atol=1e-9)
@@ -258,9 +259,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("engines")
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
-@settings(max_examples=examples(40))
-@given(
+drawn_cases = given(
     collections,
     st.sampled_from(BOUNDS),
     st.sampled_from(KINDS),
@@ -269,95 +268,112 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     selections,
     scorings,
 )
-def test_any_search_is_the_oracles(engine, folder, segments, bounds, kind, seed, dead, selection, scoring) -> None:
+
+
+@pytest.mark.parametrize("executor", EXECUTORS[:-1], ids=lambda executor: executor.name)
+@settings(max_examples=examples(40))
+@drawn_cases
+def test_any_search_is_the_oracles(executor, folder, segments, bounds, kind, seed, dead, selection, scoring) -> None:
+    check_search(executor, folder, segments, bounds, kind, seed, dead, selection, scoring)
+
+
+@settings(max_examples=examples(8), deadline=None)
+@drawn_cases
+def test_so_it_is_where_segments_are_in_other_processes(
+    folder, segments, bounds, kind, seed, dead, selection, scoring
+) -> None:
+    check_search(EXECUTORS[-1], folder, segments, bounds, kind, seed, dead, selection, scoring)
+
+
+def check_search(executor, folder, segments, bounds, kind, seed, dead, selection, scoring) -> None:
     scoring = scoring_of(scoring)
     top_k, floor, group_by, of_document, of_part = selection
     wanted = Selection(top_k, floor, group_by, Filter(of_document, of_part))
     case = collection(folder, bounds, segments, kind, seed, dead, bordered=scoring is not None)
     queries = unit(np.random.default_rng(seed + 1).normal(size=(4, DIM)))
-    alone = check(engine, case, queries[0], wanted, scoring and scoring.alone(0))
-    together = engine.search(case.snapshot, queries, wanted, terms_of(scoring))[0]
+    alone = check(executor, case, queries[0], wanted, scoring and scoring.alone(0))
+    together = found_by(executor, case.snapshot, queries, wanted, terms_of(scoring))[0]
     assert [(place(h), h.cosine) for h in together] == [(place(h), h.cosine) for h in alone]
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
 @pytest.mark.parametrize(
     ("kind", "bounds"), [*((kind, (1, 20)) for kind in KINDS), ("random", (5, 5)), ("drift", (40, 64))]
 )
-def test_parts_longer_than_blocks(engine: Engine, folder: Path, kind: str, bounds: tuple[int, int]) -> None:
+def test_parts_longer_than_blocks(executor: Executor, folder: Path, kind: str, bounds: tuple[int, int]) -> None:
     case = collection(folder, bounds, [[[560, 0, 1], [3]], [[200, 90]]], kind, 5, set(), bordered=True)
     query = unit(np.random.default_rng(6).normal(size=DIM))
-    check(engine, case, query, Selection(top_k=7))
-    check(engine, case, query, Selection(top_k=2, group_by="part"))
+    check(executor, case, query, Selection(top_k=7))
+    check(executor, case, query, Selection(top_k=2, group_by="part"))
     borders = (-0.06, -0.03, 0.0, 0.0, -0.01, 0.0)
-    check(engine, case, query, Selection(top_k=7), Scoring(SpanScore(0.15, borders, borders[::-1], -0.1), [9], [1]))
+    check(executor, case, query, Selection(top_k=7), Scoring(SpanScore(0.15, borders, borders[::-1], -0.1), [9], [1]))
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
-def test_more_than_one_pass_of_the_writer(engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
+def test_more_than_one_pass_of_the_writer(executor: Executor, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The norms are computed in passes; a span that reaches into the next one is none the worse."""
     monkeypatch.setattr("indexer.segments.norms._BLOCKS_A_PASS", 1)
     case = collection(folder, (1, 20), [[[600]]], "random", 3, set())
     for begin in range(240, 280, 8):
         query = unit(case.documents[0].parts[0].vectors[begin : begin + 20].sum(axis=0))
-        (hit,) = check(engine, case, query, Selection(top_k=1))
+        (hit,) = check(executor, case, query, Selection(top_k=1))
         assert hit.cosine > 0.99
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
-def test_several_queries_at_once_equal_one_by_one(engine: Engine, folder: Path) -> None:
+@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
+def test_several_queries_at_once_equal_one_by_one(executor: Executor, folder: Path) -> None:
     case = collection(folder, (1, 20), [[[40, 3], []], [[300]]], "drift", 1, {1})
     queries = unit(np.random.default_rng(2).normal(size=(5, DIM)))
-    together = engine.search(case.snapshot, queries, Selection(top_k=9))
-    alone = [engine.search(case.snapshot, query[None], Selection(top_k=9))[0] for query in queries]
+    together = found_by(executor, case.snapshot, queries, Selection(top_k=9))
+    alone = [found_by(executor, case.snapshot, query[None], Selection(top_k=9))[0] for query in queries]
     assert [[(place(h), h.cosine) for h in hits] for hits in together] == [
         [(place(h), h.cosine) for h in hits] for hits in alone
     ]
-    assert engine.search(case.snapshot, queries[:0], Selection()) == []
+    assert found_by(executor, case.snapshot, queries[:0], Selection()) == []
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
 @pytest.mark.parametrize("group_by", ["span", "part", "document"])
 @pytest.mark.parametrize("segments", [[], [[]], [[[]]], [[[0, 0]]], [[[1]]], [[[1], [0]], []]])
-def test_next_to_nothing(engine: Engine, folder: Path, segments: Any, group_by: Any) -> None:
+def test_next_to_nothing(executor: Executor, folder: Path, segments: Any, group_by: Any) -> None:
     case = collection(folder, (1, 20), segments, "random", 1, set())
     query = unit(np.ones(DIM))
-    check(engine, case, query, Selection(top_k=1000, group_by=group_by))
-    check(engine, case, query, Selection(top_k=3, group_by=group_by, floor=0.9999))
+    check(executor, case, query, Selection(top_k=1000, group_by=group_by))
+    check(executor, case, query, Selection(top_k=3, group_by=group_by, floor=0.9999))
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
-def test_ties_are_decided_by_document_id(engine: Engine, folder: Path) -> None:
+@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
+def test_ties_are_decided_by_document_id(executor: Executor, folder: Path) -> None:
     case = collection(folder, (1, 1), [[[150], [150], [150]], [[70]]], "ties", 8, set())
     query = unit(np.eye(DIM)[0])
-    everything = check(engine, case, query, Selection(top_k=1000))
+    everything = check(executor, case, query, Selection(top_k=1000))
     for top_k in (1, 3, 20, 100):
-        some = check(engine, case, query, Selection(top_k=top_k))
+        some = check(executor, case, query, Selection(top_k=top_k))
         assert [place(hit) for hit in some] == [place(hit) for hit in everything[:top_k]]
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
-def test_where_all_cancels_out_there_is_nothing(engine: Engine, folder: Path) -> None:
+@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
+def test_where_all_cancels_out_there_is_nothing(executor: Executor, folder: Path) -> None:
     case = collection(folder, (2, 2), [[[2], [2]]], "cancel", 3, set())
-    assert check(engine, case, unit(np.ones(DIM)), Selection()) == []
+    assert check(executor, case, unit(np.ones(DIM)), Selection()) == []
 
 
-@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
-def test_one_giant_unit_does_not_hide_the_small(engine: Engine, folder: Path) -> None:
+@pytest.mark.parametrize("executor", EXECUTORS, ids=lambda executor: executor.name)
+def test_one_giant_unit_does_not_hide_the_small(executor: Executor, folder: Path) -> None:
     """Float32 prefix sums lose the small units beside it; the error bound must know."""
     case = collection(folder, (1, 20), [[[250]]], "sizes", 4, set())
     for unit_number in (100, 200):
         query = unit(case.documents[0].parts[0].vectors[unit_number])
-        assert check(engine, case, query, Selection(top_k=1))[0].cosine == pytest.approx(1, abs=1e-5)
+        assert check(executor, case, query, Selection(top_k=1))[0].cosine == pytest.approx(1, abs=1e-5)
 
 
-def test_both_engines_agree_on_the_best_span_of_every_part(folder: Path) -> None:
+def test_two_executors_agree_on_the_best_span_of_every_part(folder: Path) -> None:
     segments = [[[30, 12, 5], [64]], [[300], [7, 7]]]
     for kind in KINDS:
         case = collection(folder, (1, 20), segments, kind, 11, set())
         queries = unit(np.random.default_rng(12).normal(size=(4, DIM)))
         wanted = Selection(top_k=1000, group_by="part")
-        scan, literal = (engine.search(case.snapshot, queries, wanted) for engine in ENGINES[:2])
+        scan, literal = (found_by(executor, case.snapshot, queries, wanted) for executor in EXECUTORS[:2])
         for one, other in zip(scan, literal, strict=True):
             best = {(h.document_id, h.place.part_span): h.cosine for h in one}
             again = {(h.document_id, h.place.part_span): h.cosine for h in other}
@@ -369,17 +385,17 @@ def test_materialized_refuses_more_than_its_memory(folder: Path) -> None:
     case = collection(folder, (1, 20), [[[100]]], "random", 1, set())
     spans = len(reference.all_spans(100, 1, 20))
     query = unit(np.ones((1, DIM)))
-    assert MaterializedEngine(spans * DIM * 4).search(case.snapshot, query, Selection(top_k=1))[0]
+    assert found_by(MaterializedExecutor(spans * DIM * 4), case.snapshot, query, Selection(top_k=1))[0]
     with pytest.raises(EngineMemoryLimit) as caught:
-        MaterializedEngine(spans * DIM * 4 - 1).search(case.snapshot, query, Selection())
+        found_by(MaterializedExecutor(spans * DIM * 4 - 1), case.snapshot, query, Selection())
     assert caught.value.hint
 
 
 def test_materialized_tells_segments_of_equal_name_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, query = MaterializedEngine(), unit(np.ones(DIM))
+    executor, query = MaterializedExecutor(), unit(np.ones(DIM))
     for name in ("one", "two"):
         monkeypatch.setitem(globals(), "_number", count())
-        check(engine, collection(tmp_path / name, (1, 3), [[[9]]], name, len(name), set()), query, Selection())
+        check(executor, collection(tmp_path / name, (1, 3), [[[9]]], name, len(name), set()), query, Selection())
 
 
 def test_dimensions_that_would_overflow(tmp_path: Path) -> None:
@@ -390,7 +406,7 @@ def test_dimensions_that_would_overflow(tmp_path: Path) -> None:
         writer.add_document(Document("a", (Part("x y"),)), "", [PartUnits(np.array([[0, 1], [2, 3]]), 0)])
         writer.add_vectors(np.stack([np.ones(dim), -np.ones(dim)]).astype(np.float32))
         segment = Segment(tmp_path / "segment", writer.finish().manifest_sha256)
-    snapshot = Snapshot(1, recipe, [SegmentView(segment, np.zeros(0, np.int64))])
-    (hits,) = ScanEngine().search(snapshot, unit(np.ones((1, dim))), Selection(top_k=1))
+    snapshot = Snapshot(Generation(1, (), recipe), [SegmentView(segment, np.zeros(0, np.int64))])
+    (hits,) = found_by(Executor(), snapshot, unit(np.ones((1, dim))), Selection(top_k=1))
     assert hits[0].cosine == pytest.approx(1)
     assert hits[0].units.start == 0
