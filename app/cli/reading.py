@@ -68,9 +68,13 @@ def report_bad_record(record: "BadRecord") -> None:
 
 
 def report_files(source: "Source") -> None:
-    """Say what was concluded about tables, which files were passed over, and which metadata matched nothing."""
+    """Say what was concluded about files, what they lost, which others there are, and which metadata matched nothing."""
     for name, notice in list(source.notices.items())[:_NAMED]:
         _say(f"{name}: {notice}.")
+    for name, lost in list(source.lost.items())[:_NAMED]:
+        _say(f"lost from {name}: {', '.join(lost)}.")
+    if len(source.lost) > _NAMED:
+        _say(f"lost from {counted(len(source.lost) - _NAMED, 'more file')}.")
     if source.passed_over:
         _say(f"Passed over {counted(len(source.passed_over), 'file')} of other formats: {_names(source.passed_over)}.")
     if source.unmatched_metadata:
@@ -84,6 +88,7 @@ def files_json(source: "Source") -> dict[str, object]:
     """The counts of ``report_files`` as JSON."""
     return {
         "tables": source.notices,
+        "lost": {name: list(lost) for name, lost in source.lost.items()},
         "passed_over": list(source.passed_over),
         "unmatched_metadata": list(source.unmatched_metadata),
         "unreadable": list(source.unreadable),

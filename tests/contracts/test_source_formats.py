@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.errors import SourceUnreadable
+from indexer.errors import NoText, SourceUnreadable
 from indexer.sources import BadRecord, ReadOptions, Source
 from indexer.sources.formats import READERS
+from indexer.sources.records import Found, Reading
 from models.types import Document, Part
 from tests.examples import examples
 
@@ -391,6 +393,26 @@ def test_sidecars_and_a_table_add_metadata(tmp_path: Path) -> None:
     assert source.unmatched_metadata == ("missing.txt",)
     with pytest.raises(SourceUnreadable, match="table of metadata"):
         Source(tmp_path / "docs", ReadOptions(metadata=tmp_path / "nothing.csv"))
+
+
+def test_what_is_lost_is_told_from_what_holds_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def losing(reading: Reading) -> Iterator[Found]:
+        reading.lost.append("1 embedded object")
+        yield 1, lambda: Document(reading.document_id, (Part("rest"),))
+
+    def empty(reading: Reading) -> Iterator[Found]:
+        def none() -> Document:
+            raise NoText("the file holds no text")
+
+        yield 1, none
+
+    monkeypatch.setitem(READERS, ".txt", losing)
+    monkeypatch.setitem(READERS, ".md", empty)
+    for name in ("x/a.txt", "x/b.md"):
+        written(tmp_path, name, "")
+    source = Source(tmp_path / "x")
+    assert list(source)[1] == BadRecord("b.md:1", "the file holds no text", lost=False)
+    assert source.lost == {"a.txt": ("1 embedded object",)}
 
 
 def test_files_that_are_passed_over_are_named(tmp_path: Path) -> None:
