@@ -26,6 +26,7 @@ MetadataColumns = Annotated[
 RowIds = Annotated[bool, typer.Option("--row-ids", help="Make ids of the file's name and the row's number.")]
 Delimiter = Annotated[str | None, typer.Option(help="Delimiter of CSV files (detected); tab is \\t.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV and text files (detected).")]
+Comments = Annotated[bool, typer.Option("--comments", help="Read comments of Word files and notes on a PDF's pages.")]
 NoTypes = Annotated[bool, typer.Option("--no-types", help="Keep the cells of tables as strings.")]
 MetadataTableOption = Annotated[
     Path | None, typer.Option("--metadata", help="A table of further metadata: a column id or file, and others.")
@@ -68,7 +69,7 @@ def report_bad_record(record: "BadRecord") -> None:
 
 
 def report_files(source: "Source") -> None:
-    """Say what was concluded about files, what they lost, which others there are, and which metadata matched nothing."""
+    """Say what was concluded about files, what they lost, which were passed over, and unmatched metadata."""
     for name, notice in list(source.notices.items())[:_NAMED]:
         _say(f"{name}: {notice}.")
     for name, lost in list(source.lost.items())[:_NAMED]:

@@ -4,17 +4,19 @@ from pathlib import Path
 from typing import Final
 
 from indexer.sources.json_files import read_array, read_lines
-from indexer.sources.office import read_docx, read_pdf
+from indexer.sources.office import read_pdf
 from indexer.sources.parquet import read_parquet
 from indexer.sources.plain import read_text
 from indexer.sources.records import Reader, unpacked
 from indexer.sources.subtitles import read_subtitles
 from indexer.sources.tables import read_table
 from indexer.sources.web_pages import read_page
+from indexer.sources.word import read_word
 
 # A file of these is one document, whose metadata may lie in a sidecar.
 DOCUMENTS: Final[dict[str, Reader]] = {
-    ".docx": read_docx,
+    ".docm": read_word,
+    ".docx": read_word,
     ".htm": read_page,
     ".html": read_page,
     ".md": read_text,

@@ -19,6 +19,7 @@ from indexer.sources.formats import READERS
 from indexer.sources.records import Found, Reading
 from models.types import Document, Part
 from tests.examples import examples
+from tests.word_files import paragraph, run, word_file
 
 
 def read(path: Path, options: ReadOptions | None = None) -> tuple[list[Document], list[BadRecord]]:
@@ -287,37 +288,20 @@ def pdf(*pages: str) -> bytes:
     return bytes(out + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, start))
 
 
-def test_a_word_file_is_a_document(tmp_path: Path) -> None:
-    docx = pytest.importorskip("docx")
-    word = docx.Document()
-    word.core_properties.title = "Lease"
-    word.add_heading("Rent", 1)
-    word.add_paragraph("The tenant pays.")
-    row = word.add_table(1, 2).rows[0].cells
-    row[0].text, row[1].text = "Due", "Monthly"
-    word.save(str(tmp_path / "x.docx"))
-    text = "Rent\nThe tenant pays.\nDue\tMonthly"
-    assert read(tmp_path / "x.docx") == ([Document("x.docx", (Part(text),), {"title": "Lease"})], [])
-    _, (broken,) = read(written(tmp_path, "broken.docx", b"PK no"))
-    assert "not a Word file that can be read" in broken.reason
+OFFICE: dict[str, bytes] = {
+    ".docm": word_file(paragraph(run("Cancel it."))),
+    ".docx": word_file(paragraph(run("Cancel it."))),
+    ".pdf": pdf("Cancel it."),
+}
 
 
-@pytest.mark.parametrize(("name", "library"), [("x.pdf", "pypdf"), ("x.docx", "docx")])
+@pytest.mark.parametrize(("ending", "library"), [(".pdf", "pypdf"), (".docx", "lxml")])
 def test_a_library_that_is_not_installed_is_named(
-    tmp_path: Path, name: str, library: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ending: str, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, library, None)
-    _, (bad,) = read(written(tmp_path, name, b"x"))
+    _, (bad,) = read(written(tmp_path, f"x{ending}", OFFICE[ending]))
     assert bad.reason.endswith("run: pip install 'spanseek[files]'")
-
-
-def docx_of(text: str) -> bytes:
-    """A Word file with one paragraph."""
-    data = io.BytesIO()
-    word = pytest.importorskip("docx").Document()
-    word.add_paragraph(text)
-    word.save(data)
-    return data.getvalue()
 
 
 def parquet_of(id: str, text: str) -> bytes:
@@ -331,7 +315,6 @@ def test_a_folder_of_every_format_good_and_broken(tmp_path: Path) -> None:
     cues, line = "00:01.000 --> 00:02.000\nCancel it.\n", '{"id": "%s", "text": "Cancel it."}\n'
     good: dict[str, str | bytes] = {
         ".csv": "id;text\ncsv;Cancel it.\n",
-        ".docx": docx_of("Cancel it."),
         ".htm": "<p>Cancel <b>it</b>.",
         ".html": "<p>Cancel <b>it</b>.",
         ".json": f"[{line % 'json'}]",
@@ -339,11 +322,11 @@ def test_a_folder_of_every_format_good_and_broken(tmp_path: Path) -> None:
         ".md": "Cancel it.",
         ".ndjson": line % "ndjson",
         ".parquet": parquet_of("parquet", "Cancel it."),
-        ".pdf": pdf("Cancel it."),
         ".srt": cues,
         ".tsv": "id\ttext\ntsv\tCancel it.\n",
         ".txt": "Cancel it.",
         ".vtt": f"WEBVTT\n\n{cues}",
+        **OFFICE,
     }
     assert good.keys() == READERS.keys()
     broken: dict[str, str | bytes] = dict.fromkeys(good, b"\xff\x00 nonsense") | {
