@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Final
 
 from indexer.sources.json_files import read_array, read_lines
-from indexer.sources.office import read_pdf
 from indexer.sources.parquet import read_parquet
+from indexer.sources.pdf import read_pdf
 from indexer.sources.plain import read_text
 from indexer.sources.records import Reader, unpacked
 from indexer.sources.subtitles import read_subtitles

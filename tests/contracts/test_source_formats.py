@@ -19,6 +19,7 @@ from indexer.sources.formats import READERS
 from indexer.sources.records import Found, Reading
 from models.types import Document, Part
 from tests.examples import examples
+from tests.pdf_files import pdf, shown
 from tests.word_files import paragraph, run, word_file
 
 
@@ -251,51 +252,14 @@ def test_pages_become_what_a_browser_would_show(tmp_path: Path) -> None:
     assert read(deep)[0][0].text == "found"
 
 
-def test_pages_of_a_pdf_are_parts(tmp_path: Path) -> None:
-    pytest.importorskip("pypdf")
-    path = written(tmp_path, "x.pdf", pdf("The tenant pays.", "", "The end."))
-    assert read(path) == (
-        [Document("x.pdf", (Part("The tenant pays.", {"page": 1}), Part("The end.", {"page": 3})))],
-        [],
-    )
-    source = Source(path)
-    assert len(list(source)) == 1
-    assert source.notices == {"x.pdf": "1 of 3 pages hold no text and are left out"}
-    _, (scan,) = read(written(tmp_path, "scan.pdf", pdf("")))
-    assert "none of its 1 pages holds text" in scan.reason
-    _, (broken,) = read(written(tmp_path, "broken.pdf", b"%PDF-1.4 no"))
-    assert "not a PDF that can be read" in broken.reason
-
-
-def pdf(*pages: str) -> bytes:
-    """A PDF written by hand: a page a text."""
-    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b""]
-    kids = []
-    for text in pages:
-        stream = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode()
-        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
-        font = b"<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
-        objects.append(b"<< /Type /Page /Parent 2 0 R /Contents %d 0 R /Resources %s >>" % (len(objects), font))
-        kids.append(b"%d 0 R" % len(objects))
-    objects[1] = b"<< /Type /Pages /MediaBox [0 0 600 800] /Count %d /Kids [%s] >>" % (len(kids), b" ".join(kids))
-    out, offsets = bytearray(b"%PDF-1.4\n"), []
-    for number, body in enumerate(objects, 1):
-        offsets.append(len(out))
-        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
-    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    start = len(out)
-    out += b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(objects) + 1, table)
-    return bytes(out + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, start))
-
-
 OFFICE: dict[str, bytes] = {
     ".docm": word_file(paragraph(run("Cancel it."))),
     ".docx": word_file(paragraph(run("Cancel it."))),
-    ".pdf": pdf("Cancel it."),
+    ".pdf": pdf(shown("Cancel it.")),
 }
 
 
-@pytest.mark.parametrize(("ending", "library"), [(".pdf", "pypdf"), (".docx", "lxml")])
+@pytest.mark.parametrize(("ending", "library"), [(".pdf", "pypdfium2"), (".docx", "lxml")])
 def test_a_library_that_is_not_installed_is_named(
     tmp_path: Path, ending: str, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
