@@ -92,9 +92,10 @@ class Package:
     def __contains__(self, name: str) -> bool:
         return name.strip("/").lower() in self._names
 
-    def names(self) -> list[str]:
-        """The names of all entries, in the order of the zip."""
-        return list(self._names.values())
+    @property
+    def unpacked_size(self) -> int:
+        """The bytes of all entries, as the zip declares them; it yields no more."""
+        return sum(entry.file_size for entry in self._zip.infolist())
 
     def read(self, name: str) -> bytes:
         """The bytes of a part. Raises ``KeyError`` if there is none, and ``InvalidDocument`` if they are too many."""

@@ -37,7 +37,8 @@ class Reading:
     ``file`` is positioned at its start and decompressed; ``open_again`` opens it anew, for readers that look twice.
     ``name`` is the file's path below the folder. A reader sets ``notice``, what it concluded about the file, and
     ``fraction``, where the position in the file does not say how far it is. To ``lost`` it adds what it left out of
-    text that a person sees, counted: ``1 embedded object``.
+    text that a person sees, counted: ``1 embedded object``. ``depth`` counts the files around
+    it, such as the message of an attachment.
     """
 
     file: BinaryIO
@@ -47,6 +48,7 @@ class Reading:
     open_again: Callable[[], BinaryIO]
     notice: str = ""
     lost: list[str] = field(default_factory=list)
+    depth: int = 0
     fraction: float | None = field(default=None)
 
     @property

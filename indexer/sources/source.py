@@ -14,7 +14,7 @@ import pyarrow as pa
 from indexer.errors import SourceUnreadable
 from indexer.sources.annotations import MetadataTable, with_sidecar
 from indexer.sources.folders import list_files
-from indexer.sources.formats import DOCUMENTS, HINT, READERS, kind_of
+from indexer.sources.formats import DOCUMENTS, HINT, kind_of, reader_of
 from indexer.sources.options import ReadOptions
 from indexer.sources.records import BadRecord, Reading, Record, guarded, is_packed
 from models.types import Document
@@ -97,11 +97,14 @@ class Source:
     def _records(self, path: Path) -> Iterator[Record]:
         """The records of one file, up to a read error, which does not stop the other files of a folder."""
         name = self._name(path)
+        read_file = reader_of(path)
         number = 0
+        if read_file is None:
+            raise AssertionError(f"{name} was listed without a reader")
         try:
             self._verify(path)
             with self._open(path) as reading:
-                for number, read in READERS[kind_of(path)](reading):
+                for number, read in read_file(reading):
                     record = guarded(f"{name}:{number}", lambda read=read: self._annotated(read(), path))  # type: ignore[misc]
                     if reading.notice:
                         self._notices[name] = reading.notice
