@@ -1,13 +1,16 @@
 """HTML: the text that a browser would show, with a line a block."""
 
+import codecs
 import re
 from collections.abc import Iterator
 from typing import Final
 
 from bs4 import BeautifulSoup
+from bs4.dammit import EncodingDetector
 from bs4.element import NavigableString, PageElement, PreformattedString, RubyTextString, Tag
 
 from indexer.sources.documents import checked_id, checked_metadata, checked_text
+from indexer.sources.encodings import decoded
 from indexer.sources.records import Found, Reading
 from models.types import Document, JsonValue, Part
 
@@ -20,6 +23,17 @@ _INLINE_NAMES: Final = """
     a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q rb rt rtc ruby s samp small
     span strike strong sub sup time tspan tt u var wbr
 """
+# What browsers take for names of other encodings (WHATWG).
+_LABELS: Final = {
+    **dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "iso8859-1", "us-ascii", "ascii", "iso_8859-1"), "cp1252"),
+    **dict.fromkeys(("utf-16", "utf-16le", "utf-16be"), "utf-8"),
+    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis"), "cp932"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
+    "iso-8859-9": "cp1254",
+    "iso-8859-11": "cp874",
+    "tis-620": "cp874",
+}
 _NOT_SHOWN: Final = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))", re.IGNORECASE)
 # Rules of one class, id or name, outside of ``@media`` and the like.
 _AT_RULE: Final = re.compile(r"@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})")
@@ -36,11 +50,33 @@ def read_page(reading: Reading) -> Iterator[Found]:
 
 
 def _document(reading: Reading) -> Document:
-    page = BeautifulSoup(reading.whole(), "html.parser", from_encoding=reading.options.encoding)
+    page = BeautifulSoup(_decoded(reading), "html.parser")
     title = _SPACE.sub(" ", page.title.get_text()).strip() if page.title else ""
     metadata: dict[str, JsonValue] = {"title": title} if title else {}
     text = checked_text(page_text(page))
     return Document(checked_id(reading.document_id), (Part(text),), checked_metadata(metadata))
+
+
+def _decoded(reading: Reading) -> str:
+    """The page in the encoding that is given, that its first bytes or itself declare, or that its bytes are of."""
+    data = reading.whole()
+    start, marked = EncodingDetector.strip_byte_order_mark(data)
+    declared = EncodingDetector.find_declared_encoding(start, is_html=True)
+    named = reading.options.encoding or marked or (declared and _LABELS.get(declared, declared))
+    if named is not None and _is_known(named):
+        return start.decode(named, "replace")
+    text, encoding = decoded(data)
+    if encoding != "utf-8-sig":
+        reading.notice = f"no encoding is declared: read as {encoding}"
+    return text
+
+
+def _is_known(encoding: str) -> bool:
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        return False
+    return True
 
 
 def page_text(page: Tag) -> str:
