@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from indexer.sources import BadRecord, Source
 
 SourceOption = Annotated[
-    Path, typer.Option(help="A file or a folder: tables, JSON, text, web pages, subtitles, PDF, Office files, e-mail; also .gz.")
+    Path,
+    typer.Option(help="A file or a folder: tables, JSON, text, web pages, subtitles, PDF, Office, e-mail; also .gz."),
 ]
 IdColumn = Annotated[str | None, typer.Option(help="Column of the ids of a table (id).")]
 TextColumn = Annotated[str | None, typer.Option(help="Column of the texts of a table (text).")]

@@ -243,6 +243,12 @@ def test_rich_text(tmp_path: Path) -> None:
     pytest.importorskip("striprtf")
     data = rb"{\rtf1\ansi{\fonttbl{\f0 Arial;}}\f0 The fee is \b \'a35\b0 .\par Gr\u252?n.\par}"
     assert [part.text for part in read(tmp_path, "x.rtf", data).parts] == ["The fee is £5.", "Grün."]
+    margins = rb"{\rtf1{\header Draft\par}{\headerf Draft\par}{\footer {\b Page} 1\par}One.\par}"
+    assert read(tmp_path, "z.rtf", margins).parts == (
+        Part("Draft", {"kind": "header"}),
+        Part("One."),
+        Part("Page 1", {"kind": "footer"}),
+    )
     (bad,) = source_of(tmp_path, "y.rtf", b"no")
     assert isinstance(bad, BadRecord)
 
