@@ -17,6 +17,8 @@ def unreadable(text: str) -> int:
     >>> unreadable("a\\ue000\\ufffd")
     2
     """
+    if text.isprintable() and "\ufffd" not in text:
+        return 0
     return sum(
         sign == "\ufffd" or unicodedata.category(sign) in ("Co", "Cn", "Cc") for sign in text if not sign.isspace()
     )
@@ -40,5 +42,7 @@ def is_doubtful(text: str) -> bool:
 
 def readable(text: str) -> str:
     """A text without signs that have no meaning."""
+    if not unreadable(text):
+        return text
     kept = (" " if unreadable(sign) else sign for sign in text)
     return " ".join("".join(kept).split())

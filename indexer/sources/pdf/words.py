@@ -29,10 +29,11 @@ class _Run:
     """Signs that were drawn one after the other in one line."""
 
     signs: list[Sign] = field(default_factory=list)
+    size: float = 0.0
 
-    @property
-    def size(self) -> float:
-        return max(sign.top - sign.bottom for sign in self.signs)
+    def add(self, sign: Sign) -> None:
+        self.signs.append(sign)
+        self.size = max(self.size, sign.top - sign.bottom)
 
 
 def page_words(page: RawPage) -> list[Segment]:
@@ -62,6 +63,8 @@ def _is_on(sign: Sign, box: tuple[float, float, float, float]) -> bool:
 
 def _upright(sign: Sign, quarter: int) -> Sign:
     """The sign as if the page were turned until its text is upright."""
+    if quarter == 0:
+        return sign
     left, bottom, right, top = sign[1:5]
     boxes = (
         (left, bottom, right, top),
@@ -100,7 +103,7 @@ def _runs(signs: Iterable[Sign]) -> list[_Run]:
         )
         if not is_near:
             runs.append(_Run())
-        runs[-1].signs.append(sign)
+        runs[-1].add(sign)
         last = sign
     return runs
 
