@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
@@ -23,6 +24,8 @@ MAX_READ: Final = 256 * 2**20
 MAX_ENTRIES: Final = 20_000
 # A tree takes about 150 bytes for every tag and attribute.
 MAX_MARKS: Final = 2_500_000
+_LOOKED_AT: Final = 5_000
+_TEXTS: Final = ("w:t", "a:t", "w:txbxContent", "dgm:relIds", "c:chart", "m:t")
 _COMPOUND: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 _OPEN: Final = "http://schemas.openxmlformats.org/"
@@ -197,4 +200,5 @@ def branch(alternatives: Element) -> Iterator[Element]:
 
 
 def _holds_text(element: Element) -> bool:
-    return any(tag(each) in ("w:t", "a:t", "w:txbxContent", "dgm:relIds", "c:chart", "m:t") for each in element.iter())
+    """Whether there is text among the first elements of a choice: choices lie in choices, and each looks for itself."""
+    return any(tag(each) in _TEXTS for each in islice(element.iter(), _LOOKED_AT))

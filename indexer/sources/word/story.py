@@ -12,7 +12,7 @@ from indexer.sources.word.styles import Numbered, Styles, heading_level, numbere
 from models.types import JsonValue, Part
 
 _PARAGRAPHS: Final = frozenset({"w:p", "a:p", "m:oMathPara", "m:oMath", "w:r"})
-_BLOCKS: Final = _PARAGRAPHS | {"w:tbl", "a:tbl", "w:altChunk"}
+_BLOCKS: Final = _PARAGRAPHS | {"w:tbl", "a:tbl", "w:altChunk", "w:subDoc"}
 _ROWS: Final = frozenset({"w:tr", "a:tr"})
 _CELLS: Final = frozenset({"w:tc", "a:tc"})
 
@@ -67,7 +67,7 @@ class Story:
                 continue
             yield from self._finished(paragraph, None, "")
             paragraph = Paragraph()
-            if name == "w:altChunk":
+            if name in ("w:altChunk", "w:subDoc"):
                 self._shared.counts.imports += 1
             else:
                 yield from self._table(block)
