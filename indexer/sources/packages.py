@@ -40,6 +40,7 @@ _PREFIXES: Final = {
             "c": ("drawingml/2006/chart", "drawingml/chart"),
             "dgm": ("drawingml/2006/diagram", "drawingml/diagram"),
             "p": ("presentationml/2006/main", "presentationml/main"),
+            "x": ("spreadsheetml/2006/main", "spreadsheetml/main"),
         }.items()
         for base, path in zip((_OPEN, _STRICT), both, strict=True)
     },
@@ -94,6 +95,10 @@ class Package:
 
     def __contains__(self, name: str) -> bool:
         return name.strip("/").lower() in self._names
+
+    def names(self, beginning: str) -> list[str]:
+        """The names of the entries that begin so, in order."""
+        return sorted(name for name in self._names if name.startswith(beginning))
 
     @property
     def unpacked_size(self) -> int:

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import date, datetime, time
 from functools import partial
@@ -11,9 +12,10 @@ from typing import Final
 from indexer.errors import InvalidDocument
 from indexer.sources.compose import INSTALL, composed
 from indexer.sources.nested import inside
-from indexer.sources.packages import MAX_READ, Package
+from indexer.sources.packages import MAX_READ, Package, tag
 from indexer.sources.records import Found, Reading, refuse
 from indexer.sources.tables import read_table
+from indexer.sources.word.reader import drawn_texts
 from models.types import Document, Part
 
 _DEFAULT: Final = "text"
@@ -27,6 +29,7 @@ def read_workbook(reading: Reading) -> Iterator[Found]:
     """
     try:
         sheets = _sheets(reading)
+        drawn = [*_drawn(reading)]
     except ImportError:
         yield 1, partial(refuse, INSTALL)
         return
@@ -40,8 +43,8 @@ def read_workbook(reading: Reading) -> Iterator[Found]:
     for rows in tables.values():
         yield from read_table(_as_table(reading, rows))
     others = {name: rows for name, rows in sheets.items() if name not in tables}
-    if any(others.values()) or not tables:
-        yield 1, lambda: _document(reading, others)
+    if any(others.values()) or drawn or not tables:
+        yield 1, lambda: _document(reading, others, drawn)
 
 
 def _sheets(reading: Reading) -> dict[str, list[list[str]]]:
@@ -84,14 +87,28 @@ def _written(value: object) -> str:
     return value.isoformat() if isinstance(value, date | time) else str(value)
 
 
-def _document(reading: Reading, sheets: dict[str, list[list[str]]]) -> Document:
+def _drawn(reading: Reading) -> Iterator[Part]:
+    """The texts of text boxes and charts, which lie beside the sheets; comments are counted."""
+    with closing(reading.open_again()) as file:
+        package = Package(file.read())
+    for folder, kind in (("xl/drawings/drawing", "text box"), ("xl/charts/chart", "chart")):
+        for name in package.names(folder):
+            yield from (Part(text, {"kind": kind}) for text in drawn_texts(package.xml(name)))
+    comments = sum(
+        tag(each) == "x:comment" for name in package.names("xl/comments") for each in package.xml(name).iter()
+    )
+    if comments:
+        reading.notice = "; ".join(filter(None, [reading.notice, f"{comments:,} comments are left out"]))
+
+
+def _document(reading: Reading, sheets: dict[str, list[list[str]]], drawn: list[Part]) -> Document:
     parts = [
         Part("\t".join(cell for cell in row if cell), {"section": [name]})
         for name, rows in sheets.items()
         for row in rows
         if any(row)
     ]
-    return composed(reading, parts, {})
+    return composed(reading, [*parts, *drawn], {})
 
 
 def _as_table(reading: Reading, rows: list[list[str]]) -> Reading:

@@ -1,6 +1,7 @@
 """E-mail, spreadsheets, slides, OpenDocument, rich text and books: what their programs show."""
 
 import io
+import zipfile
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -160,6 +161,19 @@ def test_hidden_sheets_are_said_to_be_left_out(tmp_path: Path) -> None:
     assert source.notices == {"x.xlsx": "hidden sheets are left out: Hidden"}
     (bad,) = source_of(tmp_path, "y.xlsx", zipped({"a": "b"}))
     assert isinstance(bad, BadRecord)
+
+
+def test_text_boxes_of_sheets_are_read_and_comments_counted(tmp_path: Path) -> None:
+    out = io.BytesIO(workbook(Notes=[["seen"]]))
+    with zipfile.ZipFile(out, "a") as archive:
+        archive.writestr("xl/drawings/drawing9.xml", f'<x xmlns:a="{A}">{drawn("in a box")}</x>')
+        space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+        archive.writestr("xl/comments9.xml", f'<comments xmlns="{space}"><comment/><comment/></comments>')
+    source = source_of(tmp_path, "x.xlsx", out.getvalue())
+    (document,) = source
+    assert isinstance(document, Document)
+    assert document.parts == (Part("seen", {"section": ["Notes"]}), Part("in a box", {"kind": "text box"}))
+    assert source.notices == {"x.xlsx": "2 comments are left out"}
 
 
 P = "http://schemas.openxmlformats.org/presentationml/2006/main"
