@@ -189,6 +189,12 @@ class InvalidDocument(InvalidInput):
     code = "invalid_document"
 
 
+class NoText(InvalidDocument):
+    """A file that holds no text at all: nothing is lost with it."""
+
+    code = "no_text"
+
+
 class BackupFailed(SpanseekError):
     """A backup could not be made of a store that changes too fast, or lacks segments."""
 

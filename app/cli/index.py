@@ -10,6 +10,7 @@ from app.cli.console import CollectionOption, JsonOption, checked_store, counted
 from app.cli.dry_run import show_contents
 from app.cli.progress import indexing_progress, stop_on_interrupt
 from app.cli.reading import (
+    Comments,
     Delimiter,
     Encoding,
     IdColumn,
@@ -77,6 +78,7 @@ def index(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     no_types: NoTypes = False,
+    comments: Comments = False,
     metadata: MetadataTableOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be indexed, with three examples, and index nothing.")
@@ -98,7 +100,8 @@ def index(
     settings = settings_with(device=device)
     columns = (id_column, text_column, part_column, column_names(metadata_columns))
     delimiter = None if delimiter is None else delimiter.replace("\\t", "\t")
-    records = Source(source, ReadOptions(*columns, row_ids, delimiter, encoding, not no_types, metadata))
+    options = ReadOptions(*columns, row_ids, delimiter, encoding, not no_types, metadata, comments=comments)
+    records = Source(source, options)
     if dry_run:
         show_contents(records, source, as_json=as_json)
         return
@@ -110,7 +113,7 @@ def index(
     ):
         services = Services(settings, store)
         sample = progress.sampling(islice(records, _SAMPLED))
-        options = CollectionOptions(
+        recipe = CollectionOptions(
             encoder,
             min_span,
             max_span,
@@ -122,7 +125,7 @@ def index(
             restorable,
             store_text,
         )
-        target = services.collections.create(services.collections.own_name(collection), options).collection
+        target = services.collections.create(services.collections.own_name(collection), recipe).collection
         hooks = JobHooks(
             progress=progress.indexing,
             bad_record=report_bad_record,
