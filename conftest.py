@@ -20,7 +20,6 @@ CHECKED = [
     "models.artifacts",
     "models.backbones.files",
     "models.backbones.torch_network",
-    "models.calibrations",
     "models.encoders",
     "models.errors",
     "models.backbones.layers",
@@ -29,7 +28,6 @@ CHECKED = [
     "models.ops",
     "models.backbones.packages",
     "models.backbones.query_network",
-    "models.sampling",
     "models.tensors",
     "models.backbones.tokenizer",
     "models.text.tokens",
@@ -38,7 +36,7 @@ CHECKED = [
     "indexer.ann",
     "indexer.sources.documents",
     "indexer.indexing.encode",
-    "indexer.engine.base",
+    "indexer.engine.executor",
     "indexer.engine.exhaustive_count",
     "indexer.engine.named_spans",
     "indexer.engine.multi_query",
@@ -46,7 +44,9 @@ CHECKED = [
     "indexer.engine.scan",
     "indexer.engine.selection",
     "indexer.engine.snapshot",
+    "indexer.engine.place",
     "indexer.engine.query",
+    "indexer.engine.rows",
     "indexer.engine.warm",
     "indexer.phrases",
     "indexer.segments",
@@ -87,4 +87,4 @@ def _single_precision(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRe
     """Encode in float32 on every processor, so that tolerances hold where bfloat16 is native too (ADR 4)."""
     if request.node.get_closest_marker("native_precision") is None:
         monkeypatch.setattr("models.backbones.torch_network.has_native_bf16", lambda device: False)
-        monkeypatch.setattr("models.encoders.slice.multiplies_brains", lambda: False)
+        monkeypatch.setattr("models.encoders.slice.multiplies_bfloat16", lambda: False)

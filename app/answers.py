@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter
 from pydantic.fields import FieldInfo
 
 from models.errors import SpanseekError
+from models.types import SpanBounds
 
 
 def described(description: str) -> FieldInfo:
@@ -37,6 +38,12 @@ def optional(description: str) -> FieldInfo:
     return annotation
 
 
+def deprecated(description: str) -> FieldInfo:
+    """The annotation of a field that is kept for one version."""
+    annotation: FieldInfo = Field(description=f"Deprecated. {description}", deprecated=True)
+    return annotation
+
+
 @dataclass(frozen=True, slots=True)
 class ItemError:
     """The error of one item."""
@@ -48,6 +55,19 @@ class ItemError:
     def of(cls, error: SpanseekError) -> "ItemError":
         """An error as a part of an answer."""
         return cls(error.code, str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class SpanUnits:
+    """The bounds of a span's length in units, both included."""
+
+    shortest: int
+    longest: int
+
+    @classmethod
+    def of(cls, bounds: SpanBounds) -> "SpanUnits":
+        """The bounds of spans as an answer."""
+        return cls(bounds.shortest, bounds.longest)
 
 
 def to_json(answer: object) -> bytes:

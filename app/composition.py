@@ -7,13 +7,11 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from app.encoders.encoders import Encoders
-from app.encoders.facets import Facets
-from app.encoders.restorers import load_restorer_of
-from app.settings import CATALOG_FILE, Settings
+from app.settings import CATALOG_FILE, EXECUTOR_OF, Settings
 from indexer.catalog.collections import Catalog
-from indexer.engine.base import Engine
+from indexer.engine.executor import Executor, ExecutorOptions
+from indexer.engine.executor import make_executor as executor_named
 from indexer.errors import CatalogNotInitialised
-from indexer.nuggets.scan import DocumentEngine
 from indexer.store import Store
 from models.encoders.registry import load_span_score
 
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from app.calibration.service import ThresholdService
     from app.collections.aliases import AliasService
     from app.collections.documents import DocumentService
+    from app.collections.jobs import CollectionJobs
     from app.collections.reading import DocumentReader
     from app.collections.reindexing import Reindexing
     from app.collections.service import CollectionOptions, CollectionService
@@ -54,8 +53,11 @@ def require_data_folder(settings: Settings, *, create: bool = False) -> None:
         )
 
 
-def open_store(settings: Settings) -> Store:
-    """The collections of the data folder, with the catalog that lists them. The caller closes the catalog."""
+def open_store(settings: Settings, executor: Executor | None = None) -> Store:
+    """The collections of the data folder, with the catalog that lists them. The caller closes the store.
+
+    ``executor`` replaces the one that the settings name.
+    """
     catalog = Catalog(settings.catalog_url, data_dir=settings.data_dir)
     return Store(
         settings.data_dir,
@@ -64,66 +66,43 @@ def open_store(settings: Settings) -> Store:
         candidates_from=settings.candidates_from,
         withdrawn_s=settings.withdrawn_days * 86_400,
         span_scores=partial(load_span_score, settings.encoder_options),
+        executor=lambda: executor or make_executor(settings),
     )
 
 
-def make_engine(settings: Settings) -> Engine:
-    """The configured engine."""
-    if settings.engine == "materialized":
-        from indexer.ann.materialized import MaterializedEngine
-
-        return MaterializedEngine(settings.materialized_limit_mb * 2**20)
-    if settings.engine == "device":
-        from indexer.engine.device import DeviceEngine
-        from models.backbones.torch_network import resolve_device
-
-        return DeviceEngine(resolve_device(settings.device))
-    if settings.engine == "scan":
-        from indexer.engine.scan import ScanEngine
-
-        return ScanEngine()
-    from indexer.ann.candidates import CandidateEngine
-
-    return CandidateEngine()
-
-
-def make_document_engine(settings: Settings) -> DocumentEngine:
-    """The engine for mode maxsim that corresponds to the configured engine."""
-    from indexer.nuggets.candidates import DocumentCandidates
-    from indexer.nuggets.scan import NuggetScan
-
-    return DocumentCandidates() if settings.engine == "auto" else NuggetScan()
+def make_executor(settings: Settings) -> Executor:
+    """The executor that the settings name."""
+    options = ExecutorOptions(settings.device, settings.materialized_limit_mb * 2**20)
+    return executor_named(EXECUTOR_OF.get(settings.engine, settings.engine), options)
 
 
 def make_encoders(settings: Settings) -> Encoders:
     """The encoders and facets that the settings name."""
-    options = settings.encoder_options
-    facets = Facets(settings.facet_weights, options)
-    return Encoders(options, facets, partial(load_restorer_of, settings.restorable_weights, options))
+    return Encoders(
+        settings.encoder_options,
+        facet_weights=settings.facet_weights,
+        restorable_weights=settings.restorable_weights,
+    )
 
 
 def make_span_service(settings: Settings, encoders: Encoders) -> "SpanService":
-    """The service for spans of texts, which needs no store. It scans whatever engine is configured for collections."""
+    """The service for spans of texts, which needs no store. It scans, whatever executor reads collections."""
     from app.search.mode import load_modes
     from app.texts.spans import SpanService
-    from indexer.engine.scan import ScanEngine
 
-    return SpanService(encoders, settings.encoder, load_modes(encoders, ScanEngine())["best_span"])
+    return SpanService(encoders, settings.encoder, load_modes(encoders)["best_span"])
 
 
 class Services:
-    """The services over the collections of one store. They share encoders and engines; each is made at first use.
+    """The services over the collections of one store. They share encoders; each is made at first use.
 
-    ``encoders`` and ``engine`` replace those that the settings name, for callers that have them already.
+    ``encoders`` replace those that the settings name, for callers that have them already.
     """
 
-    def __init__(
-        self, settings: Settings, store: Store, *, encoders: Encoders | None = None, engine: Engine | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, store: Store, *, encoders: Encoders | None = None) -> None:
         self.store = store
         self.encoders = encoders or make_encoders(settings)
         self._settings = settings
-        self._engine = engine
 
     @cached_property
     def search(self) -> "SearchService":
@@ -131,8 +110,7 @@ class Services:
         from app.search.mode import load_modes
         from app.search.service import SearchService
 
-        engine = self._engine or make_engine(self._settings)
-        return SearchService(self.store, load_modes(self.encoders, engine, make_document_engine(self._settings)))
+        return SearchService(self.store, load_modes(self.encoders))
 
     @cached_property
     def spans(self) -> "SpanService":
@@ -167,15 +145,21 @@ class Services:
         """A job that brings a collection into another recipe."""
         from app.collections.reindexing import Reindexing
 
-        units, modes = self._settings.segment_units, self.search.modes
-        return Reindexing(self.store, self.encoders, self.collections, modes, name, options, segment_units=units)
+        return Reindexing(self.store, self.encoders, self.collections, self.jobs, self.search.modes, name, options)
+
+    @cached_property
+    def jobs(self) -> "CollectionJobs":
+        """Indexing, deleting, optimizing, purging and matching again."""
+        from app.collections.jobs import CollectionJobs
+
+        return CollectionJobs(self.store, self.encoders, segment_units=self._settings.segment_units)
 
     @cached_property
     def documents(self) -> "DocumentService":
         """Writing documents and deleting them."""
         from app.collections.documents import DocumentService
 
-        return DocumentService(self.store, self.encoders, segment_units=self._settings.segment_units)
+        return DocumentService(self.store, self.jobs)
 
     @cached_property
     def reader(self) -> "DocumentReader":
@@ -185,24 +169,18 @@ class Services:
         return DocumentReader(self.store, self.encoders)
 
     @cached_property
-    def facets(self) -> "Facets":
-        """The facets of sentences and phrases."""
-        return Facets(self._settings.facet_weights, self._settings.encoder_options)
-
-    @cached_property
     def comparing(self) -> "CompareService":
         """Comparing two texts in all modes."""
         from app.texts.comparing import CompareService
 
-        modes = self.search.modes
-        return CompareService(self.store, self.encoders, modes, self.facets, self._settings.encoder)
+        return CompareService(self.store, self.encoders, self.search.modes, self._settings.encoder)
 
     @cached_property
     def summaries(self) -> "SummaryService":
         """Summaries of stored and given texts."""
         from app.texts.summaries import SummaryService
 
-        return SummaryService(self.store, self.facets)
+        return SummaryService(self.store, self.encoders.facets)
 
     @cached_property
     def restoring(self) -> "RestoreService":

@@ -9,7 +9,8 @@ Field types are strict: a wrong type or an unknown field is refused, never coerc
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, GetPydanticSchema, PlainValidator
 from pydantic.fields import FieldInfo
@@ -20,16 +21,18 @@ from indexer.catalog.names import MAX_ID_LENGTH
 from indexer.engine.query import Filter, Grouping, SpanLengths
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
-from models.checks import unstorable
 from models.text.borders import Boundary
+from models.text.checks import unstorable
 from models.text.stemming import Language
 
-# A mode is implemented by app/search/modes/NAME; to add one, add its name here (CONTRIBUTING.md, "Add a search mode").
-Mode = Literal["best_span", "facets", "hybrid", "lexical", "maxsim", "restorable"]
+# The names of the entry points of this group, which are classes of search modes (CONTRIBUTING.md, "Add a search mode").
+MODES: Final = "spanseek.modes"
+if TYPE_CHECKING:
+    Mode: TypeAlias = str
+else:
+    Mode = Literal[tuple(sorted(entry_points(group=MODES).names))]
 # What hits are ranked by; the paper ranks by the cosine alone.
 Ranking = Literal["span_score", "cosine"]
-# How much the words of a query count: all the same, or by their importance for its facets.
-Weighting = Literal["uniform", "importance"]
 Boundaries = Literal["any", "clause", "sentence", "part"]
 
 MAX_TOP_K = 1000
@@ -159,10 +162,6 @@ class SpanOptions:
         Ranking,
         described("Rank spans by their span score, or by the cosine alone. Exact hits need `span_score`."),
     ] = "span_score"
-    weighting: Annotated[
-        Weighting,
-        described("The words of a text count the same in modes best_span and hybrid, or by importance for its facets."),
-    ] = "uniform"
     spans: Annotated[SpanChoice, described("Which spans are hits: their lengths and their boundaries.")] = field(
         default_factory=SpanChoice
     )

@@ -1,7 +1,9 @@
 """Settings, from the environment (``SPANSEEK_...``) or a file ``.env``. Only composition roots read them."""
 
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -10,6 +12,13 @@ from models.backbones.packages import DEFAULT
 from models.encoders.registry import EncoderOptions
 
 CATALOG_FILE = "catalog.sqlite3"
+
+# Executors by their names of before version 0.3.
+EXECUTOR_OF: Final = MappingProxyType({"auto": "candidates", "scan": "local"})
+if TYPE_CHECKING:
+    EngineName: TypeAlias = str
+else:
+    EngineName = Literal[tuple(sorted({*EXECUTOR_OF, *entry_points(group="spanseek.executors").names}))]
 
 
 class Settings(BaseSettings):
@@ -36,11 +45,11 @@ class Settings(BaseSettings):
     )
     words: bool = Field(True, description="Whether new collections store words, which modes that read words need.")
     device: str = Field("auto", description="Device of encoders and of the engine device: auto, cpu or cuda.")
-    engine: Literal["auto", "scan", "device", "materialized"] = Field(
+    engine: EngineName = Field(
         "auto",
         description="Search engine. auto: approximate search with exact rescoring in collections that have candidate "
         "files, else scan; scan: exact search; device: exact search on SPANSEEK_DEVICE, such as a GPU, with the "
-        "segments in its memory; materialized: every span's vector in memory.",
+        "segments in its memory; materialized: every span's vector in memory; or the name of another executor.",
     )
     candidates_from: int = Field(
         8_000_000,

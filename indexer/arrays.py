@@ -15,8 +15,8 @@ BLOCK = 256
 class SegmentArrays(NamedTuple):
     """Unit vectors and inverse span norms, as on disk; ``shortest`` is the length of the first norms.
 
-    ``borders`` has two strengths for every unit: in the low bits that of the border of a span that starts at it, in the
-    high ones that of a span that ends before it (``models.text.borders``).
+    ``borders`` has two strengths for every unit: in the low bits for spans that start at it, in the
+    high ones for spans that end before it (``models.text.borders``).
 
     A named tuple, because numba compiles functions of these: a further array is one more field.
     """
@@ -29,7 +29,7 @@ class SegmentArrays(NamedTuple):
     borders: UInt8[np.ndarray, " units"]
 
 
-# Spans have at most so many units (``models.types.SpanBounds``). Two strengths of borders share a byte.
+# The most units of a span (``models.types.SpanBounds``). Two strengths of borders share a byte.
 LONGEST = 64
 BITS = 4
 STRENGTHS = 2**BITS
@@ -66,7 +66,7 @@ class SpanTerms(NamedTuple):
         query_units: Int[np.ndarray, " queries"],
         sentences: Int[np.ndarray, " queries"] | None = None,
     ) -> "SpanTerms":
-        """The terms of a span score for queries of so many units and sentences.
+        """The terms of a span score for queries with these numbers of units and sentences.
 
         0 units: unknown, and no discount. Without ``sentences`` every query has one.
         """

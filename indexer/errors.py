@@ -14,6 +14,12 @@ class DocumentNotFound(SpanseekError):
 
     code = "document_not_found"
 
+    @classmethod
+    def of(cls, collection: str, id: str) -> "DocumentNotFound":
+        """The error of an id that no live document of the collection has."""
+        hint = "List its documents; ids are compared to the letter."
+        return cls(f"The collection {collection!r} has no document {id[:80]!r}.", hint=hint, field="id")
+
 
 class TextNotStored(SpanseekError):
     """The collection does not store its texts, which this request reads."""
@@ -181,6 +187,12 @@ class InvalidDocument(InvalidInput):
     """One document cannot be indexed; the others can."""
 
     code = "invalid_document"
+
+
+class NoText(InvalidDocument):
+    """A file that holds no text at all: nothing is lost with it."""
+
+    code = "no_text"
 
 
 class BackupFailed(SpanseekError):

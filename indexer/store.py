@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from indexer.catalog.collections import Catalog
 from indexer.catalog.phrase_rows import SpanScores, read_phrase_set
 from indexer.catalog.thresholds import read_tuning
+from indexer.engine.executor import Executor
 from indexer.engine.snapshot import Snapshot, open_snapshot
 from indexer.errors import CollectionNotFound, SegmentCorrupt
 from indexer.freshness import FreshValues
@@ -34,7 +35,7 @@ class Store:
     files of retired segments are kept for those who are about to open them, and ``withdrawn_s`` how long withdrawn
     matches are for those who have yet to read of it. Of collections of ``candidates_from`` units
     and more, large segments get windows, which say where to look. ``span_scores`` are those of the encoders: saved
-    phrases are matched by them.
+    phrases are matched by them. ``executor`` makes what reads the snapshots.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Store:
         candidates_from: int = CANDIDATES_FROM,
         withdrawn_s: float = WITHDRAWN_S,
         span_scores: SpanScores = lambda encoder, fingerprint: COSINE,
+        executor: Callable[[], Executor] = Executor,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.data_dir = data_dir
@@ -53,15 +55,28 @@ class Store:
         self.grace_s = grace_s
         self.candidates_from = candidates_from
         self.withdrawn_s = withdrawn_s
+        self._make_executor = executor
         self.tunings = Tunings(partial(read_tuning, catalog), clock=clock)
         self.phrases = PhraseSets(partial(read_phrase_set, catalog, span_scores))
         self._snapshots: FreshValues[str, _Opened] = FreshValues(self._present, clock=clock)
 
+    @cached_property
+    def executor(self) -> Executor:
+        """What reads the snapshots, made with the first."""
+        return self._make_executor()
+
+    def close(self) -> None:
+        """Close the executor and the catalog."""
+        if "executor" in vars(self):
+            self.executor.close()
+        self.catalog.close()
+
     def folder(self, collection: Collection) -> Path:
         """The folder of a collection's segments."""
-        return self._folder(collection.id)
+        return self.folder_of(collection.id)
 
-    def _folder(self, collection_id: str) -> Path:
+    def folder_of(self, collection_id: str) -> Path:
+        """The folder of the segments of a collection, given its id."""
         return self.data_dir / "collections" / collection_id
 
     def snapshot(self, name: str) -> Snapshot:
@@ -87,7 +102,7 @@ class Store:
     def _present(self, name: str, opened: "_Opened | None") -> "_Opened":
         """The open snapshot if it is current, else a new one."""
         version = self.catalog.version(name)
-        current = (opened.collection_id, opened.snapshot.generation) if opened else None
+        current = (opened.collection_id, opened.snapshot.generation.number) if opened else None
         if opened and version == current and not opened.snapshot.is_outdated():
             return opened
         # One transaction reads the generation with its recipe: reindexing changes both.
@@ -96,7 +111,7 @@ class Store:
 
     def _open(self, name: str, live: Generation) -> Snapshot:
         try:
-            snapshot = open_snapshot(self._folder(live.collection_id), live.recipe, live)
+            snapshot = open_snapshot(self.folder_of(live.collection_id), live, self.executor)
         except SegmentCorrupt:
             self.catalog.collection(name)  # raises where it was deleted while its files were opened
             raise

@@ -114,5 +114,5 @@ class Generation:
     number: int
     segments: tuple[LiveSegment, ...]
     recipe: Recipe
-    collection_id: str
-    collection: str
+    collection_id: str = ""
+    collection: str = ""

@@ -7,9 +7,9 @@ from jaxtyping import Float32
 
 from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
+from models.encoders.restorable.base import Memory, Restoration, RestoredToken
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
-from models.restoration import Memory, Restoration, RestoredToken
 
 _ENCODER = HashingEncoder(dim=64)
 

@@ -18,11 +18,9 @@ from app.search.service import SearchService
 from app.search.types import Hit
 from indexer.catalog.collections import Catalog
 from indexer.catalog.schema import upgrade
-from indexer.engine.base import Engine
-from indexer.engine.scan import ScanEngine
+from indexer.engine.executor import Executor
 from indexer.facets.recipe import FacetPass
 from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
-from indexer.nuggets.scan import DocumentEngine
 from indexer.restorable.recipe import RestorablePass
 from indexer.sources import Record
 from indexer.store import Store
@@ -33,8 +31,8 @@ from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.passes import ForwardPass, UnitPass
 from models.encoders.registry import load_nuggets
+from models.encoders.restorable.base import Restorer
 from models.ops.span_score import COSINE, SpanScore
-from models.restoration import Restorer
 from models.types import Document, Part, SpanBounds
 from tests.byte_restorer import ByteRestorer
 
@@ -54,7 +52,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         self,
         folder: Path,
         encoder: Encoder | None = None,
-        engine: Engine | None = None,
+        executor: Executor | None = None,
         grace_s: float = 0.0,
         *,
         nugget_ratio: float | None = None,
@@ -62,7 +60,6 @@ class Workspace(AbstractContextManager["Workspace"]):
         facets: bool = False,
         restorer: Restorer | None = None,
         store_text: bool = True,
-        documents: DocumentEngine | None = None,
         span_score: SpanScore = COSINE,
     ) -> None:
         self.encoder = encoder or HashingEncoder()
@@ -80,8 +77,15 @@ class Workspace(AbstractContextManager["Workspace"]):
         # A clock that leaps makes every look at the store a fresh one.
         encoders = Encoders.of({"hashing": self.encoder}, span_score, lambda: restorer or ByteRestorer())
         scores = encoders.span_score
-        self.store = Store(folder, self.catalog, grace_s=grace_s, span_scores=scores, clock=count().__next__)
-        self.service = SearchService(self.store, load_modes(encoders, engine or ScanEngine(), documents))
+        self.store = Store(
+            folder,
+            self.catalog,
+            grace_s=grace_s,
+            span_scores=scores,
+            executor=lambda: executor or Executor(),
+            clock=count().__next__,
+        )
+        self.service = SearchService(self.store, load_modes(encoders))
         self.reader = DocumentReader(self.store, encoders)
         self.phrases = PhraseService(self.store, encoders)
         self.thresholds = ThresholdService(self.store, self.service, encoders)

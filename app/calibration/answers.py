@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
-from app.answers import described
+from app.answers import SpanUnits, described
 from app.calibration.metrics import AtThreshold, Bar
-from app.collections.answers import SpanUnits
 from app.requests import Mode
 from indexer.tuning import Calibration, Threshold, ThresholdChange, Tuning
 
@@ -94,7 +93,7 @@ class CalibrationDescription:
         """A calibration as an answer, which can be imported into another collection as it is."""
         return cls(
             id=calibration.id,
-            mode=cast("Mode", calibration.mode),
+            mode=calibration.mode,
             active=calibration.active,
             method=calibration.method,
             labels=calibration.labels,

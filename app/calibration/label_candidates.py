@@ -111,7 +111,7 @@ def sample_label_candidates(service: SearchService, request: LabelCandidatesRequ
     return LabelCandidates(
         collection=request.collection,
         mode=request.mode,
-        generation=prepared.snapshot.generation,
+        generation=prepared.snapshot.generation.number,
         seed=request.seed,
         threshold=prepared.threshold,
         near=near,
@@ -223,5 +223,5 @@ class _Pool:
             raw=raw,
             stratum=drawn.stratum.number,
             probability=chance,
-            exact=True if self.encoded.prepared.mode.is_exact(self.encoded.query, scored) else None,
+            exact=True if scored.exact else None,
         )

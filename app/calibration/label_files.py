@@ -28,7 +28,6 @@ _COLUMNS = (
     "probability",
     "exact",
 )
-_YES_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def read_labels(path: Path) -> list[Label]:
             field="labels",
         )
     is_csv = path.suffix == ".csv"
-    return [label_from_json(_typed(row) if is_csv else row.values, row.where) for row in answered]
+    return [label_from_json(_cells(row) if is_csv else row.values, row.where, strict=not is_csv) for row in answered]
 
 
 def read_label_rows(path: Path) -> list[LabelRow]:
@@ -158,29 +157,14 @@ def _csv_rows(data: bytes, name: str) -> Iterator[LabelRow]:
         raise refused(f"{name}, row {number + 1}", f"not valid CSV: {error}") from error
 
 
-def _typed(row: LabelRow) -> dict[str, Any]:
-    """The object for a row of CSV: empty cells are left out, numbers and answers are parsed."""
-    where = row.where
-    values: dict[str, Any] = {name: cell for name, cell in row.values.items() if name and cell not in ("", None)}
+def _cells(row: LabelRow) -> dict[str, Any]:
+    """The object for a row of CSV: empty cells are left out."""
+    values = {name: cell for name, cell in row.values.items() if name and cell not in ("", None)}
     if "document_id" in values:
-        offsets = {name: _whole(values.get(name), name, where) for name in ("start", "end")}
-        values["span"] = {"document_id": values["document_id"]} | offsets
-    if "stratum" in values:
-        values["stratum"] = _whole(values["stratum"], "stratum", where)
+        values["span"] = {name: values.get(name) for name in ("document_id", "start", "end")}
     if "match" in values:
-        values["match"] = _YES_NO.get(values["match"].strip().lower(), values["match"])
-    for name in {"degree", "probability"} & values.keys():
-        try:
-            values[name] = float(values[name])
-        except ValueError:
-            raise refused(where, f"{name} is {values[name]!r}, not a number") from None
+        values["match"] = values["match"].strip()
     return values
-
-
-def _whole(cell: str | None, name: str, where: str) -> int:
-    if cell is None or not cell.strip().isdecimal():
-        raise refused(where, f"{name} is not a whole number from 0")
-    return int(cell)
 
 
 def _as_ndjson(rows: Iterable[Mapping[str, Any]]) -> str:

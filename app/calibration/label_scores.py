@@ -7,9 +7,12 @@ from jaxtyping import Float
 
 from app.calibration.labels import Label, StoredSpan, refused
 from app.requests import SearchRequest
+from app.search import literal
+from app.search.accepting import read_request
 from app.search.mode import AnyMode
 from indexer.engine.named_spans import Located, NamedSpan, find_documents
 from indexer.engine.snapshot import Snapshot
+from indexer.words.literal import Terms
 from models.errors import InvalidInput
 from models.ops.similarity import raws
 
@@ -26,14 +29,16 @@ def label_scores(labels: Sequence[Label], snapshot: Snapshot, mode: AnyMode) -> 
     _refuse_spans(labels, mode)
     encoded = _encoded(labels, snapshot, mode)
     queries = [encoded[label.phrase] for label in labels]
+    terms = [_terms(label.phrase, snapshot, mode) for label in labels]
     cosines = np.zeros(len(labels))
     texts = {number: label.target for number, label in enumerate(labels) if isinstance(label.target, str)}
     if texts:
         pairs = [queries[number] for number in texts], [encoded[text] for text in texts.values()]
-        cosines[list(texts)] = mode.text_cosines(*pairs)
+        of_pairs = [(terms[number], _terms(text, snapshot, mode)) for number, text in texts.items()]
+        cosines[list(texts)] = literal.text_cosines(mode, *pairs, of_pairs)
     stored = _located(labels, snapshot)
     if stored:
-        cosines[[span.query for span in stored]] = mode.span_cosines(queries, stored)
+        cosines[[span.query for span in stored]] = literal.span_cosines(snapshot, mode, queries, stored, terms)
     return raws(cosines)
 
 
@@ -59,9 +64,13 @@ def _encoded(labels: Sequence[Label], snapshot: Snapshot, mode: AnyMode) -> dict
 def _read(text: str, where: str, snapshot: Snapshot, mode: AnyMode) -> object:
     try:
         text.encode()
-        return mode.read(SearchRequest("", text=text, mode=mode.name), snapshot.recipe)
+        return read_request(mode, SearchRequest("", text=text, mode=mode.name), snapshot.recipe)
     except (InvalidInput, UnicodeEncodeError) as error:
         raise refused(where, f"{text[:80]!r} cannot be encoded ({str(error).rstrip('.')})") from error
+
+
+def _terms(text: str, snapshot: Snapshot, mode: AnyMode) -> Terms:
+    return literal.terms_of(mode, SearchRequest("", text=text, mode=mode.name), snapshot.recipe)
 
 
 def _located(labels: Sequence[Label], snapshot: Snapshot) -> list[NamedSpan]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from models.errors import InvalidInput
 from models.types import CharSpan
@@ -51,24 +53,64 @@ class Label:
         return self.degree >= MATCH_DEGREE
 
 
-def label_from_json(value: object, where: str) -> Label:
+class _StoredSpan(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    document_id: str
+    start: Annotated[int, Field(ge=0)]
+    end: Annotated[int, Field(ge=0)]
+
+
+class _Label(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    phrase: Annotated[str, Field(pattern=r"\S")]
+    text: Annotated[str, Field(pattern=r"\S")] | None = None
+    span: _StoredSpan | None = None
+    match: bool | None = None
+    degree: Annotated[FiniteFloat, Field(ge=0, le=MOST_DEGREE)] | None = None
+    probability: Annotated[FiniteFloat, Field(gt=0, le=1)] | None = None
+    stratum: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+
+
+_WRONG: Final[Mapping[str, str]] = {
+    "phrase": "phrase is not a non-blank string",
+    "text": "text is not a non-blank string",
+    "span": "span needs document_id, start and end",
+    "document_id": "span needs document_id, start and end: document_id is not a string",
+    "start": "span needs document_id, start and end: start is not a whole number from 0",
+    "end": "span needs document_id, start and end: end is not a whole number from 0",
+    "match": "match is neither true nor false",
+    "degree": f"degree is {{input!r}}, not a number from 0 to {MOST_DEGREE:g}",
+    "probability": "probability is {input!r}, not a number above 0, up to 1",
+    "stratum": "stratum is {input!r}, not a whole number from 0",
+}
+
+
+def label_from_json(value: object, where: str, *, strict: bool = True) -> Label:
     """A label from an object. Exactly one of ``text`` and ``span``, and of ``match`` and ``degree``.
 
-    Other fields are ignored.
+    Other fields are ignored. Unless ``strict``, numbers and answers may be spelt out, as in CSV.
 
     >>> label_from_json({"phrase": "late fees", "text": "a fine", "match": True}, "line 1").degree
     5.0
     """
     if not isinstance(value, dict):
         raise refused(where, "it is not an object")
-    given: dict[str, Any] = {name: item for name, item in value.items() if item is not None}
     for one, other in (("text", "span"), ("match", "degree")):
-        if (one in given) == (other in given):
+        if (value.get(one) is None) == (value.get(other) is None):
             raise refused(where, f"it must have either {one} or {other}")
-    phrase = _text(given.get("phrase"), "phrase", where)
-    target = _text(given["text"], "text", where) if "text" in given else _stored(given["span"], where)
-    degree = _match(given["match"], where) if "match" in given else _degree(given["degree"], where)
-    return Label(where, phrase, target, degree, _probability(given, where), _stratum(given, where))
+    try:
+        label = _Label.model_validate(value, strict=strict)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise refused(where, _WRONG[str(first["loc"][-1])].format(input=first["input"])) from error
+    span = label.span
+    target = label.text if span is None else StoredSpan(span.document_id, CharSpan(span.start, span.end))
+    degree = label.degree if label.match is None else MOST_DEGREE * label.match
+    if target is None or degree is None:
+        raise AssertionError("one of both was there")
+    return Label(where, label.phrase, target, degree, label.probability, label.stratum or 0)
 
 
 def checked_labels(labels: Iterable[Label]) -> list[Label]:
@@ -105,45 +147,3 @@ def checked_labels(labels: Iterable[Label]) -> list[Label]:
 def refused(where: str, reason: str, hint: str | None = None) -> LabelsRefused:
     """The error for one label; the default hint shows an example."""
     return LabelsRefused(f"{where} is not a valid label: {reason}.", hint=hint or _HINT, field="labels")
-
-
-def _text(value: object, name: str, where: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise refused(where, f"{name} is not a non-blank string")
-    return value
-
-
-def _stored(value: object, where: str) -> StoredSpan:
-    given = value if isinstance(value, dict) else {}
-    start, end = given.get("start"), given.get("end")
-    numbers = all(isinstance(number, int) and not isinstance(number, bool) for number in (start, end))
-    if not isinstance(given.get("document_id"), str) or not numbers:
-        raise refused(where, "span needs document_id, start and end")
-    return StoredSpan(given["document_id"], CharSpan(given["start"], given["end"]))
-
-
-def _match(value: object, where: str) -> float:
-    if not isinstance(value, bool):
-        raise refused(where, "match is neither true nor false")
-    return MOST_DEGREE if value else 0.0
-
-
-def _degree(value: object, where: str) -> float:
-    # NaN passes no comparison; JSON's true is an int to Python.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_DEGREE:
-        raise refused(where, f"degree is not a number from 0 to {MOST_DEGREE:g}")
-    return float(value)
-
-
-def _probability(given: Mapping[str, Any], where: str) -> float | None:
-    value = given.get("probability")
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1):
-        raise refused(where, "probability is not a number above 0, up to 1")
-    return None if value is None else float(value)
-
-
-def _stratum(given: Mapping[str, Any], where: str) -> int:
-    value = given.get("stratum", 0)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise refused(where, "stratum is not a whole number of at least 0")
-    return value

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal, cast
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,13 +13,13 @@ from app.answers import described, optional
 from app.calibration.prepare_all import prepare_all
 from app.requests import CountOptions, Mode, QueryText, SearchRequest, Similarity, narrowed, option
 from app.search.answers import UsedThreshold
-from app.search.mode import Counts, Scored, ScoredRows
+from app.search.mode import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.threshold import cosine_floor
 from indexer.engine.query import Filter
 from indexer.phrases import Phrase
 from indexer.tuning import ThresholdOn, Tuning, check_threshold
-from models.calibrations import NoMatch
+from models.encoders.calibrations import NoMatch
 from models.errors import InvalidInput
 from models.ops.similarity import raws
 
@@ -132,7 +132,7 @@ def preview(
     return Preview(
         collection=request.collection,
         mode=request.mode,
-        generation=encoded[0].prepared.snapshot.generation,
+        generation=encoded[0].prepared.snapshot.generation.number,
         threshold=used,
         floor=used.value if request.floor is None else request.floor,
         scores=tuple(STEPS.tolist()),
@@ -231,8 +231,8 @@ def _of_phrase(service: SearchService, encoded: Encoded, saved: str | None, requ
         spans_above=spans_above,
         # The last bar holds its right end, too.
         histogram=tuple((above[:-1] - np.append(above[1:-1], 0)).tolist()),
-        above=tuple(_example(encoded, counts.documents, documents, row) for row in over),
-        below=tuple(_example(encoded, counts.documents, documents, row) for row in under),
+        above=tuple(_example(counts.documents, documents, row) for row in over),
+        below=tuple(_example(counts.documents, documents, row) for row in under),
     )
 
 
@@ -260,8 +260,8 @@ def _nearest(documents: _Counted, used: UsedThreshold, most: int) -> tuple[list[
     return order[border : border + most].tolist(), order[max(border - most, 0) : border][::-1].tolist()
 
 
-def _example(encoded: Encoded, rows: ScoredRows, documents: _Counted, row: int) -> Example:
-    (scored,) = cast("list[Scored]", encoded.prepared.mode.readable([rows.row(row)]))
+def _example(rows: ScoredRows, documents: _Counted, row: int) -> Example:
+    scored = rows.row(row)
     return Example(
         document_id=scored.document_id,
         start=scored.span.start,
@@ -269,5 +269,5 @@ def _example(encoded: Encoded, rows: ScoredRows, documents: _Counted, row: int) 
         text=scored.place.text(scored.span),
         score=float(documents.score[row]),
         raw=float(documents.raw[row]),
-        match="exact" if encoded.prepared.mode.is_exact(encoded.query, scored) else None,
+        match="exact" if scored.exact else None,
     )

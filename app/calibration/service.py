@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from app.calibration.answers import ModeThreshold, Report
 from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest, sample_label_candidates
@@ -118,7 +118,7 @@ class ThresholdService:
 
         Raises ``CalibrationMismatch`` if it belongs to another encoder or to other span bounds.
         """
-        return self._add(collection, self._check(collection, cast("Mode", draft.mode)), draft, activate=activate)
+        return self._add(collection, self._check(collection, draft.mode), draft, activate=activate)
 
     def calibrations(self, collection: str) -> tuple[Calibration, ...]:
         """The collection's calibrations, the newest first."""

@@ -19,7 +19,7 @@ from app.cli.documents import delete, documents_cli
 from app.cli.facets import compare, summarize
 from app.cli.index import index
 from app.cli.keys import keys_cli
-from app.cli.labels import candidates, label, labels_cli
+from app.cli.labels import label, labels_cli
 from app.cli.maintenance import backup, init_db, optimize, stats, verify
 from app.cli.phrases import phrases_cli
 from app.cli.preview import preview
@@ -103,7 +103,6 @@ for panel, commands in _PANELS.items():
             cli.add_typer(command, name=name, rich_help_panel=panel)
         else:
             cli.command(name, rich_help_panel=panel)(command)
-cli.command("candidates", hidden=True)(candidates)
 
 
 def main() -> None:

@@ -2,31 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from app.answers import json_values
-from app.cli.console import JsonOption, checked_store, counted, err, out, print_json
+from app.cli.console import JsonOption, checked_store, counted, out, print_json
 from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.collections.answers import CollectionDescription
     from app.collections.service import CollectionService
-    from indexer.types import Collection
 
-collections_cli = typer.Typer(help="Create, list, show and delete collections.", invoke_without_command=True)
+collections_cli = typer.Typer(help="Create, list, show and delete collections.", no_args_is_help=True)
 NameArgument = Annotated[str, typer.Argument(help="The collection's name.")]
-
-
-@collections_cli.callback()
-def collections(context: typer.Context, as_json: JsonOption = False) -> None:
-    """Create, list, show and delete collections."""
-    if context.invoked_subcommand is None:
-        err.print("`spanseek collections` alone is deprecated; use: spanseek collections list")
-        _list_as_before(as_json=as_json)
 
 
 @collections_cli.command("create")
@@ -137,22 +127,6 @@ def _service(*, create: bool = False) -> Iterator["CollectionService"]:
     settings = Settings()
     with checked_store(settings, create=create) as store:
         yield Services(settings, store).collections
-
-
-def _list_as_before(*, as_json: bool) -> None:
-    """List the collections; the JSON is that of earlier versions."""
-    if not as_json:
-        list_collections()
-        return
-    with checked_store(Settings()) as store:
-        print_json([_as_before(collection) for collection in store.catalog.collections()])
-
-
-def _as_before(collection: "Collection") -> dict[str, Any]:
-    values = asdict(collection)
-    details = values["recipe"].pop("details")
-    values["recipe"] |= {"representations": collection.recipe.representations, "nuggets": details.get("nuggets")}
-    return values
 
 
 def _show(collections: Sequence["CollectionDescription"]) -> None:

@@ -41,7 +41,7 @@ def checked_store(settings: Settings, *, create: bool = False) -> Iterator["Stor
         schema.check(store.catalog)
         yield store
     finally:
-        store.catalog.close()
+        store.close()
 
 
 def settings_with(**given: str | int | None) -> Settings:

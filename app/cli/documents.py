@@ -138,27 +138,22 @@ def delete(
     as_json: JsonOption = False,
 ) -> None:
     """Delete documents: searches no longer find them. --purge also erases them from the disk."""
-    from indexer.catalog.leases import lease
-    from indexer.catalog.publish import remove
-    from indexer.indexing.maintenance import purge as purge_segments
-    from indexer.indexing.maintenance import sweep
-    from indexer.reading.document_rows import passing_ids
+    from app.collections.jobs import Waiting
+    from app.composition import Services
 
     names, filter = [*(id or []), *_lines(ids)], filter
     if not names and not filter and not purge:
         raise InvalidInput("No document is named.", hint="Give --id, --ids or --where, or --purge alone.", field="id")
-    with checked_store(Settings()) as store, lease(store.catalog, collection) as held:
-        sweep(store, held)
-        matching = passing_ids(store.present(held.collection), filter) if filter else ()
-        deleted = remove(store.catalog, held, [*names, *matching])
-        removed = purge_segments(store, held, wait_for_readers) if purge else None
-        generation = store.catalog.generation(held.collection)
-    missing = sorted(set(names) - deleted)
+    settings = Settings()
+    with checked_store(settings) as store:
+        jobs = Services(settings, store).jobs
+        deletion = jobs.delete(collection, names, filter, purged=purge, waiting=Waiting(sleep=wait_for_readers))
+    deleted, missing, removed = len(deletion.ids), sorted(set(names) - deletion.ids), deletion.purged
     if as_json:
         purged = None if removed is None else asdict(removed)
-        print_json({"deleted": len(deleted), "not_found": missing, "generation": generation, "purged": purged})
+        print_json({"deleted": deleted, "not_found": missing, "generation": deletion.generation, "purged": purged})
         return
-    out.print(f"{counted(len(deleted), 'document')} deleted from {collection}; {len(missing):,} not found.")
+    out.print(f"{counted(deleted, 'document')} deleted from {collection}; {len(missing):,} not found.")
     if removed is not None:
         out.print(f"All deleted text is erased from the disk. {removed_text(removed)}", soft_wrap=True)
 

@@ -10,6 +10,7 @@ from app.cli.console import CollectionOption, JsonOption, checked_store, counted
 from app.cli.dry_run import show_contents
 from app.cli.progress import indexing_progress, stop_on_interrupt
 from app.cli.reading import (
+    Comments,
     Delimiter,
     Encoding,
     IdColumn,
@@ -77,6 +78,7 @@ def index(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     no_types: NoTypes = False,
+    comments: Comments = False,
     metadata: MetadataTableOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be indexed, with three examples, and index nothing.")
@@ -89,7 +91,7 @@ def index(
     """
     from app.collections.service import CollectionOptions
     from app.composition import Services
-    from indexer.indexing.pipeline import IndexJob, JobHooks
+    from indexer.indexing.pipeline import JobHooks
     from indexer.patience import Patience
     from indexer.sources import ReadOptions, Source
 
@@ -98,7 +100,8 @@ def index(
     settings = settings_with(device=device)
     columns = (id_column, text_column, part_column, column_names(metadata_columns))
     delimiter = None if delimiter is None else delimiter.replace("\\t", "\t")
-    records = Source(source, ReadOptions(*columns, row_ids, delimiter, encoding, not no_types, metadata))
+    options = ReadOptions(*columns, row_ids, delimiter, encoding, not no_types, metadata, comments=comments)
+    records = Source(source, options)
     if dry_run:
         show_contents(records, source, as_json=as_json)
         return
@@ -110,7 +113,7 @@ def index(
     ):
         services = Services(settings, store)
         sample = progress.sampling(islice(records, _SAMPLED))
-        options = CollectionOptions(
+        recipe = CollectionOptions(
             encoder,
             min_span,
             max_span,
@@ -122,16 +125,14 @@ def index(
             restorable,
             store_text,
         )
-        target = services.collections.create(services.collections.own_name(collection), options).collection
-        loaded, forward = services.encoders.load(target.recipe.encoder), services.encoders.forward_pass(target.recipe)
+        target = services.collections.create(services.collections.own_name(collection), recipe).collection
         hooks = JobHooks(
             progress=progress.indexing,
             bad_record=report_bad_record,
             stop=stop.is_set,
             busy=Patience(wait, stop=stop.is_set, begin=report_busy),
         )
-        job = IndexJob(store, loaded, target, hooks, forward=forward, segment_units=settings.segment_units)
-        report = job.run(records)
+        report = services.jobs.index(target, records, hooks)
     report_files(records)
     if as_json:
         print_json(report.to_json() | files_json(records))

@@ -1,7 +1,6 @@
 """``spanseek labels propose`` and ``spanseek label``: draw pairs to label, and label them in the terminal."""
 
 import sys
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, marked, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, marked, one_line, out, print_json
 from app.cli.options import with_options
 from app.requests import Mode
 from app.settings import Settings
@@ -73,13 +72,6 @@ def propose_labels(
         _show_strata(candidates)
         number = counted(len(candidates.candidates), "label candidate")
         out.print(f"{number} written to {file}. Label them with: spanseek label {file}", soft_wrap=True)
-
-
-@wraps(propose_labels)
-def candidates(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  those of the new command
-    """Deprecated: use spanseek labels propose."""
-    err.print("spanseek candidates is deprecated; use spanseek labels propose.", style="yellow")
-    propose_labels(*arguments, **options)
 
 
 def label(file: Annotated[Path, typer.Argument(help="A file of spanseek labels propose, or of labels.")]) -> None:

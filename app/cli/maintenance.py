@@ -79,18 +79,19 @@ def optimize(
     as_json: JsonOption = False,
 ) -> None:
     """Merge segments now: into as few as possible, without deleted or replaced documents."""
-    from indexer.catalog.leases import lease
-    from indexer.indexing.maintenance import optimize as optimize_segments
+    from app.collections.jobs import Waiting
+    from app.composition import Services
 
-    with checked_store(Settings()) as store, lease(store.catalog, collection) as held:
-        removed = optimize_segments(store, held, wait_for_readers, words=words)
-        after = store.catalog.collection(held.collection)
-    if as_json:
-        print_json(asdict(removed) | {"segments_left": after.segments, "bytes_left": after.bytes})
-    else:
-        out.print(
-            f"{removed_text(removed)} {collection} has {counted(after.segments, 'segment')} now, {_mb(after.bytes)}."
+    settings = Settings()
+    with checked_store(settings) as store:
+        optimized = Services(settings, store).jobs.optimize(
+            collection, words=words, waiting=Waiting(sleep=wait_for_readers)
         )
+    if as_json:
+        print_json(asdict(optimized))
+    else:
+        left = f"{counted(optimized.segments_left, 'segment')} now, {_mb(optimized.bytes_left)}"
+        out.print(f"{removed_text(optimized)} {collection} has {left}.")
 
 
 def stats(collection: CollectionOption, as_json: JsonOption = False) -> None:

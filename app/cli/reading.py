@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from indexer.sources import BadRecord, Source
 
 SourceOption = Annotated[
-    Path, typer.Option(help="A file or a folder: tables, JSON, text, web pages, subtitles, PDF, Word; also .gz.")
+    Path,
+    typer.Option(help="A file or a folder: tables, JSON, text, web pages, subtitles, PDF, Office, e-mail; also .gz."),
 ]
 IdColumn = Annotated[str | None, typer.Option(help="Column of the ids of a table (id).")]
 TextColumn = Annotated[str | None, typer.Option(help="Column of the texts of a table (text).")]
@@ -26,6 +27,7 @@ MetadataColumns = Annotated[
 RowIds = Annotated[bool, typer.Option("--row-ids", help="Make ids of the file's name and the row's number.")]
 Delimiter = Annotated[str | None, typer.Option(help="Delimiter of CSV files (detected); tab is \\t.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV and text files (detected).")]
+Comments = Annotated[bool, typer.Option("--comments", help="Read comments of Word files and notes on a PDF's pages.")]
 NoTypes = Annotated[bool, typer.Option("--no-types", help="Keep the cells of tables as strings.")]
 MetadataTableOption = Annotated[
     Path | None, typer.Option("--metadata", help="A table of further metadata: a column id or file, and others.")
@@ -68,9 +70,13 @@ def report_bad_record(record: "BadRecord") -> None:
 
 
 def report_files(source: "Source") -> None:
-    """Say what was concluded about tables, which files were passed over, and which metadata matched nothing."""
+    """Say what was concluded about files, what they lost, which were passed over, and unmatched metadata."""
     for name, notice in list(source.notices.items())[:_NAMED]:
         _say(f"{name}: {notice}.")
+    for name, lost in list(source.lost.items())[:_NAMED]:
+        _say(f"lost from {name}: {', '.join(lost)}.")
+    if len(source.lost) > _NAMED:
+        _say(f"lost from {counted(len(source.lost) - _NAMED, 'more file')}.")
     if source.passed_over:
         _say(f"Passed over {counted(len(source.passed_over), 'file')} of other formats: {_names(source.passed_over)}.")
     if source.unmatched_metadata:
@@ -84,6 +90,7 @@ def files_json(source: "Source") -> dict[str, object]:
     """The counts of ``report_files`` as JSON."""
     return {
         "tables": source.notices,
+        "lost": {name: list(lost) for name, lost in source.lost.items()},
         "passed_over": list(source.passed_over),
         "unmatched_metadata": list(source.unmatched_metadata),
         "unreadable": list(source.unreadable),

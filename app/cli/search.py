@@ -1,6 +1,6 @@
 """``spanseek search``: hits highlighted in their context, or the answer as JSON."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,14 +15,7 @@ from app.cli.exporting import check_new_file, write_hits
 from app.cli.options import SHOWN_CONTEXT, ContextOption, with_options
 from app.requests import MAX_EXPORT, PageRequest, SearchRequest, narrowed
 from app.search.answers import CollectionsAnswer, ExportEnd, Filtered, SearchAnswer, Total, UsedThreshold
-from app.search.types import (
-    Explanation,
-    FacetExplanation,
-    Hit,
-    HybridExplanation,
-    LexicalExplanation,
-    PairedExplanation,
-)
+from app.search.types import Hit
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -83,8 +76,8 @@ def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -
         mark = "".join(f"  {word}" for word in (hit.match, hit.polarity, restored) if word)
         console.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place, (mark, "yellow")), soft_wrap=True)
         console.print(_opening(hit) if unit == "document" else _highlighted(hit, console), soft_wrap=True)
-        for line in _explained(hit.explanation):
-            console.print(Text("       " + line, style="dim"), soft_wrap=True)
+        for line in hit.explanation.lines() if hit.explanation else ():
+            console.print(Text("       " + one_line(line), style="dim"), soft_wrap=True)
 
 
 def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
@@ -134,34 +127,6 @@ def _written(path: Path, end: ExportEnd, as_json: bool) -> None:
     _show_notes(end.degraded, end.filtered)
     more = "" if end.complete else f"; there are more than {MAX_EXPORT:,}"
     out.print(f"{counted(end.hits, 'hit')} written to {path}{more}.", markup=False, soft_wrap=True)
-
-
-def _explained(
-    explanation: Explanation | PairedExplanation | LexicalExplanation | HybridExplanation | FacetExplanation | None,
-) -> Iterator[str]:
-    """Lines with the contributions to the cosine, and the other terms of the score."""
-    if isinstance(explanation, Explanation):
-        terms = ("cosine", explanation.cosine), ("length", explanation.length), ("borders", explanation.borders)
-        exact = [("exact", explanation.exact)] if explanation.exact else []
-        part = [("part", explanation.part.cosine)] if explanation.part else []
-        yield "  ".join(f"{name} {value:+.3f}" for name, value in (*terms, *exact, *part))
-        yield "  ".join(f"{one_line(unit.text)} {unit.contribution:+.3f}" for unit in explanation.units)
-    if isinstance(explanation, Explanation | HybridExplanation) and explanation.query:
-        yield "query: " + "  ".join(f"{one_line(unit.text)} x{unit.weight:.2f}" for unit in explanation.query)
-    if isinstance(explanation, HybridExplanation):
-        weighed = "  ".join(f"{term.name.replace('_', ' ')} {term.value:+.3f}" for term in explanation.terms)
-        yield f"{weighed}  {one_line(explanation.span.text)}" if explanation.span else weighed
-    if isinstance(explanation, LexicalExplanation):
-        yield "  ".join(f"{word.word} {word.contribution:+.3f}" for word in explanation.words)
-    if isinstance(explanation, FacetExplanation):
-        for side, facets in (("query", explanation.query), ("hit", explanation.hit)):
-            yield f"{side}: " + "; ".join(" ".join(facet.words) for facet in facets)
-    if isinstance(explanation, PairedExplanation):
-        if explanation.best_sentence:
-            yield f"{explanation.best_sentence.cosine:+.3f}  best sentence: {one_line(explanation.best_sentence.text)}"
-        for pair in explanation.pairs:
-            query = one_line(pair.query.text).strip() if pair.query else "the vector"
-            yield f"{pair.contribution:+.3f}  {query} → {one_line(pair.stretch.text).strip()}"
 
 
 def _opening(hit: Hit) -> Text:

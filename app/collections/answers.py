@@ -3,23 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from app.answers import described, optional
+from app.answers import SpanUnits, described, optional
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.types import Collection, Recipe
-from models.types import SpanBounds
-
-
-@dataclass(frozen=True, slots=True)
-class SpanUnits:
-    """The bounds of a span's length in units, both included."""
-
-    shortest: int
-    longest: int
-
-    @classmethod
-    def of(cls, bounds: SpanBounds) -> "SpanUnits":
-        """The bounds of spans as an answer."""
-        return cls(bounds.shortest, bounds.longest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,13 @@ from threading import Lock
 from typing import Annotated, Literal
 
 from app.answers import ItemError, described, optional
-from app.collections.reading import document_not_found
-from app.encoders.encoders import Encoders
+from app.collections.jobs import CollectionJobs, refuse
 from indexer.catalog.leases import Lease, lease
-from indexer.catalog.publish import remove
 from indexer.engine.named_spans import find_documents
 from indexer.engine.query import Filter
-from indexer.errors import CollectionBusy, InvalidDocument
+from indexer.errors import CollectionBusy, DocumentNotFound, InvalidDocument
 from indexer.indexing.maintenance import tidy
-from indexer.indexing.pipeline import IndexJob, JobHooks, Outcome
+from indexer.indexing.pipeline import JobHooks, Outcome
 from indexer.indexing.relabelling import relabel
 from indexer.reading.document_rows import passing_ids
 from indexer.segments.columns import canonical
@@ -103,46 +101,34 @@ class DeletedByFilter:
 class DocumentService:
     """Writes to the collections of one store. Raises ``CollectionBusy`` while another process writes."""
 
-    def __init__(self, store: Store, encoders: Encoders, *, segment_units: int) -> None:
-        self._store = store
-        self._encoders = encoders
-        self._segment_units = segment_units
+    def __init__(self, store: Store, jobs: CollectionJobs) -> None:
+        self._store, self._jobs = store, jobs
         self._turns: dict[str, Lock] = {}
 
     def upsert(
         self,
         collection: str,
         documents: Iterable[Document],
-        busy: Callable[[CollectionBusy], bool] = lambda error: False,
+        busy: Callable[[CollectionBusy], bool] = refuse,
     ) -> Written:
         """Add documents or replace those with the same ids; if an id occurs twice, the last document counts.
 
         ``busy`` says whether to wait for another process that writes.
         """
         target = self._store.catalog.collection(collection)
-        encoder = self._encoders.matching(target.recipe)
         outcomes: dict[str, Outcome] = {}
         hooks = JobHooks(settled=lambda outcome: outcomes.update({outcome.document_id: outcome}), busy=busy)
-        job = IndexJob(
-            self._store,
-            encoder,
-            target,
-            hooks,
-            forward=self._encoders.forward_pass(target.recipe),
-            segment_units=self._segment_units,
-            merge=False,
-        )
+        last = {document.id: document for document in documents}
         with self._turn(target, busy):
-            report = job.run({document.id: document for document in documents}.values())
+            report = self._jobs.index(target, last.values(), hooks, merge=False)
         return Written(report.generation, outcomes)
 
     def delete(self, collection: str, ids: Sequence[str]) -> DeletedDocuments:
         """Delete documents; unknown ids are ignored."""
-        with self._writing(collection) as held:
-            deleted = remove(self._store.catalog, held, ids)
-            generation = self._store.catalog.generation(held.collection)
-        results = [DeletedDocument(id, "deleted" if id in deleted else "not_found") for id in ids]
-        return DeletedDocuments(tuple(results), generation)
+        with self._turn(self._store.catalog.collection(collection), refuse):
+            deletion = self._jobs.delete(collection, ids)
+        results = [DeletedDocument(id, "deleted" if id in deletion.ids else "not_found") for id in ids]
+        return DeletedDocuments(tuple(results), deletion.generation)
 
     def delete_matching(self, collection: str, filter: Filter, *, dry_run: bool = False) -> DeletedByFilter:
         """Delete the documents that pass a filter. Raises ``InvalidInput`` for an empty one."""
@@ -152,11 +138,12 @@ class DocumentService:
                 hint="Name metadata; or delete the collection, and create it again.",
                 field="filter",
             )
-        with self._writing(collection) as held:
-            ids = frozenset(passing_ids(self._store.present(held.collection), filter))
-            count = len(ids if dry_run else remove(self._store.catalog, held, ids))
-            generation = self._store.catalog.generation(held.collection)
-        return DeletedByFilter(count, dry_run, generation)
+        if dry_run:
+            snapshot = self._store.present(collection)
+            return DeletedByFilter(len(frozenset(passing_ids(snapshot, filter))), dry_run, snapshot.generation.number)
+        with self._turn(self._store.catalog.collection(collection), refuse):
+            deletion = self._jobs.delete(collection, (), filter)
+        return DeletedByFilter(len(deletion.ids), dry_run, deletion.generation)
 
     def change(self, collection: str, id: str, metadata: Metadata, removed: Sequence[str] = ()) -> ChangedDocument:
         """Set and remove keys of a document's metadata; its text is not encoded again. Raises ``DocumentNotFound``."""
@@ -165,11 +152,11 @@ class DocumentService:
             located = find_documents(snapshot, [id]).get(id)
             if located is None:
                 snapshot.require_complete()
-                raise document_not_found(collection, id)
+                raise DocumentNotFound.of(collection, id)
             old = located.view.segment.document_metadata(located.document)
             new = {key: value for key, value in (old | dict(metadata)).items() if key not in removed}
             if canonical(new) == canonical(old):
-                return ChangedDocument(id, "unchanged", old, snapshot.generation)
+                return ChangedDocument(id, "unchanged", old, snapshot.generation.number)
             generation = relabel(self._store, held, snapshot, {id: new})
         return ChangedDocument(id, "changed", new, generation)
 
@@ -177,7 +164,7 @@ class DocumentService:
         self,
         collection: str,
         stop: Callable[[], bool],
-        busy: Callable[[CollectionBusy], bool] = lambda error: False,
+        busy: Callable[[CollectionBusy], bool] = refuse,
         *,
         windows: bool = True,
     ) -> bool:
@@ -186,13 +173,11 @@ class DocumentService:
         Without ``windows``, which take longest, they are left to the last call.
         """
         with self._writing(collection, busy) as held:
-            tidy(self._store, held, stop, windows=windows)
-            return not self._store.catalog.retired_segments(self._store.catalog.collection(held.collection))
+            kept = tidy(self._store, held, stop, windows=windows)
+        return kept is None or not kept.retired
 
     @contextmanager
-    def _writing(
-        self, collection: str, busy: Callable[[CollectionBusy], bool] = lambda error: False
-    ) -> Iterator[Lease]:
+    def _writing(self, collection: str, busy: Callable[[CollectionBusy], bool] = refuse) -> Iterator[Lease]:
         """The collection's lease, after the writers of this process that wait for it already."""
         target = self._store.catalog.collection(collection)
         with self._turn(target, busy), lease(self._store.catalog, target.name, again=busy) as held:

@@ -4,13 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from indexer.engine.query import Filter
 from indexer.engine.snapshot import Snapshot
 from indexer.errors import TextNotStored
 from indexer.reading.document_rows import passing
-from indexer.reading.stored_documents import stored_document
+from indexer.reading.stored_documents import documents_in_order, stored_document
 from models.types import Document, Part
 
 
@@ -25,13 +23,8 @@ def exported_documents(snapshot: Snapshot, filter: Filter) -> Iterator[Document]
             "The collection does not store its texts, which an export holds.",
             hint="Take a snapshot, or read restored documents one by one.",
         )
-    return _documents(snapshot, filter)
-
-
-def _documents(snapshot: Snapshot, filter: Filter) -> Iterator[Document]:
-    for view in snapshot.views:
-        for row in np.flatnonzero(passing(view, filter)).tolist():
-            yield stored_document(view.segment, row)
+    chosen = documents_in_order(snapshot, lambda view: passing(view, filter))
+    return (stored_document(segment, row) for segment, row in chosen)
 
 
 def document_line(document: Document) -> bytes:

@@ -12,7 +12,7 @@ from indexer.engine.named_spans import Located, find_documents
 from indexer.engine.query import Filter
 from indexer.engine.snapshot import Snapshot
 from indexer.errors import DocumentNotFound
-from indexer.reading.document_rows import page_of, passing
+from indexer.reading.document_rows import count_passing, page_of
 from indexer.reading.metadata import FieldCounts, metadata_counts
 from indexer.reading.stored_documents import stored_document
 from indexer.segments.text import OffsetUnit, offset_in
@@ -106,13 +106,13 @@ class DocumentReader:
         located = find_documents(snapshot, [id]).get(id)
         if located is None:
             snapshot.require_complete()
-            raise document_not_found(collection, id)
+            raise DocumentNotFound.of(collection, id)
         document, confidence = self._read(located)
         parts = tuple(_parts(document, offset_unit))
         metadata = dict(document.metadata)
         restored: Literal[True] | None = None if confidence is None else True
         return StoredDocument(
-            id, document.text, parts, metadata, offset_unit, snapshot.generation, restored, confidence
+            id, document.text, parts, metadata, offset_unit, snapshot.generation.number, restored, confidence
         )
 
     def _read(self, located: Located) -> tuple[Document, float | None]:
@@ -144,25 +144,16 @@ class DocumentReader:
         page = tuple(map(_listed, rows.documents[:limit]))
         more = len(rows.documents) > limit
         next_cursor = cursor_at("documents", collection_id, page[-1].id) if more else None
-        return DocumentPage(page, rows.total, next_cursor, snapshot.generation, _degraded(snapshot))
+        return DocumentPage(page, rows.total, next_cursor, snapshot.generation.number, _degraded(snapshot))
 
     def metadata(self, collection: str, limit: int = 20, filter: Filter | None = None) -> MetadataCounts:
         """The keys of the collection's metadata, each with its ``limit`` most frequent values and their counts."""
         if not 1 <= limit <= MAX_LISTED:
             raise InvalidInput(f"A list cannot have {limit} values.", hint=f"1 to {MAX_LISTED}.", field="limit")
         snapshot, chosen = self._store.snapshot(collection), filter or Filter()
-        documents = sum(int(passing(view, chosen).sum()) for view in snapshot.views)
+        documents = count_passing(snapshot, chosen).passing
         fields = metadata_counts(snapshot, chosen, limit)
-        return MetadataCounts(fields, documents, snapshot.generation, _degraded(snapshot))
-
-
-def document_not_found(collection: str, id: str) -> DocumentNotFound:
-    """The error of an id that no live document has."""
-    return DocumentNotFound(
-        f"The collection {collection!r} has no document {id[:80]!r}.",
-        hint="List its documents; ids are compared to the letter.",
-        field="id",
-    )
+        return MetadataCounts(fields, documents, snapshot.generation.number, _degraded(snapshot))
 
 
 def _parts(document: Document, unit: OffsetUnit) -> Iterator[StoredPart]:

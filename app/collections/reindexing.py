@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from app.answers import described
+from app.collections.jobs import CollectionJobs
 from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
@@ -27,7 +28,7 @@ from indexer.errors import RecipeMismatch, TextNotStored
 from indexer.facets.recipe import has_facets
 from indexer.indexing.deletion import mark_deleted, remove_files
 from indexer.indexing.maintenance import purge
-from indexer.indexing.pipeline import IndexJob, JobHooks
+from indexer.indexing.pipeline import JobHooks
 from indexer.nuggets.recipe import nugget_recipe
 from indexer.reading.stored_documents import StoredDocuments
 from indexer.restorable.recipe import has_restorable
@@ -63,14 +64,13 @@ class Reindexing:
         store: Store,
         encoders: Encoders,
         collections: CollectionService,
+        jobs: CollectionJobs,
         modes: Modes,
         name: str,
         options: CollectionOptions,
-        *,
-        segment_units: int,
     ) -> None:
         self._store, self._encoders, self._collections, self._modes = store, encoders, collections, modes
-        self._segment_units = segment_units
+        self._jobs = jobs
         self._old = store.catalog.collection(name)
         if not self._old.recipe.stores_text:
             raise TextNotStored(
@@ -88,7 +88,7 @@ class Reindexing:
     def run(self, documents: StoredDocuments, hooks: JobHooks) -> Reindexed | None:
         """Build the new segments, and put them in place. None if ``hooks.stop`` was true: run it again to resume."""
         target = self._create(documents)
-        self._index(target, documents, hooks)
+        self._jobs.index(target, documents, hooks)
         if hooks.stop():
             return None
         # Other writers wait from here on; few documents are left.
@@ -121,23 +121,12 @@ class Reindexing:
             restorable=_chosen(options.restorable, has_restorable(recipe) or not keeps_text),
         )
 
-    def _index(self, target: Collection, documents: StoredDocuments, hooks: JobHooks) -> None:
-        job = IndexJob(
-            self._store,
-            self._encoders.load(target.recipe.encoder),
-            target,
-            hooks,
-            forward=self._encoders.forward_pass(target.recipe),
-            segment_units=self._segment_units,
-        )
-        job.run(documents)
-
     def _catch_up(self, target: Collection, hooks: JobHooks) -> None:
         """Bring over what was written to the collection since its documents were read."""
         missing, extra = unlike(self._store.catalog, self._old, target)
         if missing:
             snapshot = self._store.present(self._old.name)
-            self._index(target, StoredDocuments(snapshot, missing), replace(hooks, stop=lambda: False))
+            self._jobs.index(target, StoredDocuments(snapshot, missing), replace(hooks, stop=lambda: False))
         if extra:
             with lease(self._store.catalog, target.name) as held:
                 remove(self._store.catalog, held, extra)
@@ -151,7 +140,7 @@ class Reindexing:
             for name, mode in self._modes.items()
             if mode.available(built.recipe)
         }
-        mark_deleted(store, built)
+        mark_deleted(store, built.id)
         while True:
             version, texts = phrase_texts(store.catalog, self._old.id)
             new = Replacement(built, self._encode(built, texts), version, fingerprints, calibration)
@@ -160,7 +149,7 @@ class Reindexing:
                 break
         store.forget(self._old.name)
         store.forget(built.name)
-        remove_files(store, built)
+        remove_files(store, built.id)
         if nuggets is not None and nuggets != nugget_recipe(built.recipe):
             self._collections.remove_whitening(nuggets.fingerprint)
         recipe = built.recipe

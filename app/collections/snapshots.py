@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from app.answers import described
-from indexer.archives.archive import ArchiveInfo, Progress, read_info, remove_archive
+from indexer.archives.archive import ArchiveInfo, OnBytes, read_info, remove_archive
 from indexer.archives.create import create_archive
 from indexer.archives.restore import restore_archive
 from indexer.catalog.names import checked_collection_name, is_collection_name
@@ -65,7 +65,7 @@ class SnapshotService:
         self._store = store
 
     def create(
-        self, collection: str, path: Path | None = None, *, id: str | None = None, progress: Progress = _none
+        self, collection: str, path: Path | None = None, *, id: str | None = None, progress: OnBytes = _none
     ) -> SnapshotDescription:
         """Make a snapshot, in the data folder unless a path is given. Raises ``CollectionNotFound``."""
         name = self._store.catalog.collection(collection).name
@@ -103,7 +103,7 @@ class SnapshotService:
         """Delete a snapshot. Raises ``SnapshotNotFound``."""
         remove_archive(self.path(collection, id))
 
-    def restore(self, path: Path, name: str | None = None, progress: Progress = _none) -> Collection:
+    def restore(self, path: Path, name: str | None = None, progress: OnBytes = _none) -> Collection:
         """Restore a snapshot as a new collection. Raises ``SnapshotInvalid`` and ``CollectionExists``."""
         return restore_archive(self._store, path, name, progress)
 

@@ -1,9 +1,13 @@
 """Encoders by name, loaded once and checked against the collections that they are used for."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
+from app.encoders.backbones import Backbones
 from app.encoders.facets import Facets
 from app.encoders.restorers import load_restorer_of
 from indexer.errors import RecipeMismatch
@@ -14,19 +18,19 @@ from indexer.nuggets.recipe import nugget_recipe
 from indexer.restorable.recipe import NAME as RESTORABLE
 from indexer.restorable.recipe import RestorablePass, restorable_fingerprint
 from indexer.types import Recipe
-from models.calibrations import DefaultCalibration, read_default
 from models.encoders.base import Encoder, encode_queries
+from models.encoders.calibrations import DefaultCalibration, read_default
 from models.encoders.facets.model import FacetModel
 from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.nuggets.whitened import WhitenedNuggets, fit_whitening, load_whitened, remove_whitening
 from models.encoders.passes import ForwardPass, UnitPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets, load_span_score, weights_folder
+from models.encoders.restorable.base import Restorer
 from models.ops.span_score import COSINE, SpanScore
-from models.restoration import Restorer
 
 if TYPE_CHECKING:
-    from indexer.engine.base import ScoredSpan
+    from indexer.engine.place import ScoredSpan
     from indexer.restorable.texts import RestoredTexts
 
 _REINDEX: Final = "Run `spanseek reindex` once: it encodes the stored texts anew. Or serve with its weights."
@@ -34,15 +38,23 @@ _INDEX_AGAIN: Final = "Serve with its weights; or index its documents, from wher
 
 
 class Encoders:
-    """Encoders by name, loaded at first use."""
+    """Encoders by name, loaded at first use, and the facets and the restorer, which read by them.
+
+    ``facet_weights`` and ``restorable_weights`` are folders of the operator's own; ``restorer`` loads another.
+    """
 
     def __init__(
-        self, options: EncoderOptions, facets: Facets | None = None, restorer: Callable[[], Restorer] | None = None
+        self,
+        options: EncoderOptions,
+        *,
+        facet_weights: Path | None = None,
+        restorable_weights: Path | None = None,
+        restorer: Callable[[], Restorer] | None = None,
     ) -> None:
-        self.facets = facets or Facets()
-        self._load_restorer = restorer or (lambda: load_restorer_of(None, options))
+        self.facets = Facets(facet_weights, self.load)
+        self._load_restorer = restorer or partial(load_restorer_of, restorable_weights, self.load)
         self._restored: "RestoredTexts | None" = None
-        self._options = options
+        self._options = replace(options, open_backbone=Backbones().open)
         self._loaded: dict[str, Encoder] = {}
         self._span_scores: dict[tuple[str, str], SpanScore] = {}
         self._defaults: dict[str, DefaultCalibration | None] = {}

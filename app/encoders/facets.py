@@ -1,24 +1,25 @@
 """The facets that come with Spanseek, or the operator's own, loaded at first use."""
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
-from models.checksums import SHIPPED
+from models.artifacts import SHIPPED
+from models.encoders.base import Encoder
 from models.encoders.facets.model import FacetModel, load_facets
-from models.encoders.registry import EncoderOptions, load_encoder
+from models.encoders.facets.word_vectors import WordVectors, load_word_vectors
+from models.encoders.registry import load_encoder
 from models.errors import BackboneMissing
-from models.word_vectors import WordVectors, load_word_vectors
 
 
 class Facets:
     """Word vectors and the facets of sentences and phrases, from the folders of trained weights.
 
-    Raises ``BackboneMissing`` where the folder lacks them. ``options`` are those of encoders by which facets read.
+    Raises ``BackboneMissing`` where the folder lacks them. ``load`` gives the encoders by which facets read.
     """
 
-    def __init__(self, folder: Path | None = None, options: EncoderOptions | None = None) -> None:
-        self._folder = folder or SHIPPED
-        self._options = options or EncoderOptions()
+    def __init__(self, folder: Path | None = None, load: Callable[[str], Encoder] = load_encoder) -> None:
+        self._folder, self._load = folder or SHIPPED, load
 
     @cached_property
     def words(self) -> WordVectors:
@@ -36,7 +37,7 @@ class Facets:
         return self._facets("facets-phrases")
 
     def _facets(self, name: str) -> FacetModel:
-        return load_facets(self._existing(name), self.words, lambda encoder: load_encoder(encoder, self._options))
+        return load_facets(self._existing(name), self.words, self._load)
 
     def _existing(self, name: str) -> Path:
         folder = self._folder / name

@@ -1,15 +1,17 @@
 """The restorer that comes with Spanseek, or the operator's own."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from models.checksums import SHIPPED
-from models.encoders.registry import EncoderOptions, load_encoder
+from models.artifacts import SHIPPED
+from models.encoders.base import Encoder
+from models.encoders.registry import load_encoder
+from models.encoders.restorable.base import Restorer
 from models.errors import BackboneMissing
-from models.restoration import Restorer
 
 
-def load_restorer_of(folder: Path | None, options: EncoderOptions) -> Restorer:
-    """The restorer of a folder of trained weights, by default those shipped. ``options`` are those of its encoder.
+def load_restorer_of(folder: Path | None = None, load: Callable[[str], Encoder] = load_encoder) -> Restorer:
+    """The restorer of a folder of trained weights, by default those shipped. ``load`` gives its encoder.
 
     Raises ``BackboneMissing`` where there is no such folder.
     """
@@ -21,4 +23,4 @@ def load_restorer_of(folder: Path | None, options: EncoderOptions) -> Restorer:
             f"There are no weights of a restorer in {folder}.",
             hint="Check SPANSEEK_RESTORABLE_WEIGHTS: it names a folder that `spanseek train restorable` wrote.",
         )
-    return load_restorer(folder, lambda name: load_encoder(name, options))
+    return load_restorer(folder, load)

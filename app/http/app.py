@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from app.composition import Services, make_encoders, make_engine, open_store
+from app.composition import Services, make_encoders, make_executor, open_store
 from app.encoders.encoders import Encoders
 from app.http import metrics
 from app.http.auth import AnonymousAccess, AuthenticationMiddleware, collection_aliased, collection_not_found
@@ -53,7 +53,7 @@ from app.http.stages import Observe, Stage
 from app.http.tracing import Tracing, TracingMiddleware
 from app.settings import Settings
 from indexer.catalog.keys import record_uses
-from indexer.engine.base import Engine
+from indexer.engine.executor import Executor
 from indexer.engine.warm import warm_up
 from indexer.errors import CollectionAliased, CollectionNotFound
 from models.errors import SpanseekError
@@ -93,17 +93,17 @@ def create_app(
     settings: Settings,
     *,
     encoders: Encoders | None = None,
-    engine: Engine | None = None,
+    executor: Executor | None = None,
     tracing: Tracing | None = None,
 ) -> FastAPI:
     """The application; it opens and loads when it starts, and reports in ``/health/ready`` what is missing.
 
-    ``encoders``, ``engine`` and ``tracing`` replace those that the settings name, for callers that have them already.
+    ``encoders``, ``executor`` and ``tracing`` replace those that the settings name, for callers that have them already.
     """
     stages = Stages()
     tracing = tracing or (Tracing.load() if settings.telemetry else None)
     encoders = encoders or make_encoders(settings)
-    backend = _backend(settings, encoders, engine, _observing(stages, tracing))
+    backend = _backend(settings, encoders, executor, _observing(stages, tracing))
     figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages)
     app = FastAPI(
         title="Spanseek",
@@ -142,11 +142,11 @@ def create_app(
     return app
 
 
-def _backend(settings: Settings, encoders: Encoders, engine: Engine | None, observe: Observe) -> Backend:
-    chosen = engine or make_engine(settings)
+def _backend(settings: Settings, encoders: Encoders, executor: Executor | None, observe: Observe) -> Backend:
+    chosen = executor or make_executor(settings)
     startup = Startup(
         load_encoder=lambda: encoders.load(settings.encoder),
-        open_services=lambda: Services(settings, open_store(settings), encoders=encoders, engine=chosen),
+        open_services=lambda: Services(settings, open_store(settings, chosen), encoders=encoders),
         warm_up_engine=lambda: warm_up(chosen),
     )
     # A batch that is larger than the queue would never be accepted.

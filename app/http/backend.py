@@ -4,16 +4,13 @@ It is opened at first use, and after a failure again by the next request: a serv
 reports it, and recovers when they appear.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
+from typing import Generic, TypeVar
 
-from app.calibration.service import ThresholdService
-from app.collections.aliases import AliasService
-from app.collections.reading import DocumentReader
-from app.collections.service import CollectionService
-from app.collections.snapshots import SnapshotService
 from app.composition import Services
 from app.http.lanes import JobLane
 from app.http.problems import internal_error
@@ -22,19 +19,15 @@ from app.http.search_lanes import SearchLanes
 from app.http.span_lane import SpanLane
 from app.http.stages import Observe, unobserved
 from app.http.write_lane import WriteLane
-from app.phrases.service import PhraseService
-from app.tasks.service import TaskService
 from app.tasks.worker import TaskWorkers
-from app.texts.comparing import CompareService
-from app.texts.restoring import RestoreService
-from app.texts.summaries import SummaryService
 from indexer.catalog import schema
 from indexer.catalog.tasks import Backlog
 from indexer.errors import CatalogUnavailable
-from indexer.store import Store
 from indexer.types import Collection
 from models.encoders.base import Encoder, encode_queries
 from models.errors import InvalidInput, SpanseekError
+
+Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
 
@@ -68,9 +61,24 @@ class _Opened:
     texts: JobLane
     workers: TaskWorkers
 
+    def close(self) -> None:
+        for part in (self.workers, self.search, self.spans, self.writing, self.tuning, self.texts):
+            part.close()
+        self.services.store.close()
+
+
+class _Opening(Generic[Result]):
+    """An attribute of a backend that is there once it is open."""
+
+    def __init__(self, get: Callable[[_Opened], Result]) -> None:
+        self._get = get
+
+    def __get__(self, backend: "Backend", owner: type["Backend"]) -> Result:
+        return self._get(backend._open())
+
 
 class Backend:
-    """One per server. All methods may block: call them in threads, not on the event loop."""
+    """One per server. Its methods may block: call them in threads, not on the event loop."""
 
     def __init__(self, startup: Startup, limits: Limits, observe: Observe = unobserved) -> None:
         self.limits = limits
@@ -81,93 +89,42 @@ class Backend:
         self._lock = Lock()
         self.readiness = Readiness(self.checks, limits.deadline_s)
 
-    @property
-    def store(self) -> Store:
-        """The collections. Raises ``CatalogUnavailable`` if their database cannot be opened."""
-        return self._open().services.store
-
-    @property
-    def search(self) -> SearchLanes:
-        """The lanes of searches; never blocks once the store is open."""
-        return self._open().search
-
-    @property
-    def spans(self) -> SpanLane:
-        """The lane of spans of texts; never blocks once the store is open."""
-        return self._open().spans
-
-    @property
-    def collections(self) -> CollectionService:
-        """Creating, describing and deleting collections; writes run in the lane :attr:`writing`."""
-        return self._open().services.collections
+    # What is opened: each is made at first use, and raises ``CatalogUnavailable`` if the database cannot be opened.
+    store = _Opening(lambda opened: opened.services.store)
+    aliases = _Opening(lambda opened: opened.services.aliases)
+    collections = _Opening(lambda opened: opened.services.collections)
+    comparing = _Opening(lambda opened: opened.services.comparing)
+    documents = _Opening(lambda opened: opened.services.documents)
+    jobs = _Opening(lambda opened: opened.services.jobs)
+    phrases = _Opening(lambda opened: opened.services.phrases)
+    reader = _Opening(lambda opened: opened.services.reader)
+    restoring = _Opening(lambda opened: opened.services.restoring)
+    snapshots = _Opening(lambda opened: opened.services.snapshots)
+    summaries = _Opening(lambda opened: opened.services.summaries)
+    tasks = _Opening(lambda opened: opened.services.tasks)
+    thresholds = _Opening(lambda opened: opened.services.thresholds)
+    # The lanes: of searches, of the decoder that restores texts, of spans of texts, of writes and whatever encodes, of
+    # full passes over a collection for previews and calibrations, and of comparisons and summaries.
+    search = _Opening(lambda opened: opened.search)
+    restore_lane = _Opening(lambda opened: opened.search.restoring)
+    spans = _Opening(lambda opened: opened.spans)
+    writing = _Opening(lambda opened: opened.writing)
+    tuning = _Opening(lambda opened: opened.tuning)
+    texts = _Opening(lambda opened: opened.texts)
 
     def stores_text(self, collection: str) -> bool:
         """True if a collection stores its texts. Raises ``CollectionNotFound``."""
         return self.store.catalog.collection(collection).recipe.stores_text
 
-    @property
-    def tasks(self) -> TaskService:
-        """Tasks, which threads of the server run."""
-        return self._open().services.tasks
+    async def read(self, collection: str, job: Callable[[], Result]) -> Result:
+        """Read stored texts: in a thread, or by the decoder in its lane where the collection stores none."""
+        if await asyncio.to_thread(lambda: self.store.snapshot(collection).recipe.stores_text):
+            return await asyncio.to_thread(job)
+        return await self.restore_lane.run(job, self.limits.deadline_s)
 
     def task_backlog(self) -> Mapping[str, Backlog]:
         """The tasks that have not ended, by status."""
         return self._opened.workers.backlog if self._opened else {}
-
-    @property
-    def snapshots(self) -> SnapshotService:
-        """Snapshots of collections."""
-        return self._open().services.snapshots
-
-    @property
-    def aliases(self) -> AliasService:
-        """Names that stand for collections."""
-        return self._open().services.aliases
-
-    @property
-    def reader(self) -> DocumentReader:
-        """Reading documents back."""
-        return self._open().services.reader
-
-    @property
-    def writing(self) -> WriteLane:
-        """The lane of writes; never blocks once the store is open."""
-        return self._open().writing
-
-    @property
-    def tuning(self) -> JobLane:
-        """The lane of previews, label candidates and calibrations; never blocks once the store is open."""
-        return self._open().tuning
-
-    @property
-    def texts(self) -> JobLane:
-        """The lane of comparisons, summaries and restorations; never blocks once the store is open."""
-        return self._open().texts
-
-    @property
-    def comparing(self) -> CompareService:
-        """Comparing two texts; runs in the lane :attr:`texts`."""
-        return self._open().services.comparing
-
-    @property
-    def restoring(self) -> RestoreService:
-        """Texts back from vectors; runs in the lane :attr:`texts`."""
-        return self._open().services.restoring
-
-    @property
-    def summaries(self) -> SummaryService:
-        """Summaries; run in the lane :attr:`texts`."""
-        return self._open().services.summaries
-
-    @property
-    def thresholds(self) -> ThresholdService:
-        """Thresholds and calibrations; full passes over a collection run in the lane :attr:`tuning`."""
-        return self._open().services.thresholds
-
-    @property
-    def phrases(self) -> PhraseService:
-        """The saved phrases; encoding and matching run in the lane :attr:`writing`."""
-        return self._open().services.phrases
 
     def checks(self) -> Checks:
         """The dependencies of answers, each with its error or None."""
@@ -232,13 +189,7 @@ class Backend:
         self.readiness.close()
         with self._lock:
             if self._opened is not None:
-                self._opened.workers.close()
-                self._opened.search.close()
-                self._opened.spans.close()
-                self._opened.writing.close()
-                self._opened.tuning.close()
-                self._opened.texts.close()
-                self._opened.services.store.catalog.close()
+                self._opened.close()
 
     def _open(self) -> _Opened:
         if self._opened is None:
@@ -252,19 +203,14 @@ class Backend:
             services = self._startup.open_services()
         except InvalidInput as error:  # the operator's setting, not the request
             raise CatalogUnavailable(str(error), hint=error.hint) from error
-        limit = self.limits.queue
+        limit, late = self.limits.queue, "Not done within {seconds:g} s."
         return _Opened(
             services,
             SearchLanes(services.search, queue_limit=limit, observe=self._observe),
             SpanLane(services.spans, queue_limit=limit),
-            WriteLane(services.documents, queue_limit=limit, observe=self._observe),
-            JobLane(
-                "tune",
-                timeout="Not done within {seconds:g} s.",
-                hint="Request less at once, or use the command line.",
-                limit=limit,
-            ),
-            JobLane("texts", timeout="Not done within {seconds:g} s.", hint="Send less at once.", limit=limit),
+            WriteLane(services.documents.tidy, queue_limit=limit, observe=self._observe),
+            JobLane("tune", timeout=late, hint="Request less at once, or use the command line.", limit=limit),
+            JobLane("texts", timeout=late, hint="Send less at once.", limit=limit),
             services.task_workers(),
         )
 

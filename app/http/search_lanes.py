@@ -1,4 +1,8 @@
-"""Searches of many callers: prepare and finish in any thread, encode, scan and exact counts in their lanes."""
+"""Searches of many callers: prepare and finish in any thread, encode, scan and exact counts in their lanes.
+
+Where a collection does not store texts, those of hits are restored by a decoder, which takes all processors:
+it has a lane of its own, so that the threads that finish other searches stay free.
+"""
 
 import asyncio
 import time
@@ -6,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, TypeVar
 
 from app.http.lanes import JobLane, Lane, deadline
@@ -13,7 +18,8 @@ from app.http.stages import Observe, Stage, unobserved
 from app.requests import SearchRequest
 from app.search.answers import CollectionsAnswer, ExportEnd, SearchAnswer, Total
 from app.search.export import exported
-from app.search.service import Encoded, Prepared, Results, SearchService
+from app.search.literal import Found
+from app.search.service import Encoded, Prepared, SearchService
 from app.search.several import located, merged, requests_of
 from app.search.types import Hit
 from models.errors import SpanseekError
@@ -33,14 +39,18 @@ class SearchLanes:
         self._encode: Lane[_Queued[Prepared], Encoded] = Lane(
             "encode", self._timed("encode", service.encode), limit=queue_limit
         )
-        self._scan: Lane[_Queued[Encoded], Results] = Lane("scan", self._timed("scan", service.scan), limit=queue_limit)
+        self._scan: Lane[_Queued[Encoded], Found] = Lane("scan", self._timed("scan", service.scan), limit=queue_limit)
         self._count = JobLane("count", timeout="Not counted within {seconds:g} s.", hint="Retry.", limit=queue_limit)
+        self.restoring = JobLane(
+            "restore", timeout="Not restored within {seconds:g} s.", hint="Ask for less at once.", limit=queue_limit
+        )
 
     def close(self) -> None:
         """Finish queued searches, then stop."""
         self._encode.close()
         self._scan.close()
         self._count.close()
+        self.restoring.close()
 
     async def search(self, request: SearchRequest, deadline_s: float) -> SearchAnswer:
         """Answer one request. Raises ``DeadlineExceeded``; work that has not started is dropped."""
@@ -76,7 +86,12 @@ class SearchLanes:
     @property
     def waiting(self) -> Mapping[str, int]:
         """The number of waiting requests, by lane."""
-        return {"encode": self._encode.waiting, "scan": self._scan.waiting, "count": self._count.waiting}
+        return {
+            "encode": self._encode.waiting,
+            "scan": self._scan.waiting,
+            "count": self._count.waiting,
+            "restore": self.restoring.waiting,
+        }
 
     async def _search_or_error(self, request: SearchRequest, deadline_s: float) -> SearchAnswer | SpanseekError:
         try:
@@ -89,9 +104,12 @@ class SearchLanes:
         total = None
         if request.total:
             total = await asyncio.wrap_future(self._count.submit(lambda: self._service.total(encoded)))
+        if results and not encoded.prepared.snapshot.recipe.stores_text:
+            fetch = partial(copy_context().run, self._fetch, encoded, results, total)
+            return await asyncio.wrap_future(self.restoring.submit(fetch))
         return await asyncio.to_thread(self._fetch, encoded, results, total)
 
-    async def _results(self, request: SearchRequest) -> tuple[Encoded, Results]:
+    async def _results(self, request: SearchRequest) -> tuple[Encoded, Found]:
         encoded = await self._encoded(request)
         return encoded, await asyncio.wrap_future(self._scan.submit(_Queued(encoded)))
 
@@ -99,7 +117,7 @@ class SearchLanes:
         prepared = await asyncio.to_thread(self._service.prepare, request)
         return await asyncio.wrap_future(self._encode.submit(_Queued(prepared)))
 
-    def _fetch(self, encoded: Encoded, results: Results, total: Total | None) -> SearchAnswer:
+    def _fetch(self, encoded: Encoded, results: Found, total: Total | None) -> SearchAnswer:
         started = time.perf_counter()
         answer = self._service.finish(encoded, results, total)
         self._observe("fetch", time.perf_counter() - started)

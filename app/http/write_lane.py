@@ -6,31 +6,30 @@ Merging runs in the same lane after the writes have been answered, one collectio
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from app.collections.documents import ChangedDocument, DeletedByFilter, DeletedDocuments, DocumentService, Written
 from app.http.lanes import JobLane
 from app.http.stages import Observe, unobserved
 from app.http.turns import Turns
 from app.search.errors import QueueFull, ShuttingDown
-from indexer.engine.query import Filter
 from indexer.errors import CollectionBusy, CollectionNotFound
 from models.errors import SpanseekError
-from models.types import Document, Metadata
 
 Result = TypeVar("Result")
+# Of a collection, until it is to stop; False if some of it has to wait.
+Tidy: TypeAlias = Callable[[str, Callable[[], bool]], bool]
 
 _log = logging.getLogger(__name__)
 
 
 class WriteLane:
-    """The asynchronous interface of a ``DocumentService``; the event loop never blocks."""
+    """Runs writes; the event loop never blocks. ``tidy`` is the maintenance of ``DocumentService``."""
 
-    def __init__(self, service: DocumentService, *, queue_limit: int = 256, observe: Observe = unobserved) -> None:
-        self._service, self._observe = service, observe
+    def __init__(self, tidy: Tidy, *, queue_limit: int = 256, observe: Observe = unobserved) -> None:
+        self._maintain, self._observe = tidy, observe
         self._closing = threading.Event()
         self._untidy: set[str] = set()
         self._turns = Turns(self._closing.wait)
@@ -51,28 +50,11 @@ class WriteLane:
         self._closing.set()
         self._lane.close()
 
-    async def upsert(self, collection: str, documents: Sequence[Document], deadline_s: float) -> Written:
-        """Add or replace documents. Raises ``DeadlineExceeded``; a write that has started continues."""
-        return await self._write(collection, partial(self._service.upsert, collection, documents), deadline_s)
-
-    async def delete(self, collection: str, ids: Sequence[str], deadline_s: float) -> DeletedDocuments:
-        """Delete documents. Raises ``DeadlineExceeded``; a write that has started continues."""
-        return await self._write(collection, partial(self._service.delete, collection, ids), deadline_s)
-
-    async def delete_matching(
-        self, collection: str, filter: Filter, deadline_s: float, *, dry_run: bool
-    ) -> DeletedByFilter:
-        """Delete the documents that pass a filter. Raises as :meth:`delete`."""
-        job = partial(self._service.delete_matching, collection, filter, dry_run=dry_run)
-        return await self._write(collection, job, deadline_s)
-
-    async def change(
-        self, collection: str, id: str, metadata: Metadata, removed: Sequence[str], deadline_s: float
-    ) -> ChangedDocument:
-        """Change the metadata of a document. Raises as :meth:`upsert`."""
-        return await self._write(
-            collection, partial(self._service.change, collection, id, metadata, removed), deadline_s
-        )
+    async def write(self, collection: str, job: Callable[[], Result], deadline_s: float) -> Result:
+        """Run a job that writes documents. Raises ``DeadlineExceeded``; a write that has started continues."""
+        result = await self.run(job, deadline_s)
+        self._queue_maintenance(collection)
+        return result
 
     async def run(self, job: Callable[[], Result], deadline_s: float) -> Result:
         """Run another job that encodes or writes. Raises ``DeadlineExceeded`` in the same way."""
@@ -96,11 +78,6 @@ class WriteLane:
         for collection in tuple(self._untidy):
             self._queue_maintenance(collection)
 
-    async def _write(self, collection: str, job: Callable[[], Result], deadline_s: float) -> Result:
-        result = await self.run(job, deadline_s)
-        self._queue_maintenance(collection)
-        return result
-
     def _queue_maintenance(self, collection: str) -> None:
         self._untidy.add(collection)
         try:
@@ -113,7 +90,7 @@ class WriteLane:
         if collection not in self._untidy or self._closing.is_set():
             return
         try:
-            if self._service.tidy(collection, self._closing.is_set):
+            if self._maintain(collection, self._closing.is_set):
                 self._untidy.discard(collection)
         except (CollectionBusy, CollectionNotFound):  # the other writer will do it, or there is nothing left to do
             self._untidy.discard(collection)

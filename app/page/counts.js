@@ -33,7 +33,7 @@ export async function showTable(results, signal) {
 
 async function counts(phrases, signal, results) {
   const counted = [];
-  const body = { ...(state.f && { filter: filtersOf() }), ...(state.b && { spans: { boundaries: state.b } }), ...(state.rank && { ranking: state.rank }), ...(state.w && ["best_span", "hybrid"].includes(state.mode || "best_span") && { weighting: state.w }) };
+  const body = { ...(state.f && { filter: filtersOf() }), ...(state.b && { spans: { boundaries: state.b } }), ...(state.rank && { ranking: state.rank }) };
   for (let start = 0; start < phrases.length; start += BATCH) {
     if (start) results.replaceChildren(el("progress", { max: phrases.length, value: start, "aria-label": "Phrases counted" }));
     counted.push(...(await preview(state.c, phrases.slice(start, start + BATCH), state.mode || "best_span", { signal, body })).phrases);

@@ -35,7 +35,7 @@ async function marksOf(hit, asked) {
 async function stretches(hit, request) {
   const { hits } = await post("/search", { ...request, threshold: 0, top_k: Math.min(MOST, (hit.rank || MOST) + 10), explain: true });
   const pairs = hits.find((other) => other.document_id === hit.document_id)?.explanation.pairs || [];
-  const places = new Map(pairs.map(({ stretch, cosine }) => [`${stretch.start} ${stretch.end}`, { ...stretch, score: cosine }]));
+  const places = new Map(pairs.map(({ segment_text: segment, cosine }) => [`${segment.start} ${segment.end}`, { ...segment, score: cosine }]));
   return { hits: [], own: [...places.values()].sort((a, b) => a.start - b.start || a.end - b.end) };
 }
 
@@ -52,7 +52,7 @@ function nearest(text, hit) {
 
 // Says what the best 1,000 hits leave out: how many, if no other document passes the filter, else below which score.
 async function left(asked, hits, own) {
-  const body = { filter: asked.filter, ...(asked.ranking && { ranking: asked.ranking }), ...(asked.weighting && { weighting: asked.weighting }), ...(asked.spans && { spans: asked.spans }) };
+  const body = { filter: asked.filter, ...(asked.ranking && { ranking: asked.ranking }), ...(asked.spans && { spans: asked.spans }) };
   const counts = await preview(asked.collection, [asked.text], asked.mode || "best_span", { body }).then((answer) => answer.phrases[0], () => null);
   const total = counts?.with_spans === 1 ? counts.spans_above[Math.round(asked.threshold * 100)] : null;
   if (typeof total === "number") return total > own.length ? `The ${own.length.toLocaleString()} best of ${total.toLocaleString()} hits are marked.` : "";

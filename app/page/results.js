@@ -26,7 +26,6 @@ export function requestsOf() {
     if (state[place(column)]) request.threshold = 0;
     if (mode !== "maxsim") request.context = CONTEXT;
     if (state.rank && mode === "best_span") request.ranking = state.rank;
-    if (state.w && ["best_span", "hybrid"].includes(mode)) request.weighting = state.w;
     if (state.b && mode !== "maxsim") request.spans = { boundaries: state.b };
     if (state.f) request.filter = filtersOf();
     return request;
@@ -128,9 +127,9 @@ class Column {
   }
 
   async ask(signal) {
-    const { collection, text, mode, filter, spans, ranking, weighting } = this.request;
+    const { collection, text, mode, filter, spans, ranking } = this.request;
     try {
-      this.counts = (await preview(collection, [text], mode, { signal, body: { filter, spans, ranking, weighting } })).phrases[0];
+      this.counts = (await preview(collection, [text], mode, { signal, body: { filter, spans, ranking } })).phrases[0];
       this.slider.show(this.counts.histogram);
       this.words.textContent = this.said(reaching(this.hits, this.slider.value));
     } catch (error) {

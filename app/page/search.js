@@ -101,8 +101,7 @@ function options(view, collections) {
   return el("details", { class: "panel", open: isWide() }, el("summary", {}, "Options ", isWide() ? null : el("span", { class: "meta" }, state.c)), el("div", { class: "options" },
     el("div", { class: "wide" }, field("Collection", collection)), el("div", { class: "wide" }, field("Mode", mode)),
     state.many ? null : el("div", { class: "wide" }, field("Compare with", compare)),
-    choice("Boundaries", "b", [["", "Any span"], ["clause", "Clause"], ["sentence", "Sentence"]]), choice("Ranking", "rank", [["", "Span score"], ["cosine", "Cosine"]]),
-    choice("Words count", "w", [["", "Equally"], ["importance", "By their importance"]], "wide"), many));
+    choice("Boundaries", "b", [["", "Any span"], ["clause", "Clause"], ["sentence", "Sentence"]]), choice("Ranking", "rank", [["", "Span score"], ["cosine", "Cosine"]]), many));
 }
 
 // The answers of an early request are taken as they are. What was shown stays until there is something new.

@@ -23,7 +23,7 @@ const TERMS = {
   exact: ["The query's own words", "What an occurrence of the query itself adds, up to the highest score."],
 };
 const TITLES = {
-  best_span: "Its best span", part: "The part around it", best_sentence: "Best sentence", span: "Best span", query: "Words of the query, weighed",
+  best_span: "Its best span", part: "The part around it", best_sentence: "Best sentence", span: "Best span",
   whole: "The whole sentence", words_of_part: "Words of the part around it (BM25)", words: "Words of the sentence (BM25)", count: "Times", span_score: "span score",
 };
 const titled = (name) => TITLES[name] || name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");
@@ -65,7 +65,7 @@ function shaded(units, hit) {
 
 function pairs(rows) {
   return table(["Part of the query", "Stretch of the document", "Cosine", "Contribution"],
-    rows.map((row) => [row.query ? row.query.text : "vector", row.stretch.text.trim(), row.cosine.toFixed(2), row.contribution.toFixed(2)]), "Pairs of query and document");
+    rows.map((row) => [row.query ? row.query.text : "vector", row.segment_text.text.trim(), row.cosine.toFixed(2), row.contribution.toFixed(2)]), "Pairs of query and document");
 }
 
 function weighed(rows) {

@@ -1,9 +1,11 @@
 """Phrases from JSON and NDJSON. Errors are reported per phrase; valid phrases are still imported."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import Annotated, Any, TypeAlias, cast
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo
 
 from indexer.catalog.names import checked_note, checked_phrase_name, checked_phrase_text
 from indexer.engine.query import Filter
@@ -12,8 +14,6 @@ from indexer.phrases import PhraseDraft
 from indexer.tuning import ThresholdOn, check_threshold
 from models.errors import InvalidInput, SpanseekError
 from models.types import JsonValue
-
-_FIELDS = {"name", "text", "threshold", "threshold_on", "filter", "note"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +61,13 @@ def phrase_from_json(value: object) -> PhraseDraft:
     """
     if not isinstance(value, dict):
         raise InvalidInput("A phrase must be a JSON object.", field="phrase")
-    unknown = sorted(value.keys() - _FIELDS)
-    if unknown:
-        raise InvalidInput(f"A phrase has no field {unknown[0]!r}.", field=unknown[0])
-    text = checked_phrase_text(_string(value, "text"))
-    return PhraseDraft(
-        name=checked_phrase_name(_string(value, "name", text)),
-        text=text,
-        threshold=_threshold(value.get("threshold")),
-        threshold_on=_scale(value.get("threshold_on", "score")),
-        filter=_filter(value.get("filter")),
-        note=checked_note(_string(value, "note", "")),
-    )
-
-
-def _string(value: Mapping[str, object], name: str, default: str | None = None) -> str:
-    string = value.get(name)
-    if string is None and default is not None:
-        return default
-    if not isinstance(string, str):
-        raise InvalidInput(f"{name} must be a string.", field=name)
-    return string
+    try:
+        phrase = _Phrase.model_validate(value)
+    except ValidationError as error:
+        raise _refused(error) from error
+    name = checked_phrase_name(phrase.text if phrase.name is None else phrase.name)
+    filter = Filter() if phrase.filter is None else Filter(phrase.filter.document, phrase.filter.part)
+    return PhraseDraft(name, phrase.text, phrase.threshold, phrase.threshold_on, filter, phrase.note or "")
 
 
 def _threshold(value: object) -> float | None:
@@ -89,22 +75,8 @@ def _threshold(value: object) -> float | None:
     return None if value is None else float(cast("float", value))
 
 
-def _scale(value: object) -> ThresholdOn:
-    if value == "score" or value == "raw":
-        return "raw" if value == "raw" else "score"
-    raise InvalidInput("threshold_on must be score or raw.", field="threshold_on")
-
-
-def _filter(value: object) -> Filter:
-    given = {} if value is None else value
-    if not isinstance(given, dict) or given.keys() - {"document", "part"}:
-        raise InvalidInput("filter must be an object with document, part, or both.", field="filter")
-    return Filter(*(_conditions(given.get(name, {}), f"filter.{name}") for name in ("document", "part")))
-
-
-def _conditions(value: object, field: str) -> Mapping[str, JsonValue]:
-    if not isinstance(value, dict):
-        raise InvalidInput(f"{field} must be an object.", field=field)
+def _conditions(value: dict[str, JsonValue], info: ValidationInfo) -> dict[str, JsonValue]:
+    field = f"filter.{info.field_name}"
     for name, item in value.items():
         if not (item is None or isinstance(item, bool | int | float | str)) or item != item:
             raise InvalidInput(f"{field}: {name!r} must be a string, a number, true, false or null.", field=field)
@@ -113,3 +85,39 @@ def _conditions(value: object, field: str) -> Mapping[str, JsonValue]:
     except ValueError as error:
         raise InvalidInput(f"{field} cannot be stored: {error}", field=field) from error
     return value
+
+
+_Conditions: TypeAlias = Annotated[dict[str, Any], AfterValidator(_conditions)]
+
+
+class _Filter(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    document: _Conditions = {}
+    part: _Conditions = {}
+
+
+class _Phrase(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    text: Annotated[str, AfterValidator(checked_phrase_text)]
+    name: str | None = None
+    threshold: Annotated[float | None, PlainValidator(_threshold)] = None
+    threshold_on: ThresholdOn = "score"
+    filter: _Filter | None = None
+    note: Annotated[str, AfterValidator(checked_note)] | None = None
+
+
+def _refused(error: ValidationError) -> InvalidInput:
+    """The error for a phrase that pydantic rejects."""
+    first = error.errors()[0]
+    path = tuple(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden" and len(path) == 1:
+        return InvalidInput(f"A phrase has no field {path[0]!r}.", field=path[0])
+    if path[0] != "filter":
+        wanted = "score or raw" if path[0] == "threshold_on" else "a string"
+        return InvalidInput(f"{path[0]} must be {wanted}.", field=path[0])
+    if len(path) == 1 or first["type"] == "extra_forbidden":
+        return InvalidInput("filter must be an object with document, part, or both.", field="filter")
+    field = ".".join(path[:2])
+    return InvalidInput(f"{field} must be an object.", field=field)

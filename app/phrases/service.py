@@ -23,7 +23,7 @@ from indexer.catalog.phrases import (
     set_phrase_threshold,
     undo_phrase_threshold,
 )
-from indexer.indexing.matching import Rematched, rematch
+from indexer.indexing.matching import rematch
 from indexer.phrases import EventCursor, Phrase, PhraseChanges, PhraseDraft, Saved
 from indexer.store import Store
 from indexer.tuning import ThresholdChange, ThresholdOn
@@ -118,11 +118,6 @@ class PhraseService:
     def threshold_history(self, collection: str, name: str) -> tuple[ThresholdChange, ...]:
         """All changes of a phrase's own threshold, the newest first."""
         return phrase_threshold_history(self._catalog, collection, name)
-
-    def backfill(self, collection: str, name: str) -> Rematched:
-        """Match a phrase with all documents again. Raises ``CollectionBusy`` during another write."""
-        with lease(self._catalog, collection) as held:
-            return rematch(self._store, held, [name])
 
     def events(self, collection: str, limit: int, cursor: str | None = None, phrases: Sequence[str] = ()) -> EventPage:
         """The events after a cursor, in their order: each is read once, and none is skipped.

@@ -6,14 +6,15 @@ from dataclasses import replace
 from app.answers import to_json
 from app.requests import MAX_EXPORT, SearchRequest
 from app.search.answers import ExportEnd
-from app.search.service import Encoded, Results, SearchService, degraded, filtered
+from app.search.literal import Found
+from app.search.service import Encoded, SearchService, degraded, filtered
 from app.search.types import Hit
 
 # Hits whose texts are in memory at once.
 _PAGE = 500
 
 
-def exported(service: SearchService, encoded: Encoded, results: Results, limit: int) -> Iterator[Hit | ExportEnd]:
+def exported(service: SearchService, encoded: Encoded, results: Found, limit: int) -> Iterator[Hit | ExportEnd]:
     """The first ``limit`` hits, best first, and how many they are; ``results`` are one more, if there are so many."""
     count = 0
     for page in service.pages(encoded, results, limit, _PAGE):
@@ -23,7 +24,7 @@ def exported(service: SearchService, encoded: Encoded, results: Results, limit: 
     snapshot = prepared.snapshot
     complete = len(results) <= limit
     left = filtered(snapshot, prepared.request.filter)
-    yield ExportEnd(count, complete, snapshot.generation, prepared.threshold, degraded(snapshot), left)
+    yield ExportEnd(count, complete, snapshot.generation.number, prepared.threshold, degraded(snapshot), left)
 
 
 def export(service: SearchService, request: SearchRequest, limit: int = MAX_EXPORT) -> Iterator[Hit | ExportEnd]:

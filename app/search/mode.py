@@ -1,36 +1,43 @@
-"""Search modes: the Protocol that each implements, and the registry.
+"""Search modes: the interface that each implements, and how they are found.
 
-``app/search/modes/NAME.py``, or the package ``app/search/modes/NAME``, implements the mode NAME of
-:data:`app.search.types.Mode` and has a function ``create``.
+A mode is a class that an entry point of the group ``spanseek.modes`` names; it is made from the encoders.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Literal, Protocol, Self, TypeAlias, TypeVar, cast, get_args
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from jaxtyping import Float
 
 from app.encoders.encoders import Encoders
-from app.requests import Mode, SearchRequest
+from app.requests import MODES, Boundaries, Mode, SearchRequest
 from app.search.errors import ModeUnavailable
-from app.search.types import Hit
-from indexer.engine.base import Engine
+from app.search.span_hits import present_spans
+from app.search.types import Explanation, Hit
+from indexer.engine.executor import SegmentQuery
 from indexer.engine.named_spans import NamedSpan
-from indexer.engine.query import Selection
+from indexer.engine.place import ScoredSpan
+from indexer.engine.query import Grouping, Selection
+from indexer.engine.rows import SpanRows
 from indexer.engine.snapshot import Snapshot
-from indexer.nuggets.scan import DocumentEngine
 from indexer.tuning import Tuning
 from indexer.types import Recipe
+from indexer.words.literal import Terms
 from models.errors import InvalidInput
+from models.text.borders import Boundary
 from models.types import CharSpan
 
 Read = TypeVar("Read")
 Query = TypeVar("Query")
-Result = TypeVar("Result")
 
 HitUnit = Literal["span", "document"]
+# For every request of a batch the rows of a segment; the total of a batch has an item for every request, too.
+BatchQuery: TypeAlias = SegmentQuery[Any, list[SpanRows]]
+# What a total has for one request: each mode knows its own.
+Total: TypeAlias = Any
 
 
 class TextPlace(Protocol):
@@ -60,6 +67,10 @@ class Scored(Protocol):
         """The cosine, or the mean of several."""
 
     @property
+    def exact(self) -> bool:
+        """True if it holds the query's own words in their order."""
+
+    @property
     def place(self) -> TextPlace:
         """Its place in the document."""
 
@@ -70,11 +81,6 @@ class ScoredRows:
 
     cosines: Float[np.ndarray, " rows"]
     row: Callable[[int], Scored]
-
-    @classmethod
-    def of(cls, results: Sequence[Scored]) -> Self:
-        """Rows of results that are in memory."""
-        return cls(np.array([scored.cosine for scored in results], np.float64), results.__getitem__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,26 +94,44 @@ class Counts:
     spans: ScoredRows | None
 
 
-class SearchMode(Protocol[Read, Query, Result]):
-    """The steps of a search in one mode. Subclass it explicitly to inherit the defaults.
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """The options of a request that a mode accepts; :func:`app.search.accepting.check_accepted` refuses others.
 
-    ``Read`` is a validated and tokenized request, ``Query`` an encoded one, ``Result`` what the search returns. The
-    search service passes all three on without looking into them.
+    ``ranking``: by cosine, which leaves out the literal floor. Without it, the option has no effect.
     """
 
-    @property
-    def name(self) -> Mode:
-        """The mode's name in requests."""
+    vector: bool = False
+    query_units: bool = False
+    stemming: bool = False
+    ranking: bool = False
+    lengths: bool = True
+    context: bool = True
+    boundaries: tuple[Boundaries, ...] = get_args(Boundaries)
+    grouping: tuple[Grouping, ...] = get_args(Grouping)
 
-    @property
-    def unit(self) -> HitUnit:
-        """The kind of hits."""
-        return "span"
 
-    @property
-    def requirement(self) -> str:
-        """A hint for errors: how to create a collection for this mode."""
-        return ""
+class SearchMode(Protocol[Read, Query]):
+    """The steps of a search in one mode. Subclass it explicitly to inherit the defaults.
+
+    ``Read`` is a validated and tokenized request, ``Query`` an encoded one. The search service passes both on without
+    looking into them. ``explanation`` is the class of the explanations of hits, ``requirement`` a hint for errors: how
+    to create a collection for this mode. ``whole`` is what a hit is without a choice of boundaries, if not a free span.
+    ``without_texts`` says what else the mode does for collections that store none.
+    Without ``is_literal`` the mode goes without the literal floor.
+    """
+
+    name: ClassVar[Mode]
+    unit: ClassVar[HitUnit] = "span"
+    whole: ClassVar[Boundary | None] = None
+    accepts: ClassVar[Accepts] = Accepts()
+    explanation: ClassVar[type[Explanation] | None] = None
+    requirement: ClassVar[str] = ""
+    without_texts: ClassVar[str] = ""
+    is_literal: ClassVar[bool] = True
+
+    def __init__(self, encoders: Encoders) -> None:
+        """Make the mode from the models of queries."""
 
     def available(self, recipe: Recipe) -> bool:
         """True if a collection with this recipe holds what the mode searches."""
@@ -126,7 +150,7 @@ class SearchMode(Protocol[Read, Query, Result]):
         return None
 
     def read(self, request: SearchRequest, recipe: Recipe) -> Read:
-        """Validate and tokenize a request, which has either a text or a vector.
+        """Tokenize a request, whose options the mode accepts.
 
         Raises ``InvalidInput``, with the field, for a request that cannot be answered.
         """
@@ -139,49 +163,68 @@ class SearchMode(Protocol[Read, Query, Result]):
     def encode(self, queries: Sequence[Read], recipe: Recipe) -> list[Query]:
         """Encode requests, of collections with equal fingerprints, in one batch."""
 
-    def search(self, snapshot: Snapshot, queries: Sequence[Query], selection: Selection) -> list[list[Result]]:
-        """The results of every query, best first."""
+    def segment_query(self, snapshot: Snapshot, queries: Sequence[Query], selection: Selection) -> BatchQuery:
+        """What is read of every segment: for every query the rows that may be selected, by meaning alone.
 
-    def count(self, snapshot: Snapshot, query: Query, floor: float | None, selection: Selection) -> Counts:
-        """Exact and exhaustive counts: the results of a search with an unlimited ``top_k``, ungrouped."""
+        Documents are rows of all of their units.
+        """
 
-    def readable(self, results: list[Result]) -> list[Result]:
-        """The same results, with places that restore texts where the collection does not store them."""
-        return results
+    def counting_query(self, snapshot: Snapshot, query: Query, floor: float | None, selection: Selection) -> BatchQuery:
+        """What is read of every segment to count: all rows, or two of them: those of ``Counts``, selected."""
+        return self.segment_query(snapshot, [query], selection)
 
-    def present(self, request: SearchRequest, query: Query, results: list[Result], tuning: Tuning) -> tuple[Hit, ...]:
-        """Hits with texts and metadata, numbered from 1, offsets in the unit of the request."""
+    def readable(self, spans: list[ScoredSpan]) -> list[ScoredSpan]:
+        """The same spans, at places that restore texts where the collection does not store them."""
+        return spans
 
-    def is_exact(self, query: Query, scored: Scored) -> bool:
-        """True for an occurrence of the query's own words, as hits say it by ``match``."""
-        return False
+    def result(self, span: ScoredSpan) -> Scored:
+        """A counted span as a hit would be placed."""
+        return self.readable([span])[0]
+
+    def present(
+        self, request: SearchRequest, query: Query, spans: list[ScoredSpan], tuning: Tuning, total: Total
+    ) -> tuple[Hit, ...]:
+        """Hits with texts and metadata, numbered from 1, offsets in the unit of the request.
+
+        ``total`` is the query's part of the total of ``segment_query``.
+        """
+        return present_spans(
+            request, self.readable(spans), tuning, lambda span: self.explain(request, query, span, total)
+        )
+
+    def explain(self, request: SearchRequest, query: Query, span: ScoredSpan, total: Total) -> Explanation | None:
+        """What the score of a span is made of."""
+        return None
 
     def text_cosines(self, queries: Sequence[Query], texts: Sequence[Query]) -> Float[np.ndarray, " pairs"]:
         """The cosine of every query with a text of its own, both encoded."""
 
-    def span_cosines(self, queries: Sequence[Query], spans: Sequence[NamedSpan]) -> Float[np.ndarray, " spans"]:
+    def span_cosines(
+        self, snapshot: Snapshot, queries: Sequence[Query], spans: Sequence[NamedSpan]
+    ) -> Float[np.ndarray, " spans"]:
         """The cosine of every stored span with the query that it names. Only for modes whose hits are spans."""
         raise InvalidInput(f"Mode {self.name} does not compare spans.", field="mode")
 
+    def is_literal_text(self, text: Terms, terms: Terms) -> bool:
+        """True if a text alone, by its words, is what the floor ranks first for a query."""
+        return text == terms
+
 
 # The service passes values between the methods of one mode and does not need their types.
-AnyMode: TypeAlias = SearchMode[object, object, object]
+AnyMode: TypeAlias = SearchMode[Any, Any]
 Modes: TypeAlias = Mapping[Mode, AnyMode]
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """The dependencies of modes. Without ``documents`` the default document engine is used."""
-
-    encoders: Encoders
-    engine: Engine
-    documents: DocumentEngine | None = None
+@cache
+def mode_classes() -> Mapping[Mode, type[AnyMode]]:
+    """The classes of all modes, by name."""
+    found = {point.name: point for point in entry_points(group=MODES)}
+    return {name: found[name].load() for name in sorted(found)}
 
 
-def load_modes(encoders: Encoders, engine: Engine, documents: DocumentEngine | None = None) -> Modes:
+def load_modes(encoders: Encoders) -> Modes:
     """All modes, by name."""
-    resources = Resources(encoders, engine, documents)
-    return {name: _create(name, resources) for name in get_args(Mode)}
+    return {name: mode(encoders) for name, mode in mode_classes().items()}
 
 
 def mode_named(name: str) -> Mode:
@@ -190,15 +233,10 @@ def mode_named(name: str) -> Mode:
     >>> mode_named("hybrid")
     'hybrid'
     """
-    for mode in get_args(Mode):
-        if mode == name:
-            return cast("Mode", mode)
-    raise InvalidInput(f"There is no mode {name!r}.", hint=f"Choose one of {', '.join(get_args(Mode))}.", field="mode")
-
-
-def _create(name: Mode, resources: Resources) -> AnyMode:
-    create: Callable[[Resources], AnyMode] = import_module(f"app.search.modes.{name}").create
-    return create(resources)
+    if name not in get_args(Mode):
+        choice = f"Choose one of {', '.join(get_args(Mode))}."
+        raise InvalidInput(f"There is no mode {name!r}.", hint=choice, field="mode")
+    return name
 
 
 def available_modes(modes: Modes, recipe: Recipe) -> tuple[Mode, ...]:
@@ -211,12 +249,12 @@ def available_mode(modes: Modes, name: Mode, collection: str, recipe: Recipe) ->
     mode = modes.get(name)
     if mode is not None and mode.available(recipe):
         return mode
-    alternatives = f"Use mode {' or '.join(available_modes(modes, recipe))}."
     requirement = "" if mode is None else mode.requirement
-    if not recipe.stores_text:  # what the requirement would add explains itself by texts
-        requirement = "The collection stores no texts; with group_by document, restorable ranks documents by MaxSim."
+    if not recipe.stores_text:
+        instead = [modes[each].without_texts for each in available_modes(modes, recipe) if modes[each].without_texts]
+        requirement = " ".join(["The collection stores no texts;", *instead])
     raise ModeUnavailable(
         f"The collection {collection} cannot be searched in mode {name}: it does not hold what the mode searches.",
-        hint=f"{requirement} {alternatives}".strip(),
+        hint=f"{requirement} Use mode {' or '.join(available_modes(modes, recipe))}.".strip(),
         field="mode",
     )

@@ -1,8 +1,8 @@
 """A search from request to answer, in the order in which it happens.
 
 ``prepare`` checks the request against the collection and tokenizes it, ``encode`` computes query vectors, ``scan``
-searches the snapshot, ``finish`` reads texts. ``encode`` and ``scan`` take many requests at once, because many cost
-little more than one. The differences between modes are in :class:`app.search.mode.SearchMode`.
+reads the snapshot and applies the literal floor, ``finish`` reads texts. ``encode`` and ``scan`` take many requests at
+once, because many cost little more than one. The differences between modes are in :class:`app.search.mode.SearchMode`.
 """
 
 import json
@@ -10,36 +10,36 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from app.requests import SearchRequest
+from app.search import literal
+from app.search.accepting import check_accepted
 from app.search.answers import Filtered, SearchAnswer, Total, UsedThreshold
+from app.search.literal import Found
 from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode
-from app.search.sentences import ALL
 from app.search.threshold import cosine_floor, used_threshold
-from app.search.types import STEMMING_MODES, Hit
-from app.search.weighting import check_weighting
-from indexer.engine.query import Filter, Selection
+from app.search.types import Hit
+from indexer.engine.query import EVERYTHING, Filter, Selection
 from indexer.engine.snapshot import Snapshot
-from indexer.reading.document_rows import passing, unknown_keys
+from indexer.reading.document_rows import count_passing
 from indexer.store import Store
 from indexer.tuning import Tuning, check_threshold
 from indexer.types import Recipe
-from models.checks import unstorable
+from indexer.words.literal import Terms
 from models.errors import InvalidInput
 from models.ops.similarity import raws
+from models.text.checks import unstorable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# The results of one query, best first, in the mode's own type.
-Results: TypeAlias = list[object]
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A checked request with its mode, snapshot and tuning.
 
-    ``query`` is the request as its mode has read it.
+    ``query`` is the request as its mode has read it, ``terms`` its words whose occurrences rank first.
     """
 
     request: SearchRequest
@@ -49,6 +49,7 @@ class Prepared:
     threshold: UsedThreshold
     selection: Selection
     query: object
+    terms: Terms
     started: float
 
 
@@ -87,7 +88,7 @@ class SearchService:
         """Encode queries; texts for the same encoder share a forward pass."""
         return encode(prepared)
 
-    def scan(self, encoded: Sequence[Encoded]) -> list[Results]:
+    def scan(self, encoded: Sequence[Encoded]) -> list[Found]:
         """Search; requests for the same selection from the same snapshot share a pass over memory."""
         return scan(encoded)
 
@@ -98,8 +99,8 @@ class SearchService:
         """
         prepared = encoded.prepared
         prepared.snapshot.require_complete()
-        selection = replace(prepared.selection, top_k=ALL, floor=None, group_by="span")
-        return prepared.mode.count(prepared.snapshot, encoded.query, floor, selection)
+        selection = replace(prepared.selection, top_k=EVERYTHING, floor=None, group_by="span")
+        return literal.count(prepared.snapshot, prepared.mode, encoded.query, prepared.terms, floor, selection)
 
     def total(self, encoded: Encoded) -> Total:
         """Count all hits of a request exactly, in one pass over the collection.
@@ -110,11 +111,11 @@ class SearchService:
         counts = self.count(encoded, prepared.selection.floor)
         return total_of(counts, prepared.threshold, prepared.tuning)
 
-    def finish(self, encoded: Encoded, results: Results, total: Total | None = None) -> SearchAnswer:
+    def finish(self, encoded: Encoded, results: Found, total: Total | None = None) -> SearchAnswer:
         """Read texts and metadata, and drop hits that are below the threshold after rounding."""
         return finish(encoded, results, total)
 
-    def pages(self, encoded: Encoded, results: Results, limit: int, size: int) -> Iterator[tuple[Hit, ...]]:
+    def pages(self, encoded: Encoded, results: Found, limit: int, size: int) -> Iterator[tuple[Hit, ...]]:
         """The first ``limit`` hits, ``size`` at a time: their texts are read one page after the other."""
         for start in range(0, min(limit, len(results)), size):
             yield presented(encoded, results, start, min(start + size, limit))
@@ -131,8 +132,7 @@ def prepare(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, tuning: T
         raise InvalidInput("Give either text or vector.", field="text")
     _refuse_unencodable(request)
     check_threshold(request.threshold)
-    _refuse_stemming(request)
-    check_weighting(request)
+    check_accepted(mode, request)
     if request.text is not None:
         started += _seconds(lambda: mode.load(snapshot.recipe))  # not part of the answer's time
     query = mode.read(request, snapshot.recipe)
@@ -141,7 +141,8 @@ def prepare(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, tuning: T
     floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
     selection = mode.selection(request, floor)
     selection = replace(selection, top_k=selection.top_k + request.offset)
-    return Prepared(request, mode, snapshot, tuning, used, selection, query, started)
+    terms = literal.terms_of(mode, request, snapshot.recipe)
+    return Prepared(request, mode, snapshot, tuning, used, selection, query, terms, started)
 
 
 def encode(prepared: Sequence[Prepared]) -> list[Encoded]:
@@ -150,28 +151,32 @@ def encode(prepared: Sequence[Prepared]) -> list[Encoded]:
     return [Encoded(item, query) for item, query in zip(prepared, queries, strict=True)]
 
 
-def scan(encoded: Sequence[Encoded]) -> list[Results]:
+def scan(encoded: Sequence[Encoded]) -> list[Found]:
     """Search; requests for the same selection from the same snapshot share a pass over memory."""
     return _batched(encoded, _scanning_key, _scan_batch)
 
 
-def finish(encoded: Encoded, results: Results, total: Total | None = None) -> SearchAnswer:
+def finish(encoded: Encoded, results: Found, total: Total | None = None) -> SearchAnswer:
     """Read texts and metadata, and drop hits that are below the threshold after rounding."""
     prepared = encoded.prepared
     snapshot, used = prepared.snapshot, prepared.threshold
     hits = presented(encoded, results, prepared.request.offset, len(results))
     took_ms = round((time.perf_counter() - prepared.started) * 1000, 3)
     left = filtered(snapshot, prepared.request.filter)
-    return SearchAnswer(hits, snapshot.generation, used, took_ms, degraded(snapshot), left, total)
+    return SearchAnswer(hits, snapshot.generation.number, used, took_ms, degraded(snapshot), left, total)
 
 
-def presented(encoded: Encoded, results: Results, start: int, end: int) -> tuple[Hit, ...]:
+def presented(encoded: Encoded, results: Found, start: int, end: int) -> tuple[Hit, ...]:
     """The hits of results from ``start`` to ``end``, less those that are below the threshold after rounding."""
     prepared = encoded.prepared
-    hits = prepared.mode.present(prepared.request, encoded.query, results[start:end], prepared.tuning)
+    spans = [literal.scored(prepared.snapshot, row, prepared.terms) for row in results.rows[start:end]]
+    hits = prepared.mode.present(prepared.request, encoded.query, spans, prepared.tuning, results.total)
+    marked = (
+        replace(hit, rank=start + hit.rank, match="exact" if span.exact else None)
+        for hit, span in zip(hits, spans, strict=True)
+    )
     used = prepared.threshold
-    ranked = (replace(hit, rank=start + hit.rank) for hit in hits) if start else hits
-    return tuple(hit for hit in ranked if used.value is None or getattr(hit, used.on) >= used.value)
+    return tuple(hit for hit in marked if used.value is None or getattr(hit, used.on) >= used.value)
 
 
 def degraded(snapshot: Snapshot) -> tuple[str, ...] | None:
@@ -197,9 +202,8 @@ def filtered(snapshot: Snapshot, filter: Filter) -> Filtered | None:
     """The number of documents that pass a filter; None for a filter that all pass."""
     if not filter:
         return None
-    live = sum(int(view.live_documents.sum()) for view in snapshot.views)
-    documents = sum(int(passing(view, filter).sum()) for view in snapshot.views)
-    return Filtered(documents, live, unknown_keys(snapshot, filter))
+    counted = count_passing(snapshot, filter)
+    return Filtered(counted.passing, counted.live, counted.unknown_keys)
 
 
 def _encoding_key(prepared: Prepared) -> Hashable:
@@ -217,9 +221,9 @@ def _scanning_key(encoded: Encoded) -> Hashable:
     return prepared.mode.name, id(prepared.snapshot), prepared.selection.key, prepared.request.ranking
 
 
-def _scan_batch(batch: Sequence[Encoded]) -> list[Results]:
-    first = batch[0].prepared
-    return first.mode.search(first.snapshot, [item.query for item in batch], first.selection)
+def _scan_batch(batch: Sequence[Encoded]) -> list[Found]:
+    first, queries = batch[0].prepared, [item.query for item in batch]
+    return literal.search(first.snapshot, first.mode, queries, [item.prepared.terms for item in batch], first.selection)
 
 
 def _batched(
@@ -243,15 +247,6 @@ def _seconds(work: Callable[[], None]) -> float:
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
-
-
-def _refuse_stemming(request: SearchRequest) -> None:
-    if request.stemming and request.mode not in STEMMING_MODES:
-        raise InvalidInput(
-            f"Mode {request.mode} compares meanings, which have no stems.",
-            hint=f"Leave stemming out, or search in mode {' or '.join(STEMMING_MODES)}.",
-            field="stemming",
-        )
 
 
 def _refuse_unencodable(request: SearchRequest) -> None:

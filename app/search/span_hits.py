@@ -7,15 +7,13 @@ from typing import Final, Literal
 import numpy as np
 
 from app.requests import SearchRequest
-from app.search.types import Context, Explanation, FacetExplanation, Hit, HybridExplanation, LexicalExplanation
-from indexer.engine.base import ScoredSpan
-from indexer.restorable.texts import RestoredPlace
+from app.search.types import Context, Explanation, Hit
+from indexer.engine.place import ScoredSpan
 from indexer.tuning import Tuning
 from models.ops.similarity import raws
 from models.text.polarity import has_negation, is_english, is_negated
-from models.types import CharSpan
 
-Explain = Callable[[ScoredSpan], Explanation | LexicalExplanation | HybridExplanation | FacetExplanation]
+Explain = Callable[[ScoredSpan], Explanation | None]
 
 # Code points before and after a hit in which a negation is looked for: a clause, and a long one.
 _CLAUSE_BEFORE: Final = 200
@@ -46,8 +44,8 @@ def _hit(request: SearchRequest, scored: ScoredSpan, rank: int, raw: float, scor
         start=place.offset(span.start, request.offset_unit),
         end=place.offset(span.end, request.offset_unit),
         text=place.text(span),
-        restored=True if isinstance(place, RestoredPlace) else None,
-        confidence=place.confidence if isinstance(place, RestoredPlace) else None,
+        restored=None if place.confidence is None else True,
+        confidence=place.confidence,
         score=score,
         raw=raw,
         mode=request.mode,
@@ -68,9 +66,5 @@ def _polarity(hit: Hit, scored: ScoredSpan) -> Literal["negated"] | None:
 
 
 def _around(scored: ScoredSpan, before: int, after: int) -> Context:
-    """A span with its surroundings in its part; of a restored span, in its sentences."""
-    place, part, span = scored.place, scored.place.part_span, scored.span
-    if isinstance(place, RestoredPlace):
-        return Context(*place.around(before, after))
-    start, end = max(part.start, span.start - before), min(part.end, span.end + after)
-    return Context(place.text(CharSpan(start, end)), span.start - start, span.end - start)
+    """A span with its surroundings."""
+    return Context(*scored.place.around(before, after))

@@ -1,15 +1,14 @@
 """Hits of a search, for HTTP, the command line and Python."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol, Union
+
+from pydantic import GetCoreSchemaHandler, GetPydanticSchema
+from pydantic_core import CoreSchema
 
 from app.answers import described, optional
 from app.requests import Mode
-
-# The modes that can compare words by their stems.
-STEMMING_MODES: tuple[Mode, ...] = ("lexical", "hybrid")
-WEIGHTING_MODES: tuple[Mode, ...] = ("best_span", "hybrid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,71 +21,6 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class UnitContribution:
-    """The contribution of one unit to the cosine of its span."""
-
-    start: int
-    end: int
-    text: str
-    contribution: float
-
-
-@dataclass(frozen=True, slots=True)
-class UnitWeight:
-    """A unit of the query, and how much it counts in the query's vector."""
-
-    start: Annotated[int, described("Where it starts in the query, in `offset_unit`s.")]
-    end: int
-    text: str
-    weight: Annotated[float, described("1 in the mean of units with known words, and for units without one.")]
-
-
-@dataclass(frozen=True, slots=True)
-class PartAround:
-    """The part around a whole clause or sentence."""
-
-    cosine: float
-    share: Annotated[float, described("How much its cosine counts beside the terms of the whole and its best span.")]
-
-
-@dataclass(frozen=True, slots=True)
-class SpanWithin:
-    """The best span within a whole clause, sentence or part."""
-
-    start: int
-    end: int
-    text: str
-    span_score: float
-    share: Annotated[float, described("How much its span score counts beside that of the whole.")]
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """The terms of the hit's span score, and the units' contributions to its cosine.
-
-    Their sum is `2 * raw - 1`. Of a whole the sum counts for what the shares of its best span and of its part leave.
-    """
-
-    cosine: Annotated[float, described("The contributions of the units add up to it.")]
-    units: tuple[UnitContribution, ...]
-    length: Annotated[float, described("The discount of a span that is shorter than the query; 0 or less.")] = 0.0
-    borders: Annotated[
-        float,
-        described("What the span's start and end lack of borders, and what a sentence end inside costs; 0 or less."),
-    ] = 0.0
-    exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
-    best_span: Annotated[
-        SpanWithin | None, described("Of whole clauses, sentences and parts: the span that says it best.")
-    ] = None
-    part: Annotated[PartAround | None, optional("Of whole clauses and sentences: the part around, if it counts.")] = (
-        None
-    )
-    query: Annotated[
-        tuple[UnitWeight, ...] | None, optional("The units of the query; with `weighting: importance` alone.")
-    ] = None
-
-
-@dataclass(frozen=True, slots=True)
 class TextSpan:
     """A span of a text: its offsets and its text."""
 
@@ -95,111 +29,25 @@ class TextSpan:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class NuggetPair:
-    """A vector of the query, and the document's nugget that is most similar to it."""
+class Explanation(Protocol):
+    """What a mode says of a hit's score: a dataclass, which the mode's class names as its ``explanation``."""
 
-    query: Annotated[
-        TextSpan | None, described("The part of the query that its vector represents; null for a given vector.")
-    ]
-    nugget: Annotated[TextSpan, described("The nugget's token.")]
-    stretch: Annotated[TextSpan, described("The nugget's segment: from the end of the previous nugget to its own end.")]
-    cosine: float
-    contribution: Annotated[float, described("The cosine divided by the number of the query's vectors.")]
+    def lines(self) -> Iterator[str]:
+        """The explanation in lines, for the command line."""
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceMatch:
-    """A sentence of a document, and the mean cosine that its nuggets alone have."""
+def _explanations(source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+    """The schema of the explanations of all modes, which are loaded when it is first asked for."""
+    from app.search.mode import mode_classes
 
-    start: int
-    end: int
-    text: str
-    cosine: float
-
-
-@dataclass(frozen=True, slots=True)
-class PairedExplanation:
-    """The mean cosine of the pairs, and the pairs, whose contributions add up to it; with `exact`, to `2 * raw - 1`."""
-
-    cosine: float
-    pairs: tuple[NuggetPair, ...]
-    best_sentence: Annotated[
-        SentenceMatch | None,
-        optional("The sentence that alone matches the query best; absent where the collection has no borders."),
-    ] = None
-    exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
-
-
-# What a hybrid score is made of: the hit's best span, the hit and the part around it, by meaning and by their words.
-HybridTermName = Literal["best_span", "whole", "part", "words", "words_of_part"]
-
-
-@dataclass(frozen=True, slots=True)
-class HybridTerm:
-    """A term of a hybrid score."""
-
-    name: HybridTermName
-    value: Annotated[float, described("From -1 to 1: a score of meaning, or `2 * share - 1` of the BM25 score.")]
-    weight: Annotated[float, described("How much it counts; the weights add up to 1.")]
-
-
-@dataclass(frozen=True, slots=True)
-class HybridExplanation:
-    """The terms of a hybrid score, which is `2 * raw - 1`: `cosine` is their weighted mean, and `exact` the rest."""
-
-    cosine: Annotated[float, described("The weighted mean of the terms.")]
-    terms: tuple[HybridTerm, ...]
-    span: Annotated[TextSpan | None, optional("The best span of the hit; absent where none fits into it.")] = None
-    exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
-    query: Annotated[
-        tuple[UnitWeight, ...] | None, optional("The units of the query; with `weighting: importance` alone.")
-    ] = None
-
-
-@dataclass(frozen=True, slots=True)
-class WordContribution:
-    """A word, a prefix or a phrase of the query in a hit."""
-
-    word: str
-    count: Annotated[int, described("How often the sentence around the hit holds it.")]
-    weight: Annotated[float, described("Its weight in the collection: the rarer, the larger.")]
-    contribution: Annotated[float, described("The part of the BM25 score that it makes.")]
-
-
-@dataclass(frozen=True, slots=True)
-class LexicalExplanation:
-    """The BM25 score of the sentence, to which the contributions add up, and the highest score for the query.
-
-    `bm25 / highest` is raw, unless the words stand in the order of the query: then raw is 1.
-    """
-
-    cosine: Annotated[float, described("2 * raw - 1, as in the other modes.")]
-    bm25: float
-    highest: Annotated[float, described("The score of a sentence that is the query.")]
-    words: tuple[WordContribution, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FacetWords:
-    """A facet by the words nearest to it, nearest first."""
-
-    words: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FacetExplanation:
-    """The score of the facets, `1 - SC / K`, and the facets of the query and of the hit."""
-
-    cosine: float
-    query: tuple[FacetWords, ...]
-    hit: tuple[FacetWords, ...]
-    exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
+    kinds = dict.fromkeys(mode.explanation for mode in mode_classes().values() if mode.explanation is not None)
+    union: Any = Union[(*kinds, None)]
+    return handler(union)
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A span or, in mode maxsim, a whole document. `text` is its text from `start` to `end`."""
+    """A span or, in modes that rank documents, a whole document. `text` is its text from `start` to `end`."""
 
     document_id: str
     start: Annotated[int, described("Where the span starts in the document, in `offset_unit`s.")]
@@ -209,8 +57,8 @@ class Hit:
     raw: Annotated[
         float,
         described(
-            "(1 + span score) / 2, from 0 to 1; of the cosine with `ranking: cosine` and in mode maxsim; the share of "
-            "the highest BM25 score in mode lexical. Hits are ordered by it."
+            "(1 + span score) / 2, from 0 to 1; of the cosine with `ranking: cosine` and of documents; the "
+            "share of the highest BM25 score in mode lexical. Hits are ordered by it."
         ),
     ]
     mode: Mode
@@ -223,11 +71,9 @@ class Hit:
         optional("`negated`: the hit is within the scope of a negation, and the query has none. English only."),
     ] = None
     explanation: Annotated[
-        Explanation | PairedExplanation | LexicalExplanation | HybridExplanation | FacetExplanation | None,
-        optional(
-            "Absent unless requested; pairs in mode maxsim, words in mode lexical, both in mode hybrid, facets in mode "
-            "facets."
-        ),
+        Explanation | None,
+        GetPydanticSchema(_explanations),
+        optional("Absent unless requested; what the score is made of, which depends on the mode."),
     ] = None
     match: Annotated[
         Literal["exact"] | None,

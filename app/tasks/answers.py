@@ -8,6 +8,7 @@ from app.answers import described, optional
 from indexer.catalog.tasks import Status, Task
 
 Kind: TypeAlias = Literal["upload", "reindex", "optimize", "purge", "backfill", "calibration", "snapshot", "restore"]
+Unit: TypeAlias = Literal["bytes", "documents", "steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Progress:
 
     done: int
     total: Annotated[int | None, described("Null while it is unknown.")]
-    unit: Annotated[Literal["bytes", "documents", "steps"], described("What `done` and `total` count.")]
+    unit: Annotated[Unit, described("What `done` and `total` count.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +59,8 @@ class TaskDescription:
     error: Annotated[TaskFailure | None, optional("Absent unless it failed.")] = None
 
     @classmethod
-    def of(cls, task: Task) -> "TaskDescription":
+    def of(cls, task: Task, unit: Unit) -> "TaskDescription":
         """A task as an answer."""
-        unit: Literal["bytes", "documents", "steps"] = (
-            "bytes"
-            if task.kind in ("upload", "snapshot", "restore")
-            else "documents"
-            if task.kind == "reindex"
-            else "steps"
-        )
         return cls(
             id=task.id,
             kind=task.kind,

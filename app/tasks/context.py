@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.composition import Services
+from app.tasks.services import TaskServices
 from app.tasks.spool import Spool
 from indexer.catalog.tasks import Claim, record_progress
 from indexer.errors import CollectionBusy
@@ -23,7 +23,7 @@ class TaskStopped(Exception):
 class TaskContext:
     """One run of a task. ``collection`` is the collection's own name."""
 
-    services: Services
+    services: TaskServices
     claim: Claim
     spool: Spool
     collection: str
@@ -52,7 +52,7 @@ class TaskContext:
         if self.stop():
             raise TaskStopped
         if self.claim.task.target_id:
-            self.services.store.catalog.name_of(self.claim.task.target_id)
+            self.services.store.catalog.by_id(self.claim.task.target_id)
 
     def busy(self, error: CollectionBusy) -> bool:
         """Wait a moment while another process writes; False if the task is to end."""

@@ -1,41 +1,46 @@
-"""The kinds of tasks. To add one, write a function of a ``TaskContext`` and name it in ``KINDS``.
+"""The kinds of tasks. To add one, write a function of a ``TaskContext``, and name it in ``KINDS`` and in ``Kind``.
 
 A kind can be killed at any moment and run again: it does what is left. It returns its result as JSON values, looks at
 ``context.stop`` while it works, and raises ``TaskStopped`` where it ends before its work does.
+
+Modules that take long to import are imported by the kinds that need them: listing tasks needs none.
 """
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import Final, TypeAlias
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final
 
 from app.answers import json_values
-from app.calibration.answers import CalibrationDescription, FittedCalibration
-from app.calibration.labels import label_from_json
-from app.calibration.metrics import ThresholdTargets
-from app.calibration.service import CalibrationRequest
-from app.collections.service import CollectionOptions
+from app.tasks.answers import Kind, Unit
 from app.tasks.context import TaskContext, TaskStopped
-from app.tasks.uploads import run_upload
-from indexer.catalog.leases import lease
 from indexer.errors import CollectionBusy
-from indexer.indexing.maintenance import optimize, purge
-from indexer.indexing.matching import rematch
-from indexer.indexing.pipeline import IndexReport, JobHooks
 from models.types import JsonValue
+
+if TYPE_CHECKING:
+    from app.collections.jobs import Waiting
+    from indexer.indexing.pipeline import IndexReport
 
 _RECORDED_S: Final = 0.25
 
-Kind: TypeAlias = Callable[[TaskContext], Mapping[str, JsonValue]]
+
+def run_upload(context: TaskContext) -> Mapping[str, JsonValue]:
+    """Index an upload from its checkpoint on."""
+    from app.tasks.uploads import index_upload
+
+    return index_upload(context)
 
 
 def run_reindex(context: TaskContext) -> Mapping[str, JsonValue]:
     """Bring a collection into another recipe; a cancelled one is as it was."""
+    from app.collections.service import CollectionOptions
+    from indexer.indexing.pipeline import JobHooks
+
     job = context.services.reindexing(context.collection, CollectionOptions(**context.options))
     total = context.services.store.catalog.collection(context.collection).documents
     most = 0
 
-    def progress(report: IndexReport) -> None:
+    def progress(report: "IndexReport") -> None:
         nonlocal most
         most = max(most, min(report.documents + report.unchanged + report.skipped, total))
         context.progress(most, total)
@@ -54,33 +59,27 @@ def run_reindex(context: TaskContext) -> Mapping[str, JsonValue]:
 
 def run_optimize(context: TaskContext) -> Mapping[str, JsonValue]:
     """Merge all segments that can be merged."""
-    store = context.services.store
-    with lease(store.catalog, context.collection, again=context.busy) as held:
-        words = bool(context.options.get("words"))
-        removed = optimize(store, held, context.sleep, words=words, stop=context.stop)
-        context.check()
-        after = store.catalog.collection(context.collection)
+    words = bool(context.options.get("words"))
+    optimized = context.services.jobs.optimize(context.collection, words=words, waiting=_waiting(context))
+    context.check()
     context.progress(1, 1)
-    return asdict(removed) | {"segments_left": after.segments, "bytes_left": after.bytes}
+    return asdict(optimized)
 
 
 def run_purge(context: TaskContext) -> Mapping[str, JsonValue]:
     """Erase deleted documents from the disk."""
-    store = context.services.store
-    with lease(store.catalog, context.collection, again=context.busy) as held:
-        removed = purge(store, held, context.sleep)
+    removed = context.services.jobs.purge(context.collection, waiting=_waiting(context))
     context.progress(1, 1)
     return asdict(removed)
 
 
 def run_backfill(context: TaskContext) -> Mapping[str, JsonValue]:
     """Match saved phrases with the documents that are there, one phrase after the other."""
-    store, names = context.services.store, list(context.options["phrases"])
+    names = list(context.options["phrases"])
     counts: dict[str, int] = context.checkpoint.get("counts") or {"added": 0, "withdrawn": 0}
     for number in range(context.claim.task.done, len(names)):
         context.check()
-        with lease(store.catalog, context.collection, again=context.busy) as held:
-            rematched = rematch(store, held, [names[number]])
+        rematched = context.services.jobs.backfill(context.collection, names[number], waiting=_waiting(context))
         counts = {"added": counts["added"] + rematched.added, "withdrawn": counts["withdrawn"] + rematched.withdrawn}
         context.progress(number + 1, len(names), {"counts": dict(counts)})
     return dict(counts)
@@ -88,6 +87,11 @@ def run_backfill(context: TaskContext) -> Mapping[str, JsonValue]:
 
 def run_calibration(context: TaskContext) -> Mapping[str, JsonValue]:
     """Fit a calibration to labels."""
+    from app.calibration.answers import CalibrationDescription, FittedCalibration
+    from app.calibration.labels import label_from_json
+    from app.calibration.metrics import ThresholdTargets
+    from app.calibration.service import CalibrationRequest
+
     options = context.options
     labels = [label_from_json(label, f"labels[{n}]") for n, label in enumerate(options["labels"])]
     targets = ThresholdTargets(options["precision"], options["recall"])
@@ -113,6 +117,12 @@ def run_restore(context: TaskContext) -> Mapping[str, JsonValue]:
     return {"collection": restored.name, "documents": restored.documents, "units": restored.units}
 
 
+def _waiting(context: TaskContext) -> "Waiting":
+    from app.collections.jobs import Waiting
+
+    return Waiting(context.busy, context.sleep, context.stop)
+
+
 class BytesProgress:
     """Progress in bytes, recorded a few times a second; raises ``TaskStopped`` if the task is to end."""
 
@@ -126,13 +136,25 @@ class BytesProgress:
             self._next = time.monotonic() + _RECORDED_S
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "upload": run_upload,
-    "reindex": run_reindex,
-    "optimize": run_optimize,
-    "purge": run_purge,
-    "backfill": run_backfill,
-    "calibration": run_calibration,
-    "snapshot": run_snapshot,
-    "restore": run_restore,
+@dataclass(frozen=True, slots=True)
+class TaskKind:
+    """A kind of tasks: its name, what it does, and what its progress counts."""
+
+    name: Kind
+    run: Callable[[TaskContext], Mapping[str, JsonValue]]
+    unit: Unit = "steps"
+
+
+KINDS: Final[Mapping[str, TaskKind]] = {
+    kind.name: kind
+    for kind in (
+        TaskKind("upload", run_upload, "bytes"),
+        TaskKind("reindex", run_reindex, "documents"),
+        TaskKind("optimize", run_optimize),
+        TaskKind("purge", run_purge),
+        TaskKind("backfill", run_backfill),
+        TaskKind("calibration", run_calibration),
+        TaskKind("snapshot", run_snapshot, "bytes"),
+        TaskKind("restore", run_restore, "bytes"),
+    )
 }

@@ -8,6 +8,7 @@ from typing import Any, Final, get_args
 
 from app.cursors import cursor_at, position_of
 from app.tasks.answers import Kind, TaskDescription, TaskPage
+from app.tasks.kinds import KINDS
 from app.tasks.spool import BodyWriter, Format, Spool
 from indexer.catalog.tasks import (
     STATUSES,
@@ -61,18 +62,16 @@ class TaskService:
         target = self._store.catalog.collection(collection)
         if not target.recipe.stores_text:
             _refuse_texts(collection, options)
-        id = new_task_id()
-        add_task(self._store.catalog, id, NewTask(kind, collection, target.id, options, size), limit=self.backlog)
-        self.queued()
-        return self.get(id)
+        return self._queue(NewTask(kind, collection, target.id, options, size))
 
     def add_restore(self, collection: str, snapshot: str, name: str) -> TaskDescription:
         """Queue the restoring of a snapshot, whose collection need not exist. Raises ``TaskBacklogFull``."""
-        id = new_task_id()
-        new = NewTask("restore", collection, "", {"snapshot": snapshot, "name": name})
-        add_task(self._store.catalog, id, new, limit=self.backlog)
+        return self._queue(NewTask("restore", collection, "", {"snapshot": snapshot, "name": name}))
+
+    def _queue(self, new: NewTask) -> TaskDescription:
+        task = add_task(self._store.catalog, new_task_id(), new, limit=self.backlog)
         self.queued()
-        return self.get(id)
+        return described(task)
 
     def begin_upload(
         self,
@@ -98,7 +97,7 @@ class TaskService:
 
     def get(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> TaskDescription:
         """A task as it is now. Raises ``TaskNotFound``."""
-        return TaskDescription.of(self._visible(id, is_visible))
+        return described(self._visible(id, is_visible))
 
     def list(
         self,
@@ -122,7 +121,7 @@ class TaskService:
         tasks = list_tasks(
             self._store.catalog, limit + 1, before, collections=collections, kinds=kinds, statuses=statuses
         )
-        page = tuple(map(TaskDescription.of, tasks[:limit]))
+        page = tuple(map(described, tasks[:limit]))
         return TaskPage(page, cursor_at("tasks", "", page[-1].id) if len(tasks) > limit else None)
 
     def cancel(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> TaskDescription:
@@ -131,7 +130,7 @@ class TaskService:
         task = cancel_task(self._store.catalog, id)
         if task.status == "cancelled":
             self.spool(id).remove_body()
-        return TaskDescription.of(task)
+        return described(task)
 
     def results(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> Iterator[bytes]:
         """The results of an upload by line, in NDJSON, up to the last published line."""
@@ -186,10 +185,10 @@ class Upload:
         # Progress through NDJSON counts the bytes of its text, that through CSV those of the file.
         total = self._body.text_bytes if self._options["format"] == "ndjson" else self._body.bytes
         # The collection may have given its texts up since the body began to arrive.
-        _require_stored_texts(self._catalog.collection(self._catalog.name_of(self._target_id)))
-        received(self._catalog, self.id, self._body.bytes, total, self._options)
+        _require_stored_texts(self._catalog.by_id(self._target_id))
+        task = received(self._catalog, self.id, self._body.bytes, total, self._options)
         self._service.queued()
-        return self._service.get(self.id)
+        return described(task)
 
     def abandon(self) -> None:
         """Leave nothing of it."""
@@ -223,3 +222,8 @@ def _refuse_texts(collection: str, options: Mapping[str, JsonValue]) -> None:
 def spool_root(store: Store) -> Path:
     """The folder of the files of all tasks."""
     return store.data_dir / "tasks"
+
+
+def described(task: Task) -> TaskDescription:
+    """A task as an answer."""
+    return TaskDescription.of(task, KINDS[task.kind].unit)

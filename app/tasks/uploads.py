@@ -65,7 +65,7 @@ class _Progress:
             self.errors.append({"line": result["line"], "id": result["id"], **error})
 
 
-def run_upload(context: TaskContext) -> dict[str, JsonValue]:
+def index_upload(context: TaskContext) -> dict[str, JsonValue]:
     """Index an upload from its checkpoint on."""
     lines = UploadLines(
         context.spool.body(context.options["format"], packed=context.options["packed"]),

@@ -8,10 +8,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from app.composition import Services
 from app.tasks.context import TaskContext, TaskStopped
-from app.tasks.kinds import KINDS, Kind
+from app.tasks.kinds import KINDS
 from app.tasks.service import TaskService, spool_root
+from app.tasks.services import TaskServices
 from app.tasks.spool import Spool
 from indexer.catalog.leases import beating
 from indexer.catalog.tasks import (
@@ -25,9 +25,8 @@ from indexer.catalog.tasks import (
     forget_ended,
     release_task,
     renew_claim,
-    task_ids,
 )
-from indexer.errors import CatalogUnavailable, CollectionBusy, LeaseLost, StorageFull
+from indexer.errors import CatalogUnavailable, CollectionBusy, CollectionNotFound, LeaseLost, StorageFull
 from models.errors import BackboneMismatch, BackboneMissing, DeviceUnavailable, SpanseekError, UnknownEncoder
 from models.priority import lower_priority
 
@@ -58,14 +57,13 @@ class TaskWorkers:
 
     def __init__(
         self,
-        services: Services,
+        services: TaskServices,
         tasks: TaskService,
         *,
         threads: int,
         keep_days: float,
-        kinds: Mapping[str, Kind] = KINDS,
     ) -> None:
-        self._services, self._tasks, self._kinds = services, tasks, kinds
+        self._services, self._tasks = services, tasks
         self._keep = timedelta(days=keep_days)
         self._closing, self._wake = threading.Event(), threading.Event()
         self.backlog: Mapping[str, Backlog] = {}
@@ -94,7 +92,7 @@ class TaskWorkers:
                     if since_sweep >= _SWEEP_S:
                         self._sweep()
                         since_sweep = 0.0
-                pause, complained = self._turn(), False
+                pause, complained = self.turn(), False
             except SpanseekError as error:
                 _log.log(logging.DEBUG if complained else logging.WARNING, "tasks wait: %s %s", error, error.hint)
                 pause, complained = _RETRY_S, True
@@ -106,7 +104,7 @@ class TaskWorkers:
                 self._wake.wait(pause)
                 self._wake.clear()
 
-    def _turn(self) -> float:
+    def turn(self) -> float:
         """Run one task; returns the seconds until the next look."""
         claim = claim_task(self._services.store.catalog)
         if claim is None:
@@ -119,6 +117,8 @@ class TaskWorkers:
 
     def _serve(self, claim: Claim) -> float:
         cancelled = threading.Event()
+        if claim.task.cancelled:
+            cancelled.set()
         _log.info("task %s: %s begins", claim.task.id, claim.task.kind)
         with beating(partial(self._beat, claim, cancelled), every=_BEAT_S):
             try:
@@ -148,15 +148,13 @@ class TaskWorkers:
         _log.info("task %s: %s is %s", claim.task.id, claim.task.kind, status)
 
     def _work(self, claim: Claim, cancelled: threading.Event) -> Mapping[str, object]:
-        task = claim.task
-        # A task that makes a collection has no target yet.
-        name = self._services.store.catalog.name_of(task.target_id) if task.target_id else task.collection
+        if cancelled.is_set() or self._closing.is_set():
+            raise TaskStopped
+        if claim.collection is None:
+            raise CollectionNotFound("The collection was deleted.", field="collection")
         spool = self._tasks.spool(claim.task.id)
-        if claim.task.cancelled:
-            cancelled.set()
-        context = TaskContext(self._services, claim, spool, name, cancelled, self._closing)
-        context.check()
-        return self._kinds[claim.task.kind](context)
+        context = TaskContext(self._services, claim, spool, claim.collection, cancelled, self._closing)
+        return KINDS[claim.task.kind].run(context)
 
     def _stopped(self, claim: Claim, cancelled: threading.Event) -> None:
         if cancelled.is_set():
@@ -181,12 +179,11 @@ class TaskWorkers:
         catalog = self._services.store.catalog
         with suppress(FileNotFoundError):
             folders = list(spool_root(self._services.store).iterdir())
-            forget_ended(catalog, catalog.clock() - self._keep)
-            left, pending = task_ids(catalog), task_ids(catalog, pending=True)
+            left = forget_ended(catalog, catalog.clock() - self._keep)
             for spool in map(Spool, folders):
                 if spool.folder.name not in left:
                     spool.remove()
-                elif spool.folder.name not in pending:
+                elif not left[spool.folder.name]:
                     spool.remove_body()
 
 

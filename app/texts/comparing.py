@@ -7,8 +7,9 @@ import numpy as np
 from app.answers import ItemError
 from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
-from app.encoders.facets import Facets
 from app.requests import SearchRequest
+from app.search import literal
+from app.search.accepting import read_request
 from app.search.mode import AnyMode, Modes
 from app.texts.facet_answers import (
     CompareAnswer,
@@ -41,11 +42,11 @@ _NO_DIFFERENCE = 1e-6
 class CompareService:
     """Compares texts with the encoders, modes and calibrations of searches."""
 
-    def __init__(self, store: Store, encoders: Encoders, modes: Modes, facets: Facets, default_encoder: str) -> None:
+    def __init__(self, store: Store, encoders: Encoders, modes: Modes, default_encoder: str) -> None:
         self._store = store
         self._encoders = encoders
         self._modes = modes
-        self._facets = facets
+        self._facets = encoders.facets
         self._default_encoder = default_encoder
 
     def compare(self, request: CompareRequest) -> CompareAnswer:
@@ -69,12 +70,13 @@ class CompareService:
 
     def _similarity(self, mode: AnyMode, request: CompareRequest, recipe: Recipe) -> ModeSimilarity:
         try:
-            read = [
-                mode.read(SearchRequest(request.collection or "", text=text, mode=mode.name), recipe)
+            texts = [
+                SearchRequest(request.collection or "", text=text, mode=mode.name)
                 for text in (request.first, request.second)
             ]
-            query, text = mode.encode(read, recipe)
-            raw = raws(mode.text_cosines([query], [text]))
+            query, text = mode.encode([read_request(mode, each, recipe) for each in texts], recipe)
+            first, second = (literal.terms_of(mode, each, recipe) for each in texts)
+            raw = raws(literal.text_cosines(mode, [query], [text], [(first, second)]))
         except SpanseekError as error:
             return ModeSimilarity(mode.name, error=ItemError.of(error))
         tuning = self._tuning(mode, request, recipe)

@@ -7,7 +7,7 @@ from pydantic import ConfigDict
 
 from app.answers import described, optional
 from app.texts.facet_answers import SpanRange
-from models.restoration import Memory
+from models.encoders.restorable.base import Memory
 
 MAX_RESTORED = 256
 MAX_BEAMS = 8

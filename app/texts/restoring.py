@@ -5,7 +5,6 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from app.collections.reading import document_not_found
 from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
 from app.texts.facet_answers import SpanRange, TooManySentences
@@ -20,13 +19,14 @@ from app.texts.restored_answers import (
     TokenAnswer,
 )
 from indexer.engine.named_spans import Located, find_documents
+from indexer.errors import DocumentNotFound
 from indexer.restorable.recipe import has_restorable
 from indexer.restorable.representation import stored_restorable
 from indexer.restorable.texts import Row, is_apart, rows_of
 from indexer.segments.reader import Segment
 from indexer.store import Store
+from models.encoders.restorable.base import Restoration, RestoredToken, Restorer
 from models.errors import InvalidInput
-from models.restoration import Restoration, RestoredToken, Restorer
 from models.types import CharSpan, UnitSpan
 
 # What stood between two sentences.
@@ -85,7 +85,7 @@ class RestoreService:
         for span in stored.spans:
             if span.document_id not in located:
                 snapshot.require_complete()
-                raise document_not_found(stored.collection, span.document_id)
+                raise DocumentNotFound.of(stored.collection, span.document_id)
         rows = [_touched(located[span.document_id], span) for span in stored.spans]
         _check_number(sum(map(len, rows)))
         restorer = self._encoders.restored_texts(snapshot.recipe).restorer

@@ -22,7 +22,7 @@ from app.texts.span_answers import SpansAnswer, TextHit, TextSpans, check_size
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.indexing.text_segments import segments_in_memory
 from indexer.kernels import on_one_thread
-from indexer.types import Recipe
+from indexer.types import Generation, Recipe
 from indexer.words.recipe import with_words
 from models.errors import InvalidInput, SpanseekError
 from models.types import Document, SpanBounds
@@ -123,7 +123,7 @@ class SpanService:
         tuning = default_tuning(self._encoders, recipe)
         query = _query(request, request.phrases[number])
         try:
-            return prepare(query, self._mode, Snapshot(0, recipe, ()), tuning, started)
+            return prepare(query, self._mode, Snapshot(Generation(0, (), recipe), ()), tuning, started)
         except SpanseekError as error:
             if error.field != "text":
                 raise
@@ -156,7 +156,7 @@ def _hits(phrases: Phrases, view: SegmentView) -> tuple[TextHit, ...]:
     """The hits of all phrases in one text, best first."""
     if not view.segment.manifest.units:
         return ()
-    snapshot = Snapshot(0, phrases.recipe, (view,))
+    snapshot = Snapshot(Generation(0, (), phrases.recipe), (view,))
     queries = [replace(query, prepared=replace(query.prepared, snapshot=snapshot)) for query in phrases.queries]
     hits = [
         _of_phrase(hit, number)

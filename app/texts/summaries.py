@@ -10,7 +10,6 @@ from itertools import groupby
 
 import numpy as np
 
-from app.collections.reading import document_not_found
 from app.encoders.facets import Facets
 from app.texts.facet_answers import (
     MAX_CHOSEN,
@@ -23,6 +22,7 @@ from app.texts.facet_answers import (
     TooManySentences,
 )
 from indexer.engine.named_spans import find_documents
+from indexer.errors import DocumentNotFound
 from indexer.reading.stored_documents import stored_document
 from indexer.segments.text import offset_in
 from indexer.store import Store
@@ -103,7 +103,7 @@ class SummaryService:
         for id in ids:
             if id not in located:
                 snapshot.require_complete()
-                raise document_not_found(collection, id)
+                raise DocumentNotFound.of(collection, id)
             yield stored_document(located[id].view.segment, located[id].document)
 
     def _limited(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:

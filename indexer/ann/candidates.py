@@ -1,21 +1,19 @@
 """Approximate search for spans with exact rescoring, near the windows that are nearest to the query."""
 
-from collections.abc import Collection, Mapping, Sequence
-from threading import Lock
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int
 
-from indexer.arrays import SpanTerms
-from indexer.engine.base import ScoredSpan
+from indexer.engine.executor import AnyQuery, Executor, Memo, SegmentQuery
 from indexer.engine.query import Selection
-from indexer.engine.scan import ScanEngine, scan
-from indexer.engine.snapshot import Allowed, Snapshot
+from indexer.engine.rows import SpanRows
+from indexer.engine.scan import SpanScan
+from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
 from indexer.segments.layout import BLOCK
-from indexer.segments.reader import Segment
-from models.types import QueryVectors
 
 if TYPE_CHECKING:
     from indexer.ann.windows import WindowIndex
@@ -28,8 +26,18 @@ _WINDOWS_A_SPAN = 100
 # With at most this many allowed blocks, a scan is as fast.
 _FEW_BLOCKS = 1_000
 
+Nearest: TypeAlias = tuple[Int[np.ndarray, "queries count"], Float32[np.ndarray, "queries count"]]
 
-class CandidateEngine:
+
+@runtime_checkable
+class Approximable(Protocol):
+    """A query that an approximate one may stand for in a large collection."""
+
+    def approximate(self) -> AnyQuery:
+        """The approximate query, with rows and totals of the same kind."""
+
+
+class CandidateExecutor(Executor):
     """Approximate search for spans with exact cosines, for collections that are too large to scan.
 
     Segments without windows, and those with few units after filtering, are scanned: there the search is exact.
@@ -40,86 +48,117 @@ class CandidateEngine:
     def __init__(self, *, windows: int = _WINDOWS, few_blocks: int = _FEW_BLOCKS) -> None:
         self._windows = windows
         self._few_blocks = few_blocks
-        self._scan = ScanEngine()
-        self._opened: WeakKeyDictionary[Segment, "WindowIndex"] = WeakKeyDictionary()
-        self._lock = Lock()
 
-    def search(
-        self, snapshot: Snapshot, queries: QueryVectors, selection: Selection, terms: SpanTerms | None = None
-    ) -> list[list[ScoredSpan]]:
-        """For every unit-length query its selected spans, best first."""
-        near = self._near(snapshot, queries, selection)
-        if near is None:
-            return self._scan.search(snapshot, queries, selection, terms)
-        return [
-            self._search_one(snapshot, places, queries, selection, terms, slice(number, number + 1))
-            for number, places in enumerate(near)
-        ]
+    def plan(self, snapshot: Snapshot, query: AnyQuery, selection: Selection) -> AnyQuery:
+        """A scan near the nearest windows, and what other queries have themselves approximated by."""
+        if isinstance(query, SpanScan):
+            return self.near(snapshot, query, selection)
+        return query.approximate() if isinstance(query, Approximable) else query
 
-    def _search_one(
-        self,
-        snapshot: Snapshot,
-        places: list[Allowed],
-        queries: QueryVectors,
-        selection: Selection,
-        terms: SpanTerms | None,
-        row: slice,
-    ) -> list[ScoredSpan]:
-        allowed = list(zip(snapshot.views, places, strict=True))
-        return scan(allowed, queries[row], selection, None if terms is None else terms.take(row))[0]
-
-    def _near(self, snapshot: Snapshot, queries: QueryVectors, selection: Selection) -> list[list[Allowed]] | None:
-        """The blocks of every segment to scan for every query; None for all."""
-        allowed = [view.allowed(selection.filter) for view in snapshot.views]
-        indexes = {
-            number: self._open(view.segment)
-            for number, (view, places) in enumerate(zip(snapshot.views, allowed, strict=True))
-            if len(view.segment.windows) and len(places.blocks) > self._few_blocks
-        }
-        windows = sum(index.windows for index in indexes.values())
-        count = self._count(windows, _share(snapshot, allowed, indexes), selection)
+    def near(self, snapshot: Snapshot, query: SpanScan, selection: Selection) -> "SpanScan | NearSpans":
+        """The scan near the nearest windows; of everything where these would be all."""
+        budget = WindowBudget(self._few_blocks)
+        parts = self.each(snapshot, partial(budget.rows, total=None, selection=selection))
+        windows, chosen, blocks = (sum(column) for column in zip(*parts, strict=True)) if parts else (0, 0, 0)
+        share = chosen / blocks if chosen else 1.0
+        # More windows for a larger ``top_k``, and if fewer blocks are allowed.
+        count = int(max(self._windows * windows**0.25, _WINDOWS_A_SPAN * selection.top_k) / share)
         if count >= windows:
+            return query
+        return NearSpans(query, count, min(1.0, _VISITED / windows**0.25), self._few_blocks)
+
+
+class Budget(NamedTuple):
+    """The windows of a segment, its blocks in which spans may start, and all of its blocks; 0 where it is scanned."""
+
+    windows: int
+    chosen: int
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class WindowBudget(SegmentQuery[None, Budget]):
+    """The windows and blocks of segments with windows and more than a few allowed blocks."""
+
+    few_blocks: int
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> Budget:
+        """The budget of a segment."""
+        if not has_candidates(view, selection, self.few_blocks):
+            return Budget(0, 0, 0)
+        return Budget(_windows(view).windows, len(view.allowed(selection.filter).blocks), len(view.segment.norm_codes))
+
+
+@dataclass(frozen=True, slots=True)
+class NearSpans(SegmentQuery[Float[np.ndarray, "queries some"], list[SpanRows]]):
+    """The best spans of the blocks in which the ``count`` windows start that are nearest to a query, of all segments.
+
+    A share ``visited`` of the inverted lists is looked through.
+    """
+
+    scan: SpanScan
+    count: int
+    visited: float
+    few_blocks: int
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
+
+    @property
+    def rounds(self) -> int:
+        """One: windows of several segments compete."""
+        return 1
+
+    def statistics(
+        self, view: SegmentView, total: Float[np.ndarray, "queries some"] | None, selection: Selection
+    ) -> Float[np.ndarray, "queries some"]:
+        """The cosines of the nearest windows; none where all is scanned."""
+        nearest = self._nearest(view, selection)
+        return np.zeros((len(self.scan.vectors), 0), np.float32) if nearest is None else nearest[1]
+
+    def total(
+        self, parts: Sequence[Float[np.ndarray, "queries _some"]], selection: Selection
+    ) -> Float[np.ndarray, "queries some"]:
+        """For every query the least cosine of the ``count`` nearest windows of all segments."""
+        cosines = np.concatenate(parts, axis=1)
+        rank = cosines.shape[1] - self.count
+        return (
+            np.partition(cosines, rank, axis=1)[:, rank : rank + 1] if rank > 0 else np.full((len(cosines), 1), -np.inf)
+        )
+
+    def rows(
+        self, view: SegmentView, total: Float[np.ndarray, "queries some"] | None, selection: Selection
+    ) -> list[SpanRows]:
+        """For every query the spans of a segment that may be selected, one after the other."""
+        nearest, allowed = self._nearest(view, selection), view.allowed(selection.filter)
+        self.memo.pop(view.name, None)
+        found: list[SpanRows] = []
+        for query in range(len(self.scan.vectors)):
+            places = allowed
+            if nearest is not None and total is not None:
+                starts, cosines = (of_all[query] for of_all in nearest)
+                places = _around(starts, cosines >= total[query], allowed)
+            found += self.scan.take(query).within(view, places, selection)
+        return found
+
+    def _nearest(self, view: SegmentView, selection: Selection) -> Nearest | None:
+        return self.memo.once(view.name, lambda: self._look_up(view, selection))
+
+    def _look_up(self, view: SegmentView, selection: Selection) -> Nearest | None:
+        if not has_candidates(view, selection, self.few_blocks):
             return None
-        visited = min(1.0, _VISITED / windows**0.25)
-        nearest = {
-            number: index.nearest(queries, min(count, index.windows), visited) for number, index in indexes.items()
-        }
-        return [_places(allowed, nearest, query, count) for query in range(len(queries))]
-
-    def _count(self, windows: int, share: float, selection: Selection) -> int:
-        """The number of windows to take: more for a larger ``top_k``, and if fewer blocks are allowed."""
-        return int(max(self._windows * windows**0.25, _WINDOWS_A_SPAN * selection.top_k) / share)
-
-    def _open(self, segment: Segment) -> "WindowIndex":
-        # Imported late: scanning does not need FAISS.
-        from indexer.ann.windows import open_windows
-
-        with self._lock:
-            if segment not in self._opened:
-                self._opened[segment] = open_windows(segment)
-            return self._opened[segment]
+        index = _windows(view)
+        return index.nearest(self.scan.vectors, min(self.count, index.windows), self.visited)
 
 
-Starts = Int[np.ndarray, "queries count"]
-Cosines = Float32[np.ndarray, "queries count"]
+def has_candidates(view: SegmentView, selection: Selection, few_blocks: int) -> bool:
+    """True for a segment with windows that allows spans to start in more than a few blocks."""
+    return bool(len(view.segment.windows)) and len(view.allowed(selection.filter).blocks) > few_blocks
 
 
-def _share(snapshot: Snapshot, allowed: Sequence[Allowed], of: Collection[int]) -> float:
-    """The share of blocks in which spans may start; 1 without any blocks."""
-    chosen = sum(len(allowed[number].blocks) for number in of)
-    return chosen / sum(len(snapshot.views[number].segment.norm_codes) for number in of) if chosen else 1.0
+def _windows(view: SegmentView) -> "WindowIndex":
+    # Imported late: scanning does not need FAISS.
+    from indexer.ann.windows import open_windows
 
-
-def _places(
-    allowed: Sequence[Allowed], nearest: Mapping[int, tuple[Starts, Cosines]], query: int, count: int
-) -> list[Allowed]:
-    """The blocks to scan for a query: those of the nearest windows of all segments."""
-    cosines = np.concatenate([of[query] for _, of in nearest.values()])
-    floor = np.partition(cosines, len(cosines) - count)[len(cosines) - count] if len(cosines) > count else -np.inf
-    places = list(allowed)
-    for number, (starts, of) in nearest.items():
-        places[number] = _around(starts[query], of[query] >= floor, allowed[number])
-    return places
+    return open_windows(view.segment)
 
 
 def _around(starts: Int[np.ndarray, " count"], near: Bool[np.ndarray, " count"], allowed: Allowed) -> Allowed:

@@ -1,6 +1,8 @@
 """FAISS inverted lists with codes of four bits: compact approximate search of directions."""
 
 import hashlib
+from threading import Lock
+from weakref import WeakKeyDictionary
 
 import faiss
 import numpy as np
@@ -37,8 +39,24 @@ def lists_for(vectors: int) -> int:
     return max(FEWEST_LISTS, 1 << round(np.log2(max(vectors, 1)) / 2))
 
 
+# Weak: an index goes with the last snapshot that holds its segment.
+_opened: WeakKeyDictionary[Segment, dict[str, faiss.Index]] = WeakKeyDictionary()
+_opening = Lock()
+
+
 def open_index(segment: Segment, name: str, content: UInt8[np.ndarray, " bytes"]) -> faiss.Index:
-    """Read an index of a segment. The file is checked first: a flipped bit could corrupt all results."""
+    """Read an index of a segment, or share the one that is open already.
+
+    The file is checked first, since a flipped bit could corrupt all results: raises ``SegmentCorrupt``.
+    """
+    with _opening:
+        opened = _opened.setdefault(segment, {})
+        if name not in opened:
+            opened[name] = _read_index(segment, name, content)
+        return opened[name]
+
+
+def _read_index(segment: Segment, name: str, content: UInt8[np.ndarray, " bytes"]) -> faiss.Index:
     content = np.array(content)
     if hashlib.sha256(content.data).hexdigest() != segment.manifest.files[name].sha256:
         raise SegmentCorrupt(

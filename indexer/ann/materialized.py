@@ -1,26 +1,26 @@
-"""The papers' literal form: every span vector in a FAISS flat index. An oracle, and an engine for small collections."""
+"""The papers' literal form: every span vector in a FAISS flat index. An oracle, and for small collections."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from threading import Lock
+from weakref import WeakKeyDictionary
 
 import faiss
 import numpy as np
 from jaxtyping import Float32, Int
 
 from indexer.arrays import SpanTerms
-from indexer.engine.base import ScoredSpan
+from indexer.engine.executor import AnyQuery, Executor, ExecutorOptions, SegmentQuery
 from indexer.engine.query import Filter, Selection
-from indexer.engine.selection import ExactSpans, choose
+from indexer.engine.rows import SpanRows, no_rows
+from indexer.engine.scan import SpanScan
+from indexer.engine.selection import selected_rows
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.errors import EngineMemoryLimit
+from indexer.segments.reader import Segment
 from models.ops.quantization import dequantize
 from models.ops.similarity import normalize
 from models.ops.spans import enumerate_spans, has_direction, span_sums
-from models.types import QueryVectors
-
-_NO_UNITS: Int[np.ndarray, " 0"] = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,48 +31,41 @@ class SpanIndex:
     index: faiss.IndexFlatIP
 
 
-class MaterializedEngine:
-    """Exact search over materialised spans; refuses collections whose spans would not fit ``limit_bytes``."""
+class MaterializedExecutor(Executor):
+    """Reads spans that are materialised; refuses collections whose spans would not fit ``limit_bytes``."""
 
     name = "materialized"
 
     def __init__(self, limit_bytes: int = 4 * 2**30) -> None:
         self._limit_bytes = limit_bytes
-        self._indexes: dict[Path, SpanIndex] = {}
+        self._indexes: WeakKeyDictionary[Segment, SpanIndex] = WeakKeyDictionary()
         self._lock = Lock()
 
-    def search(
-        self, snapshot: Snapshot, queries: QueryVectors, selection: Selection, terms: SpanTerms | None = None
-    ) -> list[list[ScoredSpan]]:
-        """For every unit-length query its selected spans, best first."""
-        indexes, terms = self._open(snapshot), SpanTerms.none(len(queries)) if terms is None else terms
-        return [
-            self._search_one(snapshot.views, indexes, query, selection, terms.take(slice(number, number + 1)))
-            for number, query in enumerate(queries)
-        ]
+    @classmethod
+    def create(cls, options: ExecutorOptions) -> "MaterializedExecutor":
+        """The executor with the operator's limit."""
+        return cls(options.materialized_bytes)
 
-    def _search_one(
-        self,
-        views: Sequence[SegmentView],
-        indexes: Sequence[SpanIndex],
-        query: Float32[np.ndarray, " dim"],
-        selection: Selection,
-        terms: SpanTerms,
-    ) -> list[ScoredSpan]:
-        opened = zip(views, indexes, strict=True)
-        segments = [_search_segment(view, index, query, selection, terms) for view, index in opened]
-        return choose(segments, selection)
+    def plan(self, snapshot: Snapshot, query: AnyQuery, selection: Selection) -> AnyQuery:
+        """A scan that asks FAISS. Raises ``EngineMemoryLimit``."""
+        if not isinstance(query, SpanScan):
+            return query
+        self._check_memory(snapshot)
+        return _MaterializedScan(query, self._index)
 
-    def _open(self, snapshot: Snapshot) -> list[SpanIndex]:
+    def close(self) -> None:
+        """Free the memory of all spans."""
         with self._lock:
-            self._check_memory(snapshot)
-            folders = {view.segment.folder: view for view in snapshot.views}
-            live = {folder: index for folder, index in self._indexes.items() if folder in folders}
-            self._indexes = live | {folder: build_index(view) for folder, view in folders.items() if folder not in live}
-            return [self._indexes[view.segment.folder] for view in snapshot.views]
+            self._indexes.clear()
+
+    def _index(self, view: SegmentView) -> SpanIndex:
+        with self._lock:
+            if view.segment not in self._indexes:
+                self._indexes[view.segment] = build_index(view)
+            return self._indexes[view.segment]
 
     def _check_memory(self, snapshot: Snapshot) -> None:
-        spans = sum(int(count_spans(view)) for view in snapshot.views)
+        spans = sum(self.each(snapshot, count_spans))
         needed = spans * snapshot.recipe.dim * 4
         if needed > self._limit_bytes:
             raise EngineMemoryLimit(
@@ -102,9 +95,28 @@ def build_index(view: SegmentView) -> SpanIndex:
     return SpanIndex(np.concatenate(spans), index)
 
 
+@dataclass(frozen=True, slots=True)
+class _MaterializedScan(SegmentQuery[None, list[SpanRows]]):
+    """The best spans for unit-length queries, one after the other."""
+
+    scan: SpanScan
+    index: Callable[[SegmentView], SpanIndex]
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> list[SpanRows]:
+        """For every query the spans of a segment that may be selected."""
+        index, vectors, terms = self.index(view), self.scan.vectors, self.scan.terms
+        terms = SpanTerms.none(len(vectors)) if terms is None else terms
+        floor = self.scan.floor(selection)
+        found = (
+            _search_segment(view, index, query, replace(selection, floor=floor), terms.take(slice(number, number + 1)))
+            for number, query in enumerate(vectors)
+        )
+        return [rows.take(rows.cosines >= floor) for rows in found]
+
+
 def _search_segment(
     view: SegmentView, index: SpanIndex, query: Float32[np.ndarray, " dim"], selection: Selection, terms: SpanTerms
-) -> ExactSpans:
+) -> SpanRows:
     """Query FAISS for more and more spans until they certainly include the selected ones.
 
     FAISS ranks by cosine: no further span scores higher than the last cosine and the highest terms.
@@ -115,9 +127,9 @@ def _search_segment(
         nearest, last = _nearest(view, index, query, count, selector, terms)
         if count >= reachable or (selection.floor is not None and last < selection.floor):
             return nearest
-        chosen = choose([nearest], selection)
+        chosen = nearest.cosines[selected_rows(view.segment, nearest, selection)]
         # Spans that tie with the last result may still be missing.
-        if len(chosen) >= selection.top_k and chosen[selection.top_k - 1].cosine > last:
+        if len(chosen) >= selection.top_k and chosen[selection.top_k - 1] > last:
             return nearest
         count = min(reachable, 4 * count)
 
@@ -137,10 +149,10 @@ def _nearest(
     count: int,
     selector: faiss.IDSelector | None,
     terms: SpanTerms,
-) -> tuple[ExactSpans, float]:
+) -> tuple[SpanRows, float]:
     """So many spans with their scores, and what no other span scores higher than."""
     if count == 0:
-        return ExactSpans(view, _NO_UNITS, _NO_UNITS, np.zeros(0)), -np.inf
+        return no_rows(view.name), -np.inf
     parameters = faiss.SearchParameters()
     if selector is not None:
         parameters.sel = selector
@@ -148,4 +160,4 @@ def _nearest(
     starts, ends = index.spans[rows[0]].T
     added = terms.of_spans(view.segment.borders, starts, ends, np.zeros(len(starts), np.int64))
     last = float(cosines[0, -1]) + float(terms.highest[0])
-    return ExactSpans(view, starts, ends, cosines[0].astype(np.float64) + added), last
+    return SpanRows(view.name, starts, ends, cosines[0].astype(np.float64) + added), last

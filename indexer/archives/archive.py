@@ -33,7 +33,7 @@ _LARGEST_INDEX: Final = 2**26
 _HINT: Final = "Take the file that `spanseek snapshot create` wrote; verify a copy with `spanseek snapshot verify`."
 
 # Bytes done, and bytes in all. It may raise, to end the work.
-Progress = Callable[[int, int], object]
+OnBytes = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ArchiveInfo:
         return sum(entry.bytes for entry in self.files.values())
 
 
-def write_archive(path: Path, info: ArchiveInfo, sources: Mapping[str, Path], progress: Progress) -> None:
+def write_archive(path: Path, info: ArchiveInfo, sources: Mapping[str, Path], progress: OnBytes) -> None:
     """Write a snapshot, checking each file while it is copied. Raises ``BackupFailed`` for a damaged one."""
     part = path.with_name(path.name + ".part")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ def _add(tar: tarfile.TarFile, name: str, size: int, file: "IO[bytes] | _Hashed"
 class _Meter:
     """Counts the bytes that are done."""
 
-    def __init__(self, progress: Progress, total: int) -> None:
+    def __init__(self, progress: OnBytes, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
 
     def add(self, size: int) -> None:
@@ -121,12 +121,12 @@ def read_info(path: Path) -> ArchiveInfo:
         return _info(tar)
 
 
-def check_archive(path: Path, progress: Progress) -> ArchiveInfo:
+def check_archive(path: Path, progress: OnBytes) -> ArchiveInfo:
     """Read a snapshot to its end and compare every checksum. Raises ``SnapshotInvalid``."""
     return _read(path, lambda name: None, progress)
 
 
-def extract_archive(path: Path, folder: Path, progress: Progress) -> ArchiveInfo:
+def extract_archive(path: Path, folder: Path, progress: OnBytes) -> ArchiveInfo:
     """Write the members of a snapshot below a new folder. Raises ``SnapshotInvalid``; what was written is then left."""
 
     def target(name: str) -> Path:
@@ -137,7 +137,7 @@ def extract_archive(path: Path, folder: Path, progress: Progress) -> ArchiveInfo
     return _read(path, target, progress)
 
 
-def _read(path: Path, target: Callable[[str], Path | None], progress: Progress) -> ArchiveInfo:
+def _read(path: Path, target: Callable[[str], Path | None], progress: OnBytes) -> ArchiveInfo:
     with _opened(path) as tar:
         info = _info(tar)
         left, meter = dict(info.files), _Meter(progress, info.bytes)
@@ -146,7 +146,7 @@ def _read(path: Path, target: Callable[[str], Path | None], progress: Progress) 
             if entry is None or not _is_plain(member) or member.size != entry.bytes:
                 raise _invalid(path, f"its member {member.name[:200]!r} is not one that its index names")
             if _copy(tar, member, target(member.name), meter) != entry.sha256:
-                raise _invalid(path, f"its member {member.name!r} is damaged: its SHA-256 is not that of the index")
+                raise _invalid(path, f"its member {member.name!r} is damaged: its SHA-256 differs from the index")
     if left:
         raise _invalid(path, f"its member {min(left)!r} is missing")
     return info

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from indexer.archives.archive import CATALOG, ArchiveInfo, Progress, write_archive
+from indexer.archives.archive import CATALOG, ArchiveInfo, OnBytes, write_archive
 from indexer.archives.pins import pin, process_folder
 from indexer.catalog.collections import Catalog
 from indexer.catalog.copying import copy_catalog
@@ -25,7 +25,7 @@ PINS: Final = "snapshot-pins"
 _ATTEMPTS: Final = 5
 
 
-def create_archive(store: Store, name: str, path: Path, progress: Progress = lambda done, total: None) -> ArchiveInfo:
+def create_archive(store: Store, name: str, path: Path, progress: OnBytes = lambda done, total: None) -> ArchiveInfo:
     """Write a collection to a new file. Keys, aliases and tasks are not in it.
 
     Raises ``CollectionNotFound``, ``StorageFull``, and ``BackupFailed`` where segments are damaged or disappear.
@@ -54,7 +54,7 @@ def _copied(store: Store, collection: Collection, folder: Path) -> tuple[Collect
         (folder / CATALOG).unlink(missing_ok=True)
         url = copy_catalog(store.catalog, folder / CATALOG, collection.id)
         with closing(Catalog(url)) as catalog:
-            copied = catalog.collection(store.catalog.name_of(collection.id))
+            copied = catalog.by_id(collection.id)
             generation = catalog.live_generation(copied.name)
         try:
             for live in generation.segments:
@@ -87,7 +87,7 @@ def _whitening(store: Store, collection: Collection) -> dict[str, Path]:
 
 
 def _entries(folder: Path, generation: Generation, sources: dict[str, Path]) -> dict[str, FileEntry]:
-    """Sizes and checksums: those of segments from their manifests, which were written with them."""
+    """Sizes and checksums; manifests, written with their segments, have the checksums of these."""
     written: dict[str, FileEntry] = {}
     for live in generation.segments:
         name = live.info.name

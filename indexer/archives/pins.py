@@ -14,7 +14,7 @@ from indexer.segments.manifest import check_sizes, read_manifest
 
 @contextmanager
 def process_folder(parent: Path) -> Iterator[Path]:
-    """A name for a folder below ``parent``, removed at the end. Those of processes that are gone are removed first."""
+    """A name for a folder below ``parent``, removed at the end. Names of processes that are gone are removed first."""
     parent.mkdir(parents=True, exist_ok=True)
     for stale in parent.iterdir():
         if not psutil.pid_exists(int(stale.name.partition("-")[0])):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from indexer.archives.archive import CATALOG, ArchiveInfo, Progress, extract_archive
+from indexer.archives.archive import CATALOG, ArchiveInfo, OnBytes, extract_archive
 from indexer.archives.pins import process_folder
 from indexer.catalog.adoption import Names, adopt_collection
 from indexer.catalog.collections import Catalog
@@ -40,7 +40,7 @@ class _Copied:
 
 
 def restore_archive(
-    store: Store, path: Path, name: str | None = None, progress: Progress = lambda done, total: None
+    store: Store, path: Path, name: str | None = None, progress: OnBytes = lambda done, total: None
 ) -> Collection:
     """Restore a snapshot under its own or another name; snapshots of earlier versions are upgraded.
 

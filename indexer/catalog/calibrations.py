@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, Row, Select, delete, select
 
 from indexer.catalog.calibration_rows import insert_calibration, make_active
-from indexer.catalog.collections import Catalog
+from indexer.catalog.collections import Catalog, find_collection
 from indexer.catalog.names import checked_note
 from indexer.catalog.tables import active_calibrations, calibrations
 from indexer.errors import CalibrationActive, CalibrationMismatch, CalibrationNotFound
@@ -30,18 +30,17 @@ def add_calibration(
     ``fingerprint`` is that of the mode's encoder, by default the recipe's.
     Raises ``CalibrationMismatch`` if it was made for another encoder or other span bounds than the collection.
     """
-    recipe = catalog.collection(name).recipe
-    _check(draft, name, fingerprint or recipe.fingerprint, recipe.bounds)
     with catalog.locked(name) as (connection, collection_id):
+        recipe = find_collection(connection, name).recipe
+        _check(draft, name, fingerprint or recipe.fingerprint, recipe.bounds)
         return insert_calibration(connection, collection_id, draft, catalog.clock(), activate=activate)
 
 
 def list_calibrations(catalog: Catalog, name: str) -> tuple[Calibration, ...]:
     """All calibrations of a collection, the newest first."""
-    collection = catalog.collection(name)
-    with catalog.database.read() as connection:
+    with catalog.reading(name) as (connection, collection_id):
         rows = connection.execute(
-            _selected(collection.id).order_by(calibrations.c.created_at.desc(), calibrations.c.id)
+            _selected(collection_id).order_by(calibrations.c.created_at.desc(), calibrations.c.id)
         ).all()
     return tuple(map(_calibration, rows))
 

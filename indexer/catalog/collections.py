@@ -3,14 +3,13 @@
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 from sqlalchemy import ColumnElement, Connection, Row, Select, false, func, insert, select
-from sqlalchemy.exc import IntegrityError
 
 from indexer.catalog.calibration_rows import insert_calibration
 from indexer.catalog.database import Database
@@ -54,10 +53,7 @@ class Catalog:
         Raises ``RecipeMismatch`` if it exists and was made with another recipe.
         """
         checked_collection_name(name)
-        collection = self._find(name)
-        if collection is None:
-            self._insert(name, recipe, calibration)
-            collection = self.collection(name)
+        collection = self._find(name) or self._insert(name, recipe, calibration)
         if collection.name != name:
             raise _is_alias(name, collection.name)
         if collection.recipe != recipe:
@@ -66,10 +62,8 @@ class Catalog:
 
     def collection(self, name: str) -> Collection:
         """The collection of this name, with the sizes of its live segments."""
-        collection = self._find(name)
-        if collection is None:
-            raise self._not_found(name)
-        return collection
+        with self.database.read() as connection:
+            return find_collection(connection, name)
 
     def collections(self) -> tuple[Collection, ...]:
         """All collections, by name."""
@@ -77,13 +71,13 @@ class Catalog:
             rows = connection.execute(_summaries().order_by(collections.c.name)).all()
         return tuple(map(_collection, rows))
 
-    def name_of(self, id: str) -> str:
-        """The name of the collection of an id. Raises ``CollectionNotFound``."""
+    def by_id(self, id: str) -> Collection:
+        """The collection of an id. Raises ``CollectionNotFound``."""
         with self.database.read() as connection:
-            name = connection.scalar(select(collections.c.name).where(collections.c.id == id))
-        if name is None:
+            row = connection.execute(_summaries(collections.c.id == id)).first()
+        if row is None:
             raise CollectionNotFound("The collection was deleted.", field="collection")
-        return str(name)
+        return _collection(row)
 
     def generation(self, name: str) -> int:
         """The number of the newest generation."""
@@ -96,8 +90,8 @@ class Catalog:
         """
         with self.database.read() as connection:
             row = connection.execute(select(collections.c.id, collections.c.generation).where(named(name))).first()
-        if row is None:
-            raise self._not_found(name)
+            if row is None:
+                raise not_found(connection, name)
         return row.id, int(row.generation)
 
     def ids(self) -> frozenset[str]:
@@ -108,34 +102,29 @@ class Catalog:
     def live_generation(self, name: str) -> Generation:
         """The live segments and their tombstones, of one generation."""
         with self.database.snapshot() as connection:
-            generation = _generation(connection, name)
-        if generation is None:
-            raise self._not_found(name)
-        return generation
+            return _generation(connection, name)
 
-    def retired_segments(self, collection: Collection) -> tuple[SegmentInfo, ...]:
+    def retired_segments(self, collection_id: str) -> tuple[SegmentInfo, ...]:
         """Segments that are no longer live, but whose files are kept for readers of older generations."""
         with self.database.read() as connection:
-            return tuple(_retired_segments(connection, collection.id))
+            return tuple(retired_segments(connection, collection_id))
 
     def content_hashes(self, name: str, ids: Iterable[str]) -> dict[str, str]:
         """The content hashes of those of these documents that are live."""
         with self.database.snapshot() as connection:
-            collection_id = connection.scalar(select(collections.c.id).where(named(name)))
-            hashes = {} if collection_id is None else _hashes(connection, collection_id, ids)
-        if collection_id is None:
-            raise self._not_found(name)
-        return hashes
+            return _hashes(connection, collection_id(connection, name), ids)
 
     @contextmanager
     def locked(self, name: str) -> Iterator[tuple[Connection, str]]:
         """A transaction that excludes other changes of the collection, and the collection's id."""
-        collection_id = self.collection(name).id
         with self.database.write() as connection:
-            row = select(collections.c.id).where(collections.c.id == collection_id).with_for_update()
-            if connection.scalar(row) is None:  # deleted in the meantime
-                raise CollectionNotFound(f"There is no collection {name!r}", field="collection")
-            yield connection, collection_id
+            yield connection, lock_collection(connection, name)[0]
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[tuple[Connection, str]]:
+        """A snapshot, and the collection's id."""
+        with self.database.snapshot() as connection:
+            yield connection, collection_id(connection, name)
 
     def require_own_name(self, name: str) -> None:
         """Raise ``AliasExists`` for an alias, and ``CollectionNotFound`` where nothing has the name."""
@@ -145,36 +134,62 @@ class Catalog:
 
     def _find(self, name: str) -> Collection | None:
         with self.database.read() as connection:
-            row = connection.execute(_summaries(named(name))).first()
-        return None if row is None else _collection(row)
+            return _first(connection, name)
 
-    def _insert(self, name: str, recipe: Recipe, calibration: CalibrationDraft | None) -> None:
-        # If another process was faster, its collection is read back.
-        with suppress(IntegrityError), self.database.write() as connection:
+    def _insert(self, name: str, recipe: Recipe, calibration: CalibrationDraft | None) -> Collection:
+        """Insert a collection, unless another process was faster: its collection is returned then."""
+        with self.database.write() as connection:
             lock_names(connection)
-            target = connection.scalar(select(aliases.c.collection_id).where(aliases.c.name == name))
-            if target is not None:
-                return  # it was made an alias meanwhile
-            collection_id = uuid.uuid4().hex
-            connection.execute(
-                insert(collections).values(
-                    id=collection_id,
-                    name=name,
-                    **recipe_columns(recipe),
-                    generation=0,
-                    created_at=self.clock(),
-                )
-            )
+            existing = _first(connection, name)
+            if existing is not None:
+                return existing
+            id, now = uuid.uuid4().hex, self.clock()
+            row = {"id": id, "name": name, **recipe_columns(recipe), "generation": 0, "created_at": now}
+            connection.execute(insert(collections).values(row))
             if calibration is not None:
-                insert_calibration(connection, collection_id, calibration, self.clock(), activate=True)
+                insert_calibration(connection, id, calibration, now, activate=True)
+            return find_collection(connection, name)
 
-    def _not_found(self, name: str) -> CollectionNotFound:
-        with self.database.read() as connection:
-            names = connection.scalars(
-                select(collections.c.name).order_by(collections.c.name).limit(_NAMES_IN_HINT)
-            ).all()
-        hint = f"There is: {', '.join(names)}." if names else "There is none yet; `spanseek index` creates one."
-        return CollectionNotFound(f"There is no collection {name!r}", hint=hint, field="collection")
+
+def find_collection(connection: Connection, name: str) -> Collection:
+    """The collection of this name, with the sizes of its live segments. Raises ``CollectionNotFound``."""
+    collection = _first(connection, name)
+    if collection is None:
+        raise not_found(connection, name)
+    return collection
+
+
+def collection_id(connection: Connection, name: str) -> str:
+    """The id of the collection of this name. Raises ``CollectionNotFound``."""
+    id = connection.scalar(select(collections.c.id).where(named(name)))
+    if id is None:
+        raise not_found(connection, name)
+    return str(id)
+
+
+def lock_collection(connection: Connection, name: str) -> tuple[str, str]:
+    """Lock a collection's row until the transaction ends; returns its id and its own name.
+
+    Raises ``CollectionNotFound``.
+    """
+    # Not locked at once: PostgreSQL would pass over a row of an alias that changes meanwhile.
+    id = collection_id(connection, name)
+    own = connection.scalar(select(collections.c.name).where(collections.c.id == id).with_for_update())
+    if own is None:  # deleted in the meantime
+        raise not_found(connection, name)
+    return id, str(own)
+
+
+def not_found(connection: Connection, name: str) -> CollectionNotFound:
+    """The error for a name that no collection has."""
+    names = connection.scalars(select(collections.c.name).order_by(collections.c.name).limit(_NAMES_IN_HINT)).all()
+    hint = f"There is: {', '.join(names)}." if names else "There is none yet; `spanseek index` creates one."
+    return CollectionNotFound(f"There is no collection {name!r}", hint=hint, field="collection")
+
+
+def _first(connection: Connection, name: str) -> Collection | None:
+    row = connection.execute(_summaries(named(name))).first()
+    return None if row is None else _collection(row)
 
 
 def _summaries(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
@@ -295,19 +310,20 @@ _INFO = (
 )
 
 
-def _generation(connection: Connection, name: str) -> Generation | None:
+def _generation(connection: Connection, name: str) -> Generation:
     # The three statements read one generation only in a snapshot.
     collection = connection.execute(select(collections).where(named(name))).first()
     if collection is None:
-        return None
-    infos = _live_segments(connection, collection.id)
+        raise not_found(connection, name)
+    infos = live_segments(connection, collection.id)
     dead = _tombstones(connection, collection.id)
     nothing = np.empty(0, dtype=np.int64)
     live = tuple(LiveSegment(info, dead.get(info.name, nothing)) for info in infos)
     return Generation(collection.generation, live, _recipe(collection), collection.id, collection.name)
 
 
-def _live_segments(connection: Connection, collection_id: str) -> list[SegmentInfo]:
+def live_segments(connection: Connection, collection_id: str) -> list[SegmentInfo]:
+    """The live segments of a collection, the oldest first."""
     rows = connection.execute(
         select(*_INFO)
         .where(segments.c.collection_id == collection_id, segments.c.retired_in.is_(None))
@@ -316,7 +332,8 @@ def _live_segments(connection: Connection, collection_id: str) -> list[SegmentIn
     return [SegmentInfo(*row) for row in rows]
 
 
-def _retired_segments(connection: Connection, collection_id: str) -> list[SegmentInfo]:
+def retired_segments(connection: Connection, collection_id: str) -> list[SegmentInfo]:
+    """The retired segments of a collection, that retired first first."""
     rows = connection.execute(
         select(*_INFO)
         .where(segments.c.collection_id == collection_id, segments.c.retired_in.is_not(None))

@@ -17,7 +17,7 @@ from threading import Event, Thread
 import psutil
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
-from indexer.catalog.collections import Catalog, lock_names
+from indexer.catalog.collections import Catalog, lock_collection, lock_names
 from indexer.catalog.tables import collections, leases
 from indexer.errors import CatalogUnavailable, CollectionBusy, LeaseLost, StorageFull
 
@@ -105,17 +105,16 @@ def _take_patiently(
 
 
 def _take(catalog: Catalog, name: str, holder: str, ttl: float) -> Lease:
-    collection = catalog.collection(name)
-    # Not the alias, which may name another collection before the lease ends.
-    held = Lease(collection.id, collection.name, holder, uuid.uuid4().hex, ttl)
+    token = uuid.uuid4().hex
     try:
         with catalog.database.write() as connection:
-            _lock(connection, held)
+            # Not the alias, which may name another collection before the lease ends.
+            held = Lease(*lock_collection(connection, name), holder, token, ttl)
             now = catalog.clock()
             _refuse_if_held(connection, held, now)
             _replace(connection, held, now)
     except _FAILURES:  # perhaps after the commit
-        _abandoned.add(held.token)
+        _abandoned.add(token)
         raise
     return held
 

@@ -111,20 +111,19 @@ def read_events(
     return EventRead(page, EventCursor(page[-1].number if more else max(number, last), forgotten), more)
 
 
-def forget_withdrawn(catalog: Catalog, lease: Lease, until: datetime) -> None:
-    """Delete the matches that were withdrawn by this time."""
-    with holding(catalog, lease) as (connection, _):
-        withdrawn = (matches.c.collection_id == lease.collection_id) & matches.c.withdrawn.is_not(None)
-        # The oldest one decides whether there are any: one look-up in the index.
-        oldest = select(matches.c.withdrawn_at).where(withdrawn).order_by(matches.c.withdrawn).limit(1)
-        first = connection.execute(oldest).scalar()
-        if first is None or first > until:
-            return
-        last = select(func.max(matches.c.withdrawn)).where(withdrawn, matches.c.withdrawn_at <= until)
-        forgotten = connection.execute(last).scalar_one()
-        connection.execute(delete(matches).where(withdrawn, matches.c.withdrawn <= forgotten))
-        row = phrase_sets.c.collection_id == lease.collection_id
-        connection.execute(update(phrase_sets).where(row).values(forgotten=forgotten))
+def forget_withdrawn(connection: Connection, collection_id: str, until: datetime) -> None:
+    """Delete the matches that were withdrawn by this time, within a transaction that holds the collection's lock."""
+    withdrawn = (matches.c.collection_id == collection_id) & matches.c.withdrawn.is_not(None)
+    # The oldest one decides whether there are any: one look-up in the index.
+    oldest = select(matches.c.withdrawn_at).where(withdrawn).order_by(matches.c.withdrawn).limit(1)
+    first = connection.execute(oldest).scalar()
+    if first is None or first > until:
+        return
+    last = select(func.max(matches.c.withdrawn)).where(withdrawn, matches.c.withdrawn_at <= until)
+    forgotten = connection.execute(last).scalar_one()
+    connection.execute(delete(matches).where(withdrawn, matches.c.withdrawn <= forgotten))
+    row = phrase_sets.c.collection_id == collection_id
+    connection.execute(update(phrase_sets).where(row).values(forgotten=forgotten))
 
 
 def phrase_version(connection: Connection, collection_id: str) -> int:

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from models.checks import unstorable
 from models.errors import InvalidInput
+from models.text.checks import unstorable
 
 _COLLECTION = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 MAX_ID_LENGTH = 512

@@ -1,7 +1,6 @@
 """The rows of saved phrases."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -106,14 +105,6 @@ def next_version(connection: Connection, collection_id: str) -> int:
         row = phrase_sets.c.collection_id == collection_id
         connection.execute(update(phrase_sets).where(row).values(version=version))
     return version
-
-
-@contextmanager
-def reading(catalog: Catalog, name: str) -> Iterator[tuple[Connection, str]]:
-    """A snapshot, and the collection's id."""
-    collection_id = catalog.collection(name).id
-    with catalog.database.snapshot() as connection:
-        yield connection, collection_id
 
 
 # The span score of an encoder, given its name and fingerprint.

@@ -21,7 +21,6 @@ from indexer.catalog.phrase_rows import (
     phrase_from,
     phrases_of,
     read_phrase,
-    reading,
 )
 from indexer.catalog.sql import listed
 from indexer.catalog.tables import phrase_thresholds, phrases
@@ -91,7 +90,7 @@ def saved_vectors(
     catalog: Catalog, name: str, names: Iterable[str]
 ) -> dict[str, tuple[str, Float32[np.ndarray, " dim"]]]:
     """The texts and the query vectors of those of the named phrases that exist."""
-    with reading(catalog, name) as (connection, collection_id):
+    with catalog.reading(name) as (connection, collection_id):
         rows = existing_phrases(connection, collection_id, names)
     return {name: (row.text, np.frombuffer(row.vector, "<f4").astype(np.float32)) for name, row in rows.items()}
 
@@ -112,7 +111,7 @@ def delete_phrases(catalog: Catalog, name: str, names: Iterable[str]) -> frozens
 
 def get_phrase(catalog: Catalog, name: str, phrase: str) -> Phrase:
     """One phrase. Raises ``PhraseNotFound``."""
-    with reading(catalog, name) as (connection, collection_id):
+    with catalog.reading(name) as (connection, collection_id):
         return phrase_from(
             find_phrase(connection, collection_id, name, phrase), tuning_of(connection, collection_id, MODE)
         )
@@ -120,7 +119,7 @@ def get_phrase(catalog: Catalog, name: str, phrase: str) -> Phrase:
 
 def list_phrases(catalog: Catalog, name: str, limit: int, after: str = "") -> list[Phrase]:
     """At most ``limit`` phrases whose names follow ``after``, by name."""
-    with reading(catalog, name) as (connection, collection_id):
+    with catalog.reading(name) as (connection, collection_id):
         tuning = tuning_of(connection, collection_id, MODE)
         page = phrases_of(collection_id).where(phrases.c.name > after).order_by(phrases.c.name).limit(limit)
         return [phrase_from(row, tuning) for row in connection.execute(page)]
@@ -269,7 +268,7 @@ def undo_phrase_threshold(catalog: Catalog, name: str, phrase: str, note: str = 
 
 def phrase_threshold_history(catalog: Catalog, name: str, phrase: str) -> tuple[ThresholdChange, ...]:
     """All changes of a phrase's own threshold, the newest first."""
-    with reading(catalog, name) as (connection, collection_id):
+    with catalog.reading(name) as (connection, collection_id):
         find_phrase(connection, collection_id, name, phrase)
         return history_of(collection_id, phrase).changes(connection)
 

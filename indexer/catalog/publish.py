@@ -2,14 +2,14 @@
 
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal, select, update
 
-from indexer.catalog.collections import Catalog
+from indexer.catalog.collections import Catalog, live_segments, retired_segments
 from indexer.catalog.leases import Lease, holding
-from indexer.catalog.matches import add_matches, phrase_version, withdraw_of_documents
+from indexer.catalog.matches import add_matches, forget_withdrawn, phrase_version, withdraw_of_documents
 from indexer.catalog.names import is_document_id, possible_ids
 from indexer.catalog.sql import listed, tabled
 from indexer.catalog.tables import aliases, collections, documents, metadata, segments, tombstones
@@ -52,17 +52,18 @@ def publish(
     return generation + 1
 
 
-def remove(catalog: Catalog, lease: Lease, document_ids: Iterable[str]) -> frozenset[str]:
-    """Delete documents; returns the ids that were live. Without any, no generation is made."""
+def remove(catalog: Catalog, lease: Lease, document_ids: Iterable[str]) -> tuple[frozenset[str], int]:
+    """Delete documents; returns the ids that were live, and the generation without them. Without any, none is made."""
     with holding(catalog, lease) as (connection, generation):
         condition = _documents(connection, lease, document_ids)
         dead = frozenset(connection.scalars(select(documents.c.document_id).where(condition)))
         if dead:
             if phrase_version(connection, lease.collection_id):
                 withdraw_of_documents(connection, lease.collection_id, dead, "document_deleted", catalog.clock())
-            _bury(connection, condition, generation + 1)
-            _set_generation(connection, lease, generation + 1)
-    return dead
+            generation += 1
+            _bury(connection, condition, generation)
+            _set_generation(connection, lease, generation)
+    return dead, generation
 
 
 def retire(catalog: Catalog, lease: Lease, names: Some[str]) -> int:
@@ -214,8 +215,23 @@ def retire_segments(connection: Connection, lease: Lease, names: Some[str], gene
     connection.execute(update(segments).where(rows).values(retired_in=generation, retired_at=now))
 
 
-def forget_retired(catalog: Catalog, lease: Lease, until: datetime) -> None:
-    """Delete segments that were retired by this time from the catalog, so that no row names their files."""
-    with holding(catalog, lease) as (connection, _):
-        rows = (segments.c.collection_id == lease.collection_id) & (segments.c.retired_at <= until)
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The segments that the catalog names after a sweep, by name, and the generation then."""
+
+    generation: int
+    live: frozenset[str]
+    retired: frozenset[str]
+
+
+def forget_old(catalog: Catalog, lease: Lease, *, retired_until: datetime, withdrawn_until: datetime) -> Kept:
+    """Delete the rows of segments that were retired, and of matches that were withdrawn, by these times."""
+    with holding(catalog, lease) as (connection, generation):
+        forget_withdrawn(connection, lease.collection_id, withdrawn_until)
+        rows = (segments.c.collection_id == lease.collection_id) & (segments.c.retired_at <= retired_until)
         connection.execute(delete(segments).where(rows))
+        live, retired = (
+            frozenset(segment.name for segment in read(connection, lease.collection_id))
+            for read in (live_segments, retired_segments)
+        )
+    return Kept(generation, live, retired)

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, or_
 
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import is_dead, this_process
-from indexer.catalog.tables import tasks
+from indexer.catalog.tables import collections, tasks
 from indexer.errors import TaskBacklogFull, TaskNotFound
 from models.types import JsonValue
 
@@ -58,11 +58,12 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right of one worker to run a task."""
+    """The right of one worker to run a task. ``collection`` is its collection's own name, None of a deleted one."""
 
     task: Task
     options: Mapping[str, Any]
     token: str
+    collection: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,11 @@ def new_task_id() -> str:
     return f"{time.time_ns():016x}{secrets.token_hex(4)}"
 
 
-def add_task(catalog: Catalog, id: str, new: NewTask, *, limit: int, status: Status = "queued") -> None:
-    """Queue a task. Raises ``TaskBacklogFull`` if those that have not ended hold more than ``limit`` bytes then."""
+def add_task(catalog: Catalog, id: str, new: NewTask, *, limit: int, status: Status = "queued") -> Task:
+    """Queue a task; returns it.
+
+    Raises ``TaskBacklogFull`` if those that have not ended hold more than ``limit`` bytes then.
+    """
     row: dict[str, Any] = {
         "id": id,
         "kind": new.kind,
@@ -102,6 +106,7 @@ def add_task(catalog: Catalog, id: str, new: NewTask, *, limit: int, status: Sta
         claim = {"holder": this_process(), "expires_at": now + timedelta(seconds=_RECEIVING_S)}
         claim = claim if status == "receiving" else {}
         connection.execute(insert(tasks).values(**row, **claim, bytes=max(new.bytes, _LEAST_BYTES), created_at=now))
+        return _find(connection, id)
 
 
 def grow_task(catalog: Catalog, id: str, size: int, *, limit: int) -> None:
@@ -119,7 +124,7 @@ def grow_task(catalog: Catalog, id: str, size: int, *, limit: int) -> None:
             raise ClaimLost
 
 
-def received(catalog: Catalog, id: str, size: int, total: int, options: Mapping[str, JsonValue]) -> None:
+def received(catalog: Catalog, id: str, size: int, total: int, options: Mapping[str, JsonValue]) -> Task:
     """Queue a task whose body has arrived. From here on it is promised. Raises ``ClaimLost`` for a deleted row."""
     receiving = (tasks.c.id == id) & (tasks.c.status == "receiving")
     changes = {"status": "queued", "bytes": max(size, _LEAST_BYTES), "total": total, "options": dict(options)}
@@ -127,6 +132,7 @@ def received(catalog: Catalog, id: str, size: int, total: int, options: Mapping[
         done = connection.execute(update(tasks).where(receiving).values(**changes, holder=None, expires_at=None))
         if not done.rowcount:
             raise ClaimLost
+        return _find(connection, id)
 
 
 def forget_task(catalog: Catalog, id: str) -> None:
@@ -138,10 +144,7 @@ def forget_task(catalog: Catalog, id: str) -> None:
 def get_task(catalog: Catalog, id: str) -> Task:
     """A task as it is now. Raises ``TaskNotFound``."""
     with catalog.database.read() as connection:
-        row = connection.execute(select(*_COLUMNS).where(_named(id))).first()
-    if row is None:
-        raise TaskNotFound(f"There is no task {id[:80]!r}", hint="List the tasks; old ones are forgotten.", field="id")
-    return _task(row)
+        return _find(connection, id)
 
 
 def list_tasks(
@@ -170,15 +173,13 @@ def list_tasks(
 
 def cancel_task(catalog: Catalog, id: str) -> Task:
     """Cancel a task: a queued one at once, a running one when its worker hears of it. One that has ended stays."""
-    task = get_task(catalog, id)
-    now = catalog.clock()
     with catalog.database.write() as connection:
         _lock(connection)
         queued, running = (_named(id) & (tasks.c.status == status) for status in ("queued", "running"))
-        ended = {"status": "cancelled", "cancelled": True, "finished_at": now, "options": {}, "bytes": 0}
+        ended = {"status": "cancelled", "cancelled": True, "finished_at": catalog.clock(), "options": {}, "bytes": 0}
         connection.execute(update(tasks).where(queued).values(ended))
         connection.execute(update(tasks).where(running).values(cancelled=True))
-    return get_task(catalog, task.id)
+        return _find(connection, id)
 
 
 def claim_task(catalog: Catalog) -> Claim | None:
@@ -197,8 +198,10 @@ def claim_task(catalog: Catalog) -> Claim | None:
         times = {"expires_at": now + timedelta(seconds=_CLAIM_S), "started_at": row.started_at or now}
         connection.execute(update(tasks).where(tasks.c.id == row.id).values(**changes, **times))
         options = connection.scalar(select(tasks.c.options).where(tasks.c.id == row.id))
-        claimed = connection.execute(select(*_COLUMNS).where(tasks.c.id == row.id)).one()
-    return Claim(_task(claimed), options or {}, token)
+        task = _find(connection, row.id)
+        own = connection.scalar(select(collections.c.name).where(collections.c.id == task.target_id))
+    # A task that makes a collection has no target yet.
+    return Claim(task, options or {}, token, own if task.target_id else task.collection)
 
 
 def renew_claim(catalog: Catalog, claim: Claim) -> bool:
@@ -254,21 +257,17 @@ def backlog(catalog: Catalog) -> dict[str, Backlog]:
     return dict.fromkeys(_PENDING, Backlog()) | {row[0]: Backlog(int(row[1]), int(row[2]), row[3]) for row in rows}
 
 
-def forget_ended(catalog: Catalog, until: datetime) -> None:
-    """Delete tasks that ended by this time, and those whose bodies stopped arriving."""
-    with catalog.database.read() as connection:
-        rows = connection.execute(select(tasks.c.id, tasks.c.holder).where(tasks.c.status == "receiving")).all()
-    dead = [row.id for row in rows if row.holder is not None and is_dead(row.holder)]
-    gone = (tasks.c.status == "receiving") & ((tasks.c.expires_at < catalog.clock()) | tasks.c.id.in_(dead))
+def forget_ended(catalog: Catalog, until: datetime) -> dict[str, bool]:
+    """Delete tasks that ended by this time, and those whose bodies stopped arriving.
+
+    Returns the ids that are left, each with whether it has yet to end.
+    """
     with catalog.database.write() as connection:
+        rows = connection.execute(select(tasks.c.id, tasks.c.holder).where(tasks.c.status == "receiving")).all()
+        dead = [row.id for row in rows if row.holder is not None and is_dead(row.holder)]
+        gone = (tasks.c.status == "receiving") & ((tasks.c.expires_at < catalog.clock()) | tasks.c.id.in_(dead))
         connection.execute(delete(tasks).where(or_(gone, tasks.c.finished_at <= until)))
-
-
-def task_ids(catalog: Catalog, *, pending: bool = False) -> frozenset[str]:
-    """The ids of all tasks, or of those that have not ended."""
-    query = select(tasks.c.id).where(tasks.c.status.in_(_PENDING)) if pending else select(tasks.c.id)
-    with catalog.database.read() as connection:
-        return frozenset(connection.scalars(query))
+        return {row.id: row.status in _PENDING for row in connection.execute(select(tasks.c.id, tasks.c.status))}
 
 
 _FREE: Final[dict[str, Any]] = {"holder": None, "token": None, "expires_at": None}
@@ -278,6 +277,13 @@ _COLUMNS: Final = tuple(tasks.c[name] for name in Task.__dataclass_fields__)
 def _named(id: str) -> ColumnElement[bool]:
     # Text that cannot be an id is not sent to the database: not every text can be.
     return tasks.c.id == (id if len(id) == _ID_LENGTH and id.isascii() and id.isalnum() else "")
+
+
+def _find(connection: Connection, id: str) -> Task:
+    row = connection.execute(select(*_COLUMNS).where(_named(id))).first()
+    if row is None:
+        raise TaskNotFound(f"There is no task {id[:80]!r}", hint="List the tasks; old ones are forgotten.", field="id")
+    return _task(row)
 
 
 def _task(row: Row[*tuple[Any, ...]]) -> Task:

@@ -42,9 +42,8 @@ def undo_threshold(catalog: Catalog, name: str, mode: str, note: str = "") -> Tu
 
 def threshold_history(catalog: Catalog, name: str, mode: str) -> tuple[ThresholdChange, ...]:
     """All changes of a threshold, the newest first."""
-    collection = catalog.collection(name)
-    with catalog.database.read() as connection:
-        return threshold_of(collection.id, mode).changes(connection)
+    with catalog.reading(name) as (connection, collection_id):
+        return threshold_of(collection_id, mode).changes(connection)
 
 
 # The state before the first entry: no threshold.

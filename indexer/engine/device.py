@@ -1,5 +1,6 @@
 """The scan on a GPU, through torch: segments lie in its memory, every query reads them all."""
 
+from dataclasses import replace
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -10,14 +11,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from indexer import kernels
-from indexer.arrays import BITS, SENTENCE_STARTS, STRENGTHS, SpanTerms
-from indexer.engine.base import ScoredSpan
+from indexer.arrays import BITS, SENTENCE_STARTS, STRENGTHS
+from indexer.engine.executor import AnyQuery, Executor, ExecutorOptions
 from indexer.engine.query import Selection
-from indexer.engine.scan import CodedQueries, SegmentScan, scan
+from indexer.engine.scan import CodedQueries, SegmentScan, SpanScan
 from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
 from indexer.segments.layout import BLOCK
 from indexer.segments.reader import Segment
-from models.types import QueryVectors
+from models.backbones.torch_network import resolve_device
 
 # Up to here float32 holds every whole number.
 _WHOLE = 2**24
@@ -25,8 +26,8 @@ _WHOLE = 2**24
 _AT_ONCE = 2**25
 
 
-class DeviceEngine:
-    """Exact search by a full scan on a device of torch's. The processor rescores what may be selected.
+class DeviceExecutor(Executor):
+    """Reads spans on a device of torch's, every segment in full. The processor rescores what may be selected.
 
     A segment is copied to the device when it is first searched, and stays there as long as it is open. It takes as
     many bytes as on disk.
@@ -39,13 +40,20 @@ class DeviceEngine:
         self._copied: WeakKeyDictionary[Segment, _Copy] = WeakKeyDictionary()
         self._lock = Lock()
 
-    def search(
-        self, snapshot: Snapshot, queries: QueryVectors, selection: Selection, terms: SpanTerms | None = None
-    ) -> list[list[ScoredSpan]]:
-        """For every unit-length query its selected spans, best first. One pass over memory serves all queries."""
-        places = [(view, view.allowed(selection.filter)) for view in snapshot.views]
+    @classmethod
+    def create(cls, options: ExecutorOptions) -> "DeviceExecutor":
+        """The executor of the operator's device."""
+        return cls(resolve_device(options.device))
+
+    def plan(self, snapshot: Snapshot, query: AnyQuery, selection: Selection) -> AnyQuery:
+        """A scan that reads the device's memory."""
         # Always as int8: so dot products are whole numbers, which do not depend on the order of the sums.
-        return scan(places, queries, selection, terms, self._read, batch_from=1)
+        return replace(query, read=self._read, batch_from=1) if isinstance(query, SpanScan) else query
+
+    def close(self) -> None:
+        """Free the device's memory."""
+        with self._lock:
+            self._copied.clear()
 
     @torch.inference_mode()
     def _read(self, view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentScan:

@@ -4,79 +4,50 @@ As in the scan, the kernels read all vectors once and give approximate cosines w
 that may be the best of their document, or may reach the floor, are scored exactly.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
 from indexer import kernels
-from indexer.arrays import SpanTerms
-from indexer.engine.base import ScoredSpan
+from indexer.arrays import EXCLUDED, SpanTerms
+from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import Filter, Selection
+from indexer.engine.rows import SpanRows
 from indexer.engine.scan import CodedQueries, code_queries, errors
-from indexer.engine.selection import ExactSpans, scored, selected_rows
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.selection import best_of_documents, over_floor
+from indexer.engine.snapshot import SegmentView
 from indexer.segments.layout import BLOCK
 from models.errors import InvalidInput
 
 # At most so many starts may have spans over the floor: this bounds memory.
 MAX_STARTS = 500_000
-_ALL = 2**62
 
 
-@dataclass(frozen=True)
-class SpanCount:
-    """Exact cosines. Rows are numbered through all segments; their order has no meaning."""
+@dataclass(frozen=True, slots=True)
+class SpanCounts(SegmentQuery[None, list[SpanRows]]):
+    """The spans of live documents and parts that pass the selection's filter, scored for a unit-length query.
 
-    best: Sequence[ExactSpans]
-    above: Sequence[ExactSpans] | None
-
-    @cached_property
-    def documents(self) -> Float[np.ndarray, " documents"]:
-        """The best cosine of every document that has a span."""
-        return _cosines(self.best)
-
-    @cached_property
-    def spans(self) -> Float[np.ndarray, " spans"] | None:
-        """The cosines of all non-overlapping spans over the floor; None where no floor was given."""
-        return None if self.above is None else _cosines(self.above)
-
-    def document(self, row: int) -> ScoredSpan:
-        """The best span of the document in a row of :attr:`documents`."""
-        return _scored(self.best, row)
-
-    def span(self, row: int) -> ScoredSpan:
-        """The span in a row of :attr:`spans`."""
-        return _scored(self.above or (), row)
-
-
-def count_spans(
-    snapshot: Snapshot,
-    query: Float32[np.ndarray, " dim"],
-    floor: float | None,
-    filter: Filter | None = None,
-    terms: SpanTerms | None = None,
-) -> SpanCount:
-    """Score the spans of live documents and parts that pass a filter, for a unit-length query.
-
-    Spans over the floor are those that a scan with this floor and a large ``top_k`` returns, whatever the engine.
-    Raises ``InvalidInput`` where more spans lie over it than memory should hold.
+    Rows are the best span of every document, and those over the floor; without one the former again. These are what a
+    scan with this floor and a large ``top_k`` returns, whatever the executor. Raises ``InvalidInput`` where more spans
+    lie over it than memory should hold.
     """
-    coded = code_queries(query[None], terms=terms)
-    segments = [_exact(view, query, coded, floor, filter or Filter()) for view in snapshot.views]
-    of_documents = Selection(_ALL, None, "document")
-    best = [spans.take(selected_rows(spans, of_documents)) for spans in segments]
-    if floor is None:
-        return SpanCount(best, None)
-    over = Selection(_ALL, floor, "span")
-    return SpanCount(best, [spans.take(selected_rows(spans, over)) for spans in segments])
+
+    vector: Float32[np.ndarray, " dim"]
+    floor: float | None
+    terms: SpanTerms | None = None
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> list[SpanRows]:
+        """The best spans of the documents of a segment, and its spans over the floor."""
+        coded = code_queries(self.vector[None], terms=self.terms)
+        spans = _exact(view, self.vector, coded, self.floor, selection.filter)
+        best = best_of_documents(view.segment, spans.take(spans.cosines > EXCLUDED))
+        return [best, best if self.floor is None else over_floor(view.segment, spans, self.floor)]
 
 
 def _exact(
     view: SegmentView, query: Float32[np.ndarray, " dim"], coded: CodedQueries, floor: float | None, filter: Filter
-) -> ExactSpans:
+) -> SpanRows:
     """The spans of a segment that may be the best of their document, or may reach the floor."""
     segment, allowed = view.segment, view.allowed(filter)
     code = coded.codes[0], coded.steps[0], coded.terms
@@ -93,7 +64,7 @@ def _exact(
     starts, ends = spans.T.astype(np.int64)
     owners = np.zeros(len(starts), np.int64)
     cosines = kernels.rescore(segment.arrays, starts, ends, query[None], owners, coded.terms)
-    return ExactSpans(view, starts, ends, cosines)
+    return SpanRows(view.name, starts, ends, cosines)
 
 
 def _best_of_documents(
@@ -117,15 +88,3 @@ def _refuse_too_many(starts: Bool[np.ndarray, " units"]) -> None:
             hint="Choose a higher floor.",
             field="floor",
         )
-
-
-def _scored(segments: Sequence[ExactSpans], row: int) -> ScoredSpan:
-    for spans in segments:
-        if row < len(spans.cosines):
-            return scored(spans, row)
-        row -= len(spans.cosines)
-    raise IndexError(row)
-
-
-def _cosines(segments: Sequence[ExactSpans]) -> Float[np.ndarray, " rows"]:
-    return np.concatenate([np.empty(0), *(spans.cosines for spans in segments)])

@@ -13,9 +13,10 @@ from jaxtyping import Bool, Float, Int, Int8, Int32
 
 from indexer import kernels
 from indexer.arrays import SpanTerms
-from indexer.engine.query import Filter, Selection
+from indexer.engine.query import Filter
+from indexer.engine.rows import SpanRows
 from indexer.engine.scan import COARSE, CodedQueries, code_queries, errors, spans_of_runs
-from indexer.engine.selection import ExactSpans, selected_rows
+from indexer.engine.selection import over_floor
 from indexer.engine.snapshot import Allowed, SegmentView
 from indexer.segments.columns import canonical
 from models.types import QueryVectors
@@ -24,7 +25,6 @@ from models.types import QueryVectors
 _RUNS_A_PASS = 2**22
 # Runs whose spans are scored exactly at once. Those of one query stay together.
 _EXACT_RUNS = 2**13
-_ALL = 2**62
 
 _Packed = tuple[Int8[np.ndarray, "groups words lanes 4"], Int32[np.ndarray, "groups lanes"]]
 
@@ -64,7 +64,7 @@ class _Runs:
 
 def spans_over_floors(
     view: SegmentView, queries: QueryBatch, floors: Float[np.ndarray, " queries"], filters: Sequence[Filter]
-) -> Iterator[tuple[int, ExactSpans]]:
+) -> Iterator[tuple[int, SpanRows]]:
     """Every query that has spans which reach its floor, pass its filter and do not overlap, with these spans.
 
     They are those that a scan with this floor and filter and a large ``top_k`` returns. Nothing reaches an infinite
@@ -124,7 +124,7 @@ def _exact(
     filters: Sequence[Filter],
     runs: _Runs,
     masks: "_Masks",
-) -> Iterator[tuple[int, ExactSpans]]:
+) -> Iterator[tuple[int, SpanRows]]:
     """The selected spans of the queries of these runs, with exact cosines."""
     segment = view.segment
     numbers, owners = np.unique(runs.owners, return_inverse=True)
@@ -136,10 +136,10 @@ def _exact(
     cosines = kernels.rescore(segment.arrays, starts, ends, vectors, span_owners, fine.terms)
     bounds = np.searchsorted(span_owners, np.arange(len(numbers) + 1)).tolist()
     for query, (begin, end) in zip(numbers.tolist(), pairwise(bounds), strict=True):
-        exact = ExactSpans(view, starts[begin:end], ends[begin:end], cosines[begin:end])
-        rows = selected_rows(exact, Selection(_ALL, float(floors[query]), "span"))
-        if len(rows):
-            yield query, exact.take(rows)
+        exact = SpanRows(view.name, starts[begin:end], ends[begin:end], cosines[begin:end])
+        reaching = over_floor(segment, exact, float(floors[query]))
+        if len(reaching):
+            yield query, reaching
 
 
 class _Masks:

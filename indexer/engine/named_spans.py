@@ -10,6 +10,8 @@ from jaxtyping import Float
 
 from indexer import kernels
 from indexer.arrays import SpanTerms
+from indexer.engine.executor import SegmentQuery
+from indexer.engine.query import Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
 from models.errors import InvalidInput
 from models.types import CharSpan, QueryVectors, UnitSpan
@@ -59,17 +61,25 @@ class NamedSpan:
     query: int
 
 
+@dataclass(frozen=True, slots=True)
+class _DocumentsNamed(SegmentQuery[None, dict[str, int]]):
+    """The numbers of the live documents of these ids."""
+
+    ids: tuple[str, ...]
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> dict[str, int]:
+        import pyarrow.compute as pc  # which a search does not need, and need not load
+
+        column = view.segment.document_table.column("id")
+        there = pc.is_in(column, value_set=pa.array(self.ids, pa.string())).to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(there & view.live_documents).tolist()
+        return {view.segment.document_id(row): row for row in rows}
+
+
 def find_documents(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Located]:
     """Locate documents by id. Deleted and unknown ones are left out."""
-    import pyarrow.compute as pc  # which a search does not need, and need not load
-
-    values = pa.array(sorted(set(ids)), pa.string())
-    located: dict[str, Located] = {}
-    for view in snapshot.views:
-        column = view.segment.document_table.column("id")
-        there = pc.is_in(column, value_set=values).to_numpy(zero_copy_only=False) & view.live_documents
-        located |= {view.segment.document_id(row): Located(view, row) for row in np.flatnonzero(there).tolist()}
-    return located
+    found = snapshot.map(_DocumentsNamed(tuple(sorted(set(ids)))))
+    return {id: Located(view, row) for view, rows in found.of(snapshot) for id, row in rows.items()}
 
 
 def named_cosines(

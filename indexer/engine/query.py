@@ -3,7 +3,7 @@
 import json
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -12,6 +12,8 @@ from models.text.borders import Boundary
 from models.types import JsonValue
 
 Grouping = Literal["span", "part", "document"]
+# More results than any collection has.
+EVERYTHING: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Selection:
     """At most ``top_k`` spans, none with a cosine under ``floor``, from documents and parts that pass ``filter``.
 
     Spans of one part never overlap; ``group_by`` keeps only the best span of every part or document. Of ``lengths`` and
-    ``boundary``, which narrow the spans, engines know nothing: modes do (``app.search.modes.best_span``).
+    ``boundary``, which narrow the spans, scans know nothing: modes do (``app.search.modes.best_span``).
     """
 
     top_k: int = 10

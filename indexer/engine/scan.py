@@ -5,18 +5,21 @@ yield a floor that no selected span lies under. Only spans that may reach it are
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Int8, Int16
 
 from indexer import kernels
 from indexer.arrays import SpanTerms
-from indexer.engine.base import ScoredSpan
+from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.query import Selection
-from indexer.engine.selection import ExactSpans, choose
-from indexer.engine.snapshot import Allowed, SegmentView, Snapshot
+from indexer.engine.rows import SpanRows
+from indexer.engine.selection import owners
+from indexer.engine.snapshot import Allowed, SegmentView
 from models.types import QueryVectors
 
 # Largest component of a query as int16, and as int8.
@@ -25,8 +28,23 @@ _FINE, COARSE = 8191, 127
 _BATCH_FROM = 3
 # Rounding errors besides those that ``norm_errors`` bounds.
 _ROUNDING = 1e-5
-# More than any segment has runs, parts or documents.
-_SEGMENT = 2**40
+
+
+class Certain(NamedTuple):
+    """For every query cosines that spans are certain to reach, in any order, and a number of the set of each.
+
+    Spans of a set are so far apart that no span overlaps two of them. So each of these survives the suppression, or is
+    displaced by a survivor of its own that scores higher. Where hits are grouped by document or part, nothing is
+    displaced, and one set holds all. Sets of several segments are one. -inf stands for nothing.
+    """
+
+    cosines: Float[np.ndarray, "queries _some"]
+    sets: Int[np.ndarray, "queries _some"]
+
+    @classmethod
+    def of_one_set(cls, cosines: Float[np.ndarray, "queries _some"]) -> "Certain":
+        """Cosines of spans of one set."""
+        return cls(cosines, np.zeros(cosines.shape, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +91,6 @@ class SegmentScan:
         return (self.allowed.blocks[:, None] * kernels.RUNS + np.arange(kernels.RUNS)).reshape(-1)
 
 
-class ScanEngine:
-    """Exact search by a full scan; memory bandwidth is its limit."""
-
-    name = "scan"
-
-    def search(
-        self, snapshot: Snapshot, queries: QueryVectors, selection: Selection, terms: SpanTerms | None = None
-    ) -> list[list[ScoredSpan]]:
-        """For every unit-length query its selected spans, best first. One pass over memory serves all queries."""
-        return scan([(view, view.allowed(selection.filter)) for view in snapshot.views], queries, selection, terms)
-
-
 def read_segment(view: SegmentView, allowed: Allowed, coded: CodedQueries) -> SegmentScan:
     """Read the allowed blocks of a segment: once for all queries of int8, or once for each of int16."""
     segment = view.segment
@@ -101,31 +107,130 @@ def read_segment(view: SegmentView, allowed: Allowed, coded: CodedQueries) -> Se
     return SegmentScan.of(view, allowed, best, peak, coded)
 
 
-def scan(
-    places: Sequence[tuple[SegmentView, Allowed]],
-    queries: QueryVectors,
-    selection: Selection,
-    terms: SpanTerms | None = None,
-    read: Callable[[SegmentView, Allowed, CodedQueries], SegmentScan] = read_segment,
-    batch_from: int = _BATCH_FROM,
-) -> list[list[ScoredSpan]]:
-    """For every unit-length query its selected spans, of those that start at allowed places, best first.
+ReadSegment: TypeAlias = Callable[[SegmentView, Allowed, CodedQueries], SegmentScan]
 
-    From ``batch_from`` queries on, a segment is read for queries of int8.
+
+@dataclass(frozen=True)
+class SpanScan(SegmentQuery[Certain, list[SpanRows]]):
+    """The best spans for unit-length queries: a batch from one pass over memory. Without terms, scores are cosines.
+
+    Its first round gives cosines that spans of a segment are certain to reach, so that all segments share a floor. From
+    ``batch_from`` queries on, segments are read for queries of int8, and a second round makes the floor exact. Spans
+    that score less than ``least`` are none.
     """
-    fine = code_queries(queries, _FINE, terms)
-    coarse = code_queries(queries, COARSE, terms) if len(queries) >= batch_from else fine
-    scans = [read(view, allowed, coarse) for view, allowed in places]
-    floors = np.full(len(queries), -np.inf)
-    if scans:
-        disjoint, lower = _disjoint_runs(scans, selection), np.concatenate([scan.lower for scan in scans], axis=1)
-        floors, sets = _floors(scans, lower, disjoint, selection)
-        if coarse is not fine:
-            runs = _runs_at_floor(scans, lower, disjoint[sets], floors)
-            floors = _refined_floors(scans, queries, fine, floors, runs, selection)
-    floors = np.maximum(floors, -np.inf if selection.floor is None else selection.floor)
-    exact = [_exact(scanned, queries, fine, floors, _may_reach(scanned, floors)) for scanned in scans]
-    return [choose([of_segment[number] for of_segment in exact], selection) for number in range(len(queries))]
+
+    vectors: QueryVectors
+    terms: SpanTerms | None = None
+    least: float = -np.inf
+    read: ReadSegment = read_segment
+    batch_from: int = _BATCH_FROM
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
+
+    @property
+    def rounds(self) -> int:
+        """One, and one more for a batch."""
+        return 1 if self._read_for is self._fine else 2
+
+    def statistics(self, view: SegmentView, total: Certain | None, selection: Selection) -> Certain:
+        """For every query cosines that as many spans are certain to reach, and the sets of these spans."""
+        bounds = self._bounds(view, selection)
+        if total is None:
+            return bounds.certain
+        exact = _exact(bounds.scan, self.vectors, self._fine, total.cosines[:, 0], bounds.runs_over(total))
+        groups = (_groups(view, rows.starts, selection) for rows in exact)
+        best = [_best_of_groups(rows.cosines, of, selection.top_k) for rows, of in zip(exact, groups, strict=True)]
+        return Certain.of_one_set(_stacked(best))
+
+    def total(self, parts: Sequence[Certain], selection: Selection) -> Certain:
+        """The cosine that the last selected span of every query is certain to reach, and the set that proves it.
+
+        It is -inf if there may be too few spans.
+        """
+        none = Certain.of_one_set(np.zeros((len(self.vectors), 0)))
+        cosines, sets = (np.concatenate(column, axis=1) for column in zip(none, *parts, strict=True))
+        count = int(sets.max(initial=0)) + 1
+        floors = [kth_largest(np.where(sets == number, cosines, -np.inf), selection.top_k) for number in range(count)]
+        best = np.argmax(floors, axis=0)
+        return Certain(np.max(floors, axis=0)[:, None], best[:, None])
+
+    def rows(self, view: SegmentView, total: Certain | None, selection: Selection) -> list[SpanRows]:
+        """For every query the spans of a segment that may be selected."""
+        scan = self._bounds(view, selection).scan
+        self.memo.pop(view.name, None)
+        certain = self.total([], selection) if total is None else total
+        floors = np.maximum(certain.cosines[:, 0], self.floor(selection))
+        return _exact(scan, self.vectors, self._fine, floors, _may_reach(scan, floors))
+
+    def within(self, view: SegmentView, allowed: Allowed, selection: Selection) -> list[SpanRows]:
+        """The same for spans that start at some places of a segment, which has a floor of its own."""
+        bounds = _Bounds.of(self.read(view, allowed, self._read_for), selection)
+        self.memo[view.name] = bounds
+        return self.rows(view, self.total([bounds.certain], selection), selection)
+
+    def floor(self, selection: Selection) -> float:
+        """The least score of a span."""
+        return self.least if selection.floor is None else max(self.least, selection.floor)
+
+    def take(self, query: int) -> "SpanScan":
+        """One of the queries alone."""
+        row = slice(query, query + 1)
+        terms = None if self.terms is None else self.terms.take(row)
+        return replace(self, vectors=self.vectors[row], terms=terms, memo=Memo())
+
+    @cached_property
+    def _fine(self) -> CodedQueries:
+        return code_queries(self.vectors, _FINE, self.terms)
+
+    @cached_property
+    def _read_for(self) -> CodedQueries:
+        return code_queries(self.vectors, COARSE, self.terms) if len(self.vectors) >= self.batch_from else self._fine
+
+    def _bounds(self, view: SegmentView, selection: Selection) -> "_Bounds":
+        return self.memo.once(
+            view.name,
+            lambda: _Bounds.of(self.read(view, view.allowed(selection.filter), self._read_for), selection),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """The scan of a segment, and the lower bounds of its best runs, with the numbers of these runs."""
+
+    scan: SegmentScan
+    certain: Certain
+    runs: Int[np.ndarray, "queries _some"]
+
+    @classmethod
+    def of(cls, scan: SegmentScan, selection: Selection) -> "_Bounds":
+        """The bounds of a scan."""
+        lower = scan.lower
+        count = lower.shape[1]
+        if selection.group_by != "span":
+            peaks = scan.peak.reshape(lower.shape)
+            groups = (owners(scan.view.segment, of_query, selection) for of_query in peaks)
+            best = [_best_of_groups(row, of, selection.top_k) for row, of in zip(lower, groups, strict=True)]
+            return cls(scan, Certain.of_one_set(_stacked(best)), np.zeros((len(lower), 0), np.int64))
+        # Every ``stride``-th run makes a set. Of some set the best k runs are among the best ``stride * k`` of all.
+        stride = 1 + -(-(2 * scan.view.segment.recipe.bounds.longest - 2) // kernels.RUN)
+        width = stride * selection.top_k
+        if width < count:
+            runs = np.argpartition(lower, count - width, axis=1)[:, count - width :]
+            lower = lower[np.arange(len(lower))[:, None], runs]
+        else:
+            runs = np.tile(np.arange(count), (len(lower), 1))
+        return cls(scan, Certain(lower, scan.run_numbers[runs] % stride), runs)
+
+    def runs_over(self, total: Certain) -> Bool[np.ndarray, "queries chosen runs"]:
+        """The runs, of the set that proves the floor of a query, that are certain to reach it."""
+        shape = self.scan.best.shape
+        if not self.runs.shape[1]:
+            lower = self.scan.lower
+            return ((lower >= total.cosines) & (lower > -np.inf)).reshape(shape)
+        cosines, sets = self.certain
+        certain = (cosines >= total.cosines) & (cosines > -np.inf) & (sets == total.sets)
+        over = np.zeros((shape[0], shape[1] * shape[2]), np.bool_)
+        np.put_along_axis(over, self.runs, certain, axis=1)
+        return over.reshape(shape)
 
 
 def code_queries(queries: QueryVectors, most: int = _FINE, terms: SpanTerms | None = None) -> CodedQueries:
@@ -150,102 +255,46 @@ def errors(
     return of_norms * (1 + slack) + slack
 
 
-def _disjoint_runs(scans: list[SegmentScan], selection: Selection) -> Bool[np.ndarray, "sets all_runs"]:
-    """Sets of runs so far apart that no span overlaps the best spans of two runs of a set.
-
-    So each of these survives the suppression, or is displaced by a survivor of its own that scores higher. Where hits
-    are grouped by document or part, nothing is displaced, and one set holds all runs.
-    """
-    runs = np.concatenate([scan.run_numbers for scan in scans])
-    if selection.group_by != "span":
-        return np.ones((1, len(runs)), np.bool_)
-    stride = 1 + -(-(2 * scans[0].view.segment.recipe.bounds.longest - 2) // kernels.RUN)
-    turns = runs - runs // stride * stride  # numpy divides by a constant ten times faster than it takes remainders
-    return turns == np.arange(stride)[:, None]
+def _groups(view: SegmentView, starts: Int[np.ndarray, " spans"], selection: Selection) -> Int[np.ndarray, " spans"]:
+    """Numbers that tell apart the runs, documents or parts of spans."""
+    return starts // kernels.RUN if selection.group_by == "span" else owners(view.segment, starts, selection)
 
 
-def _floors(
-    scans: list[SegmentScan],
-    lower: Float[np.ndarray, "queries all_runs"],
-    disjoint: Bool[np.ndarray, "sets all_runs"],
-    selection: Selection,
-) -> tuple[Float[np.ndarray, " queries"], Int[np.ndarray, " queries"]]:
-    """For every query a cosine that its last selected span is certain to reach, and the set of runs that proves it.
-
-    The cosine is -inf where there may be too few spans.
-    """
-    if selection.group_by == "span":
-        of_sets = np.stack([_kth_largest(np.where(runs, lower, -np.inf), selection.top_k) for runs in disjoint])
-        return of_sets.max(axis=0), of_sets.argmax(axis=0)
-    groups = (_groups(scans, selection, query) for query in range(len(lower)))
-    floors = [kth_group(row, of_runs, selection.top_k) for row, of_runs in zip(lower, groups, strict=True)]
-    return np.array(floors), np.zeros(len(lower), np.int64)
-
-
-def _runs_at_floor(
-    scans: list[SegmentScan],
-    lower: Float[np.ndarray, "queries all_runs"],
-    disjoint: Bool[np.ndarray, "queries all_runs"],
-    floors: Float[np.ndarray, " queries"],
-) -> list[Bool[np.ndarray, "queries _ runs"]]:
-    """For every query the runs, of its set, that are certain to reach its floor, by segment."""
-    certain = (lower >= floors[:, None]) & (lower > -np.inf) & disjoint
-    ends = np.cumsum([len(scan.run_numbers) for scan in scans])[:-1]
-    return [runs.reshape(scan.best.shape) for runs, scan in zip(np.split(certain, ends, axis=1), scans, strict=True)]
-
-
-def _refined_floors(
-    scans: list[SegmentScan],
-    queries: QueryVectors,
-    fine: CodedQueries,
-    floors: Float[np.ndarray, " queries"],
-    runs: list[Bool[np.ndarray, "queries _ runs"]],
-    selection: Selection,
-) -> Float[np.ndarray, " queries"]:
-    """Floors from exact cosines of the same runs. They are higher by about the error of the scan."""
-    exact = [_exact(scan, queries, fine, floors, of_scan) for scan, of_scan in zip(scans, runs, strict=True)]
-    refined = floors.copy()
-    for query, floor in enumerate(floors):
-        segments = [of_scan[query] for of_scan in exact]
-        cosines = np.concatenate([spans.cosines for spans in segments])
-        groups = np.concatenate([_groups_of(number, spans, selection) for number, spans in enumerate(segments)])
-        refined[query] = max(floor, kth_group(cosines, groups, selection.top_k))
-    return refined
-
-
-def _groups_of(number: int, spans: ExactSpans, selection: Selection) -> Int[np.ndarray, " spans"]:
-    """Numbers that tell apart the runs, documents or parts of spans, through all segments."""
-    group = (
-        spans.starts // kernels.RUN if selection.group_by == "span" else _owners(spans.view, spans.starts, selection)
-    )
-    return group + number * _SEGMENT
-
-
-def _groups(scans: list[SegmentScan], selection: Selection, query: int) -> Int[np.ndarray, " runs"]:
-    """Numbers that tell apart the documents or parts of the best spans of all runs."""
-    groups = [_owners(scan.view, scan.peak[query].reshape(-1), selection) for scan in scans]
-    return np.concatenate([group + number * _SEGMENT for number, group in enumerate(groups)])
-
-
-def _owners(view: SegmentView, units: Int[np.ndarray, " units"], selection: Selection) -> Int[np.ndarray, " units"]:
-    """Of units, which part they belong to, or which document."""
-    parts = np.searchsorted(view.segment.part_units, units, side="right") - 1
-    return view.segment.part_document[parts] if selection.group_by == "document" else parts
+def _best_of_groups(
+    cosines: Float[np.ndarray, " rows"], groups: Int[np.ndarray, " rows"], most: int
+) -> Float[np.ndarray, " best"]:
+    """The best cosines of the best groups."""
+    order = np.argsort(-cosines, kind="stable")
+    firsts = np.unique(groups[order], return_index=True)[1]
+    return _largest(cosines[order[firsts]], min(most, len(firsts)))
 
 
 def kth_group(cosines: Float[np.ndarray, " rows"], groups: Int[np.ndarray, " rows"], k: int) -> float:
     """The k-th largest of the groups' best cosines."""
-    order = np.argsort(-cosines, kind="stable")
-    firsts = np.unique(groups[order], return_index=True)[1]
-    return float(_kth_largest(cosines[order[firsts]], k))
+    return float(kth_largest(_best_of_groups(cosines, groups, k), k))
 
 
-def _kth_largest(values: Float[np.ndarray, "*rows values"], k: int) -> Float[np.ndarray, "*rows"]:
+def kth_largest(values: Float[np.ndarray, "*rows values"], k: int) -> Float[np.ndarray, "*rows"]:
     """The k-th largest of every row; -inf where a row has fewer."""
     count = values.shape[-1]
     if not 0 < k <= count:
         return np.full(values.shape[:-1], -np.inf)
     return np.partition(values, count - k, axis=-1)[..., count - k]
+
+
+def _largest(values: Float[np.ndarray, "*rows values"], width: int) -> Float[np.ndarray, "*rows width"]:
+    """The largest values of every row, in any order; filled up by -inf."""
+    count = values.shape[-1]
+    if count > width:
+        return np.partition(values, count - width, axis=-1)[..., count - width :]
+    missing = np.full((*values.shape[:-1], width - count), -np.inf)
+    return np.concatenate([values, missing], axis=-1)
+
+
+def _stacked(rows: Sequence[Float[np.ndarray, " _values"]]) -> Float[np.ndarray, "queries _some"]:
+    """Rows of any lengths under each other; filled up by -inf."""
+    width = max(map(len, rows), default=0)
+    return np.stack([_largest(row, width) for row in rows]) if rows else np.zeros((0, 0))
 
 
 def _exact(
@@ -254,7 +303,7 @@ def _exact(
     fine: CodedQueries,
     floors: Float[np.ndarray, " queries"],
     runs: Bool[np.ndarray, "queries chosen runs"],
-) -> list[ExactSpans]:
+) -> list[SpanRows]:
     """For every query the spans of some runs of a segment that may reach its floor, with their exact cosines."""
     segment = scan.view.segment
     owners, positions, numbers = np.nonzero(runs)
@@ -263,7 +312,7 @@ def _exact(
     starts, ends = spans.T.astype(np.int64)
     cosines = kernels.rescore(segment.arrays, starts, ends, queries, span_owners, fine.terms)
     bounds = np.searchsorted(span_owners, np.arange(len(queries) + 1)).tolist()
-    return [ExactSpans(scan.view, starts[a:b], ends[a:b], cosines[a:b]) for a, b in pairwise(bounds)]
+    return [SpanRows(scan.view.name, starts[a:b], ends[a:b], cosines[a:b]) for a, b in pairwise(bounds)]
 
 
 def spans_of_runs(

@@ -12,11 +12,13 @@ from jaxtyping import Bool, Float, Float32, Float64, Int
 
 from indexer import kernels
 from indexer.arrays import BLOCK, EXCLUDED, SpanTerms
-from indexer.engine.base import ScoredSpan
+from indexer.engine.executor import SegmentQuery
+from indexer.engine.place import Place
 from indexer.engine.query import Selection
+from indexer.engine.rows import SpanRows
 from indexer.engine.scan import code_queries, errors, kth_group
-from indexer.engine.selection import ExactSpans, choose
-from indexer.engine.snapshot import Place, SegmentView, Snapshot
+from indexer.engine.selection import owners
+from indexer.engine.snapshot import SegmentView
 from indexer.segments.reader import Segment
 from models.ops.span_score import SpanScore
 from models.text.borders import Boundary
@@ -29,44 +31,51 @@ BestSpans = tuple[Float64[np.ndarray, " rows"], Int[np.ndarray, "rows 2"], Float
 _AT_FIRST = 4
 
 
-def search_wholes(
-    snapshot: Snapshot,
-    queries: QueryVectors,
-    selection: Selection,
-    score: SpanScore,
-    query_units: Int[np.ndarray, " queries"],
-) -> list[list[ScoredSpan]]:
-    """For every unit-length query its selected clauses, sentences or parts, as the selection's boundary says.
+@dataclass(frozen=True, slots=True)
+class WholeSpans(SegmentQuery[None, list[SpanRows]]):
+    """The best clauses, sentences or parts for unit-length queries, as the selection's boundary says.
 
-    Raises ``BordersMissing`` if a segment was written before borders were stored.
+    ``units`` are the queries' numbers of units. Raises ``BordersMissing`` for a segment written before borders were
+    stored.
     """
-    segments = [_scored(view, queries, selection, score, query_units) for view in snapshot.views]
-    return [choose([of_segment[number] for of_segment in segments], selection) for number in range(len(queries))]
+
+    vectors: QueryVectors
+    score: SpanScore
+    units: Int[np.ndarray, " queries"]
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> list[SpanRows]:
+        """The wholes of a segment that may be selected, for every query."""
+        starts, ends = selected_wholes(view, selection)
+        cosines = kernels.whole_cosines(view.segment.arrays, starts, ends, self.vectors)
+        scores = cosines + _terms(view.segment, starts, ends, self.score, self.units)
+        context = self.score.share_of_context(selection.boundary or "part")
+        if context and len(starts):
+            scores = (1 - context) * scores + context * _part_cosines(view.segment, starts, self.vectors)
+        wholes = [SpanRows(view.name, starts, ends, of_query) for of_query in scores]
+        share = self.score.share(selection.boundary or "part")
+        if share == 1 or not len(starts):
+            return [_best(of_query, selection) for of_query in wholes]
+        terms = SpanTerms.of(self.score, self.units)
+        return [
+            BestWithin(view, of_query, query, terms.take(slice(number, number + 1)), selection, share).select()
+            for number, (of_query, query) in enumerate(zip(wholes, self.vectors, strict=True))
+        ]
 
 
-def _scored(
-    view: SegmentView,
-    queries: QueryVectors,
-    selection: Selection,
-    score: SpanScore,
-    query_units: Int[np.ndarray, " queries"],
-) -> list[ExactSpans]:
-    """The wholes of a segment that may be selected, for every query."""
-    starts, ends = selected_wholes(view, selection)
-    cosines = kernels.whole_cosines(view.segment.arrays, starts, ends, queries)
-    scores = cosines + _terms(view, starts, ends, score, query_units)
-    context = score.share_of_context(selection.boundary or "part")
-    if context and len(starts):
-        scores = (1 - context) * scores + context * _part_cosines(view, starts, queries)
-    wholes = [ExactSpans(view, starts, ends, of_query) for of_query in scores]
-    share = score.share(selection.boundary or "part")
-    if share == 1 or not len(starts):
-        return [_best(of_query, selection) for of_query in wholes]
-    terms = SpanTerms.of(score, query_units)
-    return [
-        BestWithin(of_query, query, terms.take(slice(number, number + 1)), selection, share).select()
-        for number, (of_query, query) in enumerate(zip(wholes, queries, strict=True))
-    ]
+@dataclass(frozen=True, slots=True)
+class WholeCounts(SegmentQuery[None, list[SpanRows]]):
+    """All selected clauses, sentences or parts with their scores for one unit-length query."""
+
+    vector: Float32[np.ndarray, " dim"]
+    score: SpanScore
+    units: int
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> list[SpanRows]:
+        """The wholes of a segment."""
+        starts, ends = selected_wholes(view, selection)
+        boundary = selection.boundary or "part"
+        scored = score_wholes(view.segment, starts, ends, self.vector, self.units, self.score, boundary)
+        return [SpanRows(view.name, starts, ends, scored.scores)]
 
 
 class BestWithin:
@@ -77,20 +86,21 @@ class BestWithin:
 
     def __init__(
         self,
-        wholes: ExactSpans,
+        view: SegmentView,
+        wholes: SpanRows,
         query: Float32[np.ndarray, " dim"],
         terms: SpanTerms,
         selection: Selection,
         share: float,
     ) -> None:
-        self._wholes, self._query, self._terms = wholes, query, terms
+        self._view, self._wholes, self._query, self._terms = view, wholes, query, terms
         self._selection, self._share = selection, share
         approximate, error = self._approximate()
         firsts = np.stack([wholes.starts, wholes.ends], axis=1).reshape(-1)
         upper = np.maximum.reduceat(np.append(approximate + error, -np.inf), firsts)[::2]
         self._bounds = np.where(upper > -np.inf, self._together(wholes.cosines, upper), wholes.cosines)
 
-    def select(self) -> ExactSpans:
+    def select(self) -> SpanRows:
         """The wholes that may be selected, with exact scores."""
         order = np.argsort(-self._bounds, kind="stable")
         count = min(len(order), _AT_FIRST * self._selection.top_k)
@@ -98,8 +108,7 @@ class BestWithin:
             rows = order[:count]
             scores = self._exact(rows)
             if count == len(order) or self._is_complete(rows, scores, float(self._bounds[order[count]])):
-                wholes = self._wholes
-                return ExactSpans(wholes.view, wholes.starts[rows], wholes.ends[rows], scores)
+                return self._wholes.take(rows).scored(scores)
             count = min(len(order), _AT_FIRST * count)
 
     def _is_complete(self, rows: Int[np.ndarray, " rows"], scores: Float[np.ndarray, " rows"], bound: float) -> bool:
@@ -109,11 +118,9 @@ class BestWithin:
         return bound < max(last, -np.inf if self._selection.floor is None else self._selection.floor)
 
     def _groups(self, starts: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows"]:
-        segment = self._wholes.view.segment
         if self._selection.group_by == "span":
             return starts
-        parts = np.searchsorted(segment.part_units, starts, side="right") - 1
-        return segment.part_document[parts] if self._selection.group_by == "document" else parts
+        return owners(self._view.segment, starts, self._selection)
 
     def _together(
         self, wholes: Float[np.ndarray, " rows"], spans: Float[np.ndarray, " rows"]
@@ -122,7 +129,7 @@ class BestWithin:
 
     def _approximate(self) -> tuple[Float[np.ndarray, " units"], Float[np.ndarray, " units"]]:
         """For every start the best approximate score, -inf where no span starts, and what it may be off by."""
-        view = self._wholes.view
+        view = self._view
         terms = self._terms
         if self._selection.boundary == "sentence":
             terms = terms._replace(crossing=np.full(1, 2 * EXCLUDED))
@@ -136,7 +143,7 @@ class BestWithin:
 
     def _exact(self, rows: Int[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
         """The exact scores of wholes and their best spans together."""
-        wholes, segment = self._wholes, self._wholes.view.segment
+        wholes, segment = self._wholes, self._view.segment
         starts, ends, alone = wholes.starts[rows], wholes.ends[rows], wholes.cosines[rows]
         best, _, _ = best_within(segment, starts, ends, self._query, self._terms)
         return np.where(best > EXCLUDED, self._together(alone, best), alone)
@@ -164,14 +171,14 @@ class WholeScores:
 
     @property
     def scores(self) -> Float[np.ndarray, " rows"]:
-        """The scores by which :func:`search_wholes` ranks."""
+        """The scores by which :class:`WholeSpans` ranks."""
         context = self.share_of_context
         alone = (1 - context) * self.own + context * self.part
         return np.where(self.has_span, self.share * alone + (1 - self.share) * self.best, alone)
 
 
 def score_wholes(
-    view: SegmentView,
+    segment: Segment,
     starts: Int[np.ndarray, " rows"],
     ends: Int[np.ndarray, " rows"],
     query: Float32[np.ndarray, " dim"],
@@ -181,9 +188,9 @@ def score_wholes(
 ) -> WholeScores:
     """Score some wholes of a segment for a unit-length query of so many units."""
     counts = np.array([units])
-    best, spans, cosines = best_within(view.segment, starts, ends, query, SpanTerms.of(score, counts))
-    own, context = cosines + _terms(view, starts, ends, score, counts)[0], score.share_of_context(boundary)
-    part = _part_cosines(view, starts, query[None])[0] if context else np.zeros(len(starts))
+    best, spans, cosines = best_within(segment, starts, ends, query, SpanTerms.of(score, counts))
+    own, context = cosines + _terms(segment, starts, ends, score, counts)[0], score.share_of_context(boundary)
+    part = _part_cosines(segment, starts, query[None])[0] if context else np.zeros(len(starts))
     return WholeScores(own, part, best, spans, score.share(boundary), context)
 
 
@@ -224,7 +231,7 @@ def selected_wholes(
 
 
 def _terms(
-    view: SegmentView,
+    segment: Segment,
     starts: Int[np.ndarray, " wholes"],
     ends: Int[np.ndarray, " wholes"],
     score: SpanScore,
@@ -234,20 +241,20 @@ def _terms(
     lengths = ends - starts
     of_lengths = score.lengths(query_units, int(lengths.max(initial=0)))[:, lengths]
     borders = SpanTerms.of(score, np.zeros(1, np.int64))
-    return of_lengths + borders.of_borders(view.segment.borders, starts, ends)
+    return of_lengths + borders.of_borders(segment.borders, starts, ends)
 
 
 def _part_cosines(
-    view: SegmentView, starts: Int[np.ndarray, " wholes"], queries: QueryVectors
+    segment: Segment, starts: Int[np.ndarray, " wholes"], queries: QueryVectors
 ) -> Float[np.ndarray, "queries wholes"]:
     """The cosine of the part that each whole lies in."""
-    bounds = view.segment.part_units
+    bounds = segment.part_units
     parts, of_wholes = np.unique(np.searchsorted(bounds, starts, side="right") - 1, return_inverse=True)
-    cosines = kernels.whole_cosines(view.segment.arrays, bounds[parts], bounds[parts + 1], queries)
+    cosines = kernels.whole_cosines(segment.arrays, bounds[parts], bounds[parts + 1], queries)
     return cosines[:, of_wholes]
 
 
-def _best(spans: ExactSpans, selection: Selection) -> ExactSpans:
+def _best(spans: SpanRows, selection: Selection) -> SpanRows:
     """The best ``top_k`` spans and those that tie with the last. Wholes do not overlap; groups need all of them."""
     if selection.group_by != "span" or len(spans.cosines) <= selection.top_k:
         return spans

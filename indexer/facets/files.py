@@ -10,23 +10,21 @@ All numbers are little-endian.
 =====================  ===============================================================================================
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float32, Int, Int8, Integer
 
-from indexer.representations.base import LiveRows
-from indexer.representations.columns import ColumnFiles, live_pieces
+from indexer.representations.columns import ArrayRows
 from indexer.segments.mapping import mapped
 
-CODES, SCALES, UNITS = FILES = ("facets.i8", "facet_scales.f32", "facet_units.u32")
-_ROWS_A_PIECE = 4_096
+CODES, SCALES, UNITS = "facets.i8", "facet_scales.f32", "facet_units.u32"
+COLUMNS = {CODES: "i1", SCALES: "<f4", UNITS: "<u4"}
 
 
 @dataclass(frozen=True, slots=True)
-class FacetRows:
+class FacetRows(ArrayRows):
     """Quantised facets of sentences and the first units of these, in memory or mapped from a segment's files."""
 
     codes: Int8[np.ndarray, "rows facets dim"]
@@ -42,36 +40,6 @@ class FacetRows:
             mapped(folder / UNITS, "<u4", (rows,)),
         )
 
-    def __len__(self) -> int:
-        return len(self.units)
-
     def vectors(self, rows: Int[np.ndarray, " some"] | slice) -> Float32[np.ndarray, "some facets dim"]:
         """The unit facets of some rows."""
         return self.codes[rows].astype(np.float32) * self.scales[rows][..., None]
-
-
-class FacetWriter:
-    """Appends facets to the files of a segment that is being written."""
-
-    def __init__(self, folder: Path) -> None:
-        self._columns = ColumnFiles(folder, FILES)
-
-    def append(self, rows: FacetRows, first_unit: int) -> None:
-        """Append the facets of sentences, whose units are counted from this one."""
-        units = (rows.units.astype(np.int64) + first_unit).astype("<u4")
-        self._columns.append(rows.codes, rows.scales.astype("<f4"), units)
-
-    def finish(self) -> int:
-        """Close the files, and return the number of rows."""
-        self.close()
-        return self._columns.rows
-
-    def close(self) -> None:
-        """Close the files."""
-        self._columns.close()
-
-
-def copy_live(writer: FacetWriter, sources: Sequence[LiveRows]) -> None:
-    """Append the facets of live documents, in pieces, their units renumbered."""
-    for stored, some, gain in live_pieces(sources, _ROWS_A_PIECE):
-        writer.append(FacetRows(stored.codes[some], stored.scales[some], stored.units[some]), gain)

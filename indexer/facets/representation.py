@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from indexer.facets.files import FacetRows, FacetWriter, copy_live
+from indexer.facets.files import COLUMNS, FacetRows
 from indexer.facets.recipe import NAME
-from indexer.representations.base import EncodedWindow, LiveRows, Representation
+from indexer.representations.base import EncodedWindow, Representation
+from indexer.representations.columns import ColumnRepresentation
 from indexer.segments.reader import Segment
 from indexer.types import Details
 from models.encoders.facets.model import FacetModel
@@ -20,10 +21,12 @@ from models.text.sentences import sentence_spans
 _spans_of_part = lru_cache(maxsize=8)(sentence_spans)
 
 
-class FacetRepresentation:
+class FacetRepresentation(ColumnRepresentation):
     """The facets of sentences that have words: int8 vectors."""
 
     name = NAME
+    columns = COLUMNS
+    rows_a_piece = 4_096
 
     def rows(self, window: EncodedWindow) -> FacetRows:
         """The facets of the sentences that begin in a window, read to their end."""
@@ -39,24 +42,8 @@ class FacetRepresentation:
     def join(self, rows: Sequence[FacetRows], details: Details) -> FacetRows:
         """Put the facets of windows behind each other."""
         facets, dim = _shape(details)
-        return FacetRows(
-            np.concatenate([np.zeros((0, facets, dim), np.int8), *(each.codes for each in rows)]),
-            np.concatenate([np.zeros((0, facets), np.float32), *(each.scales for each in rows)]),
-            np.concatenate([np.zeros(0, np.int64), *(each.units for each in rows)]),
-        )
-
-    def write(self, folder: Path, details: Details) -> FacetWriter:
-        """Begin the files of a segment."""
-        return FacetWriter(folder)
-
-    def merge(self, folder: Path, details: Details, sources: Sequence[LiveRows]) -> int:
-        """Copy the facets of live documents, and return the number of sentences."""
-        writer = FacetWriter(folder)
-        try:
-            copy_live(writer, sources)
-            return writer.finish()
-        finally:
-            writer.close()
+        none = np.zeros((0, facets, dim), np.int8), np.zeros((0, facets), np.float32), np.zeros(0, np.int64)
+        return FacetRows(*none).followed_by(rows)
 
     def open(self, folder: Path, details: Details, count: int, files: Collection[str]) -> FacetRows:
         """Map the files of a segment; raises ``SegmentCorrupt`` where their sizes do not fit."""

@@ -6,20 +6,22 @@ query's, facet by facet; in a small one all of them.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int
 
-from indexer import kernels
-from indexer.engine.base import ScoredSpan
+from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.query import Selection
-from indexer.engine.selection import ExactSpans, choose
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.rows import SpanRows, no_rows
+from indexer.engine.scan import kth_largest
+from indexer.engine.selection import owners
+from indexer.engine.snapshot import SegmentView
 from indexer.facets.files import FacetRows
+from indexer.facets.kernels import facet_distances, facet_nearness
 from indexer.facets.representation import stored_facets
-from indexer.words.literal import BELOW, Terms, joined, literal_spans
+from indexer.words.literal import BELOW
 from models.ops.facets import PENALTY, SWEEPS
 
 Codebook = Float32[np.ndarray, "facets dim"]
@@ -30,47 +32,86 @@ CANDIDATES: Final = 2_000
 _CANDIDATES_A_HIT: Final = 10
 
 
-def search_facets(
-    snapshot: Snapshot, codebook: Codebook | None, terms: Terms, selection: Selection
-) -> list[ScoredSpan]:
-    """The selected sentences, best first, with exact scores.
+class Near(NamedTuple):
+    """The number of allowed sentences, the highest nearness of some, and that of the best documents or parts."""
 
-    Those that hold the query's words in their order score 1. Without a codebook there are no others.
+    rows: int
+    nearness: Float32[np.ndarray, " some"]
+    groups: Float32[np.ndarray, " groups"]
+
+    def least(self, selection: Selection) -> float:
+        """The nearness that candidates have: there are enough of them, also for ``top_k`` documents or parts."""
+        count = max(CANDIDATES, _CANDIDATES_A_HIT * selection.top_k)
+        if self.rows <= EXACT_UP_TO:
+            return -np.inf
+        if selection.group_by != "span":
+            beyond = int((self.nearness > kth_largest(self.groups, selection.top_k)).sum())
+            while count <= beyond:
+                count *= 4
+        return -np.inf if count >= self.rows else float(kth_largest(self.nearness, count))
+
+
+@dataclass(frozen=True, slots=True)
+class FacetScan(SegmentQuery[list[Near], list[SpanRows]]):
+    """The best sentences for queries with exact scores. A query without a codebook finds none.
+
+    The first round counts the sentences. If they are many, the second tells how near each is to the queries. With
+    ``everything`` all are scored.
     """
-    rows = [np.zeros(0, np.int64) if codebook is None else _allowed(view, selection) for view in snapshot.views]
-    near, total = None, sum(map(len, rows))
-    count = total if total <= EXACT_UP_TO else max(CANDIDATES, _CANDIDATES_A_HIT * selection.top_k)
-    while True:
-        candidates = rows
-        if codebook is not None and count < total:
-            near = near or _nearness(codebook, snapshot.views, rows)
-            candidates = _nearest(rows, near, count)
-        pairs = zip(snapshot.views, candidates, strict=True)
-        spans = [_scored(view, of_view, codebook, terms, selection) for view, of_view in pairs]
-        if count >= total or _fills(spans, selection):
-            return choose(spans, selection)
-        count *= 4
 
+    codebooks: tuple[Codebook | None, ...]
+    everything: bool = False
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
 
-def _fills(spans: Sequence[ExactSpans], selection: Selection) -> bool:
-    """True if there are enough candidates for ``top_k`` documents or parts; those of few may be nearest."""
-    return selection.group_by == "span" or len(choose(spans, replace(selection, floor=None))) == selection.top_k
+    @property
+    def rounds(self) -> int:
+        """Two; none if all sentences are scored."""
+        return 0 if self.everything else 2
 
+    def statistics(self, view: SegmentView, total: list[Near] | None, selection: Selection) -> list[Near]:
+        """How near the sentences of a segment are to every query."""
+        rows = _allowed(view, selection)
+        if total is None or total[0].rows <= EXACT_UP_TO:
+            none = np.zeros(0, np.float32)
+            return [Near(len(rows), none, none) for _ in self.codebooks]
+        nearness = self._nearness(view, rows)
+        groups = owners(view.segment, stored_facets(view.segment).units[rows].astype(np.int64), selection)
+        return [Near(len(rows), near, _best_of_groups(near, groups, selection)) for near in nearness]
 
-def count_spans(snapshot: Snapshot, codebook: Codebook | None, terms: Terms, selection: Selection) -> list[ExactSpans]:
-    """All selected sentences of every segment, with exact scores."""
-    none = np.zeros(0, np.int64)
-    return [
-        _scored(view, none if codebook is None else _allowed(view, selection), codebook, terms, selection)
-        for view in snapshot.views
-    ]
+    def total(self, parts: Sequence[list[Near]], selection: Selection) -> list[Near]:
+        """That of all segments together."""
+        return [_together(of_query) for of_query in zip(*parts, strict=True)]
+
+    def rows(self, view: SegmentView, total: list[Near] | None, selection: Selection) -> list[SpanRows]:
+        """For every query the sentences of a segment that may be selected."""
+        rows = _allowed(view, selection)
+        leasts = [of_query.least(selection) for of_query in total] if total else [-np.inf] * len(self.codebooks)
+        near = self._nearness(view, rows) if max(leasts, default=-np.inf) > -np.inf else []
+        self.memo.pop(view.name, None)
+        found = []
+        for number, (codebook, least) in enumerate(zip(self.codebooks, leasts, strict=True)):
+            candidates = rows if least == -np.inf else rows[near[number] >= least]
+            found.append(no_rows(view.name) if codebook is None else _scored(view, candidates, codebook))
+        return found
+
+    def _nearness(self, view: SegmentView, rows: Int[np.ndarray, " rows"]) -> list[Float32[np.ndarray, " rows"]]:
+        stored = stored_facets(view.segment)
+        return self.memo.once(
+            view.name,
+            lambda: [
+                np.zeros(0, np.float32)
+                if codebook is None
+                else facet_nearness(stored.codes, stored.scales, rows, codebook)
+                for codebook in self.codebooks
+            ],
+        )
 
 
 def facet_cosines(
     codebook: Codebook, stored: FacetRows, rows: Int[np.ndarray, " rows"]
 ) -> Float64[np.ndarray, " rows"]:
     """The exact scores of some sentences: ``1 - SC / K``, less than that of an occurrence."""
-    distances = kernels.facet_distances(stored.codes, stored.scales, rows, codebook, PENALTY, SWEEPS)
+    distances = facet_distances(stored.codes, stored.scales, rows, codebook, PENALTY, SWEEPS)
     return cosines_of(distances, len(codebook))
 
 
@@ -99,28 +140,22 @@ def _allowed(view: SegmentView, selection: Selection) -> Int[np.ndarray, " rows"
     return np.flatnonzero(chosen)
 
 
-def _nearest(
-    rows: Sequence[Int[np.ndarray, " _rows"]], near: Sequence[Float32[np.ndarray, " _rows"]], count: int
-) -> list[Int[np.ndarray, " _some"]]:
-    """Of all rows so many that are nearest to the query, and those that tie with the last."""
-    least = np.partition(np.concatenate(near), -count)[-count]
-    return [some[of_view >= least] for some, of_view in zip(rows, near, strict=True)]
+def _together(parts: Sequence[Near]) -> Near:
+    nearness, groups = (np.concatenate(column) for column in zip(*(part[1:] for part in parts), strict=True))
+    return Near(sum(part.rows for part in parts), nearness, groups)
 
 
-def _nearness(
-    codebook: Codebook, views: Sequence[SegmentView], rows: Sequence[Int[np.ndarray, " _rows"]]
-) -> list[Float32[np.ndarray, " _rows"]]:
-    """How near the facets of every row are to the query's."""
-    pairs = zip((stored_facets(view.segment) for view in views), rows, strict=True)
-    return [kernels.facet_nearness(stored.codes, stored.scales, some, codebook) for stored, some in pairs]
+def _best_of_groups(
+    near: Float32[np.ndarray, " rows"], groups: Int[np.ndarray, " rows"], selection: Selection
+) -> Float32[np.ndarray, " groups"]:
+    """The nearness of the nearest sentence of every group."""
+    if selection.group_by == "span" or not len(near):
+        return np.zeros(0, np.float32)
+    firsts = np.flatnonzero(np.diff(groups, prepend=-1))  # rows rise, and so do groups
+    return np.maximum.reduceat(near, firsts)
 
 
-def _scored(
-    view: SegmentView, rows: Int[np.ndarray, " rows"], codebook: Codebook | None, terms: Terms, selection: Selection
-) -> ExactSpans:
-    literal = literal_spans(view, terms, replace(selection, boundary="sentence"))
+def _scored(view: SegmentView, rows: Int[np.ndarray, " rows"], codebook: Codebook) -> SpanRows:
     stored = stored_facets(view.segment)
-    rows = rows[~np.isin(stored.units[rows], literal.starts)]
     starts = stored.units[rows].astype(np.int64)
-    cosines = np.zeros(0) if codebook is None else facet_cosines(codebook, stored, rows)
-    return joined(literal, ExactSpans(view, starts, sentence_ends(view, starts), cosines))
+    return SpanRows(view.name, starts, sentence_ends(view, starts), facet_cosines(codebook, stored, rows))

@@ -12,7 +12,6 @@ from indexer.catalog.leases import Lease
 from indexer.catalog.publish import remove_collection
 from indexer.errors import CollectionAliased, LeaseLost
 from indexer.store import Store
-from indexer.types import Collection
 
 _MARKER = "DELETED"
 
@@ -24,29 +23,28 @@ def delete_collection(store: Store, held: Lease) -> None:
 
     Running searches finish on their snapshots; later ones raise ``CollectionNotFound``.
     """
-    collection = store.catalog.collection(held.collection)
-    marker = mark_deleted(store, collection)
+    marker = mark_deleted(store, held.collection_id)
     try:
         remove_collection(store.catalog, held)
     except (LeaseLost, CollectionAliased):  # the errors after which the rows are certainly still there
         marker.unlink()
         raise
     store.forget(held.collection)
-    remove_files(store, collection)
+    remove_files(store, held.collection_id)
 
 
-def mark_deleted(store: Store, collection: Collection) -> Path:
+def mark_deleted(store: Store, collection_id: str) -> Path:
     """Mark the folder of a collection for ``sweep_deleted``, which removes it once the catalog has no such row."""
-    folder = store.folder(collection)
+    folder = store.folder_of(collection_id)
     folder.mkdir(parents=True, exist_ok=True)
     marker = folder / _MARKER
     marker.touch()
     return marker
 
 
-def remove_files(store: Store, collection: Collection) -> None:
+def remove_files(store: Store, collection_id: str) -> None:
     """Remove the folder of a collection whose rows are deleted."""
-    _remove(store.folder(collection))
+    _remove(store.folder_of(collection_id))
 
 
 def sweep_deleted(store: Store) -> None:

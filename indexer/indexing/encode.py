@@ -14,9 +14,9 @@ from indexer.indexing.windows import plan
 from indexer.representations.base import EncodedWindow, Rows
 from indexer.representations.registry import representation
 from indexer.segments.writer import PartUnits
-from models.batching import length_batches
 from models.encoders.base import Encoder, tokenize_units
 from models.encoders.passes import ForwardPass, UnitPass, WindowOutputs
+from models.ops.batching import length_batches
 from models.ops.pooling import pool
 from models.text.tokens import UnitTokens, end_to_end, unit_shares
 from models.types import Document, UnitVectors

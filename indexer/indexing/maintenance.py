@@ -13,8 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from indexer.catalog.leases import Lease
-from indexer.catalog.matches import forget_withdrawn
-from indexer.catalog.publish import change_details, forget_retired, publish, retire
+from indexer.catalog.publish import Kept, change_details, forget_old, publish, retire
 from indexer.engine.snapshot import SegmentView
 from indexer.errors import PurgeIncomplete, SegmentCorrupt, StorageFull
 from indexer.indexing.merge_policy import Choice, due, everything, with_dead
@@ -24,9 +23,10 @@ from indexer.segments.layout import WINDOWS
 from indexer.segments.manifest import damages
 from indexer.segments.merge import Source, merge
 from indexer.segments.opened import open_segment
+from indexer.segments.reader import Segment
 from indexer.segments.seal import Derive
 from indexer.store import Store
-from indexer.types import LiveSegment, Recipe
+from indexer.types import Generation, LiveSegment
 from indexer.words.recipe import has_words, with_words
 
 # Scanning segments with fewer live units takes little time.
@@ -44,79 +44,88 @@ class Removed:
     waited_s: float
 
 
-def sweep(store: Store, held: Lease) -> None:
+def sweep(store: Store, held: Lease) -> Kept:
     """Remove the files of segments that were retired a grace period ago, and the remains of killed jobs.
 
-    Also deletes old withdrawn matches from the catalog.
+    Also deletes old withdrawn matches from the catalog. Returns what the catalog still names.
     """
-    catalog = store.catalog
-    forget_withdrawn(catalog, held, catalog.clock() - timedelta(seconds=store.withdrawn_s))
-    forget_retired(catalog, held, catalog.clock() - timedelta(seconds=store.grace_s))
-    collection = catalog.collection(held.collection)
-    live = (segment.info for segment in catalog.live_generation(held.collection).segments)
-    named = {info.name for info in (*live, *catalog.retired_segments(collection))}
-    for folder in store.folder(collection).glob("*/"):
-        if folder.name not in named:
+    now = store.catalog.clock()
+    retired_until, withdrawn_until = (now - timedelta(seconds=age) for age in (store.grace_s, store.withdrawn_s))
+    kept = forget_old(store.catalog, held, retired_until=retired_until, withdrawn_until=withdrawn_until)
+    for folder in store.folder_of(held.collection_id).glob("*/"):
+        if folder.name not in kept.live | kept.retired:
             _remove(folder)
+    return kept
 
 
 def merge_segments(
     store: Store, held: Lease, choose: Choice, stop: Callable[[], bool] = lambda: False, *, windows: bool = True
-) -> int:
-    """Merge what ``choose`` chooses until it chooses nothing, and return how many segments were replaced.
+) -> Generation:
+    """Merge what ``choose`` chooses until it chooses nothing; returns the generation then.
 
     Without ``windows`` none are written, for merges whose results will soon be merged again. Raises ``SegmentCorrupt``
     rather than copy from a segment that is damaged.
     """
-    replaced = 0
-    while not stop() and (groups := choose(store.catalog.live_generation(held.collection).segments)):
-        _merge_group(store, held, groups[0], windows=windows)
-        replaced += len(groups[0])
-    return replaced
+    generation = store.catalog.live_generation(held.collection)
+    while not stop() and (groups := choose(generation.segments)):
+        _merge_group(store, held, generation, groups[0], windows=windows)
+        generation = store.catalog.live_generation(held.collection)
+    return generation
 
 
 def add_windows(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
     """Rewrite the large segments of a collection too large to scan, with windows."""
-    collection = store.catalog.collection(held.collection)
-    if collection.units < store.candidates_from:
+    _add_windows(store, held, store.catalog.live_generation(held.collection), stop)
+
+
+def _add_windows(store: Store, held: Lease, generation: Generation, stop: Callable[[], bool]) -> None:
+    if not _is_searched_by_windows(store, generation):
         return
-    for live in store.catalog.live_generation(held.collection).segments:
+    for live in generation.segments:
         if stop():
             return
-        path = store.folder(collection) / live.info.name
-        files = open_segment(path, live.info.manifest_sha256).manifest.files
+        files = _opened(store, held, live).manifest.files
         if live.live_units >= WORTH_WINDOWS and WINDOWS not in files:
-            _merge_group(store, held, [live])
+            _merge_group(store, held, generation, [live])
+
+
+def _is_searched_by_windows(store: Store, generation: Generation) -> bool:
+    return sum(live.info.units for live in generation.segments) >= store.candidates_from
+
+
+def _opened(store: Store, held: Lease, live: LiveSegment) -> Segment:
+    return open_segment(store.folder_of(held.collection_id) / live.info.name, live.info.manifest_sha256)
 
 
 def add_borders(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False) -> None:
     """Rewrite the segments of before version 0.3, which have no borders."""
-    folder = store.folder(store.catalog.collection(held.collection))
-    for live in store.catalog.live_generation(held.collection).segments:
+    generation = store.catalog.live_generation(held.collection)
+    for live in generation.segments:
         if stop():
             return
-        if not open_segment(folder / live.info.name, live.info.manifest_sha256).has_borders:
-            _merge_group(store, held, [live])
+        if not _opened(store, held, live).has_borders:
+            _merge_group(store, held, generation, [live])
 
 
-def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False, *, windows: bool = True) -> None:
+def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False, *, windows: bool = True) -> Kept | None:
     """Merge what is due, and sweep, as every writer does when its work is done; without ``windows`` in the midst of it.
 
-    A damaged segment stays as it is, and a full disk leaves the work to the next writer. Both are logged: the writer's
-    own work is done.
+    Returns what the catalog names then. A damaged segment stays as it is, and a full disk, for which this returns None,
+    leaves the work to the next writer. Both are logged: the writer's own work is done.
     """
     try:
         _merge_due(store, held, stop, windows=windows)
-        sweep(store, held)
+        return sweep(store, held)
     except StorageFull as error:
         _log.warning("maintenance of %s is left to the next writer: %s", held.collection, error)
+        return None
 
 
 def _merge_due(store: Store, held: Lease, stop: Callable[[], bool], *, windows: bool) -> None:
     try:
-        merge_segments(store, held, due, stop, windows=windows)
+        generation = merge_segments(store, held, due, stop, windows=windows)
         if windows:
-            add_windows(store, held, stop)
+            _add_windows(store, held, generation, stop)
     except SegmentCorrupt as error:
         _log.warning("segments of %s were not merged: %s", held.collection, error)
 
@@ -126,14 +135,13 @@ def add_words(store: Store, held: Lease) -> None:
 
     The recipe changes when all segments have words; until then its searches are as before.
     """
-    collection = store.catalog.collection(held.collection)
-    if has_words(collection.recipe):
+    generation = store.catalog.live_generation(held.collection)
+    if has_words(generation.recipe):
         return
-    recipe = with_words(collection.recipe)
-    for live in store.catalog.live_generation(held.collection).segments:
-        path = store.folder(collection) / live.info.name
-        if not has_words(open_segment(path, live.info.manifest_sha256).recipe):
-            _merge_group(store, held, [live], recipe)
+    recipe = with_words(generation.recipe)
+    for live in generation.segments:
+        if not has_words(_opened(store, held, live).recipe):
+            _merge_group(store, held, replace(generation, recipe=recipe), [live])
     change_details(store.catalog, held, recipe.details)
 
 
@@ -170,7 +178,7 @@ def purge(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep
 
 
 def _remove_retired(store: Store, held: Lease, sleep: Callable[[float], None]) -> Removed:
-    retired = store.catalog.retired_segments(store.catalog.collection(held.collection))
+    retired = store.catalog.retired_segments(held.collection_id)
     waited = store.grace_s if retired else 0.0
     if waited:
         sleep(waited)
@@ -181,7 +189,7 @@ def _remove_retired(store: Store, held: Lease, sleep: Callable[[float], None]) -
 def _prove(store: Store, held: Lease) -> None:
     """Check the disk: after a purge there must be only live segments, and only live documents in them."""
     live = store.catalog.live_generation(held.collection).segments
-    folders = {folder.name for folder in store.folder(store.catalog.collection(held.collection)).glob("*/")}
+    folders = {folder.name for folder in store.folder_of(held.collection_id).glob("*/")}
     left = sorted(folders - {segment.info.name for segment in live})
     dead = sum(len(segment.tombstones) for segment in live)
     if left or dead:
@@ -192,19 +200,18 @@ def _prove(store: Store, held: Lease) -> None:
 
 
 def _merge_group(
-    store: Store, held: Lease, group: Sequence[LiveSegment], recipe: Recipe | None = None, *, windows: bool = True
+    store: Store, held: Lease, generation: Generation, group: Sequence[LiveSegment], *, windows: bool = True
 ) -> None:
+    """Replace segments of a generation by one, or by none if nothing lives in them."""
     names = [segment.info.name for segment in group]
     if not any(segment.live_documents for segment in group):
         retire(store.catalog, held, names)
         return
-    collection = store.catalog.collection(held.collection)
-    folder = store.folder(collection)
-    sources = [_source(folder, segment) for segment in group]
-    is_searched_by_windows = windows and collection.units >= store.candidates_from
-    large = is_searched_by_windows and sum(live.live_units for live in group) >= WORTH_WINDOWS
+    sources = [_source(store.folder_of(held.collection_id), segment) for segment in group]
+    large = windows and _is_searched_by_windows(store, generation)
+    large = large and sum(live.live_units for live in group) >= WORTH_WINDOWS
     with new_segment(store, held) as temporary:
-        info, rows = merge(temporary, recipe or collection.recipe, sources, _more(windows=large))
+        info, rows = merge(temporary, generation.recipe, sources, _more(windows=large))
         info = replace(info, name=settle(temporary).name)
         publish(store.catalog, held, info, rows, retires=names)
 

@@ -16,16 +16,21 @@ from pydantic import Field
 from indexer.catalog.leases import Lease
 from indexer.catalog.matches import StalePhrases, replace_matches
 from indexer.catalog.publish import publish
+from indexer.engine.executor import SegmentQuery
 from indexer.engine.multi_query import spans_over_floors
-from indexer.engine.selection import ExactSpans, scored
+from indexer.engine.place import Place
+from indexer.engine.query import Selection
+from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import SegmentView, open_snapshot
 from indexer.errors import PhraseNotFound
 from indexer.phrases import Match, Matches, PhraseSet
 from indexer.segments.opened import open_segment
+from indexer.segments.reader import Segment
 from indexer.store import Store
 from indexer.types import DocumentRow, SegmentInfo
 from indexer.words.literal import spans_with_floor
 from models.ops.similarity import raws
+from models.types import UnitSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class Rematched:
 
 def match(view: SegmentView, phrases: PhraseSet) -> list[Match]:
     """The matches of phrases in a segment, in the order of its texts: the hits of searches with their thresholds."""
-    return _read_texts(_hits(view, phrases))
+    return _read_texts(view.segment, _hits(view, phrases))
 
 
 def publish_matched(store: Store, held: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow]) -> int:
@@ -56,15 +61,14 @@ def rematch(store: Store, held: Lease, names: Some[str]) -> Rematched:
 
     Matches that remain keep their score. Raises ``PhraseNotFound``.
     """
-    collection = store.catalog.collection(held.collection)
     while True:
-        phrases = _select(store.phrases.present(collection.id), held.collection, names)
+        phrases = _select(store.phrases.present(held.collection_id), held.collection, names)
         # Nothing is published while the lease is held, so that the matches are stored in this generation.
         live = store.catalog.live_generation(held.collection)
-        snapshot = open_snapshot(store.folder(collection), collection.recipe, live)
+        snapshot = open_snapshot(store.folder_of(live.collection_id), live, store.executor)
         snapshot.require_complete()
-        segments = (match(view, phrases) for view in snapshot.views)
-        matches = Matches(phrases.version, phrases.tuning.calibration_id, tuple(chain.from_iterable(segments)))
+        found = chain.from_iterable(snapshot.map(_Matching(phrases)).parts)
+        matches = Matches(phrases.version, phrases.tuning.calibration_id, tuple(found))
         try:
             return Rematched(*replace_matches(store.catalog, held, phrases.names, matches))
         except StalePhrases:
@@ -72,21 +76,31 @@ def rematch(store: Store, held: Lease, names: Some[str]) -> Rematched:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hit:
-    """A span that reaches a phrase's threshold: a row of ``spans``. ``start`` is its first unit in the segment."""
+class _Matching(SegmentQuery[None, list[Match]]):
+    """The matches of phrases in every segment."""
 
-    start: int
+    phrases: PhraseSet
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> list[Match]:
+        """Those in one, with their texts."""
+        return match(view, self.phrases)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """A span that reaches a phrase's threshold."""
+
+    span: SpanRow
     phrase: str
-    spans: ExactSpans
-    row: int
     score: float
     raw: float
 
-    def match(self) -> Match:
+    def match(self, segment: Segment) -> Match:
         """Read the text of the span; none where texts are not stored, which the catalog does not keep either."""
-        span = scored(self.spans, self.row)
-        text = span.place.text(span.span) if span.place.segment.recipe.stores_text else ""
-        return Match(self.phrase, span.document_id, span.span, text, self.score, self.raw)
+        units = UnitSpan(self.span.start, self.span.end)
+        place = Place(segment, segment.part_of(units.start), units)
+        text = place.text(place.span) if segment.recipe.stores_text else ""
+        return Match(self.phrase, place.document_id, place.span, text, self.score, self.raw)
 
 
 class _Matcher:
@@ -95,7 +109,7 @@ class _Matcher:
     def __init__(self, store: Store, held: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow]) -> None:
         self._store = store
         self._collection_id = held.collection_id
-        self._path = store.folder(store.catalog.collection(held.collection)) / segment.name
+        self._path = store.folder_of(held.collection_id) / segment.name
         self._manifest_sha256 = segment.manifest_sha256
         last = {row.document_id: row.ordinal for row in rows}
         self._superseded = [row.ordinal for row in rows if last[row.document_id] != row.ordinal]
@@ -106,13 +120,14 @@ class _Matcher:
         """The matches of the current phrases."""
         phrases, previous = self._store.phrases.present(self._collection_id), self._phrases
         revisions = _revisions(previous) if previous and previous.tuning.same_as(phrases.tuning) else {}
+        view = self._view()
         unchanged = {name for name, revision in _revisions(phrases).items() if revisions.get(name) == revision}
         self._hits = [hit for hit in self._hits if hit.phrase in unchanged]
         if len(unchanged) < len(phrases):
             rows = [row for row, name in enumerate(phrases.names) if name not in unchanged]
-            self._hits += _hits(self._view(), phrases.take(rows) if unchanged else phrases)
+            self._hits += _hits(view, phrases.take(rows) if unchanged else phrases)
         self._phrases = phrases
-        return Matches(phrases.version, phrases.tuning.calibration_id, tuple(_read_texts(self._hits)))
+        return Matches(phrases.version, phrases.tuning.calibration_id, tuple(_read_texts(view.segment, self._hits)))
 
     def _view(self) -> SegmentView:
         superseded = np.array(self._superseded, np.int64)
@@ -134,12 +149,12 @@ def _hits(view: SegmentView, phrases: PhraseSet) -> Iterator[_Hit]:
         score = phrases.tuning.scores(raw)
         values = raw if phrases.on_raw[number] else score
         for row in np.flatnonzero(values >= phrases.values[number]).tolist():
-            yield _Hit(int(spans.starts[row]), phrases.names[number], spans, row, float(score[row]), float(raw[row]))
+            yield _Hit(spans.row(row), phrases.names[number], float(score[row]), float(raw[row]))
 
 
-def _read_texts(hits: Iterable[_Hit]) -> list[Match]:
+def _read_texts(segment: Segment, hits: Iterable[_Hit]) -> list[Match]:
     # In the order of the texts, so that each block of them is unpacked once.
-    return [hit.match() for hit in sorted(hits, key=lambda hit: (hit.start, hit.phrase))]
+    return [hit.match(segment) for hit in sorted(hits, key=lambda hit: (hit.span.start, hit.phrase))]
 
 
 def _select(phrases: PhraseSet, collection: str, names: Some[str]) -> PhraseSet:

@@ -20,7 +20,7 @@ def new_segment(store: Store, held: Lease) -> Iterator[Path]:
     Where writing fails, nothing is left of it. Raises ``StorageFull`` where there is no room: a segment that is whole
     and could not be published is then removed as well, because the next job, which would, may need its room to begin.
     """
-    folder = new_folder(store.folder(store.catalog.collection(held.collection)))
+    folder = new_folder(store.folder_of(held.collection_id))
     try:
         with full_disk_named():
             yield folder

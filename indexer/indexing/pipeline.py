@@ -123,8 +123,9 @@ class IndexJob:
             sweep(self._store, held)
             documents = self._split(self._changed(self._read(records)))
             self._write(encode(self._encoder, documents, self._encoder.batch_tokens, self._forward), held)
-            if self._merge:
-                self._tidy(held)
+            kept = tidy(self._store, held, self._hooks.stop) if self._merge else None
+            if kept is not None:
+                self.report.generation = kept.generation
         self._tell()
         return self.report
 
@@ -215,10 +216,6 @@ class IndexJob:
     def _arrived(self, document_id: str, content_hash: str) -> None:
         if self._under_way.get(document_id) == content_hash:
             del self._under_way[document_id]
-
-    def _tidy(self, held: Lease) -> None:
-        tidy(self._store, held, self._hooks.stop)
-        self.report.generation = self._store.catalog.generation(self._collection.name)
 
 
 def _checked_pass(recipe: Recipe, encoder: Encoder, forward: ForwardPass | None) -> ForwardPass:

@@ -30,10 +30,9 @@ def relabel(store: Store, held: Lease, snapshot: Snapshot, metadata: Mapping[str
     this metadata finds the documents unchanged, unless the collection does not store texts.
     """
     located = find_documents(snapshot, metadata)
-    collection = store.catalog.collection(held.collection)
     relabelled = {id: _relabelled(each, metadata[id]) for id, each in located.items()}
     with new_segment(store, held) as folder:
-        info, rows = merge(folder, collection.recipe, _sources(list(located.values())), relabelled=relabelled)
+        info, rows = merge(folder, snapshot.recipe, _sources(list(located.values())), relabelled=relabelled)
         info = replace(info, name=settle(folder).name)
         return publish_matched(store, held, info, rows)
 

@@ -42,7 +42,7 @@ class CollectionStats:
 def collection_stats(store: Store, name: str) -> CollectionStats:
     """The statistics of a collection; only segments with tombstones are opened. Raises ``CollectionNotFound``."""
     collection, generation = store.catalog.collection(name), store.catalog.live_generation(name)
-    folder, retired = store.folder(collection), store.catalog.retired_segments(collection)
+    folder, retired = store.folder(collection), store.catalog.retired_segments(collection.id)
     segments = tuple(_segment_stats(folder, segment) for segment in generation.segments)
     live, units = sum(one.bytes_live for one in segments), sum(one.units for one in segments)
     return CollectionStats(

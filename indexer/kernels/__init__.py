@@ -1,6 +1,6 @@
-"""The loops that must run at the speed of memory: the only importers of numba.
+"""The loops that must run at the speed of memory: the only importers of numba, with the kernels of representations.
 
-Each has a naive oracle in ``tests/reference.py``. Block and code are those of ``indexer.segments.layout``.
+Each has a naive oracle in ``tests/reference.py``. ``indexer.segments.layout`` defines block and code.
 """
 
 import models.kernels  # noqa: F401  loads numba, before anything below does
@@ -8,7 +8,6 @@ from indexer.kernels.batch import pack, scan_batch, scan_packed
 from indexer.kernels.best_spans import best_in_wholes
 from indexer.kernels.common import NO_SPAN, RUN, RUNS, on_one_thread, threading_layer
 from indexer.kernels.exact import rescore
-from indexer.kernels.facets import facet_distances, facet_nearness
 from indexer.kernels.intrinsics import LANES
 from indexer.kernels.norms import inverse_norms
 from indexer.kernels.single import scan
@@ -27,8 +26,6 @@ __all__ = [
     "best_in_wholes",
     "best_of_starts",
     "best_windows",
-    "facet_distances",
-    "facet_nearness",
     "group_units",
     "inverse_norms",
     "occurrences",

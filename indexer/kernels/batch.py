@@ -150,7 +150,7 @@ def scan_packed(
 
 
 def _in_lanes(values: Float32[np.ndarray, "queries ..."]) -> Float32[np.ndarray, "groups ... lanes"]:
-    """Values of queries in groups of ``LANES``, those of all lanes beside each other; zero where a lane has no query.
+    """Values of queries in groups of ``LANES``, all lanes beside each other; zero where a lane has no query.
 
     >>> _in_lanes(np.ones((17, 3), np.float32)).shape
     (2, 3, 16)

@@ -60,7 +60,7 @@ def best_in_wholes(
     """The score of the best span of every whole, that span in units, and the cosine of the whole.
 
     A span has up to ``longest`` units, and at least as many as the segment's shortest. Of equal spans the first is the
-    best, and of these the shortest. ``terms`` are those of the one query. A sum without a direction is no span. A whole
+    best, and of these the shortest. ``terms`` belong to the one query. A sum without a direction is no span. A whole
     without a span scores -9.
     """
     spans = np.zeros((len(starts), 2), np.int64)

@@ -17,7 +17,7 @@ def _group_units(of_units, next_rows, units):  # type: ignore[no-untyped-def]
 def group_units(
     of_units: UInt32[np.ndarray, " units"], next_rows: Int[np.ndarray, " terms"], units: UInt32[np.ndarray, " words"]
 ) -> None:
-    """Write the units of every term, rising, to ``units``, those of a term from its row of ``next_rows`` on.
+    """Write the units of every term, rising, to ``units``; a term begins at its row of ``next_rows``.
 
     Terms are numbered from 1; a unit of term 0 is left out.
     """

@@ -1,31 +1,17 @@
 """Documents by MaxSim, approximate: exact rescoring of those that hold the nuggets nearest to the query's vectors."""
 
-from threading import Lock
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from indexer.engine.query import Selection
-from indexer.engine.snapshot import Snapshot
 from indexer.nuggets.files import INDEX
 from indexer.nuggets.representation import stored_nuggets
-from indexer.nuggets.scan import (
-    AllowedNuggets,
-    Queries,
-    ScoredDocument,
-    allowed_nuggets,
-    best_documents,
-    scan_nuggets,
-)
-from indexer.segments.reader import Segment
+from indexer.nuggets.scan import AllowedNuggets, NuggetScan, scan_nuggets
 from models.ops.maxsim import group_maxima
 from models.ops.quantization import dequantize
 from models.types import QueryVectors
-
-if TYPE_CHECKING:
-    from indexer.ann.row_index import RowIndex
 
 # Least number of nuggets looked up for every query vector, and for every document of ``top_k``.
 _NUGGETS, _NUGGETS_A_DOCUMENT = 1_000, 50
@@ -35,42 +21,32 @@ _DOCUMENTS, _DOCUMENTS_A_HIT = 500, 20
 _FEW_NUGGETS = 50_000
 
 
-class DocumentCandidates:
-    """Approximate search for documents with exact scores.
+@dataclass(frozen=True, slots=True)
+class NuggetCandidates(NuggetScan):
+    """The best documents among those that hold the nearest nuggets, with exact scores.
 
     Segments without an index, and those with few nuggets after filtering, are scanned: there the search is exact.
     """
 
-    def __init__(self, *, nuggets: int = _NUGGETS, documents: int = _DOCUMENTS, few: int = _FEW_NUGGETS) -> None:
-        self._nuggets = nuggets
-        self._documents = documents
-        self._few = few
-        self._opened: WeakKeyDictionary[Segment, "RowIndex"] = WeakKeyDictionary()
-        self._lock = Lock()
+    nuggets: int = _NUGGETS
+    documents: int = _DOCUMENTS
+    few: int = _FEW_NUGGETS
 
-    def search(self, snapshot: Snapshot, queries: Queries, selection: Selection) -> list[list[ScoredDocument]]:
-        """For every query of one or more unit-length vectors its best documents, best first."""
-        allowed = [allowed_nuggets(view, selection.filter) for view in snapshot.views]
-        scores = [self._scores(nuggets, queries, selection) for nuggets in allowed]
-        return [
-            best_documents(
-                [(nuggets, of[number]) for nuggets, of in zip(allowed, scores, strict=True)], query, selection
-            )
-            for number, query in enumerate(queries)
-        ]
-
-    def _scores(
-        self, allowed: AllowedNuggets, queries: Queries, selection: Selection
-    ) -> Float[np.ndarray, "queries documents"]:
+    def scores(self, nuggets: AllowedNuggets, selection: Selection) -> Float[np.ndarray, "queries documents"]:
         """Lower bounds on the scores of documents; -inf for those that are not scored."""
-        stored = stored_nuggets(allowed.view.segment)
-        if not len(stored.index) or len(allowed.rows) <= self._few:
-            return scan_nuggets(allowed, queries)
-        index, share = self._open(allowed.view.segment), len(allowed.rows) / len(stored)
-        count = int(max(self._nuggets, _NUGGETS_A_DOCUMENT * selection.top_k) / share)
-        if count >= len(allowed.rows):
-            return scan_nuggets(allowed, queries)
-        return np.stack([self._near(allowed, query, index.nearest(query, count), selection.top_k) for query in queries])
+        segment = nuggets.view.segment
+        stored = stored_nuggets(segment)
+        if not len(stored.index) or len(nuggets.rows) <= self.few:
+            return scan_nuggets(nuggets, self.queries)
+        from indexer.ann.row_index import open_row_index  # scanning needs no FAISS
+
+        index, share = open_row_index(segment, INDEX, stored.index), len(nuggets.rows) / len(stored)
+        count = int(max(self.nuggets, _NUGGETS_A_DOCUMENT * selection.top_k) / share)
+        if count >= len(nuggets.rows):
+            return scan_nuggets(nuggets, self.queries)
+        return np.stack(
+            [self._near(nuggets, query, index.nearest(query, count), selection.top_k) for query in self.queries]
+        )
 
     def _near(
         self, allowed: AllowedNuggets, query: QueryVectors, nearest: Int[np.ndarray, "vectors count"], top_k: int
@@ -79,20 +55,11 @@ class DocumentCandidates:
         rows = np.intersect1d(nearest, allowed.rows)
         at = np.searchsorted(allowed.rows, rows)
         promise = _promise(AllowedNuggets(allowed.view, rows, allowed.documents[at]), query, nearest.shape[1])
-        most = max(self._documents, _DOCUMENTS_A_HIT * top_k)
+        most = max(self.documents, _DOCUMENTS_A_HIT * top_k)
         chosen = np.sort(np.argsort(-promise, kind="stable")[:most])
         near = np.flatnonzero(np.isin(allowed.documents, chosen[promise[chosen] > -np.inf]))
         candidates = AllowedNuggets(allowed.view, allowed.rows[near], allowed.documents[near])
         return scan_nuggets(candidates, [query])[0]
-
-    def _open(self, segment: Segment) -> "RowIndex":
-        # Imported here because scanning needs no FAISS.
-        from indexer.ann.row_index import open_row_index
-
-        with self._lock:
-            if segment not in self._opened:
-                self._opened[segment] = open_row_index(segment, INDEX, stored_nuggets(segment).index)
-            return self._opened[segment]
 
 
 def _promise(nearest: AllowedNuggets, query: QueryVectors, count: int) -> Float[np.ndarray, " documents"]:

@@ -1,7 +1,7 @@
 """The files of the nuggets of a segment.
 
 Each nugget is stored as int8 codes and the scale that gives them length 1, so that a cosine with a unit-length query is
-one dot product. Nuggets are numbered in the order of their units, so those of a part or document are contiguous. As in
+one dot product. Nuggets are numbered in the order of their units: a part or document has a run of them. As in
 ``indexer.segments.layout``, all numbers are little-endian, and character offsets are code points of the document.
 
 ========================  ============================================================================================
@@ -13,28 +13,35 @@ one dot product. Nuggets are numbered in the order of their units, so those of a
 ========================  ============================================================================================
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float32, Int, Int8, Integer, UInt8, UInt32
 
-from indexer.nuggets.rows import NuggetRows
-from indexer.representations.base import LiveRows
-from indexer.representations.columns import ColumnFiles, live_pieces
+from indexer.representations.columns import ArrayRows, ColumnWriter
 from indexer.segments.mapping import mapped
-from models.ops.quantization import quantize_directions
 
 CODES = "nuggets.i8"
 SCALES = "nugget_scales.f32"
 SPANS = "nugget_spans.u32"
 UNITS = "nugget_units.u32"
 INDEX = "nuggets.faiss"
-FILES = (CODES, SCALES, SPANS, UNITS)
+COLUMNS = {CODES: "i1", SCALES: "<f4", SPANS: "<u4", UNITS: "<u4"}
 
 # With fewer nuggets, a scan takes no time.
 WORTH_INDEX = 100_000
-_NUGGETS_A_PIECE = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedNuggets(ArrayRows):
+    """Nuggets as files have them."""
+
+    codes: Int8[np.ndarray, "nuggets dim"]
+    scales: Float32[np.ndarray, " nuggets"]
+    spans: Integer[np.ndarray, "nuggets 2"]
+    units: Integer[np.ndarray, " nuggets"]
 
 
 class StoredNuggets:
@@ -58,6 +65,10 @@ class StoredNuggets:
     def __len__(self) -> int:
         return len(self.units)
 
+    def slice(self, first: int, last: int) -> QuantizedNuggets:
+        """The nuggets ``[first, last)``."""
+        return QuantizedNuggets(self.codes, self.scales, self.spans, self.units).slice(first, last)
+
     def document_bounds(
         self, document_units: Int[np.ndarray, " documents_and_one"]
     ) -> Int[np.ndarray, " documents_and_one"]:
@@ -67,47 +78,20 @@ class StoredNuggets:
         return self._of_documents
 
 
-class NuggetWriter:
-    """Appends nuggets to the files of a segment that is being written."""
+class NuggetWriter(ColumnWriter):
+    """Appends nuggets to the files of a segment, and writes an index of many."""
 
     def __init__(self, folder: Path, dim: int) -> None:
-        self._folder = folder
-        self._dim = dim
-        self._columns = ColumnFiles(folder, FILES)
-
-    def append(self, rows: NuggetRows, first_unit: int) -> None:
-        """Quantise and append nuggets of units that begin with this one."""
-        codes, scales = quantize_directions(rows.vectors)
-        self.append_columns(codes, scales, rows.spans, rows.units + first_unit)
-
-    def append_columns(
-        self,
-        codes: Int8[np.ndarray, "nuggets dim"],
-        scales: Float32[np.ndarray, " nuggets"],
-        spans: Integer[np.ndarray, "nuggets 2"],
-        units: Integer[np.ndarray, " nuggets"],
-    ) -> None:
-        """Append quantised nuggets; their units are those of the segment."""
-        self._columns.append(codes, scales.astype("<f4"), spans.astype("<u4"), units.astype("<u4"))
+        super().__init__(folder, COLUMNS)
+        self._folder, self._dim = folder, dim
 
     def finish(self) -> int:
         """Close the files, write the index of many nuggets, and return their number."""
         self.close()
-        if self._columns.rows >= WORTH_INDEX:
+        if self.rows >= WORTH_INDEX:
             # Imported here because few collections need FAISS.
             from indexer.ann.row_index import write_row_index
 
-            stored = StoredNuggets(self._folder, self._columns.rows, self._dim, ())
+            stored = StoredNuggets(self._folder, self.rows, self._dim, ())
             write_row_index(self._folder / INDEX, stored.codes, stored.scales)
-        return self._columns.rows
-
-    def close(self) -> None:
-        """Close the files."""
-        self._columns.close()
-
-
-def copy_live(writer: NuggetWriter, sources: Sequence[LiveRows]) -> None:
-    """Append the nuggets of live documents, in pieces, their units renumbered."""
-    for stored, some, gain in live_pieces(sources, _NUGGETS_A_PIECE):
-        units = stored.units[some].astype(np.int64) + gain
-        writer.append_columns(stored.codes[some], stored.scales[some], stored.spans[some], units)
+        return self.rows

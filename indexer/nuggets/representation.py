@@ -4,18 +4,21 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from indexer.nuggets.files import NuggetWriter, StoredNuggets, copy_live
+from indexer.nuggets.files import COLUMNS, NuggetWriter, StoredNuggets
 from indexer.nuggets.recipe import NAME, NuggetRecipe
 from indexer.nuggets.rows import NuggetRows, joined, rows_of
-from indexer.representations.base import EncodedWindow, LiveRows, Representation
+from indexer.representations.base import EncodedWindow, Representation
+from indexer.representations.columns import ColumnRepresentation
 from indexer.segments.reader import Segment
 from indexer.types import Details
 
 
-class NuggetRepresentation:
+class NuggetRepresentation(ColumnRepresentation):
     """Token vectors that represent windows: files of int8 vectors, and a FAISS index if there are many."""
 
     name = NAME
+    columns = COLUMNS
+    rows_a_piece = 16_384
 
     def rows(self, window: EncodedWindow) -> NuggetRows:
         """Return the nuggets of a window that are stored."""
@@ -28,15 +31,6 @@ class NuggetRepresentation:
     def write(self, folder: Path, details: Details) -> NuggetWriter:
         """Begin the files of a segment."""
         return NuggetWriter(folder, _made(details).dim)
-
-    def merge(self, folder: Path, details: Details, sources: Sequence[LiveRows]) -> int:
-        """Copy the nuggets of live documents, and return how many there are."""
-        writer = self.write(folder, details)
-        try:
-            copy_live(writer, sources)
-            return writer.finish()
-        finally:
-            writer.close()
 
     def open(self, folder: Path, details: Details, count: int, files: Collection[str]) -> StoredNuggets:
         """Map the files of a segment; raises ``SegmentCorrupt`` where their sizes do not fit."""

@@ -7,11 +7,13 @@ import numpy as np
 from jaxtyping import Float32, Int
 
 from indexer.representations.base import EncodedWindow
+from indexer.representations.columns import ArrayRows
 from models.encoders.nuggets.base import Nuggets
+from models.ops.quantization import quantize_directions
 
 
 @dataclass(frozen=True, slots=True)
-class NuggetRows:
+class NuggetRows(ArrayRows):
     """Nuggets to be written, in order.
 
     ``spans`` are their tokens' characters in the document; ``units`` rise, and count from the first of the units that
@@ -22,8 +24,9 @@ class NuggetRows:
     spans: Int[np.ndarray, "nuggets 2"]
     units: Int[np.ndarray, " nuggets"]
 
-    def __len__(self) -> int:
-        return len(self.units)
+    def columns(self) -> tuple[np.ndarray, ...]:
+        """As files have them, quantised."""
+        return (*quantize_directions(self.vectors), self.spans, self.units)
 
 
 def rows_of(window: EncodedWindow) -> NuggetRows:

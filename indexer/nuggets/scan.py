@@ -5,19 +5,20 @@ float64, one by one, so that a score depends on the vectors of the query and of 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
+from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.query import Filter, Selection
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.rows import SpanRows
+from indexer.engine.snapshot import SegmentView
 from indexer.nuggets.places import DocumentPlace
 from indexer.nuggets.representation import stored_nuggets
 from models.ops.maxsim import MaxSim, group_maxima, maxsim
-from models.types import CharSpan, QueryVectors
+from models.types import QueryVectors
 
 # More than rounding in float32 can move a score by.
 _ROUNDING = 1e-5
@@ -27,33 +28,7 @@ _VECTORS_AT_ONCE = 64
 
 # The vectors of several queries, each of one or more.
 Queries: TypeAlias = Sequence[Float32[np.ndarray, "_vectors dim"]]
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredDocument:
-    """A document with its exact score, a mean of cosines. ``place`` gives its text, metadata and nuggets."""
-
-    document_id: str
-    cosine: float
-    place: DocumentPlace
-
-    @property
-    def span(self) -> CharSpan:
-        """All characters of the document."""
-        return self.place.span
-
-    @property
-    def order(self) -> tuple[float, str]:
-        """Sorts the best first: by falling cosine (so by falling raw), then document id."""
-        return -self.cosine, self.document_id
-
-
-@runtime_checkable
-class DocumentEngine(Protocol):
-    """Search for documents by their nuggets."""
-
-    def search(self, snapshot: Snapshot, queries: Queries, selection: Selection) -> list[list[ScoredDocument]]:
-        """For every query of one or more unit-length vectors its best documents, best first."""
+Scores: TypeAlias = Float[np.ndarray, " _documents"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,48 +44,75 @@ class AllowedNuggets:
         begin, end = np.searchsorted(self.documents, [document, document + 1])
         return self.rows[begin:end]
 
+    def place(self, document: int) -> DocumentPlace:
+        """The place of a document, with its allowed nuggets."""
+        return DocumentPlace(self.view.segment, document, self.of_document(document))
 
-class NuggetScan:
-    """Exact search through all nuggets."""
 
-    def search(self, snapshot: Snapshot, queries: Queries, selection: Selection) -> list[list[ScoredDocument]]:
-        """For every query its best documents, best first; one pass over memory serves many query vectors."""
-        allowed = [allowed_nuggets(view, selection.filter) for view in snapshot.views]
-        scores = [scan_nuggets(nuggets, queries) for nuggets in allowed]
+@dataclass(frozen=True, slots=True)
+class NuggetScan(SegmentQuery[list[Scores], list[SpanRows]]):
+    """The best documents for queries of one or more unit-length vectors, which share a pass over memory.
+
+    A row has all units of its document. The round of statistics gives the best approximate scores, of which all
+    segments together make a floor.
+    """
+
+    queries: Queries
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
+
+    @property
+    def rounds(self) -> int:
+        """One: documents of several segments compete."""
+        return 1
+
+    def statistics(self, view: SegmentView, total: list[Scores] | None, selection: Selection) -> list[Scores]:
+        """For every query the best approximate scores of documents, one more than ``top_k``."""
+        _, scores = self._scored(view, selection)
+        return [_best(of_query[_is_there(of_query)], selection.top_k + 1) for of_query in scores]
+
+    def total(self, parts: Sequence[list[Scores]], selection: Selection) -> list[Scores]:
+        """For every query an approximate score below which no document is among the best."""
+        together = (
+            np.concatenate([np.zeros(0), *(part[number] for part in parts)]) for number in range(len(self.queries))
+        )
+        return [np.array([_floor(scores, selection)]) for scores in together]
+
+    def rows(self, view: SegmentView, total: list[Scores] | None, selection: Selection) -> list[SpanRows]:
+        """For every query the documents of a segment that may be selected, with exact scores."""
+        nuggets, scores = self._scored(view, selection)
+        self.memo.pop(view.name, None)
         return [
-            best_documents(
-                [(nuggets, of[number]) for nuggets, of in zip(allowed, scores, strict=True)], query, selection
-            )
-            for number, query in enumerate(queries)
+            exact_scores(nuggets, np.flatnonzero(of_query >= floor), query)
+            for query, of_query, floor in zip(self.queries, scores, total or self.total([], selection), strict=True)
         ]
 
+    def approximate(self) -> "NuggetScan":
+        """The same for the documents that hold the nuggets nearest to the queries' vectors."""
+        from indexer.nuggets.candidates import NuggetCandidates  # a subclass
 
-@dataclass(frozen=True)
-class DocumentCount:
-    """Every document that has a nugget, with its exact score."""
+        return NuggetCandidates(self.queries)
 
-    scored: Sequence[ScoredDocument]
+    def scores(self, nuggets: AllowedNuggets, selection: Selection) -> Float[np.ndarray, "queries documents"]:
+        """Approximate scores of the documents of a segment; -inf for those that cannot be selected."""
+        return scan_nuggets(nuggets, self.queries)
 
-    @cached_property
-    def documents(self) -> Float[np.ndarray, " documents"]:
-        """The score of every document."""
-        return np.array([document.cosine for document in self.scored], np.float64)
-
-    def document(self, row: int) -> ScoredDocument:
-        """The document in a row of :attr:`documents`."""
-        return self.scored[row]
+    def _scored(
+        self, view: SegmentView, selection: Selection
+    ) -> tuple[AllowedNuggets, Float[np.ndarray, "queries documents"]]:
+        nuggets = allowed_nuggets(view, selection.filter)
+        return self.memo.once(view.name, lambda: (nuggets, self.scores(nuggets, selection)))
 
 
-def count_documents(snapshot: Snapshot, query: QueryVectors, filter: Filter | None = None) -> DocumentCount:
-    """Score every live document that passes a filter, for a query of one or more unit-length vectors."""
-    allowed = [allowed_nuggets(view, filter or Filter()) for view in snapshot.views]
-    return DocumentCount(
-        [
-            score_document(nuggets, document, query)
-            for nuggets in allowed
-            for document in np.unique(nuggets.documents).tolist()
-        ]
-    )
+@dataclass(frozen=True, slots=True)
+class NuggetCounts(SegmentQuery[None, list[SpanRows]]):
+    """All documents that have a nugget, for one query, with exact scores."""
+
+    query: QueryVectors
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> list[SpanRows]:
+        """The documents of a segment."""
+        nuggets = allowed_nuggets(view, selection.filter)
+        return [exact_scores(nuggets, np.unique(nuggets.documents), self.query)]
 
 
 def allowed_nuggets(view: SegmentView, filter: Filter) -> AllowedNuggets:
@@ -157,27 +159,12 @@ def _document_maxima(
     return maxima
 
 
-def best_documents(
-    segments: Sequence[tuple[AllowedNuggets, Float[np.ndarray, " _documents"]]],
-    query: QueryVectors,
-    selection: Selection,
-) -> list[ScoredDocument]:
-    """The best documents of a snapshot with exact scores, given approximate scores by segment."""
-    floor = _floor([scores for _, scores in segments], selection)
-    documents = [
-        score_document(allowed, document, query)
-        for allowed, scores in segments
-        for document in np.flatnonzero(scores >= floor).tolist()
-    ]
-    above = (document for document in documents if selection.floor is None or document.cosine >= selection.floor)
-    return sorted(above, key=lambda document: document.order)[: selection.top_k]
-
-
-def score_document(allowed: AllowedNuggets, document: int, query: QueryVectors) -> ScoredDocument:
-    """The exact score of a document that has an allowed nugget."""
-    segment = allowed.view.segment
-    place = DocumentPlace(segment, document, allowed.of_document(document))
-    return ScoredDocument(segment.document_id(document), match(place, query).score, place)
+def exact_scores(nuggets: AllowedNuggets, documents: Int[np.ndarray, " rows"], query: QueryVectors) -> SpanRows:
+    """Documents that have an allowed nugget, as rows of all of their units, with exact scores."""
+    units = nuggets.view.segment.document_units
+    places = (nuggets.place(document) for document in documents.tolist())
+    scores = np.array([match(place, query).score for place in places], np.float64)
+    return SpanRows(nuggets.view.name, units[documents], units[documents + 1], scores)
 
 
 def match(place: DocumentPlace, query: QueryVectors) -> MaxSim:
@@ -185,14 +172,16 @@ def match(place: DocumentPlace, query: QueryVectors) -> MaxSim:
     return maxsim(query, place.nugget_vectors())
 
 
-def _floor(scores: Sequence[Float[np.ndarray, " _documents"]], selection: Selection) -> float:
-    """An approximate score below which no document is among the best."""
-    pooled = np.concatenate([np.zeros(0), *scores])
-    there = pooled[_is_there(pooled)]
+def _floor(scores: Scores, selection: Selection) -> float:
+    """An approximate score below which no document is among the best, given those of all segments."""
     least = -np.inf if selection.floor is None else selection.floor - _ROUNDING
-    if len(there) > selection.top_k:
-        least = max(least, float(np.partition(there, len(there) - selection.top_k)[-selection.top_k]) - 2 * _ROUNDING)
+    if len(scores) > selection.top_k:
+        least = max(least, float(_best(scores, selection.top_k).min()) - 2 * _ROUNDING)
     return max(least, -2.0)  # no score is as low; only documents without a nugget are lower
+
+
+def _best(scores: Scores, most: int) -> Scores:
+    return np.partition(scores, len(scores) - most)[len(scores) - most :] if len(scores) > most else scores
 
 
 def _is_there(scores: Float[np.ndarray, " documents"]) -> Bool[np.ndarray, " documents"]:

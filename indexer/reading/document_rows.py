@@ -1,13 +1,15 @@
 """The documents of a snapshot that pass a filter, without reading their texts."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool
 
+from indexer.engine.executor import SegmentQuery
 from indexer.engine.named_spans import Located
-from indexer.engine.query import Filter
+from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.segments.columns import rows_holding
 from indexer.segments.layout import METADATA_PREFIX
@@ -32,41 +34,71 @@ def passing(view: SegmentView, filter: Filter) -> Bool[np.ndarray, " documents"]
     return mask
 
 
-def unknown_keys(snapshot: Snapshot, filter: Filter) -> tuple[str, ...]:
-    """The keys of a filter that no document, or no part, of a snapshot has: misspelt ones, most often."""
-    levels = (
-        ("document", filter.document, [view.segment.document_table for view in snapshot.views]),
-        ("part", filter.part, [view.segment.part_table for view in snapshot.views]),
-    )
-    return tuple(
-        f"{level}.{key}"
-        for level, conditions, tables in levels
-        for key in conditions
-        if not any(METADATA_PREFIX + key in table.column_names for table in tables)
-    )
+class Passing(NamedTuple):
+    """The live documents of a segment, how many pass a filter, and which of its keys no document or part has."""
+
+    live: int
+    passing: int
+    unknown_keys: tuple[str, ...]
 
 
-def passing_ids(snapshot: Snapshot, filter: Filter) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class PassingCounts(SegmentQuery[None, Passing]):
+    """How many documents pass the selection's filter."""
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> Passing:
+        """Those of a segment."""
+        filter, segment = selection.filter, view.segment
+        levels = ("document", filter.document, segment.document_table), ("part", filter.part, segment.part_table)
+        unknown = tuple(
+            f"{level}.{key}"
+            for level, conditions, table in levels
+            for key in conditions
+            if METADATA_PREFIX + key not in table.column_names
+        )
+        return Passing(int(view.live_documents.sum()), int(passing(view, filter).sum()), unknown)
+
+
+def count_passing(snapshot: Snapshot, filter: Filter) -> Passing:
+    """How many documents of a snapshot pass a filter; misspelt keys are most often those that are unknown."""
+    parts = snapshot.map(PassingCounts(), Selection(filter=filter)).parts
+    keys = [*(f"document.{key}" for key in filter.document), *(f"part.{key}" for key in filter.part)]
+    unknown = tuple(key for key in keys if all(key in part.unknown_keys for part in parts))
+    return Passing(sum(part.live for part in parts), sum(part.passing for part in parts), unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class _PassingIds(SegmentQuery[None, list[str]]):
+    """The ids of live documents that pass the selection's filter."""
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> list[str]:
+        return [view.segment.document_id(row) for row in np.flatnonzero(passing(view, selection.filter)).tolist()]
+
+
+def passing_ids(snapshot: Snapshot, filter: Filter) -> list[str]:
     """The ids of live documents that pass a filter. Raises ``SegmentCorrupt`` if a segment is damaged."""
     snapshot.require_complete()
-    for view in snapshot.views:
-        for row in np.flatnonzero(passing(view, filter)).tolist():
-            yield view.segment.document_id(row)
+    return list(chain.from_iterable(snapshot.map(_PassingIds(), Selection(filter=filter)).parts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Page(SegmentQuery[None, tuple[int, dict[str, int]]]):
+    """How many documents pass the selection's filter, and the rows of the first ids after one."""
+
+    after: str
+    limit: int
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> tuple[int, dict[str, int]]:
+        mask = passing(view, selection.filter)
+        first = _first(view, mask, self.after, self.limit)
+        return int(mask.sum()), {view.segment.document_id(row): row for row in first}
 
 
 def page_of(snapshot: Snapshot, filter: Filter, after: str, limit: int) -> DocumentRows:
     """The first ``limit`` documents by id that pass a filter and come after an id."""
-    first: list[tuple[str, Located]] = []
-    total = 0
-    for view in snapshot.views:
-        mask = passing(view, filter)
-        total += int(mask.sum())
-        first += [(view.segment.document_id(row), Located(view, row)) for row in _first(view, mask, after, limit)]
-    return DocumentRows(tuple(located for _, located in sorted(first, key=_id)[:limit]), total)
-
-
-def _id(pair: tuple[str, Located]) -> str:
-    return pair[0]
+    found = snapshot.map(_Page(after, limit), Selection(filter=filter))
+    located = {id: Located(view, row) for view, (_, rows) in found.of(snapshot) for id, row in rows.items()}
+    return DocumentRows(tuple(located[id] for id in sorted(located)[:limit]), sum(count for count, _ in found.parts))
 
 
 def _first(view: SegmentView, mask: Bool[np.ndarray, " documents"], after: str, limit: int) -> list[int]:

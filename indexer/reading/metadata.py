@@ -1,7 +1,7 @@
 """The metadata of a collection: every key, its values, and how many documents have each."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Int
 
-from indexer.engine.query import Filter
+from indexer.engine.executor import SegmentQuery
+from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.reading.document_rows import passing
 from indexer.segments.columns import element_keys, one_spelling, rows_holding
@@ -46,9 +47,23 @@ def metadata_counts(snapshot: Snapshot, filter: Filter, limit: int) -> tuple[Fie
     key.
     Of values of parts, a document counts once, however many of its parts have the value.
     """
-    fields = sorted({field for view in snapshot.views for field in _fields(view)})
-    counts = ((level, name, _of_field(snapshot, filter, level, name)) for level, name in fields)
-    return tuple(_most_frequent(level, name, values, limit) for level, name, values in counts if values)
+    parts = snapshot.map(_ValueCounts(), Selection(filter=filter)).parts
+    counts: defaultdict[tuple[Level, str], Counter[str]] = defaultdict(Counter)
+    for part in parts:
+        for field, values in part.items():
+            counts[field].update(values)
+    return tuple(_most_frequent(*field, values, limit) for field, values in sorted(counts.items()) if values)
+
+
+@dataclass(frozen=True, slots=True)
+class _ValueCounts(SegmentQuery[None, dict[tuple[Level, str], Counter[str]]]):
+    """The documents of every value of every key, by the value's spelling."""
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> dict[tuple[Level, str], Counter[str]]:
+        return {
+            (level, name): Counter(dict(_of_view(view, _rest(selection.filter, level, name), level, name)))
+            for level, name in _fields(view)
+        }
 
 
 def _fields(view: SegmentView) -> Iterator[tuple[Level, str]]:
@@ -62,14 +77,9 @@ def _fields(view: SegmentView) -> Iterator[tuple[Level, str]]:
                 yield level, column.removeprefix(METADATA_PREFIX)
 
 
-def _of_field(snapshot: Snapshot, filter: Filter, level: Level, name: str) -> Counter[str]:
-    """The documents of every value of one key, by the value's spelling."""
-    rest = Filter(_without(filter.document, level == "document", name), _without(filter.part, level == "part", name))
-    counts: Counter[str] = Counter()
-    for view in snapshot.views:
-        for spelling, documents in _of_view(view, rest, level, name):
-            counts[spelling] += documents
-    return counts
+def _rest(filter: Filter, level: Level, name: str) -> Filter:
+    """A filter without its condition for one key."""
+    return Filter(_without(filter.document, level == "document", name), _without(filter.part, level == "part", name))
 
 
 def _without(conditions: Mapping[str, JsonValue], is_level: bool, name: str) -> dict[str, JsonValue]:

@@ -1,7 +1,7 @@
 """The interface of representations: rows that a segment stores beside its units.
 
 Rows belong to units, and so to documents. A representation writes its rows to files of its own as their units are
-written, copies those of live documents in a merge, and opens them with the segment. Its files are in the manifest, like
+written, copies the rows of live documents in a merge, and opens them with the segment. The manifest has its files, like
 all others: their checksums are not its concern.
 """
 
@@ -39,7 +39,7 @@ Appended = TypeVar("Appended", bound=Rows, contravariant=True)
 class EncodedWindow:
     """A window after its forward pass: the units that are stored from it, and what the pass gave.
 
-    ``text`` is that of its part, to which the characters of ``units`` refer. ``first_unit`` is the number of its first
+    ``text`` is its part, to which the characters of ``units`` refer. ``first_unit`` is the number of its first
     unit among those encoded together, ``part_start`` the character at which its part begins in the document. ``output``
     is what the forward pass gave for the representation, if anything.
     """
@@ -54,7 +54,7 @@ class EncodedWindow:
 
 @dataclass(frozen=True, slots=True)
 class LiveRows:
-    """The rows of one segment that take part in a merge: those of these units, which belong to live documents.
+    """The rows of one segment that take part in a merge: their ``units`` belong to live documents.
 
     ``stored`` is None for a segment of before its collection had the representation. ``parts`` reads the texts of the
     live parts, each with the characters of its units.
@@ -81,7 +81,7 @@ class RowWriter(Protocol[Appended]):
 
 @runtime_checkable
 class Representation(Protocol[RowsT]):
-    """One kind of rows. ``details`` are those of the collection's recipe."""
+    """One kind of rows. ``details`` come from the collection's recipe."""
 
     @property
     def name(self) -> str:
@@ -100,4 +100,4 @@ class Representation(Protocol[RowsT]):
         """Write the live rows of several segments as :meth:`write` would have, and return their number."""
 
     def open(self, folder: Path, details: Details, count: int, files: Collection[str]) -> Stored:
-        """Map the files of a segment that has so many rows; raises ``SegmentCorrupt`` where their sizes do not fit."""
+        """Map the files of a segment of ``count`` rows; raises ``SegmentCorrupt`` where their sizes do not fit."""

@@ -12,7 +12,6 @@ numbers are little-endian.
 =============================  =======================================================================================
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,23 +19,22 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float16, Float32, Int, Int8, Integer, UInt8
 
-from indexer.representations.base import LiveRows
-from indexer.representations.columns import ColumnFiles, live_pieces
+from indexer.representations.columns import ArrayRows
 from indexer.segments.mapping import mapped
-from models.restoration import Memory
+from models.encoders.restorable.base import Memory
 
-COMPARED, SCALES, VECTORS, COUNTS, UNITS = FILES = (
+COMPARED, SCALES, VECTORS, COUNTS, UNITS = (
     "restorable_compared.i8",
     "restorable_scales.f32",
     "restorable.f16",
     "restorable_counts.u8",
     "restorable_units.u32",
 )
-_ROWS_A_PIECE = 1_024
+COLUMNS = {COMPARED: "i1", SCALES: "<f4", VECTORS: "<f2", COUNTS: "u1", UNITS: "<u4"}
 
 
 @dataclass(frozen=True)
-class RestorableRows:
+class RestorableRows(ArrayRows):
     """Restorable vectors of sentences and the first units of these, in memory or mapped from a segment's files."""
 
     compared: Int8[np.ndarray, "rows compared"]
@@ -57,9 +55,6 @@ class RestorableRows:
             mapped(folder / UNITS, "<u4", (rows,)),
         )
 
-    def __len__(self) -> int:
-        return len(self.units)
-
     @cached_property
     def bounds(self) -> Int[np.ndarray, " rows_and_one"]:
         """The first vector of every row, and the number of vectors."""
@@ -78,34 +73,6 @@ class RestorableRows:
         unit = self.compared[row].astype(np.float32) * self.scales[row]
         compared = np.broadcast_to(unit * len(unit) ** 0.5, (len(rest), len(unit)))
         return np.concatenate([compared, rest], axis=1)
-
-
-class RestorableWriter:
-    """Appends restorable vectors to the files of a segment that is being written."""
-
-    def __init__(self, folder: Path) -> None:
-        self._columns = ColumnFiles(folder, FILES)
-
-    def append(self, rows: RestorableRows, first_unit: int) -> None:
-        """Append the vectors of sentences, whose units are counted from this one."""
-        units = (rows.units.astype(np.int64) + first_unit).astype("<u4")
-        vectors = rows.vectors.astype("<f2")
-        self._columns.append(rows.compared, rows.scales.astype("<f4"), vectors, rows.counts, units)
-
-    def finish(self) -> int:
-        """Close the files, and return the number of rows."""
-        self.close()
-        return self._columns.rows
-
-    def close(self) -> None:
-        """Close the files."""
-        self._columns.close()
-
-
-def copy_live(writer: RestorableWriter, sources: Sequence[LiveRows]) -> None:
-    """Append the rows of live documents, in pieces, their units renumbered."""
-    for stored, some, gain in live_pieces(sources, _ROWS_A_PIECE):
-        writer.append(stored.slice(some.start, some.stop), gain)
 
 
 def no_rows(dim: int, compared: int) -> RestorableRows:

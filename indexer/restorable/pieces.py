@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from models.restoration import Restorer
+from models.encoders.restorable.base import Restorer
 from models.text.sentences import sentence_spans
 from models.text.units import split
 from models.types import CharSpan

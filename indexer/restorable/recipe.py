@@ -9,7 +9,7 @@ from jaxtyping import Int32
 
 from indexer.types import Details, Recipe
 from models.encoders.passes import ForwardPass, WindowOutputs
-from models.restoration import Restorer
+from models.encoders.restorable.base import Restorer
 
 NAME: Final = "restorable"
 

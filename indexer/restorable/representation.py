@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from indexer.representations.base import EncodedWindow, LiveRows, Representation
-from indexer.restorable.files import RestorableRows, RestorableWriter, copy_live, no_rows
+from indexer.representations.base import EncodedWindow, Representation
+from indexer.representations.columns import ColumnRepresentation
+from indexer.restorable.files import COLUMNS, RestorableRows, no_rows
 from indexer.restorable.pieces import pieces
 from indexer.restorable.recipe import NAME
 from indexer.segments.reader import Segment
 from indexer.types import Details
+from models.encoders.restorable.base import Restorer
 from models.ops.quantization import quantize_directions
-from models.restoration import Restorer
 from models.types import CharSpan
 
 
@@ -37,10 +38,12 @@ class PendingRows:
         return len(self.texts)
 
 
-class RestorableRepresentation:
+class RestorableRepresentation(ColumnRepresentation):
     """Restorable vectors of sentences: those that are compared in int8, those that are restored in fp16."""
 
     name = NAME
+    columns = COLUMNS
+    rows_a_piece = 1_024
 
     def rows(self, window: EncodedWindow) -> PendingRows:
         """The sentences that begin in a window, read to their end."""
@@ -59,19 +62,6 @@ class RestorableRepresentation:
         if not texts:
             return no_rows(*_sizes(details))
         return _encoded(rows[0].restorer, texts, [unit for window in rows for unit in window.units])
-
-    def write(self, folder: Path, details: Details) -> RestorableWriter:
-        """Begin the files of a segment."""
-        return RestorableWriter(folder)
-
-    def merge(self, folder: Path, details: Details, sources: Sequence[LiveRows]) -> int:
-        """Copy the vectors of live documents, and return the number of sentences."""
-        writer = RestorableWriter(folder)
-        try:
-            copy_live(writer, sources)
-            return writer.finish()
-        finally:
-            writer.close()
 
     def open(self, folder: Path, details: Details, count: int, files: Collection[str]) -> RestorableRows:
         """Map the files of a segment; raises ``SegmentCorrupt`` where their sizes do not fit."""

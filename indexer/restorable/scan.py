@@ -4,17 +4,17 @@ The score of a sentence is its cosine with the query. Grouped by document, a que
 document as MaxSim does: the mean, over the query's sentences, of the best sentence in the document.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int
 
-from indexer.engine.base import ScoredSpan
+from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import Selection
-from indexer.engine.selection import ExactSpans, choose
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.rows import SpanRows
+from indexer.engine.selection import best_of_documents, over_floor
+from indexer.engine.snapshot import SegmentView
 from indexer.restorable.files import RestorableRows
 from indexer.restorable.representation import stored_restorable
 
@@ -34,12 +34,34 @@ class SentenceQuery:
         return self.sentences if selection.group_by == "document" else self.vector[None]
 
 
-def search_sentences(snapshot: Snapshot, query: SentenceQuery, selection: Selection) -> list[ScoredSpan]:
-    """The selected sentences, best first, with exact cosines; of a document the one that is nearest to the query."""
-    return choose([scored_rows(view, query, selection) for view in snapshot.views], selection)
+@dataclass(frozen=True, slots=True)
+class SentenceScan(SegmentQuery[None, list[SpanRows]]):
+    """The best sentences for queries, with exact cosines; of a document the one that is nearest to the query."""
+
+    queries: tuple[SentenceQuery, ...]
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> list[SpanRows]:
+        """For every query all allowed sentences of a segment."""
+        return [scored_rows(view, query, selection) for query in self.queries]
 
 
-def scored_rows(view: SegmentView, query: SentenceQuery, selection: Selection) -> ExactSpans:
+@dataclass(frozen=True, slots=True)
+class SentenceCounts(SegmentQuery[None, list[SpanRows]]):
+    """The score of every document for one query, and the sentences over a floor; without one the former again."""
+
+    query: SentenceQuery
+    floor: float | None
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> list[SpanRows]:
+        """The documents of a segment, and its sentences."""
+        documents = scored_rows(view, self.query, replace(selection, group_by="document"))
+        best = best_of_documents(view.segment, documents)
+        if self.floor is None:
+            return [best, best]
+        return [best, over_floor(view.segment, scored_rows(view, self.query, selection), self.floor)]
+
+
+def scored_rows(view: SegmentView, query: SentenceQuery, selection: Selection) -> SpanRows:
     """The allowed sentences of a segment; by document, its best sentence with the score of the document."""
     stored = stored_restorable(view.segment)
     starts = stored.units.astype(np.int64)
@@ -50,7 +72,7 @@ def scored_rows(view: SegmentView, query: SentenceQuery, selection: Selection) -
         rows, scores = _by_document(view, starts, rows, cosines)
     else:
         scores = cosines.mean(axis=0)
-    return ExactSpans(view, starts[rows], ends[rows], scores)
+    return SpanRows(view.name, starts[rows], ends[rows], scores)
 
 
 def cosines_of(
@@ -96,8 +118,3 @@ def _by_document(
     scores = np.maximum.reduceat(cosines, firsts, axis=1).mean(axis=0)
     order = np.lexsort((np.arange(len(rows)), -cosines.mean(axis=0), documents))
     return rows[order[firsts]], scores
-
-
-def count_sentences(snapshot: Snapshot, query: SentenceQuery, selection: Selection) -> Sequence[ExactSpans]:
-    """All selected sentences of every segment, with exact cosines."""
-    return [scored_rows(view, query, selection) for view in snapshot.views]

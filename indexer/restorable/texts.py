@@ -8,12 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from indexer.engine.base import ScoredSpan
-from indexer.engine.snapshot import Place
+from indexer.engine.place import Place, ScoredSpan
 from indexer.restorable.representation import stored_restorable
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.reader import Segment
-from models.restoration import Restoration, Restorer
+from models.encoders.restorable.base import Restoration, Restorer
 from models.text.units import split
 from models.types import CharSpan, UnitSpan
 

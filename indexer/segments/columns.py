@@ -86,7 +86,7 @@ def _spellings(value: JsonValue) -> list[str]:
 
 
 def one_spelling(spelling: str) -> str:
-    """One stored form for values that are equal: that of the whole number for both of its forms.
+    """One stored form for values that are equal: a whole number for both of its forms.
 
     >>> one_spelling("3.0"), one_spelling("3.5"), one_spelling('"3.0"')
     ('3', '3.5', '"3.0"')

@@ -24,9 +24,8 @@ that starts at unit ``b * BLOCK + i`` and has the ``l``-th length of the recipe.
 span: it would cross the end of its part, or its vectors cancel out. Every other code stands for
 ``offset + step * code``. Spans of one length lie beside each other because that is how the scan reads them.
 
-Representations besides units add files of their own: those of ``indexer.nuggets.files``,
-``indexer.words.files``, ``indexer.facets.files`` and ``indexer.restorable.files``. In a collection that does not store
-its texts, ``text.zst`` is empty.
+Representations besides units add files of their own, which ``files.py`` of their packages describe. In a collection
+that does not store its texts, ``text.zst`` is empty.
 
 Segments of before version 0.3 have no ``borders.u8``.
 

@@ -21,7 +21,7 @@ from indexer.segments import layout
 from indexer.segments.columns import merged_metadata, metadata_columns, stacked, write_table
 from indexer.segments.norms import write_norms
 from indexer.segments.reader import Segment
-from indexer.segments.seal import Counts, Derive, seal
+from indexer.segments.seal import Derive, RowCounts, seal
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.text.borders import border_codes
@@ -66,7 +66,7 @@ def merge(
 ) -> tuple[SegmentInfo, list[DocumentRow]]:
     """Write the segment ``folder`` of the live documents of all sources, in their order; ``more`` adds files to it.
 
-    ``relabelled``, if given, has the metadata of every one of these documents, by id, instead of those of the sources.
+    ``relabelled``, if given, has the metadata of every one of these documents, by id, instead of the sources' metadata.
     """
     folder.mkdir(parents=True)
     _copy_units(folder, sources)
@@ -78,9 +78,9 @@ def merge(
     _copy_borders(folder, sources)
     for derive in more:
         derive(folder, recipe, part_units)
-    # Parts do not say how many unknown units they have: those of dead documents are counted on.
+    # Parts do not say how many unknown units they have: dead documents count on.
     unknown = min(sum(source.segment.manifest.unknown_units for source in sources), int(part_units[-1]))
-    counts = Counts(len(rows), len(part_units) - 1, int(part_units[-1]), unknown, code_points, copied)
+    counts = RowCounts(len(rows), len(part_units) - 1, int(part_units[-1]), unknown, code_points, copied)
     return seal(folder, recipe, counts), rows
 
 
@@ -96,7 +96,7 @@ def _copy_units(folder: Path, sources: Sequence[Source]) -> None:
 
 
 def _copy_borders(folder: Path, sources: Sequence[Source]) -> None:
-    """Copy the border codes of live documents; those of a segment that has none are computed from its texts."""
+    """Copy the border codes of live documents; a segment without codes gets them from its texts."""
     with (folder / layout.BORDERS).open("wb") as file:
         for source in sources:
             segment = source.segment

@@ -18,7 +18,7 @@ Derive: TypeAlias = Callable[[Path, Recipe, Int[np.ndarray, " parts_and_one"]], 
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class RowCounts:
     """The counts of a segment."""
 
     documents: int
@@ -29,7 +29,7 @@ class Counts:
     rows: Mapping[str, int]  # of every representation besides units
 
 
-def seal(folder: Path, recipe: Recipe, counts: Counts) -> SegmentInfo:
+def seal(folder: Path, recipe: Recipe, counts: RowCounts) -> SegmentInfo:
     """Write the manifest of a folder whose other files are complete, and sync them all."""
     names = sorted(path.name for path in folder.iterdir())
     files = {name: describe(folder / name) for name in names}

@@ -20,7 +20,7 @@ class PartRow(NamedTuple):
 
 
 class DocumentEntry(NamedTuple):
-    """A document: its id, its content hash, its first part, and where its text begins in that of the segment."""
+    """A document: its id, its content hash, its first part, and where its text begins in the segment's."""
 
     id: str
     content_hash: str

@@ -20,7 +20,7 @@ _COLUMN: dict[OffsetUnit, int] = {"byte": 1, "utf16": 2}
 
 
 class TextWriter:
-    """Appends text and writes full frames as they fill; memory stays that of one frame and the text given.
+    """Appends text and writes full frames as they fill; memory holds one frame and the text given.
 
     With ``store`` false it counts code points, and writes nothing.
     """
@@ -102,7 +102,7 @@ class NoText:
         """Raises ``TextNotStored``."""
         raise TextNotStored(
             "The collection does not store its texts, which this request reads.",
-            hint="Search it in mode best_span or restorable, whose hits are restored, or ask `POST /restore`.",
+            hint="Search it in a mode whose hits are restored, such as best_span, or ask `POST /restore`.",
         )
 
     def position(self, code_point: int, unit: OffsetUnit) -> int:

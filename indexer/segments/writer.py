@@ -18,7 +18,7 @@ from indexer.representations.registry import representation
 from indexer.segments import layout
 from indexer.segments.columns import write_table
 from indexer.segments.norms import write_norms
-from indexer.segments.seal import Counts, Derive, seal
+from indexer.segments.seal import Derive, RowCounts, seal
 from indexer.segments.tables import DocumentEntry, PartRow, document_columns, part_columns
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
@@ -118,7 +118,7 @@ class SegmentWriter:
         for derive in more:
             derive(self.folder, self._recipe, part_units)
         rows = {name: writer.finish() for name, writer in self._rows.items()}
-        counts = Counts(
+        counts = RowCounts(
             len(self.rows),
             len(self._parts),
             self.units,

@@ -6,7 +6,7 @@ from typing import cast
 
 from indexer.catalog.names import MAX_ID_LENGTH
 from indexer.errors import InvalidDocument
-from models.checks import unstorable
+from models.text.checks import unstorable
 from models.types import Document, JsonValue, Metadata, Part
 
 # A document is held in memory whole, its parts as objects of about 3 kB each while they are indexed.

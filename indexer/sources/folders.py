@@ -5,7 +5,7 @@ from pathlib import Path
 
 from indexer.errors import SourceUnreadable
 from indexer.sources.annotations import sidecar_of
-from indexer.sources.formats import DOCUMENTS, HINT, READERS, kind_of
+from indexer.sources.formats import DOCUMENTS, HINT, kind_of, reader_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def list_files(path: Path, metadata: Path | None) -> Listing:
 
 
 def _of_file(path: Path) -> Listing:
-    return Listing((path,) if kind_of(path) in READERS else ())
+    return Listing((path,) if reader_of(path) else ())
 
 
 def _of_folder(path: Path, metadata: Path | None) -> Listing:
@@ -41,8 +41,8 @@ def _of_folder(path: Path, metadata: Path | None) -> Listing:
     links = [one for one in candidates if one.is_symlink() and (one.is_dir() or not one.resolve().is_relative_to(root))]
     passed = {*links, *_sidecars(candidates)}
     files = [file for file in candidates if file.is_file() and file not in passed and not _is_same(file, metadata)]
-    readable = tuple(file for file in files if kind_of(file) in READERS)
-    return Listing(readable, tuple(file for file in files if kind_of(file) not in READERS), tuple(links))
+    readable = tuple(file for file in files if reader_of(file))
+    return Listing(readable, tuple(file for file in files if not reader_of(file)), tuple(links))
 
 
 def _sidecars(files: list[Path]) -> set[Path]:

@@ -14,7 +14,8 @@ class ReadOptions:
     else of the file.
     ``metadata_columns`` are all other columns unless they are named. ``delimiter`` and ``encoding`` are detected unless
     they are given. ``typed`` turns columns of which every cell is a number, or true or false, into these.
-    ``metadata`` is a table of further metadata by document id.
+    ``metadata`` is a table of further metadata by document id. ``comments`` reads comments of Word files and notes that
+    readers of a PDF stuck to its pages.
     """
 
     id_column: str | None = None
@@ -26,3 +27,4 @@ class ReadOptions:
     encoding: str | None = None
     typed: bool = True
     metadata: Path | None = None
+    comments: bool = False

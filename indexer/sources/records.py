@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, NoReturn, TypeAlias
 
-from indexer.errors import InvalidDocument
+from indexer.errors import InvalidDocument, NoText
 from indexer.sources.options import ReadOptions
 from models.types import Document
 
@@ -15,10 +15,14 @@ MAX_RECORD: Final = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """An invalid record: its place (``file:line``) and the reason."""
+    """An invalid record: its place (``file:line``) and the reason.
+
+    ``lost`` tells whether text was lost with it: of a file that holds none, nothing is.
+    """
 
     where: str
     reason: str
+    lost: bool = True
 
 
 Record: TypeAlias = Document | BadRecord
@@ -32,7 +36,9 @@ class Reading:
 
     ``file`` is positioned at its start and decompressed; ``open_again`` opens it anew, for readers that look twice.
     ``name`` is the file's path below the folder. A reader sets ``notice``, what it concluded about the file, and
-    ``fraction``, where the position in the file does not say how far it is.
+    ``fraction``, where the position in the file does not say how far it is. To ``lost`` it adds what it left out of
+    text that a person sees, counted: ``1 embedded object``. ``depth`` counts the files around
+    it, such as the message of an attachment.
     """
 
     file: BinaryIO
@@ -41,6 +47,8 @@ class Reading:
     options: ReadOptions
     open_again: Callable[[], BinaryIO]
     notice: str = ""
+    lost: list[str] = field(default_factory=list)
+    depth: int = 0
     fraction: float | None = field(default=None)
 
     @property
@@ -72,7 +80,7 @@ def guarded(where: str, read: Callable[[], Document]) -> Record:
     except UnicodeDecodeError as error:
         return BadRecord(where, f"not valid UTF-8 at byte {error.start}")
     except (InvalidDocument, ValueError) as error:
-        return BadRecord(where, str(error))
+        return BadRecord(where, str(error), lost=not isinstance(error, NoText))
 
 
 def refuse(reason: str) -> NoReturn:

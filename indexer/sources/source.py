@@ -14,7 +14,7 @@ import pyarrow as pa
 from indexer.errors import SourceUnreadable
 from indexer.sources.annotations import MetadataTable, with_sidecar
 from indexer.sources.folders import list_files
-from indexer.sources.formats import DOCUMENTS, HINT, READERS, kind_of
+from indexer.sources.formats import DOCUMENTS, HINT, kind_of, reader_of
 from indexer.sources.options import ReadOptions
 from indexer.sources.records import BadRecord, Reading, Record, guarded, is_packed
 from models.types import Document
@@ -34,9 +34,9 @@ class Source:
     that is truncated or whose checksum is wrong. That costs one more pass over the file, and no memory.
 
     ``total_bytes`` and ``read_bytes`` tell how far the reading has come. ``unreadable`` names the files that could not
-    be read to their end, ``passed_over`` those of other formats. Links to folders, and out of this folder, are bad
-    records. Raises ``SourceUnreadable`` where there is nothing that Spanseek can read. ``name`` stands for a single
-    file's own name in what is reported.
+    be read to their end, ``passed_over`` those of other formats, ``lost`` what was left out of files that were read.
+    Links to folders, and out of this folder, are bad records. Raises ``SourceUnreadable`` where there is nothing that
+    Spanseek can read. ``name`` stands for a single file's own name in what is reported.
     """
 
     def __init__(self, path: Path, options: ReadOptions | None = None, *, name: str | None = None) -> None:
@@ -51,6 +51,7 @@ class Source:
         self._verified: set[Path] = set()
         self._unreadable: dict[str, None] = {}
         self._notices: dict[str, str] = {}
+        self._lost: dict[str, tuple[str, ...]] = {}
 
     def __iter__(self) -> Iterator[Record]:
         self._finished_bytes = 0
@@ -81,6 +82,11 @@ class Source:
         return dict(self._notices)
 
     @property
+    def lost(self) -> dict[str, tuple[str, ...]]:
+        """The text that files show and no record holds, counted, by the files' names: ``("1 embedded object",)``."""
+        return dict(self._lost)
+
+    @property
     def unmatched_metadata(self) -> tuple[str, ...]:
         """The ids of the table of metadata that no document had so far."""
         return () if self._metadata is None else self._metadata.unmatched
@@ -91,14 +97,19 @@ class Source:
     def _records(self, path: Path) -> Iterator[Record]:
         """The records of one file, up to a read error, which does not stop the other files of a folder."""
         name = self._name(path)
+        read_file = reader_of(path)
         number = 0
+        if read_file is None:
+            raise AssertionError(f"{name} was listed without a reader")
         try:
             self._verify(path)
             with self._open(path) as reading:
-                for number, read in READERS[kind_of(path)](reading):
+                for number, read in read_file(reading):
                     record = guarded(f"{name}:{number}", lambda read=read: self._annotated(read(), path))  # type: ignore[misc]
                     if reading.notice:
                         self._notices[name] = reading.notice
+                    if reading.lost:
+                        self._lost[name] = tuple(reading.lost)
                     yield record
         except _UNREADABLE as error:
             self._unreadable[name] = None

@@ -1,21 +1,45 @@
 """HTML: the text that a browser would show, with a line a block."""
 
+import codecs
 import re
 from collections.abc import Iterator
 from typing import Final
 
 from bs4 import BeautifulSoup
-from bs4.element import NavigableString, PageElement, PreformattedString, Tag
+from bs4.dammit import EncodingDetector
+from bs4.element import NavigableString, PageElement, PreformattedString, RubyTextString, Tag
 
 from indexer.sources.documents import checked_id, checked_metadata, checked_text
+from indexer.sources.encodings import decoded
 from indexer.sources.records import Found, Reading
 from models.types import Document, JsonValue, Part
 
-_HIDDEN: Final = frozenset({"head", "script", "style", "template", "noscript", "svg", "iframe", "object"})
-_INLINE_NAMES: Final = """
-    a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q s samp small span strike
-    strong sub sup time tt u var wbr
+_HIDDEN_NAMES: Final = """
+    annotation annotation-xml area audio canvas datalist desc head iframe metadata noframes noscript object rp script
+    style template title video
 """
+_HIDDEN: Final = frozenset(_HIDDEN_NAMES.split())
+_INLINE_NAMES: Final = """
+    a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q rb rt rtc ruby s samp small
+    span strike strong sub sup time tspan tt u var wbr
+"""
+# What browsers take for names of other encodings (WHATWG).
+_LABELS: Final = {
+    **dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "iso8859-1", "us-ascii", "ascii", "iso_8859-1"), "cp1252"),
+    **dict.fromkeys(("utf-16", "utf-16le", "utf-16be"), "utf-8"),
+    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis"), "cp932"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
+    "iso-8859-9": "cp1254",
+    "iso-8859-11": "cp874",
+    "tis-620": "cp874",
+}
+_NOT_SHOWN: Final = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))", re.IGNORECASE)
+# Rules of one class, id or name, outside of ``@media`` and the like.
+_AT_RULE: Final = re.compile(r"@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})")
+_RULE: Final = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_SELECTOR: Final = re.compile(r"[.#]?-?[A-Za-z_][\w-]*")
+_FIELDS: Final = ("text", "search", "email", "url", "tel", "number", "submit", "button", "date")
 _INLINE: Final = frozenset(_INLINE_NAMES.split())
 _SPACE: Final = re.compile(r"\s+")
 
@@ -26,32 +50,63 @@ def read_page(reading: Reading) -> Iterator[Found]:
 
 
 def _document(reading: Reading) -> Document:
-    page = BeautifulSoup(reading.whole(), "html.parser", from_encoding=reading.options.encoding)
+    page = BeautifulSoup(_decoded(reading), "html.parser")
     title = _SPACE.sub(" ", page.title.get_text()).strip() if page.title else ""
     metadata: dict[str, JsonValue] = {"title": title} if title else {}
     text = checked_text(page_text(page))
     return Document(checked_id(reading.document_id), (Part(text),), checked_metadata(metadata))
 
 
+def _decoded(reading: Reading) -> str:
+    """The page in the encoding that is given, that its first bytes or itself declare, or that its bytes are of."""
+    data = reading.whole()
+    start, marked = EncodingDetector.strip_byte_order_mark(data)
+    declared = EncodingDetector.find_declared_encoding(start, is_html=True)
+    named = reading.options.encoding or marked or (declared and _LABELS.get(declared, declared))
+    if named is not None and _is_known(named):
+        return start.decode(named, "replace")
+    text, encoding = decoded(data)
+    if encoding != "utf-8-sig":
+        reading.notice = f"no encoding is declared: read as {encoding}"
+    return text
+
+
+def _is_known(encoding: str) -> bool:
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        return False
+    return True
+
+
 def page_text(page: Tag) -> str:
     """The text of a page: white space as a browser shows it, a line break between blocks.
 
-    >>> page_text(BeautifulSoup("<p>One <b>two</b></p><ul><li>three<li>four</ul>", "html.parser"))
-    'One two\\nthree\\nfour'
+    >>> page_text(BeautifulSoup("<p>One <b>two</b></p><ul><li>three<li hidden>four</ul>", "html.parser"))
+    'One two\\nthree'
     """
     pieces: list[str] = []
-    for element, is_end in _walk(page):
+    for element, is_end in _walk(page, _hidden_selectors(page)):
         if isinstance(element, Tag):
-            if element.name == "br" or element.name not in _INLINE:
-                pieces.append("\n")
-        elif not is_end and type(element) is NavigableString:
+            pieces.append(_around(element, is_end=is_end))
+        elif not is_end and type(element) in (NavigableString, RubyTextString):
             is_preformatted = element.find_parent("pre") is not None
             pieces.append(str(element) if is_preformatted else _SPACE.sub(" ", str(element)))
     lines = (re.sub(r"[ \t]+", " ", line).strip() for line in "".join(pieces).split("\n"))
     return "\n".join(line for line in lines if line)
 
 
-def _walk(root: Tag) -> Iterator[tuple[PageElement, bool]]:
+def _around(element: Tag, *, is_end: bool) -> str:
+    """What the start or the end of an element adds to the text."""
+    if element.name == "rt":
+        return ")" if is_end else "("
+    if element.name == "input":
+        is_shown = not is_end and str(element.get("type", "text")).lower() in _FIELDS
+        return f" {element.get('value', '')} " if is_shown else ""
+    return "" if element.name in _INLINE else "\n"
+
+
+def _walk(root: Tag, hidden: frozenset[str]) -> Iterator[tuple[PageElement, bool]]:
     """The elements in the order of the page, tags at their start and at their end. Not recursive: pages nest deeply."""
     stack: list[tuple[PageElement, bool]] = [(root, False)]
     while stack:
@@ -62,5 +117,28 @@ def _walk(root: Tag) -> Iterator[tuple[PageElement, bool]]:
             stack.extend(
                 (child, False)
                 for child in reversed(element.contents)
-                if not isinstance(child, PreformattedString) and not (isinstance(child, Tag) and child.name in _HIDDEN)
+                if not isinstance(child, PreformattedString)
+                and not (isinstance(child, Tag) and _is_hidden(child, hidden))
             )
+
+
+def _is_hidden(element: Tag, hidden: frozenset[str]) -> bool:
+    """Whether a browser shows nothing of an element."""
+    if element.name in _HIDDEN or (element.name == "dialog" and not element.has_attr("open")):
+        return True
+    if str(element.get("hidden", "until-found")).lower() != "until-found":
+        return True
+    if _NOT_SHOWN.search(str(element.get("style", ""))):
+        return True
+    names = {element.name, f"#{element.get('id')}", *(f".{each}" for each in element.get_attribute_list("class"))}
+    return not hidden.isdisjoint(names)
+
+
+def _hidden_selectors(page: Tag) -> frozenset[str]:
+    """The classes, ids and names that the page's own style sheets hide."""
+    found: set[str] = set()
+    for sheet in page.find_all("style"):
+        for selectors, body in _RULE.findall(_AT_RULE.sub("", sheet.get_text())):
+            if _NOT_SHOWN.search(body):
+                found.update(each.strip() for each in selectors.split(",") if _SELECTOR.fullmatch(each.strip()))
+    return frozenset(found)

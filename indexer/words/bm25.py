@@ -22,14 +22,15 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int, Integer
 
 from indexer import kernels
-from indexer.engine.selection import ExactSpans
-from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.engine.rows import SpanRows
+from indexer.segments.reader import Segment
 from indexer.words.files import StoredWords
 from indexer.words.occurrences import occurrences
 from indexer.words.queries import WordItem, WordQuery
 from indexer.words.representation import stored_words
 from models.text.borders import Boundary
 from models.text.stemming import stems
+from models.types import UnitSpan
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -45,26 +46,69 @@ class WordMatch:
     contribution: float
 
 
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """What BM25 counts of a segment: its wholes, their words, and how many wholes have each item of a query."""
+
+    wholes: int
+    words: int
+    with_items: Float64[np.ndarray, " items"]
+
+    def __add__(self, other: "WordCounts") -> "WordCounts":
+        return WordCounts(self.wholes + other.wholes, self.words + other.words, self.with_items + other.with_items)
+
+    @classmethod
+    def none(cls, query: WordQuery) -> "WordCounts":
+        """The counts of a segment without words."""
+        return cls(0, 0, np.zeros(len(query.items)))
+
+
+def sum_counts(queries: Sequence[WordQuery], parts: Sequence[Sequence[WordCounts]]) -> list[WordCounts]:
+    """For every query the counts of all segments together."""
+    return [sum((part[number] for part in parts), WordCounts.none(query)) for number, query in enumerate(queries)]
+
+
 class SegmentWords:
     """The wholes of a segment, their numbers of words, and the units of every item of a query."""
 
     def __init__(
         self,
-        view: SegmentView,
+        segment: Segment,
         stored: StoredWords,
         query: WordQuery,
         boundary: Boundary,
         numbers: list[list[int]] | None = None,
     ) -> None:
-        self.view = view
+        self.segment = segment
         self.stored = stored
-        self.bounds = view.segment.wholes[boundary]
+        self.query = query
+        self.bounds = segment.wholes[boundary]
         self.lengths = stored.lengths(boundary, self.bounds)
         self.numbers = numbers or [_numbers(stored, item) for item, _ in query.items]
         self.units = [
-            _units(view, stored, item, of_item, self.bounds)
+            _units(segment, stored, item, of_item, self.bounds)
             for (item, _), of_item in zip(query.items, self.numbers, strict=True)
         ]
+
+    @classmethod
+    def read(cls, segment: Segment, query: WordQuery, boundary: Boundary) -> "SegmentWords | None":
+        """The wholes of a segment; None if it has no words."""
+        stored = stored_words(segment)
+        return None if stored is None else cls(segment, stored, query, boundary)
+
+    def of(self, boundary: Boundary) -> "SegmentWords":
+        """The same in other wholes; the query's words are not looked up again."""
+        return SegmentWords(self.segment, self.stored, self.query, boundary, self.numbers)
+
+    def whole_of(self, unit: int) -> int:
+        """The whole that holds a unit."""
+        return int(np.searchsorted(self.bounds, unit, side="right")) - 1
+
+    @property
+    def counts(self) -> WordCounts:
+        """What BM25 counts."""
+        with_items = [kernels.wholes_with(self.bounds, units) for units in self.units]
+        return WordCounts(len(self.lengths), int(self.lengths.sum()), np.array(with_items, np.float64))
 
     def weights(self, of_items: Float64[np.ndarray, " items"]) -> Float64[np.ndarray, " terms_and_one"]:
         """The weight of every word of the dictionary; 0 for words that are not in the query."""
@@ -75,31 +119,17 @@ class SegmentWords:
 
 
 class Bm25:
-    """The scores of one query in segments with words, with the weights of all of them together."""
+    """The scores of one query, with the weights of all segments together."""
 
-    def __init__(self, query: WordQuery, segments: Sequence[SegmentWords]) -> None:
+    def __init__(self, query: WordQuery, counts: WordCounts) -> None:
         self.query = query
-        self.segments = segments
-
-    @classmethod
-    def in_snapshot(cls, snapshot: Snapshot, query: WordQuery, boundary: Boundary = "sentence") -> "Bm25":
-        """The scores in all segments of a snapshot that have words."""
-        stored = ((view, stored_words(view.segment)) for view in snapshot.views)
-        return cls(query, [SegmentWords(view, words, query, boundary) for view, words in stored if words is not None])
-
-    def of(self, boundary: Boundary) -> "Bm25":
-        """The scores of the same query in other wholes; its words are not looked up again."""
-        query = self.query
-        return Bm25(query, [SegmentWords(of.view, of.stored, query, boundary, of.numbers) for of in self.segments])
+        self.counts = counts
 
     @cached_property
     def weights(self) -> Float64[np.ndarray, " items"]:
         """The weight of every item in the snapshot."""
-        wholes = sum(len(each.lengths) for each in self.segments)
-        with_item = np.zeros(len(self.query.items))
-        for each in self.segments:
-            with_item += [kernels.wholes_with(each.bounds, units) for units in each.units]
-        return np.log1p((wholes - with_item + 0.5) / (with_item + 0.5))
+        with_item = self.counts.with_items
+        return np.log1p((self.counts.wholes - with_item + 0.5) / (with_item + 0.5))
 
     @cached_property
     def highest(self) -> float:
@@ -153,29 +183,34 @@ class Bm25:
                 found.append(WordMatch(item, count, weight, weight * counted * (K1 + 1) / (counted + norm)))
         return found
 
-    def spans(
+    def rows(
         self,
         segment: SegmentWords,
         shares: Float64[np.ndarray, " wholes"],
         chosen: Bool[np.ndarray, " wholes"],
         longest: int | None = None,
-    ) -> ExactSpans:
+    ) -> SpanRows:
         """The wholes that hold words of the query, with ``2 * share - 1`` for cosines, cut to ``longest`` units."""
         rows = np.flatnonzero(chosen & (shares > 0))
         starts, ends = segment.bounds[rows].astype(np.int64), segment.bounds[rows + 1].astype(np.int64)
         if longest is not None:
             kernels.best_windows(segment.stored.of_units, segment.weights(self.weights), longest, starts, ends)
-        return ExactSpans(segment.view, starts, ends, 2 * shares[rows] - 1)
+        return SpanRows(segment.segment.folder.name, starts, ends, 2 * shares[rows] - 1)
 
     def _norms(self, lengths: Integer[np.ndarray, " wholes"]) -> Float64[np.ndarray, " wholes"]:
-        mean = self._words / max(sum(len(each.lengths) for each in self.segments), 1)
+        mean = self.counts.words / max(self.counts.wholes, 1)
         counts = np.arange(int(lengths.max(initial=0)) + 1)
         of_counts = K1 * (1 - B + B * np.maximum(counts, self.query.length) / max(mean, 1e-9))
         return of_counts[lengths]
 
-    @cached_property
-    def _words(self) -> int:
-        return sum(int(each.lengths.sum()) for each in self.segments)
+
+def units_with_words(segment: Segment, query: WordQuery, units: UnitSpan) -> Int[np.ndarray, " marked"]:
+    """The units of a span that are words of a query; none in a segment without words."""
+    stored = stored_words(segment)
+    if stored is None:
+        return np.zeros(0, np.int64)
+    numbers = [number for item, _ in query.items for number in _numbers(stored, item)]
+    return np.flatnonzero(np.isin(stored.of_units[units.start : units.end], numbers)) + units.start
 
 
 def text_share(query: WordQuery, terms: Sequence[str]) -> float:
@@ -215,7 +250,7 @@ def _numbers(stored: StoredWords, item: WordItem) -> list[int]:
 
 
 def _units(
-    view: SegmentView,
+    segment: Segment,
     stored: StoredWords,
     item: WordItem,
     numbers: Sequence[int],
@@ -223,7 +258,7 @@ def _units(
 ) -> Integer[np.ndarray, " units"]:
     """The units of an item, rising; of a phrase the first of every occurrence within one whole."""
     if len(item.words) > 1:
-        starts, ends = occurrences(view, item.words)
+        starts, ends = occurrences(segment, item.words)
         return starts[bounds[np.searchsorted(bounds, starts, side="right")] >= ends]
     units = [stored.units(number) for number in numbers]
     if len(units) == 1:

@@ -10,21 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int32, Shaped
 
-from models.backbones.folders import locate, read_config, verified_weights
-from models.backbones.packages import DEFAULT
-from models.backbones.query_network import LAYER, BertConfig, fits, read_bert_config
+from models.backbones.folders import read_config
+from models.backbones.query_network import LAYER, BertConfig, QueryNetwork, fits, read_bert_config
 from models.backbones.tokenizer import TextTokenizer, open_tokenizer
 from models.tensors import read_tensors
 from models.text import units
 from models.text.tokens import Tokens
-
-if TYPE_CHECKING:
-    from models.backbones.torch_network import Backbone
 
 # Entries of a config.json that do not affect the vectors.
 _NOT_ARCHITECTURE = {"_name_or_path", "transformers_version", "torch_dtype", "dtype", "use_cache"}
@@ -45,13 +41,13 @@ class BackboneFiles:
     ``weights_sha256`` identifies the weights, and ``fingerprint`` everything that affects the vectors.
     """
 
-    in_memory = False  # true if the parameters are those of a network in memory, which may differ from the files
+    in_memory = False  # true if a network in memory has the parameters, which may differ from the files
 
     def __init__(self, folder: Path, weights_sha256: str, tokenizer: TextTokenizer, shape: Shape, device: str) -> None:
         self.folder, self.weights_sha256, self.tokenizer = folder, weights_sha256, tokenizer
-        self.dim, self._device = shape.dim, device
+        self.dim, self.shape, self.device_name = shape.dim, shape, device
         self.window = shape.window - len(tokenizer.prefix) - len(tokenizer.suffix)
-        self._whole_window = shape.window
+        self._networks: dict[bool, QueryNetwork] = {}
         self.fingerprint = _digest(
             [_architecture(folder), weights_sha256, tokenizer.description(), units.VERSION, self.window]
         )
@@ -80,7 +76,7 @@ class BackboneFiles:
 
     @property
     def hidden_dim(self) -> int:
-        """The length of a hidden state, equal to that of a vector."""
+        """The length of a hidden state, equal to a vector's."""
         return self.dim
 
     @property
@@ -90,33 +86,27 @@ class BackboneFiles:
 
     def parameters(self) -> dict[str, Shaped[np.ndarray, "..."]]:
         """The parameters by name."""
+        return dict(self._tensors)
+
+    @cached_property
+    def _tensors(self) -> dict[str, Shaped[np.ndarray, "..."]]:
         return bert_tensors(self.folder)
 
     def layer_parameters(self, number: int) -> dict[str, Shaped[np.ndarray, "..."]]:
         """The parameters of one layer, by their names within it."""
         return of_layer(self.parameters(), number)
 
-    def loaded(self) -> "Backbone":
-        """The same backbone with its network, which loads torch."""
-        from models.backbones.torch_network import Backbone
+    def network(self, *, bfloat16: bool = False) -> QueryNetwork | None:
+        """The network without torch, made once for all encoders of these files; None if it is not a BERT."""
+        if self.bert is not None and bfloat16 not in self._networks:
+            self._networks[bfloat16] = self.network_of(self.bert, self.parameters(), bfloat16=bfloat16)
+        return self._networks.get(bfloat16)
 
-        return Backbone(self.folder, device=self._device, window=self._whole_window, sha256=self.weights_sha256)
-
-
-def open_backbone(source: str = DEFAULT, *, device: str = "auto", window: int = 256) -> BackboneFiles:
-    """Open ``package:NAME``, ``hub:OWNER/NAME`` or a local folder; its network is loaded only if torch must run it.
-
-    ``auto`` selects a device when the network is loaded; a GPU given by name must exist now. Raises ``BackboneMissing``
-    without a backbone and ``BackboneMismatch`` if a checksum is wrong.
-    """
-    folder, expected = locate(source)
-    sha256 = verified_weights(folder, expected)
-    files = open_files(folder, sha256, device=device, window=window) if device in ("auto", "cpu") else None
-    if files is not None:
-        return files
-    from models.backbones.torch_network import Backbone
-
-    return Backbone(folder, device=device, window=window, sha256=sha256)
+    def network_of(
+        self, size: BertConfig, parameters: Mapping[str, Shaped[np.ndarray, "..."]], *, bfloat16: bool = False
+    ) -> QueryNetwork:
+        """The same network with other parameters."""
+        return QueryNetwork(size, parameters, (self.tokenizer.prefix, self.tokenizer.suffix), bfloat16=bfloat16)
 
 
 def open_files(folder: Path, weights_sha256: str, *, device: str = "auto", window: int = 256) -> BackboneFiles | None:

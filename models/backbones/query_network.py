@@ -28,9 +28,9 @@ Result = TypeVar("Result")
 
 _EMBEDDINGS = "embeddings."
 LAYER = "encoder.layer.{}."
-_LOOK = ("attention.self.query", "attention.self.key", "attention.self.value")
-_GATHER, _GATHERED = "attention.output.dense", "attention.output.LayerNorm"
-_EXPAND, _CONTRACT, _NORMED = "intermediate.dense", "output.dense", "output.LayerNorm"
+_QKV = ("attention.self.query", "attention.self.key", "attention.self.value")
+_ATTENTION_OUT, _ATTENTION_NORM = "attention.output.dense", "attention.output.LayerNorm"
+_FFN_IN, _FFN_OUT, _FFN_NORM = "intermediate.dense", "output.dense", "output.LayerNorm"
 _PART = 2_048  # tokens that one thread takes through the layers at once, in some 20 MB
 
 
@@ -76,11 +76,11 @@ def _shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
     """The shapes of the parameters; those that a vocabulary decides are left out."""
     line: tuple[int, ...] = (config.dim,)
     square = line * 2
-    matrices = {_GATHER: square, _EXPAND: (config.wide, config.dim), _CONTRACT: (config.dim, config.wide)}
-    matrices |= dict.fromkeys(_LOOK, square)
+    matrices = {_ATTENTION_OUT: square, _FFN_IN: (config.wide, config.dim), _FFN_OUT: (config.dim, config.wide)}
+    matrices |= dict.fromkeys(_QKV, square)
     of_layer = {f"{name}.weight": shape for name, shape in matrices.items()}
     of_layer |= {f"{name}.bias": shape[:1] for name, shape in matrices.items()}
-    of_layer |= {f"{norm}.{part}": line for norm in (_GATHERED, _NORMED) for part in ("weight", "bias")}
+    of_layer |= {f"{norm}.{part}": line for norm in (_ATTENTION_NORM, _FFN_NORM) for part in ("weight", "bias")}
     shapes = {f"{_EMBEDDINGS}LayerNorm.{part}": line for part in ("weight", "bias")}
     shapes[f"{_EMBEDDINGS}position_embeddings.weight"] = (config.positions, config.dim)
     return shapes | {
@@ -91,7 +91,7 @@ def _shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
 class QueryNetwork:
     """The forward pass of a BERT over windows of different lengths, without padding.
 
-    ``special`` are the tokens that stand before and after a window. With ``brains``, factors are bfloat16.
+    ``special`` are the tokens that stand before and after a window. With ``bfloat16``, factors are bfloat16.
 
     >>> size = BertConfig(dim=4, layers=1, heads=2, wide=8, positions=16, epsilon=1e-12)
     >>> arrays = {name: np.ones(shape, np.float32) for name, shape in _shapes(size).items()}
@@ -103,7 +103,7 @@ class QueryNetwork:
     """
 
     def __init__(
-        self, config: BertConfig, parameters: Arrays, special: tuple[Ids, Ids], *, brains: bool = False
+        self, config: BertConfig, parameters: Arrays, special: tuple[Ids, Ids], *, bfloat16: bool = False
     ) -> None:
         self._config = config
         self._prefix, self._suffix = special
@@ -113,7 +113,7 @@ class QueryNetwork:
         self._places = _floats(places) + _floats(kinds[0])
         self._norm = _pair(parameters, f"{_EMBEDDINGS}LayerNorm")
         names = [LAYER.format(number) for number in range(config.layers)]
-        self.layers = packed_layers(parameters, names, brains=brains)
+        self.layers = packed_layers(parameters, names, bfloat16=bfloat16)
 
     def __call__(self, windows: Sequence[Int32[np.ndarray, " _tokens"]]) -> list[Float32[np.ndarray, "_tokens dim"]]:
         """Last hidden states of every window's own tokens."""
@@ -152,7 +152,7 @@ class States:
     bounds: Int[np.ndarray, " bounds"]
 
 
-def packed_layers(parameters: Arrays, names: Sequence[str], *, brains: bool = False) -> Layers:
+def packed_layers(parameters: Arrays, names: Sequence[str], *, bfloat16: bool = False) -> Layers:
     """The layers whose parameters begin with these names, as kernels read them.
 
     Matrices are kept in 16 bits where nothing is lost, as of trained layers nothing is; or they are bfloat16.
@@ -160,12 +160,12 @@ def packed_layers(parameters: Arrays, names: Sequence[str], *, brains: bool = Fa
     halves = reads_halves() and all(
         _is_half(parameters[f"{layer}{name}.weight"])
         for layer in names
-        for name in (*_LOOK, _GATHER, _EXPAND, _CONTRACT)
+        for name in (*_QKV, _ATTENTION_OUT, _FFN_IN, _FFN_OUT)
     )
 
     def matrices(*joined: str) -> Shaped[np.ndarray, "layers tiles inputs columns"]:
         of_layers = (np.concatenate([parameters[f"{layer}{name}.weight"] for name in joined]) for layer in names)
-        return np.stack([tiled_pairs(each) if brains else packed(each, halves=halves) for each in of_layers])
+        return np.stack([tiled_pairs(each) if bfloat16 else packed(each, halves=halves) for each in of_layers])
 
     def biases(*joined: str) -> Float32[np.ndarray, "layers outputs"]:
         return np.stack(
@@ -176,16 +176,16 @@ def packed_layers(parameters: Arrays, names: Sequence[str], *, brains: bool = Fa
         return np.stack([_pair(parameters, layer + name) for layer in names])
 
     return Layers(
-        matrices(*_LOOK),
-        biases(*_LOOK),
-        matrices(_GATHER),
-        biases(_GATHER),
-        norms(_GATHERED),
-        matrices(_EXPAND),
-        biases(_EXPAND),
-        matrices(_CONTRACT),
-        biases(_CONTRACT),
-        norms(_NORMED),
+        matrices(*_QKV),
+        biases(*_QKV),
+        matrices(_ATTENTION_OUT),
+        biases(_ATTENTION_OUT),
+        norms(_ATTENTION_NORM),
+        matrices(_FFN_IN),
+        biases(_FFN_IN),
+        matrices(_FFN_OUT),
+        biases(_FFN_OUT),
+        norms(_FFN_NORM),
     )
 
 

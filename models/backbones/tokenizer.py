@@ -31,8 +31,8 @@ _BERT = {"BertTokenizer", "BertTokenizerFast"}
 class TextTokenizer:
     """Texts to ids with character spans.
 
-    ``unknown`` is the id of the token that stands for what the vocabulary lacks, ``padding`` that of the one that fills
-    batches up; ``prefix`` and ``suffix`` are the special tokens around a text.
+    ``unknown`` is the id of the token that stands for what the vocabulary lacks, ``padding`` the id of the filler of
+    batches; ``prefix`` and ``suffix`` are the special tokens around a text.
     """
 
     def __init__(self, backend: Backend, unknown: int | None, padding: int) -> None:
@@ -59,7 +59,7 @@ class TextTokenizer:
         return concatenate([replace(piece, spans=piece.spans + start) for start, piece in pieces])
 
     def ids_of(self, tokens: Sequence[str]) -> Int32[np.ndarray, " found"]:
-        """The ids of those of these tokens that the vocabulary has."""
+        """The ids of the given tokens that the vocabulary has."""
         ids = (self._backend.token_to_id(token) for token in tokens)
         return np.array([found for found in ids if found is not None], np.int32)
 

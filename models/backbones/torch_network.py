@@ -25,7 +25,7 @@ from models.errors import DeviceUnavailable
 class Backbone(BackboneFiles):
     """Maps token ids to contextual token vectors, batch by batch, with the network that transformers builds.
 
-    ``sha256`` is that of the weights, if known already.
+    ``sha256`` is the checksum of the weights, if known already.
     """
 
     in_memory = True
@@ -66,10 +66,6 @@ class Backbone(BackboneFiles):
             for name, array in arrays.items():
                 parameters[name].copy_(torch.from_numpy(np.array(array)))
 
-    def loaded(self) -> "Backbone":
-        """Itself."""
-        return self
-
     @property
     def word_embeddings(self) -> Float[Tensor, "vocabulary dim"]:
         """The embedding matrix of the vocabulary."""
@@ -92,36 +88,12 @@ class Backbone(BackboneFiles):
         ids[mask] = np.concatenate(list(chain.from_iterable(rows)))
         return torch.from_numpy(ids), torch.from_numpy(mask)
 
-    def pad_pairs(
-        self, pairs: Sequence[tuple[Int32[np.ndarray, " _tokens"], Int32[np.ndarray, " _others"]]]
-    ) -> tuple[Int[Tensor, "pairs padded"], Bool[Tensor, "pairs padded"], Int[Tensor, "pairs padded"] | None]:
-        """One batch of pairs of windows, each pair in one row with a special token between them.
-
-        The third result holds the token types, which tell the windows of a pair apart, if the network takes them.
-        """
-        joined = [np.concatenate([window, self.tokenizer.suffix, other]) for window, other in pairs]
-        ids, mask = self.pad(joined)
-        if getattr(self.model.config, "type_vocab_size", 0) < 2:
-            return ids, mask, None
-        begins = torch.tensor(
-            [len(self.tokenizer.prefix) + len(window) + len(self.tokenizer.suffix) for window, _ in pairs]
-        )
-        of_other = (torch.arange(ids.shape[1]) >= begins[:, None]) & mask
-        return ids, mask, of_other.long()
-
     def hidden(
-        self,
-        ids: Int[Tensor, "windows padded"],
-        mask: Bool[Tensor, "windows padded"],
-        kinds: Int[Tensor, "windows padded"] | None = None,
+        self, ids: Int[Tensor, "windows padded"], mask: Bool[Tensor, "windows padded"]
     ) -> Float[Tensor, "windows padded dim"]:
-        """Last hidden states on the backbone's device; keeps the graph if gradients are enabled.
-
-        ``kinds`` are the token types of :meth:`pad_pairs`.
-        """
-        of_kinds = {} if kinds is None else {"token_type_ids": kinds.to(self.device)}
+        """Last hidden states on the backbone's device; keeps the graph if gradients are enabled."""
         with self.precision():
-            output = self.model(input_ids=ids.to(self.device), attention_mask=mask.to(self.device), **of_kinds)
+            output = self.model(input_ids=ids.to(self.device), attention_mask=mask.to(self.device))
         states: Tensor = output.last_hidden_state
         return states
 

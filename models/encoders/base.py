@@ -80,7 +80,7 @@ def encode_query_tokens(
 ) -> QueryVectors:
     """The vectors of queries that :func:`query_tokens` has tokenized, from one forward pass.
 
-    ``weights`` has those of the tokens of every query; None stands for equal ones.
+    ``weights`` has a weight for every token of every query; None stands for equal ones.
     """
     if not queries:
         return np.zeros((0, encoder.dim), np.float32)

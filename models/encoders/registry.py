@@ -8,22 +8,26 @@ encode nothing must not spend.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from models.artifacts import SHIPPED
 from models.backbones.folders import locate
 from models.backbones.packages import DEFAULT
 from models.backbones.sentence_modules import check_modules
-from models.checksums import SHIPPED
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.nuggets.hashing import HashingNuggetEncoder
+from models.encoders.span_scores import read_span_score
 from models.errors import UnknownEncoder
 from models.ops.span_score import COSINE, SpanScore
-from models.span_scores import read_span_score
+
+if TYPE_CHECKING:
+    from models.backbones.files import BackboneFiles
 
 GROUP = "spanseek.encoders"
 
@@ -36,8 +40,9 @@ class EncoderOptions:
     weights: Path | None = None
     device: str = "auto"
     nugget_weights: Path | None = None
-    nugget_selector: str | None = None  # overrides the one that the weights were trained with
     whitenings: Path = Path("data") / "whitenings"  # of the nuggets of collections
+    # Opens a backbone by its name and device; a function that shares those that are open already.
+    open_backbone: Callable[[str, str], "BackboneFiles"] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +68,18 @@ def _hashing_nuggets(base: Encoder, options: EncoderOptions) -> NuggetEncoder:
     return HashingNuggetEncoder(base)
 
 
+def _backbone(options: EncoderOptions) -> "BackboneFiles":
+    from models.backbones.opening import open_backbone
+
+    if options.open_backbone is not None:
+        return options.open_backbone(options.backbone, options.device)
+    return open_backbone(options.backbone, device=options.device)
+
+
 def _untrained(options: EncoderOptions) -> Encoder:
-    from models.backbones.files import open_backbone
     from models.encoders.slice import SliceEncoder
 
-    return SliceEncoder(open_backbone(options.backbone, device=options.device))
+    return SliceEncoder(_backbone(options))
 
 
 def _untrained_over(backbone: str, options: EncoderOptions) -> Encoder:
@@ -78,11 +90,10 @@ def _untrained_over(backbone: str, options: EncoderOptions) -> Encoder:
 
 def _slice(options: EncoderOptions, *, projected: bool = False) -> Encoder:
     from models.artifacts import load_artifact
-    from models.backbones.files import open_backbone
     from models.encoders.slice import SliceEncoder
 
     artifact = load_artifact(options.weights or SHIPPED / "slice")
-    return SliceEncoder(open_backbone(options.backbone, device=options.device), artifact, projected=projected)
+    return SliceEncoder(_backbone(options), artifact, projected=projected)
 
 
 def _slice_nuggets(base: Encoder, options: EncoderOptions) -> NuggetEncoder:
@@ -93,7 +104,7 @@ def _slice_nuggets(base: Encoder, options: EncoderOptions) -> NuggetEncoder:
     if not isinstance(base, SliceEncoder):
         raise TypeError(f"{base.fingerprint} is not a SLICE encoder")
     artifact = load_artifact(options.nugget_weights or SHIPPED / "nugget")
-    return SliceNuggetEncoder(base, artifact, selector=options.nugget_selector)
+    return SliceNuggetEncoder(base, artifact)
 
 
 ENCODERS: dict[str, EncoderFactory] = {

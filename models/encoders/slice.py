@@ -9,9 +9,10 @@ from jaxtyping import Float32, Int32, Shaped
 
 from models.artifacts import Artifact
 from models.backbones.files import BackboneFiles, of_layer
+from models.backbones.opening import load_network_of
 from models.backbones.query_network import QueryNetwork
 from models.errors import BackboneMismatch
-from models.kernels.products import multiplies_brains
+from models.kernels.products import multiplies_bfloat16
 from models.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class SliceEncoder:
     @cached_property
     def backbone(self) -> "Backbone":
         """The network that torch runs, with the trained layers in place."""
-        loaded = self.files.loaded()
+        loaded = load_network_of(self.files)
         if loaded.fingerprint != self.files.fingerprint:
             raise BackboneMismatch(
                 f"transformers reads the tokenizer in {self.files.folder} differently from its files.",
@@ -92,18 +93,21 @@ class SliceEncoder:
     def text_network(self) -> QueryNetwork | None:
         """The network for texts; None where that for queries is as fast."""
         size = self.files.bert
-        if self.query_network is None or size is None or not multiplies_brains() or size.dim % 2 or size.wide % 2:
+        if self.query_network is None or size is None or not multiplies_bfloat16() or size.dim % 2 or size.wide % 2:
             return None
-        special = self.files.tokenizer.prefix, self.files.tokenizer.suffix
-        return QueryNetwork(size, self.parameters(), special, brains=True)
+        return self._network(bfloat16=True)
 
     @cached_property
     def query_network(self) -> QueryNetwork | None:
         """The network for queries; None unless the backbone is a BERT, and None on a GPU."""
-        if self.files.bert is None or (self.files.in_memory and self.backbone.device.type != "cpu"):
-            return None
-        special = self.files.tokenizer.prefix, self.files.tokenizer.suffix
-        return QueryNetwork(self.files.bert, self.parameters(), special)
+        return None if self.files.in_memory and self.backbone.device.type != "cpu" else self._network()
+
+    def _network(self, *, bfloat16: bool = False) -> QueryNetwork | None:
+        """A network without torch: that of the files, unless layers were trained."""
+        size = self.files.bert
+        if size is None or (self._artifact is None and not self.has_network):
+            return self.files.network(bfloat16=bfloat16)
+        return self.files.network_of(size, self.parameters(), bfloat16=bfloat16)
 
     @property
     def has_network(self) -> bool:

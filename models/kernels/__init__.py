@@ -1,4 +1,4 @@
-"""The loops in which a query becomes vectors: with those of ``indexer.kernels`` the only importers of numba."""
+"""The loops in which a query becomes vectors: with ``indexer.kernels`` the only importers of numba."""
 
 import sys
 

@@ -3,8 +3,8 @@
 The matrix is laid out once (:func:`tiled`) in tiles of some columns each, that are read one row after the other. Its
 numbers may be kept in 16 bits: for the ten tokens of an origin phrase, reading the weights takes longest.
 
-For long texts multiplying takes longest. Where the processor multiplies pairs of bfloat16 (:func:`multiplies_brains`),
-both factors may be of these (:func:`tiled_pairs`); sums have 32 bits.
+For long texts multiplying takes longest. Where the processor multiplies pairs of bfloat16
+(:func:`multiplies_bfloat16`), both factors may be of these (:func:`tiled_pairs`); sums have 32 bits.
 """
 
 import platform
@@ -38,15 +38,15 @@ def reads_halves() -> bool:
     return bool(_FEATURES.get("f16c")) or platform.machine() == "aarch64"
 
 
-def multiplies_brains() -> bool:
+def multiplies_bfloat16() -> bool:
     """True if the processor multiplies pairs of bfloat16, twice as fast as floats of 32 bits."""
     return bool(_FEATURES.get("avx512bf16"))
 
 
-def brains(values: Float32[np.ndarray, "*shape"]) -> Int16[np.ndarray, "*shape"]:
+def bfloat16(values: Float32[np.ndarray, "*shape"]) -> Int16[np.ndarray, "*shape"]:
     """The bits of the nearest bfloat16s, of two the even one.
 
-    >>> brains(np.array([1.0, -2.0, 1.00390625], np.float32)).view(np.uint16).tolist()
+    >>> bfloat16(np.array([1.0, -2.0, 1.00390625], np.float32)).view(np.uint16).tolist()
     [16256, 49152, 16256]
     """
     bits = np.ascontiguousarray(values).view(np.uint32)
@@ -61,7 +61,7 @@ def tiled_pairs(weight: Float[np.ndarray, "outputs inputs"]) -> Int16[np.ndarray
     """
     tiles = tiled(weight)
     count, inputs, _ = tiles.shape
-    pairs = brains(tiles).reshape(count, inputs // 2, 2, COLUMNS).transpose(0, 1, 3, 2)
+    pairs = bfloat16(tiles).reshape(count, inputs // 2, 2, COLUMNS).transpose(0, 1, 3, 2)
     return np.ascontiguousarray(pairs).reshape(count, inputs // 2, 2 * COLUMNS)
 
 

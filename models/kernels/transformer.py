@@ -55,19 +55,19 @@ _ERF_BELOW = tuple(
 class Layers(NamedTuple):
     """The parameters of some layers, stacked; matrices as ``products.tiled`` lays them out, halves as their bits.
 
-    ``look`` makes queries, keys and values of a token in one product. Norms are gain and bias.
+    ``qkv`` makes queries, keys and values of a token in one product. Norms are gain and bias.
     """
 
-    look: Shaped[np.ndarray, "layers look_tiles dim columns"]
-    look_bias: Float32[np.ndarray, "layers look"]
-    gather: Shaped[np.ndarray, "layers dim_tiles dim columns"]
-    gather_bias: Float32[np.ndarray, "layers dim"]
-    gathered: Float32[np.ndarray, "layers 2 dim"]
-    expand: Shaped[np.ndarray, "layers wide_tiles dim columns"]
-    expand_bias: Float32[np.ndarray, "layers wide"]
-    contract: Shaped[np.ndarray, "layers dim_tiles wide columns"]
-    contract_bias: Float32[np.ndarray, "layers dim"]
-    normed: Float32[np.ndarray, "layers 2 dim"]
+    qkv: Shaped[np.ndarray, "layers qkv_tiles dim columns"]
+    qkv_bias: Float32[np.ndarray, "layers qkv"]
+    attention_out: Shaped[np.ndarray, "layers dim_tiles dim columns"]
+    attention_out_bias: Float32[np.ndarray, "layers dim"]
+    attention_norm: Float32[np.ndarray, "layers 2 dim"]
+    ffn_in: Shaped[np.ndarray, "layers wide_tiles dim columns"]
+    ffn_in_bias: Float32[np.ndarray, "layers wide"]
+    ffn_out: Shaped[np.ndarray, "layers dim_tiles wide columns"]
+    ffn_out_bias: Float32[np.ndarray, "layers dim"]
+    ffn_norm: Float32[np.ndarray, "layers 2 dim"]
 
 
 @njit(cache=True, **_SETTINGS)
@@ -77,17 +77,17 @@ def run(hidden, bounds, heads, epsilon, layers):
     Window ``w`` is the rows from ``bounds[w]`` to ``bounds[w + 1]``; none is empty.
     """
     tokens, dim = hidden.shape
-    looked, found = np.empty((tokens, 3 * dim), np.float32), np.empty((tokens, dim), np.float32)
-    added, wide = np.empty((tokens, dim), np.float32), np.empty((tokens, layers.expand_bias.shape[1]), np.float32)
-    room = np.empty((tokens, max(dim, wide.shape[1])), layers.look.dtype)
-    for layer in range(len(layers.look)):
-        dense(factors(hidden, room), layers.look[layer], layers.look_bias[layer], False, looked)
-        _attend(looked, bounds, heads, found)
-        dense(factors(found, room), layers.gather[layer], layers.gather_bias[layer], False, added)
-        _add_and_norm(hidden, added, layers.gathered[layer], epsilon)
-        dense(factors(hidden, room), layers.expand[layer], layers.expand_bias[layer], True, wide)
-        dense(factors(wide, room), layers.contract[layer], layers.contract_bias[layer], False, added)
-        _add_and_norm(hidden, added, layers.normed[layer], epsilon)
+    qkv, found = np.empty((tokens, 3 * dim), np.float32), np.empty((tokens, dim), np.float32)
+    added, wide = np.empty((tokens, dim), np.float32), np.empty((tokens, layers.ffn_in_bias.shape[1]), np.float32)
+    room = np.empty((tokens, max(dim, wide.shape[1])), layers.qkv.dtype)
+    for layer in range(len(layers.qkv)):
+        dense(factors(hidden, room), layers.qkv[layer], layers.qkv_bias[layer], False, qkv)
+        _attend(qkv, bounds, heads, found)
+        dense(factors(found, room), layers.attention_out[layer], layers.attention_out_bias[layer], False, added)
+        _add_and_norm(hidden, added, layers.attention_norm[layer], epsilon)
+        dense(factors(hidden, room), layers.ffn_in[layer], layers.ffn_in_bias[layer], True, wide)
+        dense(factors(wide, room), layers.ffn_out[layer], layers.ffn_out_bias[layer], False, added)
+        _add_and_norm(hidden, added, layers.ffn_norm[layer], epsilon)
 
 
 def factors(values, room):
@@ -102,14 +102,14 @@ def _factors(values, room):
 
     def rounded(values, room):
         for row in range(len(values)):
-            round_to_brains(values[row], room[row])
+            round_to_bfloat16(values[row], room[row])
         return room[:, : values.shape[1]]
 
     return rounded
 
 
 @njit(nogil=True)
-def round_to_brains(values, out):
+def round_to_bfloat16(values, out):
     """The bits of the nearest bfloat16s of a row, of two the even one."""
     bits, half, last = values.view(np.uint32), np.uint32(16), np.uint32(0x7FFF)
     for place in range(len(values)):
@@ -121,7 +121,7 @@ def round_to_brains(values, out):
 def dense(left, tiles, bias, activated, out):
     """``out = left @ matrix + bias``, through GELU if so asked.
 
-    Rows are taken in blocks of equal size; the last one may begin among those of the block before it.
+    Rows are taken in blocks of equal size; the last one may begin within the block before it.
     """
     columns, block = np.empty((ROWS, COLUMNS), np.float32), _even_block(len(left))
     for tile in range(len(tiles)):
@@ -195,8 +195,8 @@ def exp(x):
 
 
 @njit(**_SETTINGS)
-def _attend(looked, bounds, heads, out):
-    """Attention within every window: ``looked`` are queries, keys and values side by side, [tokens, 3 * dim]."""
+def _attend(qkv, bounds, heads, out):
+    """Attention within every window: ``qkv`` are queries, keys and values side by side, [tokens, 3 * dim]."""
     dim = out.shape[1]
     size, longest = dim // heads, np.max(np.diff(bounds))
     tiles = -(-longest // COLUMNS)
@@ -204,7 +204,7 @@ def _attend(looked, bounds, heads, out):
     values = np.zeros((-(-size // COLUMNS), longest, COLUMNS), np.float32)
     shares, columns = np.empty((ROWS, tiles * COLUMNS), np.float32), np.empty((ROWS, COLUMNS), np.float32)
     for window in range(len(bounds) - 1):
-        of_window = looked[bounds[window] : bounds[window + 1]]
+        of_window = qkv[bounds[window] : bounds[window + 1]]
         found = out[bounds[window] : bounds[window + 1]]
         for head in range(0, dim, size):
             _lay_out(of_window[:, dim + head : dim + head + size], keys)

@@ -92,22 +92,6 @@ def direction(
     return np.asarray(of_first - reconstruction_error(second, first_words, penalty))
 
 
-def cover(
-    facets: Float[np.ndarray, "sentences facets dim"],
-    words: Float[np.ndarray, "words dim"],
-    weights: Float[np.ndarray, " words"],
-    count: int,
-) -> Int64[np.ndarray, " chosen"]:
-    """The sentences that cover the words of a text best (eq. 7), chosen greedily; ties go to the earlier one.
-
-    A word is covered as well as its cosine with the nearest facet of a chosen sentence.
-
-    >>> cover(np.array([[[0.0, 1.0]], [[1.0, 0.0]], [[0.8, 0.6]]]), np.eye(2), np.ones(2), 2).tolist()
-    [2, 0]
-    """
-    return cover_cosines(best_cosines(facets, words), weights, count)
-
-
 def best_cosines(
     facets: Float[np.ndarray, "sentences facets dim"], words: Float[np.ndarray, "words dim"]
 ) -> Float[np.ndarray, "sentences words"]:
@@ -125,7 +109,15 @@ def cover_cosines(
     count: int,
     costs: Float[np.ndarray, " sentences"] | None = None,
 ) -> Int64[np.ndarray, " chosen"]:
-    """The greedy choice of :func:`cover`, from cosines; ``costs`` divide the gain of a sentence, such as its length."""
+    """The sentences that cover the words of a text best (eq. 7), chosen greedily; ties go to the earlier one.
+
+    A word is covered as well as its cosine (:func:`best_cosines`) with the nearest facet of a chosen sentence.
+    ``costs`` divide the gain of a sentence, such as its length.
+
+    >>> facets = np.array([[[0.0, 1.0]], [[1.0, 0.0]], [[0.8, 0.6]]])
+    >>> cover_cosines(best_cosines(facets, np.eye(2)), np.ones(2), 2).tolist()
+    [2, 0]
+    """
     best = np.full(len(weights), -1.0)
     free = np.ones(len(cosines), bool)
     chosen: list[int] = []
@@ -145,14 +137,3 @@ def frequency_weights(shares: Float[np.ndarray, " words"], alpha: float = 1e-3) 
     [1.0, 0.5]
     """
     return alpha / (alpha + shares)
-
-
-def remove_common_direction(vectors: Float[np.ndarray, "texts dim"]) -> Float[np.ndarray, "texts dim"]:
-    """Vectors less their first principal direction, as SIF has it.
-
-    >>> remove_common_direction(np.array([[3.0, 0.0], [4.0, 0.0]])).round(6).tolist()
-    [[0.0, 0.0], [0.0, 0.0]]
-    """
-    _, axes = np.linalg.eigh(vectors.T @ vectors)
-    common = axes[:, -1:]
-    return vectors - (vectors @ common) @ common.T

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 
 def count(tokens: int, ratio: float) -> int:
@@ -43,43 +43,6 @@ def top_apart(scores: Float[np.ndarray, " tokens"], number: int, apart: int) -> 
     return np.sort(np.array(chosen, np.int64))
 
 
-def chunk_ends(punctuation: Bool[np.ndarray, " tokens"], number: int) -> Int[np.ndarray, " nuggets"]:
-    """The rule-based selector of section 7.1: the last punctuation mark of each of ``number`` equal chunks.
-
-    From a chunk without punctuation it selects the last token.
-
-    >>> chunk_ends(np.array([False, True, True, False, False, False]), 2).tolist()
-    [2, 5]
-    """
-    bounds = chunk_bounds(len(punctuation), number)
-    ends = [_last(punctuation[start:end]) + start for start, end in bounds]
-    return np.array(ends, np.int64)
-
-
-def chunk_bounds(tokens: int, number: int) -> Int[np.ndarray, "chunks 2"]:
-    """Half-open ranges of ``number`` chunks of equal length, or one token more.
-
-    >>> chunk_bounds(5, 2).tolist()
-    [[0, 2], [2, 5]]
-    """
-    edges = np.arange(number + 1) * tokens // max(1, number)
-    return np.stack([edges[:-1], edges[1:]], axis=1)
-
-
-def sentence_ends(stops: Bool[np.ndarray, " tokens"]) -> Int[np.ndarray, " nuggets"]:
-    """The other rule-based selector: the last token of every sentence, regardless of the ratio.
-
-    Of consecutive stops the last one counts; tokens after the last stop are a sentence, too.
-
-    >>> sentence_ends(np.array([False, True, True, False, True, False])).tolist()
-    [2, 4, 5]
-    """
-    following = np.append(stops[1:], False)
-    ends = stops & ~following
-    ends[-1:] = True
-    return np.flatnonzero(ends)
-
-
 def segment_starts(nuggets: Int[np.ndarray, " nuggets"]) -> Int[np.ndarray, " nuggets"]:
     """The first token of every nugget's segment, which runs from after the previous nugget to the nugget itself.
 
@@ -87,8 +50,3 @@ def segment_starts(nuggets: Int[np.ndarray, " nuggets"]) -> Int[np.ndarray, " nu
     [0, 3, 5]
     """
     return np.append(0, nuggets[:-1] + 1)[: len(nuggets)]
-
-
-def _last(marks: Bool[np.ndarray, " tokens"]) -> int:
-    positions = np.flatnonzero(marks)
-    return int(positions[-1]) if len(positions) else len(marks) - 1

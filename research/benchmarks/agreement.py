@@ -8,15 +8,17 @@ queries, and compares the two engines' best span of every part.
 
 import argparse
 import json
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from indexer.ann.materialized import MaterializedEngine
-from indexer.engine.base import ScoredSpan
+from indexer.ann.materialized import MaterializedExecutor
+from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
-from indexer.engine.scan import ScanEngine
+from indexer.engine.scan import SpanScan
+from indexer.engine.selection import search
 from indexer.engine.snapshot import Snapshot
 from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
@@ -43,15 +45,15 @@ def take(source: Path, parts: int, queries: int) -> tuple[list[Document], list[s
 def compare(snapshot: Snapshot, encoder: Encoder, texts: list[str]) -> dict[str, float]:
     """The largest difference of scores, and the share of parts whose best span is the same."""
     selection = Selection(top_k=10**9, group_by="part")
-    scan, materialized = ScanEngine(), MaterializedEngine(limit_bytes=16 * 2**30)
+    materialized = snapshot.read_by(MaterializedExecutor(limit_bytes=16 * 2**30))
     largest, same, total = 0.0, 0, 0
     for begin in range(0, len(texts), _BATCH):
         queries = encode_queries(encoder, texts[begin : begin + _BATCH])
         pairs = zip(
-            scan.search(snapshot, queries, selection), materialized.search(snapshot, queries, selection), strict=True
+            *(search(of, SpanScan(queries), selection, len(queries)) for of in (snapshot, materialized)), strict=True
         )
         for ours, theirs in pairs:
-            best, other = _by_part(ours), _by_part(theirs)
+            best, other = (_by_part(map(snapshot.scored, spans)) for spans in (ours, theirs))
             assert best.keys() == other.keys()
             largest = max(largest, *(abs(best[part].cosine - other[part].cosine) / 2 for part in best))
             same += sum(best[part].span == other[part].span for part in best)
@@ -64,7 +66,7 @@ def compare(snapshot: Snapshot, encoder: Encoder, texts: list[str]) -> dict[str,
     }
 
 
-def _by_part(spans: list[ScoredSpan]) -> dict[tuple[str, int], ScoredSpan]:
+def _by_part(spans: Iterable[ScoredSpan]) -> dict[tuple[str, int], ScoredSpan]:
     return {(span.document_id, span.place.part_span.start): span for span in spans}
 
 

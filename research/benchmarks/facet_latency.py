@@ -25,10 +25,9 @@ from app.requests import Mode, SearchRequest
 from app.search.mode import load_modes
 from app.search.service import SearchService
 from indexer.engine.query import Selection
-from indexer.engine.scan import ScanEngine
-from indexer.engine.selection import choose
+from indexer.engine.selection import search
 from indexer.facets.recipe import FacetPass
-from indexer.facets.scan import count_spans, search_facets
+from indexer.facets.scan import FacetScan
 from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.store import Store
@@ -107,11 +106,10 @@ def missed(store: Store, facets: Facets, queries: Sequence[str]) -> tuple[float,
     shares, times = [], []
     for codebook in facets.sentences.encode(queries):
         started = time.perf_counter()
-        best = choose(count_spans(snapshot, codebook, (), selection), selection)
+        best = search(snapshot, FacetScan((codebook,), everything=True), selection)[0]
         times.append(1000 * (time.perf_counter() - started))
-        hits = search_facets(snapshot, codebook, (), selection)
-        places = {(hit.document_id, hit.span) for hit in hits}
-        shares.append(mean((span.document_id, span.span) not in places for span in best))
+        hits = search(snapshot, FacetScan((codebook,)), selection)[0]
+        shares.append(mean(span not in set(hits) for span in best))
     return mean(shares), median(times)
 
 
@@ -130,7 +128,7 @@ def measure(source: Path, sentences: int, dim: int, queries: int, seed: int) -> 
         started = time.perf_counter()
         IndexJob(store, encoder, collection, forward=forward).run(documents)
         took = 1000 * (time.perf_counter() - started)
-        service = SearchService(store, load_modes(Encoders.of({"hashing": encoder}, shipped_score()), ScanEngine()))
+        service = SearchService(store, load_modes(Encoders.of({"hashing": encoder}, shipped_score())))
         texts = queries_of(documents, queries, seed)
         times = times_of(service, texts)
         share, exhaustive = missed(store, facets, texts)

@@ -21,7 +21,6 @@ from app.encoders.encoders import Encoders
 from app.requests import Mode, SearchRequest
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from indexer.engine.scan import ScanEngine
 from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.types import Recipe
@@ -103,7 +102,7 @@ def measure(source: Path, units: int, dim: int, queries: int, seed: int) -> Figu
         recipe = with_words(Recipe("hashing", encoder.fingerprint, dim))
         collection = store.catalog.create_collection(COLLECTION, recipe)
         IndexJob(store, encoder, collection).run(repeated(documents, units))
-        service = SearchService(store, load_modes(Encoders.of({"hashing": encoder}, shipped_score()), ScanEngine()))
+        service = SearchService(store, load_modes(Encoders.of({"hashing": encoder}, shipped_score())))
         times = times_of(service, queries_of(documents, queries, seed))
         pairs = zip(times["hybrid"], times["best_span"], strict=True)
         return Figures(

@@ -18,7 +18,8 @@ from app.cli.console import print_json
 from app.composition import open_store
 from app.settings import Settings
 from indexer.engine.query import Selection
-from indexer.engine.scan import ScanEngine
+from indexer.engine.scan import SpanScan
+from indexer.engine.selection import search
 from indexer.engine.snapshot import Snapshot
 from indexer.segments.manifest import verify_files
 from models.priority import lower_priority
@@ -62,18 +63,18 @@ def figures(snapshot: Snapshot, query: QueryVectors, rounds: int) -> dict[str, f
         for segment in segments:
             verify_files(segment.folder, segment.manifest, large=large)
 
-    def search() -> object:
-        return ScanEngine().search(snapshot, query, Selection())
+    def once() -> object:
+        return search(snapshot, SpanScan(query), Selection())
 
-    search()
-    alone = seconds(search, rounds)
+    once()
+    alone = seconds(once, rounds)
     return {
         "units": snapshot.units,
         "gigabytes": round(gigabytes, 3),
         "open_ms": round(1e3 * seconds(lambda: verify(False), 5), 2),
         "verify_s_per_gb": round(seconds(lambda: verify(True), 3) / gigabytes, 3),
         "search_ms": round(1e3 * alone, 2),
-        "search_beside_verify_ms": round(1e3 * beside(search, lambda: verify(True), rounds), 2),
+        "search_beside_verify_ms": round(1e3 * beside(once, lambda: verify(True), rounds), 2),
         "snapshot_share": round(4 * seconds(snapshot.is_outdated, rounds), 5),
     }
 

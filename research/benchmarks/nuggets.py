@@ -19,10 +19,11 @@ from pathlib import Path
 
 from app.search.modes.maxsim.nugget_queries import encode_nugget_queries
 from indexer.engine.query import Selection
+from indexer.engine.selection import search
 from indexer.engine.snapshot import Snapshot
 from indexer.indexing.pipeline import IndexJob
-from indexer.nuggets.candidates import DocumentCandidates
-from indexer.nuggets.files import FILES, INDEX
+from indexer.nuggets.candidates import NuggetCandidates
+from indexer.nuggets.files import COLUMNS, INDEX
 from indexer.nuggets.representation import stored_nuggets
 from indexer.nuggets.scan import NuggetScan
 from indexer.sources import Source
@@ -34,7 +35,8 @@ from models.types import Document, QueryVectors
 from research.evaluation.searching import scratch_store
 from research.evaluation.sentences import sentence_spans
 
-_NUGGET_FILES = (*FILES, INDEX)
+_BY_DOCUMENT = Selection(group_by="document")
+_NUGGET_FILES = (*COLUMNS, INDEX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,8 @@ def measure(encoder: Encoder, nuggets: NuggetPass, documents: Sequence[Document]
         size = sum(each[name].bytes for each in files for name in _NUGGET_FILES if name in each)
         vectors = sum(len(stored_nuggets(view.segment)) for view in snapshot.views)
         query_vectors = [query.vectors for query in encode_nugget_queries(nuggets, queries)]
-        exact, exact_ms = _timed(NuggetScan(), snapshot, query_vectors)
-        candidates, candidates_ms = _timed(DocumentCandidates(), snapshot, query_vectors)
+        exact, exact_ms = _timed(NuggetScan, snapshot, query_vectors)
+        candidates, candidates_ms = _timed(NuggetCandidates, snapshot, query_vectors)
     shared = [len(set(one) & set(other)) / max(1, len(one)) for one, other in zip(exact, candidates, strict=True)]
     return Figures(
         ratio=nuggets.ratio,
@@ -77,17 +79,15 @@ def measure(encoder: Encoder, nuggets: NuggetPass, documents: Sequence[Document]
     )
 
 
-def _timed(
-    engine: NuggetScan | DocumentCandidates, snapshot: Snapshot, queries: list[QueryVectors]
-) -> tuple[list[list[str]], float]:
+def _timed(query: type[NuggetScan], snapshot: Snapshot, queries: list[QueryVectors]) -> tuple[list[list[str]], float]:
     """The ids of the ten best documents of every query, asked one by one, and the median time."""
-    engine.search(snapshot, queries[:1], Selection())
+    search(snapshot, query(queries[:1]), _BY_DOCUMENT)
     answers, times = [], []
-    for query in queries:
+    for vectors in queries:
         begun = time.perf_counter()
-        (documents,) = engine.search(snapshot, [query], Selection())
+        (documents,) = search(snapshot, query([vectors]), _BY_DOCUMENT)
         times.append(time.perf_counter() - begun)
-        answers.append([document.document_id for document in documents])
+        answers.append([snapshot.document_id(document) for document in documents])
     return answers, round(1000 * statistics.median(times), 2)
 
 

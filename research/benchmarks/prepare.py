@@ -72,7 +72,7 @@ def _made_of(plan: Plan, snapshot: Snapshot, units: int, largest: int) -> dict[s
     return {
         "source": plan.source,
         "segments": ",".join(view.segment.folder.name for view in snapshot.views),
-        "generation": snapshot.generation,
+        "generation": snapshot.generation.number,
         "fingerprint": snapshot.recipe.fingerprint,
         "units": units,
         "queries_beyond": largest,

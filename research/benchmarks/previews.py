@@ -16,10 +16,12 @@ from statistics import median
 
 import numpy as np
 
-from indexer.engine.exhaustive_count import count_spans
+from indexer.engine.exhaustive_count import SpanCounts
 from indexer.engine.query import Selection
-from indexer.engine.scan import ScanEngine
+from indexer.engine.scan import SpanScan
+from indexer.engine.selection import search
 from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.types import Generation
 from research.benchmarks.engines.scan import open_segments
 
 
@@ -33,13 +35,15 @@ def milliseconds(work: Callable[[], object]) -> float:
 def measure(case: Path, count: int, floor: float) -> dict[str, float]:
     """Medians over the first queries of a case; ``floor`` is a cosine, over which spans are counted too."""
     segments = open_segments(case)
-    snapshot = Snapshot(1, segments[0].recipe, [SegmentView(one, np.zeros(0, np.int64)) for one in segments])
-    queries, engine, selection = np.load(case / "query_vectors.npy")[: count + 1], ScanEngine(), Selection()
+    snapshot = Snapshot(
+        Generation(1, (), segments[0].recipe), [SegmentView(one, np.zeros(0, np.int64)) for one in segments]
+    )
+    queries, selection = np.load(case / "query_vectors.npy")[: count + 1], Selection()
     turns = [
         (
-            milliseconds(partial(engine.search, snapshot, query[None], selection)),
-            milliseconds(partial(count_spans, snapshot, query, None)),
-            milliseconds(partial(count_spans, snapshot, query, floor)),
+            milliseconds(partial(search, snapshot, SpanScan(query[None]), selection)),
+            milliseconds(partial(snapshot.map, SpanCounts(query, None))),
+            milliseconds(partial(snapshot.map, SpanCounts(query, floor))),
         )
         for query in queries
     ][1:]  # the first turn compiles

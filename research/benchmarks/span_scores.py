@@ -26,7 +26,8 @@ from app.composition import open_store
 from app.settings import Settings
 from indexer.arrays import SpanTerms
 from indexer.engine.query import Selection
-from indexer.engine.scan import ScanEngine
+from indexer.engine.scan import SpanScan
+from indexer.engine.selection import search
 from indexer.engine.snapshot import Snapshot
 from models.encoders.registry import load_span_score
 from models.ops.similarity import normalize
@@ -69,12 +70,12 @@ def timed(
     snapshot: Snapshot, terms: Mapping[str, SpanTerms], queries: Float32[np.ndarray, "rounds {BATCH} dim"]
 ) -> dict[str, list[float]]:
     """Seconds of every search, one query and a batch, with each of the terms in turn; the first round is not kept."""
-    engine, times = ScanEngine(), {f"{name} {size}": list[float]() for name in terms for size in (1, BATCH)}
+    times = {f"{name} {size}": list[float]() for name in terms for size in (1, BATCH)}
     for batch in queries:
         for name, of_name in terms.items():
             for size in (1, BATCH):
                 started = time.perf_counter()
-                engine.search(snapshot, batch[:size], Selection(TOP_K), of_name.take(slice(0, size)))
+                search(snapshot, SpanScan(batch[:size], of_name.take(slice(0, size))), Selection(TOP_K), size)
                 times[f"{name} {size}"].append(time.perf_counter() - started)
     return {name: values[1:] for name, values in times.items()}
 

@@ -24,8 +24,7 @@ from indexer.store import Store
 from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
 from models.encoders.passes import UnitPass
-from models.encoders.registry import EncoderOptions
-from models.restoration import Restorer
+from models.encoders.restorable.base import Restorer
 from models.types import Document, Part
 from research.benchmarks.http_latency import print_figures
 from research.evaluation.searching import scratch_store
@@ -118,7 +117,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
     texts = held_out_texts(arguments.data, arguments.source, "test", 1, arguments.sentences)
-    restorer = load_restorer_of(None, EncoderOptions())
+    restorer = load_restorer_of()
     texts = [text for text, fits in zip(texts, restorer.fits(texts), strict=True) if fits]
     print_figures(measure(texts, restorer, arguments.restored), as_json=arguments.json)
 

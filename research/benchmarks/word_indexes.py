@@ -17,15 +17,14 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-import numpy as np
-
+from app.search.modes.lexical import LexicalQuery, LexicalScan
+from indexer.arrays import LONGEST
 from indexer.engine.query import Selection
-from indexer.engine.selection import choose
+from indexer.engine.selection import search as found
 from indexer.engine.snapshot import Snapshot
 from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.types import Recipe
-from indexer.words.bm25 import Bm25
 from indexer.words.files import BOUNDS, OF_UNITS, STARTS, TERMS, UNITS, WordWriter
 from indexer.words.queries import plain_query
 from indexer.words.recipe import with_words
@@ -114,9 +113,7 @@ def _ours(snapshot: Snapshot, sentences: Sequence[str], queries: Sequence[str]) 
 
     def search(query: str) -> object:
         terms = tuple(filter(None, folded_units(query, split(query))))
-        bm25 = Bm25.in_snapshot(snapshot, plain_query(terms))
-        spans = [bm25.spans(each, bm25.shares(each), np.ones(len(each.lengths), bool)) for each in bm25.segments]
-        return choose(spans, Selection(_TOP))
+        return found(snapshot, LexicalScan((LexicalQuery(plain_query(terms), terms, LONGEST),)), Selection(_TOP))
 
     search(queries[0])
     return _row("ours", seconds, size, snapshot.units, _ms(search, queries), "byte for byte")

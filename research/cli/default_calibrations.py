@@ -28,7 +28,7 @@ def train_calibration(
     """Fit the default calibration of trained weights, and write it beside them: what scores mean out of the box."""
     from dataclasses import replace
 
-    from models.calibrations import write_default
+    from models.encoders.calibrations import write_default
     from research.training.default_calibration import fit_default
     from research.training.texts import read_texts
 
@@ -66,7 +66,7 @@ def train_no_match(
     """Measure how high unrelated text scores, by how much of it there is, and write it to the default calibration."""
     from dataclasses import asdict, replace
 
-    from models.calibrations import write_default
+    from models.encoders.calibrations import write_default
     from research.training.default_calibration import draw_captions, measure_no_match
 
     settings = Settings()

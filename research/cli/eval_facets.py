@@ -8,12 +8,12 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json
-from models.checksums import SHIPPED
+from models.artifacts import SHIPPED
 from research.cli.training_options import SeedOption
 
 if TYPE_CHECKING:
     from models.encoders.facets.model import FacetModel
-    from models.word_vectors import WordVectors
+    from models.encoders.facets.word_vectors import WordVectors
 
 WordsOption = Annotated[Path | None, typer.Option(help="Word vectors of the facets; by default those shipped.")]
 ModelOption = Annotated[
@@ -147,8 +147,8 @@ def _load(
 ) -> "tuple[WordVectors, dict[str, FacetModel]]":
     """The word vectors, and the models by the names of their folders."""
     from models.encoders.facets.model import load_facets
-    from models.word_vectors import load_word_vectors
+    from research.training.word_vector_files import read_word_vectors
 
-    vectors = load_word_vectors(words or SHIPPED / "facets-words")
+    vectors = read_word_vectors(words or SHIPPED / "facets-words")
     folders = folders or [SHIPPED / name for name in shipped]
     return vectors, {folder.name: load_facets(folder, vectors) for folder in folders}

@@ -7,11 +7,9 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json, settings_with
-from app.encoders.encoders import Encoders
 
 if TYPE_CHECKING:
     from research.evaluation.nugget_lm import LmReport
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +47,7 @@ def eval_auto_encoding(
     from research.evaluation.wikipedia import held_out_sentences
     from research.nugget_lm.nugget_lm import backbone_of
     from research.nugget_lm.segments import cut_segments
+    from research.nugget_lm.selectors import load_nuggets_by
 
     ratios = tuple(ratio or RATIOS)
     for each in ratios:
@@ -62,8 +61,7 @@ def eval_auto_encoding(
     for name, artifact in zip(named([selector_of(each) for each in artifacts], model), artifacts, strict=True):
         # Nuggets are chosen as when the decoder learnt to read them.
         chosen: Any = artifact.config.get("selector")
-        options = replace(settings.encoder_options, nugget_selector=chosen)
-        loaded = Encoders(options).load_nuggets(settings.encoder)
+        loaded = load_nuggets_by(chosen, settings.encoder, settings.encoder_options)
         backbone = backbone_of(loaded)
         shape: Any = artifact.config["shape"]
         segments = cut_segments(backbone.tokenize(texts), shape["segment"], backbone.unknown)
@@ -113,6 +111,7 @@ def eval_nugget_selection(
     from research.evaluation.wikitext import read_wikitext
     from research.nugget_lm.histories import kept_histories
     from research.nugget_lm.nugget_lm import backbone_of, load_language_model
+    from research.nugget_lm.selectors import load_nuggets_by
 
     for file in filter(None, (plot, plot_gains)):
         check_format(file)
@@ -124,7 +123,7 @@ def eval_nugget_selection(
         )
     # Nuggets are chosen as when the decoder learnt to read them.
     chooser: Any = artifact.config.get("selector")
-    loaded = Encoders(replace(settings.encoder_options, nugget_selector=chooser)).load_nuggets(settings.encoder)
+    loaded = load_nuggets_by(chooser, settings.encoder, settings.encoder_options)
     network, backbone = load_language_model(artifact, loaded), backbone_of(loaded)
     cut = segments_of(loaded, read_wikitext(data), network.shape.segment, segments)
     histories = kept_histories(loaded, cut, ratios_of(artifact)[:1], cache)["nuggets"]
@@ -181,13 +180,14 @@ def eval_nugget_lm(
     from research.evaluation.nugget_lm import HISTORIES, evaluate_language_models, kinds_of, named, segments_of
     from research.evaluation.plots import check_format, save_curves
     from research.evaluation.wikitext import read_wikitext
+    from research.nugget_lm.selectors import load_nuggets_by
 
     if plot:
         check_format(plot)
     settings = settings_with(encoder=encoder, device=device)
     artifacts = {folder: load_artifact(folder) for folder in model}
     readers = [(folder, kind) for folder, artifact in artifacts.items() for kind in kinds_of(artifact)]
-    loaded = Encoders(settings.encoder_options).load_nuggets(settings.encoder)
+    loaded = load_nuggets_by(None, settings.encoder, settings.encoder_options)
     shapes: list[dict[str, int]] = [artifact.config["shape"] for artifact in artifacts.values()]  # type: ignore[misc]
     cut = segments_of(loaded, read_wikitext(data), min(shape["segment"] for shape in shapes), segments)
     names = named([kind for _, kind in readers], [folder for folder, _ in readers])

@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json
-from models.checksums import SHIPPED
+from models.artifacts import SHIPPED
 
 DataOption = Annotated[Path, typer.Option(help="Folder of the known sets.")]
 ModelOption = Annotated[
@@ -32,13 +32,13 @@ def eval_restorable(
     as_json: JsonOption = False,
 ) -> None:
     """Restore held-out sentences: perplexity, ROUGE and exact matches, Tables 2 and 3 of the paper."""
-    from models.encoders.restorable.model import load_restorer
     from research.evaluation.restoration import evaluate_restoration
+    from research.restorable.assembly import load_variant
     from research.training.restorable_data import held_out_texts
 
     rows = []
     for folder in model or [SHIPPED / "restorable"]:
-        restorer = load_restorer(folder)
+        restorer = load_variant(folder)
         for name in source or ["sgd", "wikipedia"]:
             for count in length or [1]:
                 chosen = held_out_texts(data, name, split, count, texts, unseen=unseen)
@@ -72,9 +72,9 @@ def eval_restorable_retrieval(
     as_json: JsonOption = False,
 ) -> None:
     """Recall of passages by bi-encoders that are trained from restoration and without it: Table 4 of the paper."""
-    from models.encoders.restorable.model import load_restorer
     from research.evaluation.question_passages import cloze_pairs, development, read_questions, with_pairs
     from research.evaluation.restorable_retrieval import evaluate_restorable_retrieval
+    from research.restorable.assembly import load_variant
     from research.training.bi_encoder import BiEncoderConfig
     from research.training.loop import Schedule
     from research.training.restorable_data import read_passages
@@ -86,7 +86,7 @@ def eval_restorable_retrieval(
         learned = with_pairs(learned, cloze_pairs(read_passages(data, "wikipedia", "train"), pairs))
     config = BiEncoderConfig(Schedule(steps=steps, rate=rate), batch)
     figures = evaluate_restorable_retrieval(
-        load_restorer(model or SHIPPED / "restorable"), learned, measured, config, seed or [13]
+        load_variant(model or SHIPPED / "restorable"), learned, measured, config, seed or [13]
     )
     if as_json:
         print_json(figures)

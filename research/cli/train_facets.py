@@ -52,14 +52,14 @@ def train_facets(
     from models.encoders.facets.readers import EncoderReader, Reader, WordReader
     from models.encoders.facets.shape import FacetShape
     from models.encoders.registry import load_encoder, untrained_over
-    from models.word_vectors import load_word_vectors
     from research.evaluation.wikipedia import read_articles
     from research.training import facets as recipe
     from research.training.facet_data import read_neighbourhoods
     from research.training.loop import Schedule
     from research.training.sources import read_excluded
+    from research.training.word_vector_files import read_word_vectors
 
-    vectors, is_small, options = load_word_vectors(words), encoder == "small", Settings().encoder_options
+    vectors, is_small, options = read_word_vectors(words), encoder == "small", Settings().encoder_options
     frozen = untrained_over(options.backbone)
     reader: Reader = WordReader(vectors) if is_small else EncoderReader(load_encoder(frozen, options))
     config = recipe.FacetConfig(

@@ -53,10 +53,10 @@ def train_nugget_lm(
 ) -> None:
     """Train a small language model that reads nuggets of what came before: section 6.2 of the Nugget paper."""
     # Imported here, because torch takes seconds that other commands should not wait for.
-    from app.encoders.encoders import Encoders
     from models.encoders.nuggets.base import check_ratio
     from research.nugget_lm.histories import kind_named
     from research.nugget_lm.nugget_lm import LmShape
+    from research.nugget_lm.selectors import load_nuggets_by
     from research.training import nugget_lm as recipe
     from research.training.nugget_lm import NuggetLmConfig
 
@@ -80,8 +80,7 @@ def train_nugget_lm(
     )
     config = replace(config, schedule=replace(config.schedule, steps=steps, rate=rate))
     apart = _texts_apart(extract, texts, tested or ())
-    options = replace(settings.encoder_options, nugget_selector=selector)
-    loaded = Encoders(options).load_nuggets(settings.encoder)
+    loaded = load_nuggets_by(selector, settings.encoder, settings.encoder_options)
     report = run_recipe(lambda hooks: recipe.train_nugget_lm(config, loaded, apart, hooks), steps, save_every, config)
     print_report(report, steps, f"`spanseek eval nugget-lm --model {folder}` measures it.", as_json=as_json)
 

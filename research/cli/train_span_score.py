@@ -39,8 +39,8 @@ def train_span_score(
     # Imported here, because importing torch takes seconds.
     from dataclasses import replace
 
+    from models.encoders.span_scores import write_span_score
     from models.ops.span_score import COSINE
-    from models.span_scores import write_span_score
     from models.types import SpanBounds
     from research.training.sources import read_held_out_pairs
     from research.training.span_score import Grades, learn_span_score, read_contexts

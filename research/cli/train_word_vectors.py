@@ -27,8 +27,8 @@ def train_word_vectors(
     from models.encoders.facets.readers import EncoderReader
     from models.encoders.registry import load_encoder, untrained_over
     from models.types import JsonValue
-    from models.word_vectors import save_word_vectors
     from research.evaluation.wikipedia import read_articles
+    from research.training.word_vector_files import save_word_vectors
     from research.training.word_vectors import (
         WordVectorShape,
         article_texts,

@@ -10,7 +10,6 @@ from rich.table import Table
 
 from app.cli.console import JsonOption, out, print_json, settings_with
 from research.cli.default_calibrations import train_calibration, train_no_match
-from research.cli.deprecated import add_deprecated
 from research.cli.named_numbers import COUNT, NUMBER, named_numbers
 from research.cli.recipes import print_report, run_recipe
 from research.cli.train_cross_encoder import pseudo_label, train_cross_encoder
@@ -57,9 +56,6 @@ train_cli.command("restorable")(train_restorable)
 train_cli.command("calibration")(train_calibration)
 train_cli.command("no-match")(train_no_match)
 train_cli.command("span-score")(train_span_score)
-add_deprecated(train_cli, "judge", "cross-encoder")
-add_deprecated(train_cli, "grade-pairs", "pseudo-label", {"--judge": "--cross-encoder"})
-add_deprecated(train_cli, "average", "average-slice")
 
 
 def _kinds_help(kinds: Mapping[str, Kind]) -> str:

@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Float
 
 from models.encoders.facets.model import FacetModel
+from models.encoders.facets.word_vectors import WordVectors, split_words
 from models.errors import InvalidInput
-from models.ops.facets import best_cosines, cover, cover_cosines, frequency_weights
+from models.ops.facets import best_cosines, cover_cosines, frequency_weights
 from models.ops.similarity import normalize
-from models.word_vectors import WordVectors, split_words
 from research.evaluation.rouge import rouge_scores
 from research.evaluation.significance import mean_gain
 from research.evaluation.wikipedia import Article, is_held_out
@@ -111,14 +111,14 @@ def _random(article: Summarised, count: int, seed: int) -> list[int]:
 def by_facets(article: Summarised, model: FacetModel, count: int) -> list[int]:
     """The sentences whose facets cover the body best."""
     vectors, weights = _document(article, model.words)
-    return cover(model.encode(article.body), vectors, weights, count).tolist()
+    return cover_cosines(best_cosines(model.encode(article.body), vectors), weights, count).tolist()
 
 
 def by_means(article: Summarised, words: WordVectors, count: int) -> list[int]:
     """The same with one vector for each sentence: the mean of its words."""
     vectors, weights = _document(article, words)
     means = normalize(np.stack([words.vectors[words.text_ids(text)].sum(axis=0) for text in article.body]))
-    return cover(means[:, None], vectors, weights, count).tolist()
+    return cover_cosines(best_cosines(means[:, None], vectors), weights, count).tolist()
 
 
 def by_words(article: Summarised, words: WordVectors, count: int) -> list[int]:

@@ -12,9 +12,9 @@ from scipy.sparse import coo_array
 from scipy.stats import pearsonr
 
 from models.encoders.facets.model import FacetModel
-from models.ops.facets import codebook_distance, frequency_weights, importance, remove_common_direction
+from models.encoders.facets.word_vectors import WordVectors
+from models.ops.facets import codebook_distance, frequency_weights, importance
 from models.ops.similarity import normalize
-from models.word_vectors import WordVectors
 from research.evaluation.significance import compare
 from research.evaluation.sts import SentencePair
 
@@ -155,3 +155,14 @@ WORD_SCORES: Mapping[str, Callable[[WordVectors, Sequence[Ids], Weighting], Scor
         "prob_wmd": partial(transport, frequency=True),
     }
 )
+
+
+def remove_common_direction(vectors: Float[np.ndarray, "texts dim"]) -> Float[np.ndarray, "texts dim"]:
+    """Vectors less their first principal direction, as SIF has it.
+
+    >>> remove_common_direction(np.array([[3.0, 0.0], [4.0, 0.0]])).round(6).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    _, axes = np.linalg.eigh(vectors.T @ vectors)
+    common = axes[:, -1:]
+    return vectors - (vectors @ common) @ common.T

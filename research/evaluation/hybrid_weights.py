@@ -18,9 +18,10 @@ from jaxtyping import Bool, Float
 
 from app.cli.console import print_json
 from app.encoders.encoders import Encoders
+from app.search.modes.hybrid.explanation import HybridExplanation
 from app.search.modes.hybrid.weights import Weights
 from app.search.service import SearchService
-from app.search.types import Hit, HybridExplanation
+from app.search.types import Hit
 from app.settings import Settings
 from indexer.engine.query import Filter
 from models.text.folding import words as folded

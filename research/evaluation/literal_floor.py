@@ -21,7 +21,6 @@ from app.requests import MAX_TOP_K, Mode, SearchRequest
 from app.search.mode import load_modes
 from app.search.service import SearchService
 from app.settings import Settings
-from indexer.engine.scan import ScanEngine
 from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
 from models.text.folding import words
@@ -95,7 +94,7 @@ def main() -> None:
     with scratch_store() as store:
         collection = CollectionService(store, encoders, default_encoder=encoder).create(COLLECTION).collection
         IndexJob(store, encoders.load(encoder), collection).run(documents)
-        service = SearchService(store, load_modes(encoders, ScanEngine()))
+        service = SearchService(store, load_modes(encoders))
         print_json({mode: asdict(measure(service, mode, phrases, parts)) for mode in MODES})
 
 

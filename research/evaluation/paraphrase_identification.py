@@ -18,14 +18,15 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from jaxtyping import Float, Float32, Int32
 
-from models.batching import length_batches
 from models.encoders.base import Encoder
 from models.encoders.nuggets.base import NuggetEncoder, check_ratio, even_windows
 from models.errors import InvalidInput
-from models.ops.nuggets import chunk_bounds, count
+from models.ops.batching import length_batches
+from models.ops.nuggets import count
 from models.ops.similarity import normalize
 from research.evaluation.significance import LEVEL, resample
 from research.evaluation.texts import token_vectors
+from research.nugget_lm.selectors import chunk_bounds
 
 Split: TypeAlias = Literal["train", "dev", "test"]
 # The vectors of documents, by number.

@@ -13,10 +13,10 @@ from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from models.encoders.facets.directions import FREQUENCY, diff_scores, share_scores
 from models.encoders.facets.model import FacetModel
+from models.encoders.facets.word_vectors import WordVectors, split_words
 from models.errors import InvalidInput
 from models.ops.facets import codebook_distance
 from models.ops.similarity import normalize
-from models.word_vectors import WordVectors, split_words
 from research.evaluation.phrase_sets import PhrasePair, read_bird, read_semeval, read_turney, read_wikisrs
 
 Scores: TypeAlias = Float[np.ndarray, " pairs"]

@@ -21,12 +21,13 @@ from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.encoders import Encoders
 from app.encoders.facets import Facets
 from app.requests import SearchRequest
+from app.search import literal
 from app.search.modes.best_span import BestSpan, SpanQuery
 from app.settings import Settings
-from indexer.engine.query import Selection
-from indexer.engine.scan import ScanEngine
+from indexer.engine.query import EVERYTHING, Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.indexing.pipeline import IndexJob
+from indexer.words.literal import Terms
 from models.encoders.base import Encoder, tokenize_units
 from models.encoders.facets.weighting import UnitWeights, unit_weights
 from models.ops.facets import frequency_weights, importance
@@ -72,11 +73,13 @@ def query_vectors(encoder: Encoder, texts: Sequence[str], facets: Facets, weight
     return normalize(np.stack(vectors)).astype(np.float32)
 
 
-def scores_of(mode: BestSpan, snapshot: Snapshot, queries: Sequence[SpanQuery], turns: int) -> Scores:
+def scores_of(
+    mode: BestSpan, snapshot: Snapshot, queries: Sequence[SpanQuery], terms: Sequence[Terms], turns: int
+) -> Scores:
     """The score of the best span of every turn, for every query."""
     scores = np.full((len(queries), turns), -1.0)
-    for row, query in zip(scores, queries, strict=True):
-        counted = mode.count(snapshot, query, None, Selection()).documents
+    for row, query, of_query in zip(scores, queries, terms, strict=True):
+        counted = literal.count(snapshot, mode, query, of_query, None, Selection(EVERYTHING)).documents
         row[[int(counted.row(number).document_id) for number in range(len(counted.cosines))]] = counted.cosines
     return scores
 
@@ -89,14 +92,15 @@ def measure(topics: Topics, encoders: Encoders, encoder: str, facets: Facets) ->
         collection = collections.create(COLLECTION, CollectionOptions(encoder, texts=topics.texts)).collection
         documents = (Document(str(number), (Part(text),)) for number, text in enumerate(topics.texts))
         IndexJob(store, loaded, collection, forward=encoders.forward_pass(collection.recipe)).run(documents)
-        snapshot, mode = store.snapshot(COLLECTION), BestSpan(encoders, ScanEngine())
+        snapshot, mode = store.snapshot(COLLECTION), BestSpan(encoders)
         requests = [SearchRequest(COLLECTION, text=text) for text in topics.queries]
         queries = mode.encode([mode.read(request, snapshot.recipe) for request in requests], snapshot.recipe)
+        terms = [literal.terms_of(mode, request, snapshot.recipe) for request in requests]
         figures = {}
         for weighting in WEIGHTINGS:
             vectors = query_vectors(loaded, topics.queries, facets, weighting)
             weighted = [replace(query, vector=vector) for query, vector in zip(queries, vectors, strict=True)]
-            figures[weighting] = measure_topics(scores_of(mode, snapshot, weighted, len(topics.texts)), topics)
+            figures[weighting] = measure_topics(scores_of(mode, snapshot, weighted, terms, len(topics.texts)), topics)
     return {
         name: {
             "average_precision": round(row.average_precision, 4),
@@ -117,7 +121,7 @@ def main() -> None:
     settings = Settings()
     encoders = Encoders(settings.encoder_options)
     topics = read_intents(given.data, "dev")
-    facets = Facets(settings.facet_weights, settings.encoder_options)
+    facets = Facets(settings.facet_weights, encoders.load)
     print_json(measure(topics, encoders, given.encoder or settings.encoder, facets))
 
 

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool
 
 from models.encoders.restorable.model import RestorableModel
-from models.encoders.restorable.network import RestorableNetwork
 from research.evaluation.question_passages import QuestionSet
 from research.evaluation.significance import mean_gain
+from research.restorable.network import VariantNetwork, network_of
 from research.training.bi_encoder import (
     BiEncoder,
     BiEncoderConfig,
@@ -45,11 +45,11 @@ def evaluate_restorable_retrieval(
     Both begin with the same backbone and see the same batches; recalls are means over seeds. ``gain`` is that of
     recall at 20, with its one-sided 95 % lower bound by a paired bootstrap over questions.
     """
-    train = _read(model, learned)
+    network, train = network_of(model), _read(model, learned)
     sets = {name: _read(model, each) for name, each in measured.items()}
     found: dict[str, dict[str, list[Bool[np.ndarray, "questions cuts"]]]] = {}
     for seed in seeds:
-        for name, start in {"restored": retrieving(model.network), "plain": _untrained(model.network, seed)}.items():
+        for name, start in {"restored": retrieving(network), "plain": _untrained(network, seed)}.items():
             encoder = train_bi_encoder(
                 start, learned, train.question_inputs, train.passage_inputs, replace(config, seed=seed)
             )
@@ -90,6 +90,6 @@ def _read(model: RestorableModel, questions: QuestionSet) -> Read:
     )
 
 
-def _untrained(network: RestorableNetwork, seed: int) -> RestorableNetwork:
+def _untrained(network: VariantNetwork, seed: int) -> VariantNetwork:
     torch.manual_seed(seed)
-    return retrieving(RestorableNetwork(network.shape, network.backbone))
+    return retrieving(VariantNetwork(network.shape, network.backbone))

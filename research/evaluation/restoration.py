@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from models.encoders.restorable.base import Restoration
 from models.encoders.restorable.model import RestorableModel
 from models.encoders.restorable.reading import group, pad
 from models.encoders.restorable.vocabulary import BEGIN, Ids
 from models.errors import InvalidInput
-from models.restoration import Restoration
 from research.evaluation.rouge import rouge_scores
 from research.evaluation.significance import RESAMPLES, resample
 

@@ -12,7 +12,6 @@ from app.search.service import SearchService
 from app.search.types import Hit
 from indexer.catalog import schema
 from indexer.catalog.collections import Catalog
-from indexer.engine.scan import ScanEngine
 from indexer.indexing.pipeline import IndexJob
 from indexer.store import Store
 from indexer.types import Recipe
@@ -62,7 +61,7 @@ def index_and_search(
     with scratch_store() as store:
         recipe = Recipe("evaluated", encoder.fingerprint, encoder.dim, bounds)
         IndexJob(store, encoder, store.catalog.create_collection(COLLECTION, recipe)).run(documents)
-        service = SearchService(store, load_modes(Encoders.of({recipe.encoder: encoder}, span_score), ScanEngine()))
+        service = SearchService(store, load_modes(Encoders.of({recipe.encoder: encoder}, span_score)))
         return list(search_in_batches(service, requests))
 
 

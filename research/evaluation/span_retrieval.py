@@ -18,7 +18,6 @@ from app.search.mode import AnyMode, available_mode, load_modes
 from app.search.service import SearchService
 from app.search.types import Hit
 from indexer.engine.query import Filter, Grouping
-from indexer.engine.scan import ScanEngine
 from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.base import Encoder
@@ -93,7 +92,7 @@ def search_answers(corpus: Corpus, queries: Sequence[Query], encoders: Encoders,
 def indexed(corpus: Corpus, queries: Sequence[Query], encoders: Encoders, setup: Setup) -> Iterator[SearchService]:
     """A search of the indexed corpus. Raises as :func:`search_answers`, before anything is indexed."""
     with scratch_store() as store:
-        service = SearchService(store, load_modes(encoders, ScanEngine()))
+        service = SearchService(store, load_modes(encoders))
         texts = (document.text for document in corpus.documents.values())
         collections = CollectionService(store, encoders, default_encoder=setup.encoder)
         target = collections.create(COLLECTION, setup.collection(texts)).collection

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Float32, Int32
 
-from models.batching import length_batches
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
+from models.ops.batching import length_batches
 from models.ops.similarity import normalize
 from models.text.tokens import Tokens
 from models.types import QueryVectors

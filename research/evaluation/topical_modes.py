@@ -7,9 +7,10 @@ import numpy as np
 from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.encoders import Encoders
 from app.requests import Mode, SearchRequest
+from app.search import literal
+from app.search.accepting import read_request
 from app.search.mode import available_mode, load_modes
-from indexer.engine.query import Selection
-from indexer.engine.scan import ScanEngine
+from indexer.engine.query import EVERYTHING, Selection
 from indexer.indexing.pipeline import IndexJob
 from models.types import Document, Part, SpanBounds
 from research.evaluation.searching import COLLECTION, scratch_store
@@ -36,15 +37,18 @@ def mode_scores(
         forward = encoders.forward_pass(collection.recipe)
         documents = (Document(str(number), (Part(text),)) for number, text in enumerate(topics.texts))
         IndexJob(store, encoders.load(encoder), collection, forward=forward).run(documents)
-        snapshot, loaded = store.snapshot(COLLECTION), load_modes(encoders, ScanEngine())
+        snapshot, loaded = store.snapshot(COLLECTION), load_modes(encoders)
         scores: dict[str, Scores] = {}
         for name in modes:
             mode = available_mode(loaded, name, COLLECTION, snapshot.recipe)
             requests = [SearchRequest(COLLECTION, text=query, mode=name) for query in topics.queries]
-            queries = mode.encode([mode.read(request, snapshot.recipe) for request in requests], snapshot.recipe)
+            queries = mode.encode(
+                [read_request(mode, request, snapshot.recipe) for request in requests], snapshot.recipe
+            )
             rows = np.full((len(queries), len(topics.texts)), -1.0)
-            for row, query in zip(rows, queries, strict=True):
-                counted = mode.count(snapshot, query, None, Selection()).documents
+            terms = [literal.terms_of(mode, request, snapshot.recipe) for request in requests]
+            for row, query, of_query in zip(rows, queries, terms, strict=True):
+                counted = literal.count(snapshot, mode, query, of_query, None, Selection(EVERYTHING)).documents
                 turns = [int(counted.row(number).document_id) for number in range(len(counted.cosines))]
                 row[turns] = counted.cosines
             scores[name] = rows

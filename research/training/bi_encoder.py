@@ -18,13 +18,13 @@ from torch.nn import functional
 from torch.optim import AdamW
 
 from models.backbones.torch_network import has_native_bf16
-from models.batching import length_batches
 from models.encoders.restorable.model import RestorableModel
-from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.reading import Reader, pad
 from models.encoders.restorable.vocabulary import Ids
 from models.errors import InvalidInput
+from models.ops.batching import length_batches
 from research.evaluation.question_passages import QuestionSet
+from research.restorable.network import VariantNetwork, network_of
 from research.training.loop import Schedule
 
 # What a network reads of a text: hidden states of its backbone, or tokens of its own vocabulary.
@@ -40,8 +40,8 @@ _LEARNED = ("embed.", "places", "read.", "encoder.", "norm.", "project.")
 class BiEncoder:
     """The networks that encode questions and passages."""
 
-    questions: RestorableNetwork
-    passages: RestorableNetwork
+    questions: VariantNetwork
+    passages: VariantNetwork
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +59,21 @@ class BiEncoderConfig:
 
 def read_inputs(model: RestorableModel, texts: Sequence[str]) -> list[Input]:
     """The beginning of every text, 160 tokens, which the network reads."""
-    if model.network.backbone is not None:
-        return [*hidden_states(model.network, model.reader, texts)]
+    network = network_of(model)
+    if network.backbone is not None:
+        return [*hidden_states(network, model.reader, texts)]
     return [row[:-1][:_MOST_TOKENS] for row in model.vocabulary.ids(texts)]
 
 
-def retrieving(network: RestorableNetwork) -> RestorableNetwork:
+def retrieving(network: VariantNetwork) -> VariantNetwork:
     """A copy whose vectors are plain means: bound ones tell the same word at two places as two."""
-    copied = RestorableNetwork(replace(network.shape, pooling="mean"), network.backbone)
+    copied = VariantNetwork(replace(network.shape, pooling="mean"), network.backbone)
     copied.load_state_dict(network.state_dict())
     return copied.eval()
 
 
 @torch.inference_mode()
-def hidden_states(network: RestorableNetwork, reader: Reader, texts: Sequence[str]) -> list[States]:
+def hidden_states(network: VariantNetwork, reader: Reader, texts: Sequence[str]) -> list[States]:
     """The backbone's states of every text, of its first 160 tokens. Raises ``InvalidInput`` without a backbone."""
     if network.backbone is None:
         raise InvalidInput(
@@ -91,7 +92,7 @@ def hidden_states(network: RestorableNetwork, reader: Reader, texts: Sequence[st
 
 
 def train_bi_encoder(
-    start: RestorableNetwork,
+    start: VariantNetwork,
     learned: QuestionSet,
     questions: Sequence[Input],
     passages: Sequence[Input],
@@ -125,7 +126,7 @@ def train_bi_encoder(
 
 
 @torch.inference_mode()
-def encode_all(network: RestorableNetwork, inputs: Sequence[Input]) -> Float32[np.ndarray, "texts dim"]:
+def encode_all(network: VariantNetwork, inputs: Sequence[Input]) -> Float32[np.ndarray, "texts dim"]:
     """The unit vectors of all texts."""
     vectors = np.zeros((len(inputs), network.shape.dim), np.float32)
     for batch in length_batches([len(row) for row in inputs], _BATCH_TOKENS):
@@ -133,12 +134,12 @@ def encode_all(network: RestorableNetwork, inputs: Sequence[Input]) -> Float32[n
     return vectors
 
 
-def _encode(network: RestorableNetwork, inputs: Sequence[Input]) -> Float[Tensor, "texts dim"]:
+def _encode(network: VariantNetwork, inputs: Sequence[Input]) -> Float[Tensor, "texts dim"]:
     of_texts = _of_tokens if network.backbone is None else _of_states
     return functional.normalize(of_texts(network, inputs), dim=-1)
 
 
-def _of_states(network: RestorableNetwork, states: Sequence[States]) -> Float[Tensor, "texts dim"]:
+def _of_states(network: VariantNetwork, states: Sequence[States]) -> Float[Tensor, "texts dim"]:
     longest = max(map(len, states))
     padded = np.zeros((len(states), longest, states[0].shape[1]), np.float32)
     mask = np.zeros((len(states), longest), bool)
@@ -148,7 +149,7 @@ def _of_states(network: RestorableNetwork, states: Sequence[States]) -> Float[Te
     return network.encode_states(torch.from_numpy(padded), torch.from_numpy(mask))
 
 
-def _of_tokens(network: RestorableNetwork, texts: Sequence[Ids]) -> Float[Tensor, "texts dim"]:
+def _of_tokens(network: VariantNetwork, texts: Sequence[Ids]) -> Float[Tensor, "texts dim"]:
     """The sums of the projections of all tokens, which are read by stretches."""
     stretch = network.shape.stretch
     rows = [row[start : start + stretch] for row in texts for start in range(0, max(1, len(row)), stretch)]

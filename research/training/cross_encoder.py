@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int32, Shaped
+from jaxtyping import Bool, Float, Float32, Int, Int32, Shaped
 from torch import Tensor
 from torch.nn import functional
 
@@ -75,8 +75,12 @@ class CrossEncoder(torch.nn.Module):
 
     def forward(self, pairs: Sequence[Windows]) -> Float[Tensor, " pairs"]:
         """Similarity logits."""
-        ids, mask, kinds = self.backbone.pad_pairs(pairs)
-        states = self.backbone.hidden(ids, mask, kinds).float()
+        device = self.backbone.device
+        ids, mask, kinds = pad_pairs(self.backbone, pairs)
+        of_kinds = {} if kinds is None else {"token_type_ids": kinds.to(device)}
+        with self.backbone.precision():
+            output = self.backbone.model(input_ids=ids.to(device), attention_mask=mask.to(device), **of_kinds)
+        states = output.last_hidden_state.float()
         real = mask.to(states.device)[..., None]
         mean = (states * real).sum(dim=1) / real.sum(dim=1)
         return self.head(self.dropout(torch.cat([states[:, 0], mean], dim=-1))).squeeze(-1)
@@ -93,6 +97,22 @@ class CrossEncoder(torch.nn.Module):
             both = self(batch).sigmoid() + self([pair[::-1] for pair in batch]).sigmoid()
             scores[numbers] = both.cpu().numpy() / 2
         return scores
+
+
+def pad_pairs(
+    backbone: Backbone, pairs: Sequence[Windows]
+) -> tuple[Int[Tensor, "pairs padded"], Bool[Tensor, "pairs padded"], Int[Tensor, "pairs padded"] | None]:
+    """One batch of pairs of windows, each pair in one row with a special token between them.
+
+    The third result holds the token types, which tell the windows of a pair apart, if the network takes them.
+    """
+    prefix, suffix = backbone.tokenizer.prefix, backbone.tokenizer.suffix
+    ids, mask = backbone.pad([np.concatenate([window, suffix, other]) for window, other in pairs])
+    if getattr(backbone.model.config, "type_vocab_size", 0) < 2:
+        return ids, mask, None
+    begins = torch.tensor([len(prefix) + len(window) + len(suffix) for window, _ in pairs])
+    of_other = (torch.arange(ids.shape[1]) >= begins[:, None]) & mask
+    return ids, mask, of_other.long()
 
 
 def load_cross_encoder(folder: Path, backbone: str, device: str) -> CrossEncoder:

@@ -20,8 +20,8 @@ from indexer.arrays import SpanTerms
 from indexer.engine.query import Filter
 from indexer.engine.scan import code_queries
 from indexer.engine.snapshot import SegmentView, Snapshot
-from models.calibrations import DefaultCalibration, NoMatch
 from models.encoders.base import Encoder, tokenize_units
+from models.encoders.calibrations import DefaultCalibration, NoMatch
 from models.errors import InvalidInput
 from models.ops.quantization import dequantize, quantize
 from models.ops.similarity import normalize, raws

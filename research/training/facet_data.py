@@ -11,9 +11,10 @@ from jaxtyping import Int32
 
 from models.encoders.facets.readers import Reader, WordReader
 from models.encoders.facets.shape import MOST_WORDS
-from models.word_vectors import STOP_WORDS, WordVectors, split_words
+from models.encoders.facets.word_vectors import WordVectors, split_words
 from research.evaluation.wikipedia import Article, is_held_out
 from research.training.sources import sentences
+from research.training.word_vector_files import STOP_WORDS, stop_ids
 
 Kind: TypeAlias = Literal["sentences", "phrases"]
 _WINDOW = 5  # words on each side of a phrase
@@ -57,7 +58,8 @@ def read_neighbourhoods(
 def of_sentences(texts: Sequence[str], words: WordVectors, reader: Reader) -> Iterator[Neighbourhood]:
     """Every sentence of at most 50 words that is read at once, with the words of the sentences before and after it."""
     ids, read = [words.text_ids(text) for text in texts], reader.ids(texts)
-    content = [row[~np.isin(row, words.stop_ids)] for row in ids]
+    stops = stop_ids(words)
+    content = [row[~np.isin(row, stops)] for row in ids]
     for place, row in enumerate(ids):
         near = np.concatenate([row[:0], *content[max(0, place - 1) : place], *content[place + 1 : place + 2]])
         if _SHORTEST <= len(row) <= MOST_WORDS and len(near) and len(read[place]) <= reader.longest:

@@ -12,14 +12,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.artifacts import Artifact, save_artifact
-from models.encoders.facets.network import FacetNetwork
 from models.encoders.facets.readers import Reader, WordReader, pad
 from models.encoders.facets.shape import FacetShape
+from models.encoders.facets.word_vectors import WordVectors
 from models.errors import InvalidInput
 from models.ops.facets import PENALTY, descend
 from models.types import JsonValue
-from models.word_vectors import WordVectors
 from research.training.facet_data import Ids, Kind, Neighbourhood, draw
+from research.training.facet_network import FacetNetwork
 from research.training.loop import Checkpoints, LoopHooks, Losses, Schedule, fit
 from research.training.word_vectors import mean_vectors
 

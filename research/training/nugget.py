@@ -21,10 +21,10 @@ from models.backbones.layers import layers_of
 from models.backbones.torch_network import Backbone, load_backbone
 from models.encoders.nuggets.network import NuggetNetwork, put_in_place, start_network
 from models.encoders.nuggets.parts import check_foundation, foundation
-from models.encoders.nuggets.selectors import Selectors
 from models.encoders.slice import SliceEncoder
 from models.errors import InvalidInput
 from models.types import JsonValue
+from research.nugget_lm import selectors
 from research.nugget_lm.nugget import NuggetDecoder
 from research.training.config import NuggetConfig
 from research.training.loop import Checkpoints, LoopHooks, Losses, fit
@@ -55,7 +55,7 @@ def train_nugget(config: NuggetConfig, texts: NuggetTexts | None = None, hooks: 
     _begin_with_others(network, backbone, untrained, config)
     spread = network.value.weight.detach().clone()
     reader = Reader(
-        backbone, network, Selectors.named(config.selector, backbone, config.spacing), config.layer, untrained
+        backbone, network, selectors.named(config.selector, backbone, config.spacing), config.layer, untrained
     )
     parameters = dict(network.named_parameters())
     if config.weights.auto_encoding or config.weights.translation:

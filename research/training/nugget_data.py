@@ -25,8 +25,9 @@ from torch.nn import functional
 from models.backbones.layers import inputs_of, layers_of
 from models.backbones.torch_network import Backbone
 from models.encoders.nuggets.network import NuggetNetwork, Selected
-from models.encoders.nuggets.selectors import PUNCTUATION, Selectors
+from models.encoders.nuggets.selectors import Selectors
 from models.ops.segment_means import segment_means
+from research.nugget_lm.selectors import PUNCTUATION
 from research.training.nugget_initialization import boundaries
 from research.training.rewrites import RewriteShape, known_synonyms, read_synonyms, rewrite, set_apart
 from research.training.sources import PROSE, lines, read_graded_pairs, sentences, split_sentences

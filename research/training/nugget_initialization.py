@@ -16,10 +16,11 @@ from torch.nn import functional
 from models.backbones.layers import inputs_of, layers_of
 from models.backbones.torch_network import Backbone
 from models.encoders.nuggets.network import NuggetNetwork
-from models.encoders.nuggets.selectors import PUNCTUATION, Selectors
+from models.encoders.nuggets.selectors import Selectors
 from models.ops.nuggets import count, segment_starts
 from models.ops.similarity import normalize
 from models.ops.whitening import Whitening, second_moment, whitening
+from research.nugget_lm.selectors import PUNCTUATION
 
 RATIOS = (0.05, 0.1, 0.15, 0.2, 0.25)
 _BATCH = 16

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from indexer.ndjson import InvalidLine, parse_json
 from models.errors import InvalidInput
-from models.sampling import sample
+from models.ops.sampling import sample
 from models.types import JsonValue
 from research.training.sources import GradedPair, fold
 

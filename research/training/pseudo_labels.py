@@ -18,7 +18,7 @@ from jaxtyping import Float, Float32
 
 from models.backbones.packages import DEFAULT
 from models.backbones.torch_network import Backbone, load_backbone
-from models.sampling import sample
+from models.ops.sampling import sample
 from research.training.reading import alone
 from research.training.sources import (
     PHRASES,

@@ -13,12 +13,12 @@ from torch.nn import functional
 
 from models.artifacts import Artifact, save_artifact
 from models.backbones.torch_network import has_native_bf16
-from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.reading import Reader, group, pad
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import BEGIN, Ids, Vocabulary
 from models.errors import InvalidInput
 from models.types import JsonValue
+from research.restorable.network import VariantNetwork
 from research.training.loop import Checkpoints, LoopHooks, Losses, Schedule, fit
 from research.training.restorable_start import Start
 
@@ -102,7 +102,7 @@ def train_restorable(
     return save(made)
 
 
-def losses(config: RestorableConfig, network: RestorableNetwork, lessons: Sequence[Lesson], step: int) -> Losses:
+def losses(config: RestorableConfig, network: VariantNetwork, lessons: Sequence[Lesson], step: int) -> Losses:
     """Eq. 6 of one step: the mean of minus the log probability of a token, in bfloat16 where it is native."""
     drawn = draw(lessons, config.tokens // config.slices, config.slices, config.seed, step)
     sums = [restoration_loss(network, batch) for batch in drawn]
@@ -113,7 +113,7 @@ def losses(config: RestorableConfig, network: RestorableNetwork, lessons: Sequen
     return found | {"anchor": config.anchor * torch.stack([anchor_loss(network, batch) for batch in drawn]).mean()}
 
 
-def restoration_loss(network: RestorableNetwork, batch: Sequence[Lesson]) -> Tensor:
+def restoration_loss(network: VariantNetwork, batch: Sequence[Lesson]) -> Tensor:
     """The sum over the tokens of a batch of minus their log probabilities."""
     device = network.embed.weight.device
     with torch.autocast(device.type, torch.bfloat16, enabled=has_native_bf16(device)):
@@ -125,7 +125,7 @@ def restoration_loss(network: RestorableNetwork, batch: Sequence[Lesson]) -> Ten
     return functional.cross_entropy(scores[mask].float(), targets[mask], reduction="sum")
 
 
-def anchor_loss(network: RestorableNetwork, batch: Sequence[Lesson]) -> Tensor:
+def anchor_loss(network: VariantNetwork, batch: Sequence[Lesson]) -> Tensor:
     """1 less the mean cosine of the beginnings of vectors with the means of the backbone's states."""
     if network.backbone is None or network.shape.dim < network.shape.backbone_dim:
         raise InvalidInput(

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 import torch
 
 from models.backbones.torch_network import resolve_device
-from models.encoders.restorable.assembly import assemble
-from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.reading import Reader
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import Vocabulary
+from research.restorable.assembly import assemble
+from research.restorable.network import VariantNetwork
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
     """A network, its vocabulary, how it reads texts, and the name of its backbone, empty for none."""
 
-    network: RestorableNetwork
+    network: VariantNetwork
     vocabulary: Vocabulary
     reader: Reader
     backbone: str = ""

@@ -15,10 +15,10 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.utils.extmath import randomized_svd
 
 from models.encoders.facets.readers import Reader
+from models.encoders.facets.word_vectors import WordVectors, split_words
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from models.types import JsonValue
-from models.word_vectors import WordVectors, split_words
 from research.evaluation.wikipedia import Article, is_held_out
 
 _GAP = -1  # stands for a word that is not in the vocabulary, and between two texts

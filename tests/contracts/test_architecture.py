@@ -36,3 +36,28 @@ def test_every_room_has_a_place_in_the_architecture() -> None:
         if path.is_dir() and (path / "__init__.py").exists()
     }
     assert {room for room in rooms if f"`{room}" not in told} == set()
+
+
+CORE = [
+    *(ROOT / "indexer" / name for name in ("engine", "segments", "kernels", "ann", "reading")),
+    *(ROOT / "app" / "search").glob("*.py"),
+]
+SOURCES = [path for place in CORE for path in ([place] if place.suffix else sorted(place.rglob("*.py")))]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_core_rooms_name_no_representation(path: Path) -> None:
+    """What facets, nuggets and restorable vectors need stands in their packages and their modes."""
+    assert re.findall(r"(?i)facet|nugget|restorable|maxsim", path.read_text("utf-8")) == []
+
+
+def test_the_executor_alone_loops_over_segments() -> None:
+    """Besides it: what opens a snapshot, pairs rows with their segments, and reads documents in order."""
+    loops = re.compile(r"(?:for .* in .*|zip\(|map\(|enumerate\().*\.views\b")
+    sources = [path for package in ("app", "indexer") for path in sorted((ROOT / package).rglob("*.py"))]
+    found = {str(path.relative_to(ROOT)): len(loops.findall(path.read_text("utf-8"))) for path in sources}
+    assert {path: count for path, count in found.items() if count} == {
+        "indexer/engine/executor.py": 2,
+        "indexer/engine/snapshot.py": 1,
+        "indexer/reading/stored_documents.py": 1,
+    }

@@ -43,7 +43,7 @@ def test_help_needs_nothing(tmp_path: Path, arguments: list[str]) -> None:
     assert imported(COMMAND, tmp_path, *arguments) == set()
 
 
-@pytest.mark.parametrize("arguments", [["collections"], ["keys", "list"]])
+@pytest.mark.parametrize("arguments", [["collections", "list"], ["keys", "list"]])
 @pytest.mark.slow
 def test_lists_need_no_search(tmp_path: Path, arguments: list[str]) -> None:
     imported(COMMAND, tmp_path, "init-db")

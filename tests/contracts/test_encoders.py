@@ -15,11 +15,11 @@ from indexer.indexing.encode import encode, split
 from models.artifacts import load_artifact, save_artifact
 from models.backbones.packages import PACKAGES
 from models.backbones.torch_network import load_backbone
-from models.batching import length_batches
 from models.encoders.base import Encoder, check_query, encode_queries, tokenize_units
 from models.encoders.registry import ENCODERS, EncoderOptions, load_encoder
 from models.encoders.slice import PROJECTION, SliceEncoder
 from models.errors import BackboneMismatch, BackboneMissing, InvalidInput, SpanseekError, UnknownEncoder
+from models.ops.batching import length_batches
 from models.text import units
 from models.types import Document, Part
 

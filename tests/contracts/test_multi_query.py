@@ -9,13 +9,14 @@ import indexer.engine.multi_query
 from indexer.arrays import SpanTerms
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
+from indexer.engine.executor import Executor
 from indexer.engine.multi_query import QueryBatch, spans_over_floors
 from indexer.engine.query import Filter, Selection
-from indexer.engine.scan import ScanEngine
 from indexer.engine.snapshot import Snapshot
 from models.ops.similarity import normalize
 from models.ops.span_score import SpanScore
 from models.types import Document, Part, SpanBounds
+from tests.executors import found_by
 from tests.workspace import Workspace
 
 QUERIES = 40
@@ -74,7 +75,7 @@ def test_it_finds_what_scans_find(snapshot, queries, monkeypatch, at_once, exact
     for number in np.flatnonzero(np.isfinite(floors)).tolist():
         wanted = Selection(10**9, float(floors[number]), "span", filters[number])
         one = slice(number, number + 1)
-        (hits,) = ScanEngine().search(snapshot, queries.vectors[one], wanted, queries.terms.take(one))
+        (hits,) = found_by(Executor(), snapshot, queries.vectors[one], wanted, queries.terms.take(one))
         starts = {segment.document_id(document): int(segment.document_units[document]) for document in range(120)}
         rows = [(hit.document_id, starts[hit.document_id], hit.units, hit.cosine) for hit in hits]
         if rows:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.artifacts import SHIPPED, Artifact, arrays_of, load_artifact, save_artifact
-from models.backbones.files import open_backbone
+from models.backbones.opening import open_backbone
 from models.backbones.torch_network import load_backbone
 from models.encoders.nuggets.base import NuggetEncoder
 from models.encoders.nuggets.parts import foundation

@@ -11,16 +11,17 @@ import pytest
 from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, LabelsRefused, StoredSpan
 from app.encoders.encoders import Encoders
-from app.requests import Mode, SearchRequest
+from app.requests import Mode, Ranking, SearchRequest
+from app.search import literal
+from app.search.accepting import read_request
 from app.search.answers import ExportEnd, Filtered, Total
 from app.search.errors import ModeUnavailable
 from app.search.export import export
 from app.search.mode import AnyMode, Scored, ScoredRows, available_mode, available_modes
-from app.search.sentences import ALL
-from app.search.types import WEIGHTING_MODES, Hit
+from app.search.types import Hit
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
-from indexer.engine.query import Filter, Grouping, Selection
+from indexer.engine.query import Filter, Grouping
 from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
@@ -143,19 +144,8 @@ def test_a_name_that_is_no_mode(workspace: Workspace) -> None:
 )
 def test_reading_refuses_bad_input_with_its_field(workspace: Workspace, mode: AnyMode, options, field) -> None:
     with pytest.raises(InvalidInput) as refused:
-        mode.read(SearchRequest("c", mode=mode.name, **options), workspace.store.snapshot("c").recipe)
+        read_request(mode, SearchRequest("c", mode=mode.name, **options), workspace.store.snapshot("c").recipe)
     assert refused.value.field == field
-
-
-def test_importance_weighs_the_words_or_is_refused(workspace: Workspace, mode: AnyMode) -> None:
-    options = {"text": QUERIES[0], "weighting": "importance", "explain": True}
-    if mode.name in WEIGHTING_MODES:
-        for hit in searched(workspace, mode, **options):
-            assert [unit.text for unit in hit.explanation.query] == QUERIES[0].split()
-        return
-    with pytest.raises(InvalidInput) as refused:
-        searched(workspace, mode, **options)
-    assert refused.value.field == "weighting"
 
 
 def test_every_text_is_tokenized_at_most_once(workspace: Workspace, mode: AnyMode) -> None:
@@ -165,10 +155,6 @@ def test_every_text_is_tokenized_at_most_once(workspace: Workspace, mode: AnyMod
     before = encoder.texts
     workspace.service.search(*(SearchRequest("c", text=text, mode=mode.name) for text in QUERIES))
     assert encoder.texts - before <= len(QUERIES)
-    if mode.name in WEIGHTING_MODES:
-        before = encoder.texts
-        searched(workspace, mode, weighting="importance")
-        assert encoder.texts - before <= 1
 
 
 def test_a_batch_is_answered_as_one_by_one(workspace: Workspace, mode: AnyMode) -> None:
@@ -185,22 +171,29 @@ def test_a_batch_is_answered_as_one_by_one(workspace: Workspace, mode: AnyMode) 
 @pytest.mark.parametrize("floor", [0.2, 0.9])
 @pytest.mark.parametrize("filter", [Filter(), Filter({"lang": "en"}), Filter({"lang": "none"})])
 def test_counting_agrees_with_searching(workspace: Workspace, mode: AnyMode, floor: float, filter: Filter) -> None:
-    snapshot = workspace.store.snapshot("c")
+    service = workspace.service
     for text in QUERIES:
         request = SearchRequest("c", text=text, mode=mode.name, top_k=1000, filter=filter)
-        (query,) = mode.encode([mode.read(request, snapshot.recipe)], snapshot.recipe)
-        counts = mode.count(snapshot, query, floor, Selection(ALL, filter=filter))
+        (encoded,) = service.encode([service.prepare(request)])
+        counts = service.count(encoded, floor)
         assert (counts.spans is None) == (mode.unit == "document")
         rows = counts.spans or counts.documents
         above = {(row.document_id, row.span, row.cosine) for row in scored(rows) if row.cosine >= floor}
-        (results,) = mode.search(snapshot, [query], mode.selection(request, floor))
-        assert {(row.document_id, row.span, row.cosine) for row in results} == above
+        assert {(row.document_id, row.span, row.cosine) for row in results(workspace, mode, request, floor)} == above
         documents = scored(counts.documents)
         assert [row.cosine for row in documents] == counts.documents.cosines.tolist()
-        best = replace(request, group_by="document")
-        (results,) = mode.search(snapshot, [query], mode.selection(best, None))
-        assert {row.document_id: row.cosine for row in results} == {row.document_id: row.cosine for row in documents}
-        assert mode.count(snapshot, query, None, Selection(ALL, filter=filter)).spans is None
+        best = results(workspace, mode, replace(request, group_by="document"), None)
+        assert {row.document_id: row.cosine for row in best} == {row.document_id: row.cosine for row in documents}
+        assert service.count(encoded, None).spans is None
+
+
+def results(workspace: Workspace, mode: AnyMode, request: SearchRequest, floor: float | None) -> list[Scored]:
+    """All results of a request over a floor of cosines, at their places."""
+    prepared = workspace.service.prepare(request)
+    prepared = replace(prepared, selection=mode.selection(request, floor))
+    (encoded,) = workspace.service.encode([prepared])
+    (found,) = workspace.service.scan([encoded])
+    return [mode.result(literal.scored(prepared.snapshot, row, prepared.terms)) for row in found.rows]
 
 
 def test_hits_say_what_stands_in_the_document(workspace: Workspace, mode: AnyMode) -> None:
@@ -276,3 +269,12 @@ def test_loading_is_not_part_of_the_time_of_an_answer(
     monkeypatch.setattr("app.search.service.time", SimpleNamespace(perf_counter=lambda: clock.now))
     (answer,) = workspace.service.search(SearchRequest("c", text="x", mode=mode.name))
     assert (clock.now, answer.took_ms) == (10.0, 0.0)
+
+
+@pytest.mark.parametrize("ranking", ["span_score", "cosine"])
+def test_a_large_batch_is_answered_without_and_with_the_literal_floor(
+    workspace: Workspace, mode: AnyMode, ranking: Ranking
+) -> None:
+    requests = [SearchRequest("c", text=text, mode=mode.name, ranking=ranking) for text in QUERIES * 3]
+    answers = workspace.service.search(*requests)
+    assert [answer.hits for answer in answers[:4]] == [answer.hits for answer in answers[4:8]]

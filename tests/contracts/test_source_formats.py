@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,11 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.errors import SourceUnreadable
+from indexer.errors import NoText, SourceUnreadable
 from indexer.sources import BadRecord, ReadOptions, Source
 from indexer.sources.formats import READERS
+from indexer.sources.records import Found, Reading
 from models.types import Document, Part
 from tests.examples import examples
+from tests.pdf_files import pdf, shown
+from tests.word_files import paragraph, run, word_file
 
 
 def read(path: Path, options: ReadOptions | None = None) -> tuple[list[Document], list[BadRecord]]:
@@ -248,74 +252,20 @@ def test_pages_become_what_a_browser_would_show(tmp_path: Path) -> None:
     assert read(deep)[0][0].text == "found"
 
 
-def test_pages_of_a_pdf_are_parts(tmp_path: Path) -> None:
-    pytest.importorskip("pypdf")
-    path = written(tmp_path, "x.pdf", pdf("The tenant pays.", "", "The end."))
-    assert read(path) == (
-        [Document("x.pdf", (Part("The tenant pays.", {"page": 1}), Part("The end.", {"page": 3})))],
-        [],
-    )
-    source = Source(path)
-    assert len(list(source)) == 1
-    assert source.notices == {"x.pdf": "1 of 3 pages hold no text and are left out"}
-    _, (scan,) = read(written(tmp_path, "scan.pdf", pdf("")))
-    assert "none of its 1 pages holds text" in scan.reason
-    _, (broken,) = read(written(tmp_path, "broken.pdf", b"%PDF-1.4 no"))
-    assert "not a PDF that can be read" in broken.reason
+OFFICE: dict[str, bytes] = {
+    ".docm": word_file(paragraph(run("Cancel it."))),
+    ".docx": word_file(paragraph(run("Cancel it."))),
+    ".pdf": pdf(shown("Cancel it.")),
+}
 
 
-def pdf(*pages: str) -> bytes:
-    """A PDF written by hand: a page a text."""
-    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b""]
-    kids = []
-    for text in pages:
-        stream = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode()
-        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
-        font = b"<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
-        objects.append(b"<< /Type /Page /Parent 2 0 R /Contents %d 0 R /Resources %s >>" % (len(objects), font))
-        kids.append(b"%d 0 R" % len(objects))
-    objects[1] = b"<< /Type /Pages /MediaBox [0 0 600 800] /Count %d /Kids [%s] >>" % (len(kids), b" ".join(kids))
-    out, offsets = bytearray(b"%PDF-1.4\n"), []
-    for number, body in enumerate(objects, 1):
-        offsets.append(len(out))
-        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
-    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    start = len(out)
-    out += b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(objects) + 1, table)
-    return bytes(out + b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, start))
-
-
-def test_a_word_file_is_a_document(tmp_path: Path) -> None:
-    docx = pytest.importorskip("docx")
-    word = docx.Document()
-    word.core_properties.title = "Lease"
-    word.add_heading("Rent", 1)
-    word.add_paragraph("The tenant pays.")
-    row = word.add_table(1, 2).rows[0].cells
-    row[0].text, row[1].text = "Due", "Monthly"
-    word.save(str(tmp_path / "x.docx"))
-    text = "Rent\nThe tenant pays.\nDue\tMonthly"
-    assert read(tmp_path / "x.docx") == ([Document("x.docx", (Part(text),), {"title": "Lease"})], [])
-    _, (broken,) = read(written(tmp_path, "broken.docx", b"PK no"))
-    assert "not a Word file that can be read" in broken.reason
-
-
-@pytest.mark.parametrize(("name", "library"), [("x.pdf", "pypdf"), ("x.docx", "docx")])
+@pytest.mark.parametrize(("ending", "library"), [(".pdf", "pypdfium2"), (".docx", "lxml")])
 def test_a_library_that_is_not_installed_is_named(
-    tmp_path: Path, name: str, library: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ending: str, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, library, None)
-    _, (bad,) = read(written(tmp_path, name, b"x"))
+    _, (bad,) = read(written(tmp_path, f"x{ending}", OFFICE[ending]))
     assert bad.reason.endswith("run: pip install 'spanseek[files]'")
-
-
-def docx_of(text: str) -> bytes:
-    """A Word file with one paragraph."""
-    data = io.BytesIO()
-    word = pytest.importorskip("docx").Document()
-    word.add_paragraph(text)
-    word.save(data)
-    return data.getvalue()
 
 
 def parquet_of(id: str, text: str) -> bytes:
@@ -329,7 +279,6 @@ def test_a_folder_of_every_format_good_and_broken(tmp_path: Path) -> None:
     cues, line = "00:01.000 --> 00:02.000\nCancel it.\n", '{"id": "%s", "text": "Cancel it."}\n'
     good: dict[str, str | bytes] = {
         ".csv": "id;text\ncsv;Cancel it.\n",
-        ".docx": docx_of("Cancel it."),
         ".htm": "<p>Cancel <b>it</b>.",
         ".html": "<p>Cancel <b>it</b>.",
         ".json": f"[{line % 'json'}]",
@@ -337,13 +286,16 @@ def test_a_folder_of_every_format_good_and_broken(tmp_path: Path) -> None:
         ".md": "Cancel it.",
         ".ndjson": line % "ndjson",
         ".parquet": parquet_of("parquet", "Cancel it."),
-        ".pdf": pdf("Cancel it."),
         ".srt": cues,
         ".tsv": "id\ttext\ntsv\tCancel it.\n",
         ".txt": "Cancel it.",
         ".vtt": f"WEBVTT\n\n{cues}",
+        **OFFICE,
     }
-    assert good.keys() == READERS.keys()
+    # Those of packages and of mail have tests of their own.
+    assert READERS.keys() - good.keys() == {
+        ".eml", ".epub", ".mbox", ".msg", ".odp", ".ods", ".odt", ".pptm", ".pptx", ".rtf", ".xlsm", ".xlsx",
+    }  # fmt: skip
     broken: dict[str, str | bytes] = dict.fromkeys(good, b"\xff\x00 nonsense") | {
         ".csv": "id;text\nb;too;many\n",
         ".htm": b'<meta charset="utf-8"><p>Cancel \xff',  # a page is read as browsers do, and never broken
@@ -391,6 +343,61 @@ def test_sidecars_and_a_table_add_metadata(tmp_path: Path) -> None:
     assert source.unmatched_metadata == ("missing.txt",)
     with pytest.raises(SourceUnreadable, match="table of metadata"):
         Source(tmp_path / "docs", ReadOptions(metadata=tmp_path / "nothing.csv"))
+
+
+HIDDEN = {
+    "style": '<div style="color: red; display:none">NO</div>',
+    "visibility": '<div style="visibility: hidden">NO</div>',
+    "attribute": "<div hidden>NO</div>",
+    "dialog": "<dialog>NO</dialog>",
+    "canvas": "<canvas>NO</canvas>",
+    "video": "<video>NO</video>",
+    "style sheet": "<style>@media print {.a {color: red}} .x, #y {display: none}</style><i class='b x'>NO</i>",
+    "suggestions": "<datalist><option>NO</datalist>",
+    "title of a picture": "<svg><title>NO</title><desc>NO</desc></svg>",
+}
+SHOWN = {
+    "open dialog": "<dialog open>YES</dialog>",
+    "picture": "<svg><g><text>YES</text></g></svg>",
+    "field": "<input value=YES>",
+    "style sheet for paper": "<style>@media print {.x {display: none}}</style><p class=x>YES",
+    "found by search": "<div hidden=until-found>YES</div>",
+}
+
+
+@pytest.mark.parametrize("html", HIDDEN.values(), ids=HIDDEN)
+def test_what_a_browser_hides_is_not_read(tmp_path: Path, html: str) -> None:
+    assert read(written(tmp_path, "x.html", f"<body><p>One.</p>{html}</body>"))[0][0].text == "One."
+
+
+@pytest.mark.parametrize("html", SHOWN.values(), ids=SHOWN)
+def test_what_a_browser_shows_is_read(tmp_path: Path, html: str) -> None:
+    assert read(written(tmp_path, "x.html", f"<body><p>One.</p>{html}</body>"))[0][0].text == "One.\nYES"
+
+
+def test_readings_stand_behind_their_words(tmp_path: Path) -> None:
+    page = "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>"
+    assert read(written(tmp_path, "x.html", page))[0][0].text == "漢(kan)"
+
+
+def test_what_is_lost_is_told_from_what_holds_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def losing(reading: Reading) -> Iterator[Found]:
+        reading.lost.append("1 embedded object")
+        yield 1, lambda: Document(reading.document_id, (Part("rest"),))
+
+    def empty(reading: Reading) -> Iterator[Found]:
+        def none() -> Document:
+            raise NoText("the file holds no text")
+
+        yield 1, none
+
+    monkeypatch.setitem(READERS, ".txt", losing)
+    monkeypatch.setitem(READERS, ".md", empty)
+    for name in ("x/a.txt", "x/b.md"):
+        written(tmp_path, name, "")
+    source = Source(tmp_path / "x")
+    assert list(source)[1] == BadRecord("b.md:1", "the file holds no text", lost=False)
+    assert source.lost == {"a.txt": ("1 embedded object",)}
 
 
 def test_files_that_are_passed_over_are_named(tmp_path: Path) -> None:

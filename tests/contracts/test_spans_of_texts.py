@@ -26,12 +26,11 @@ from app.texts.requests import SpansRequest
 from app.texts.span_answers import TextHit
 from app.texts.spans import SpanService, slices
 from indexer.engine.query import Filter
-from indexer.engine.scan import ScanEngine
 from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from indexer.words.recipe import WordPass, with_words
-from models.calibrations import DefaultCalibration
 from models.encoders.base import Encoder
+from models.encoders.calibrations import DefaultCalibration
 from models.encoders.hashing import HashingEncoder
 from models.encoders.passes import UnitPass
 from models.encoders.slice import SliceEncoder
@@ -67,7 +66,7 @@ def encoders_of(encoder: Encoder, kind: type[Encoders] = Encoders) -> Encoders:
 
 
 def service_of(encoders: Encoders) -> SpanService:
-    return SpanService(encoders, "hashing", load_modes(encoders, ScanEngine())["best_span"])
+    return SpanService(encoders, "hashing", load_modes(encoders)["best_span"])
 
 
 @contextmanager
@@ -85,7 +84,7 @@ def indexed(encoders: Encoders, documents: tuple[Document, ...], spans: SpanChoi
             for number, document in enumerate(documents)
         )
         IndexJob(store, encoder, target, forward=WordPass(UnitPass(encoder)), segment_units=50).run(numbered)
-        yield SearchService(store, load_modes(encoders, ScanEngine()))
+        yield SearchService(store, load_modes(encoders))
 
 
 def expected_hits(encoders: Encoders, request: SpansRequest) -> list[list[tuple[Hit, ...]]]:

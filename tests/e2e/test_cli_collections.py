@@ -30,15 +30,6 @@ def test_a_collection_from_its_creation_to_its_end(run: Run) -> None:
     assert run("collections", "list").out.startswith("There is no collection yet")
 
 
-def test_the_bare_command_lists_as_before_and_is_deprecated(calls: Outcome, run: Run) -> None:
-    bare = run("collections", "--json")
-    recipe = bare.json[0]["recipe"]
-    assert list(recipe) == ["encoder", "fingerprint", "dim", "bounds", "representations", "nuggets"]
-    assert (recipe["encoder"], recipe["representations"], recipe["nuggets"]) == ("hashing", ["units", "words"], None)
-    assert bare.err == "`spanseek collections` alone is deprecated; use: spanseek collections list\n"
-    assert run("collections").out == run("collections", "list").out
-
-
 def test_aliases_are_set_listed_and_deleted(calls: Outcome, run: Run) -> None:
     assert "such as live=calls" in " ".join(run("aliases", "set", "live").err.replace("│", " ").split())
     run("collections", "create", "new")

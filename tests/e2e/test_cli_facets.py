@@ -21,18 +21,3 @@ def test_documents_and_files_are_summarized(calls: Outcome, run: Run) -> None:
     assert run("summarize", "a").code == 2
     broken = run("summarize", "--source", "calls.ndjson")
     assert (broken.code, "calls.ndjson:3" in broken.err) == (1, True)
-
-
-def test_words_of_a_phrase_count_by_importance(calls: Outcome, run: Run) -> None:
-    phrase, weighting = "where is the parcel", ("--weighting", "importance")
-    shown = run("search", phrase, "-c", "calls", *weighting, "--explain")
-    (line,) = {line.strip() for line in shown.out.splitlines() if line.strip().startswith("query: ")}
-    assert [word.split(" x")[0] for word in line.removeprefix("query: ").split("  ")] == phrase.split()
-    answer = run("search", phrase, "-c", "calls", *weighting, "--explain", "--json").json
-    assert [word["text"] for word in answer["hits"][0]["explanation"]["query"]] == phrase.split()
-    spans = run("spans", phrase, "--source", "calls.ndjson", *weighting, "--explain", "--json").json
-    best = max((hit for text in spans["results"] for hit in text["hits"]), key=lambda hit: hit["raw"])
-    assert best["explanation"]["query"] == answer["hits"][0]["explanation"]["query"]
-    counts = [run("preview", phrase, "-c", "calls", *each, "--json").json["phrases"] for each in ((), weighting)]
-    assert counts[0] != counts[1]
-    assert run("search", phrase, "-c", "calls", "--mode", "lexical", *weighting).code == 1

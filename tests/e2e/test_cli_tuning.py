@@ -172,15 +172,6 @@ def test_thresholds_that_are_refused(calls: Outcome, run: Run, command: str, tol
     assert run("thresholds", "history", "-c", "calls").out == "The threshold was never set.\n"
 
 
-def test_the_old_name_of_labels_propose_still_works(calls: Outcome, run: Run, tmp_path: Path) -> None:
-    path = str(tmp_path / "labels.csv")
-    old = run("candidates", "my parcel", "-c", "calls", "--out", path, "--count", "20", "--json")
-    new = run("labels", "propose", "my parcel", "-c", "calls", "--out", path, "--count", "20", "--json")
-    assert "use spanseek labels propose" in old.err
-    assert {**old.json, "took_ms": 0} == {**new.json, "took_ms": 0}
-    assert new.err == ""
-
-
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Keys that are piped into the command."""

@@ -17,8 +17,9 @@ import pytest
 from app.collections.service import CollectionOptions
 from app.composition import Services, open_store
 from app.requests import SearchRequest
+from app.search.modes.best_span import Explanation
 from app.search.service import SearchService
-from app.search.types import Explanation, Hit
+from app.search.types import Hit
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.catalog.leases import lease

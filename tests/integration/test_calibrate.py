@@ -20,7 +20,6 @@ from app.search.mode import load_modes
 from app.search.service import SearchService
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
-from indexer.engine.scan import ScanEngine
 from indexer.errors import CalibrationNotFound, CollectionNotFound, RecipeMismatch
 from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
@@ -190,7 +189,7 @@ def test_what_cannot_be_learned_from_is_refused_and_nothing_is_kept(workspace, a
 
 def test_another_encoder_is_refused(workspace: Workspace) -> None:
     encoders = Encoders.of({"hashing": HashingEncoder(dim=32)})
-    search = SearchService(workspace.store, load_modes(encoders, ScanEngine()))
+    search = SearchService(workspace.store, load_modes(encoders))
     other = ThresholdService(workspace.store, search, encoders)
     with pytest.raises(RecipeMismatch):
         other.calibrate("c", CalibrationRequest(labels()))

@@ -13,7 +13,7 @@ import pytest
 
 from indexer.catalog.calibrations import add_calibration
 from indexer.catalog.collections import Catalog
-from indexer.catalog.leases import lease
+from indexer.catalog.leases import holding, lease
 from indexer.catalog.matches import StalePhrases, forget_withdrawn, read_events, replace_matches
 from indexer.catalog.phrase_rows import read_phrase_set
 from indexer.catalog.phrases import (
@@ -219,8 +219,8 @@ def test_matching_once_more_adds_what_is_missing_and_withdraws_the_rest(catalog,
 
 
 def forget(catalog, clock, older_than=0.0) -> None:
-    with lease(catalog, "calls") as held:
-        forget_withdrawn(catalog, held, clock() - timedelta(seconds=older_than))
+    with lease(catalog, "calls") as held, holding(catalog, held) as (connection, _):
+        forget_withdrawn(connection, held.collection_id, clock() - timedelta(seconds=older_than))
 
 
 def test_what_was_withdrawn_long_ago_is_forgotten_and_nothing_else(catalog, collection, clock) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from indexer.catalog import publish as publish_module
 from indexer.catalog.leases import holding, lease
-from indexer.catalog.publish import forget_retired, publish, remove, retire
+from indexer.catalog.publish import forget_old, publish, remove, retire
 from indexer.errors import InvalidDocument
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.errors import InvalidInput
@@ -77,7 +77,7 @@ def test_another_segment_cannot_have_a_taken_name(catalog, held, put):
 
 def test_removing(catalog, held, put):
     put(catalog, held, "a", "b", "c", segment="s1")
-    assert remove(catalog, held, ["c", "a", "a", "never there"]) == {"a", "c"}
+    assert remove(catalog, held, ["c", "a", "a", "never there"]) == ({"a", "c"}, 2)
     assert tombstones(catalog) == {"s1": [0, 2]}
     assert catalog.generation("calls") == 2
     assert catalog.content_hashes("calls", "abc") == {"b": "h"}
@@ -85,8 +85,8 @@ def test_removing(catalog, held, put):
 
 def test_removing_nothing_makes_no_generation(catalog, held, put):
     put(catalog, held, "a")
-    assert remove(catalog, held, ["b", "", "\0", "\ud800"]) == set()
-    assert remove(catalog, held, []) == set()
+    assert remove(catalog, held, ["b", "", "\0", "\ud800"]) == (set(), 1)
+    assert remove(catalog, held, []) == (set(), 1)
     assert catalog.generation("calls") == 1
 
 
@@ -129,7 +129,7 @@ def merged(catalog, held, *ids, retires):
 
 
 def retired(catalog, name="calls"):
-    return [segment.name for segment in catalog.retired_segments(catalog.collection(name))]
+    return [segment.name for segment in catalog.retired_segments(catalog.collection(name).id)]
 
 
 def test_a_merged_segment_takes_the_place_of_others(catalog, held, put):
@@ -177,11 +177,12 @@ def test_retired_segments_are_forgotten_when_their_time_has_come(catalog, held, 
         put(catalog, other, "a", segment="o1")
         remove(catalog, other, ["a"])
         retire(catalog, other, ["o1"])
-    forget_retired(catalog, held, clock() - timedelta(seconds=21))
+    kept = forget_old(catalog, held, retired_until=clock() - timedelta(seconds=21), withdrawn_until=clock())
+    assert (kept.live, kept.retired) == (set(), {"s1", "s2"})
     assert retired(catalog) == ["s1", "s2"]
-    forget_retired(catalog, held, clock() - timedelta(seconds=20))
+    forget_old(catalog, held, retired_until=clock() - timedelta(seconds=20), withdrawn_until=clock())
     assert retired(catalog) == ["s2"]
-    forget_retired(catalog, held, clock())
+    forget_old(catalog, held, retired_until=clock(), withdrawn_until=clock())
     assert retired(catalog) == []
     assert retired(catalog, "contracts") == ["o1"]
 
@@ -207,7 +208,7 @@ def test_unusual_ids_come_back_as_they_are(catalog, held, put):
     ids = ["'; DROP TABLE keys; --", '"', "\\u0041", "\n\t\x01", "{}", "😀" * 512, "Ä", "A\u0308", "a", "A"]
     put(catalog, held, *ids)
     assert set(catalog.content_hashes("calls", ids)) == set(ids)
-    assert remove(catalog, held, ids) == set(ids)
+    assert remove(catalog, held, ids)[0] == set(ids)
 
 
 def test_nobody_sees_half_a_generation(catalog, held, put, monkeypatch):

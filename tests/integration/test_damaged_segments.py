@@ -16,12 +16,11 @@ import indexer.nuggets.files
 import indexer.segments.manifest
 from app.requests import SearchRequest
 from app.search.answers import SearchAnswer
-from indexer.ann.candidates import CandidateEngine
+from indexer.ann.candidates import CandidateExecutor
 from indexer.catalog.leases import lease
 from indexer.errors import SegmentCorrupt
 from indexer.indexing.maintenance import optimize
 from indexer.indexing.matching import rematch
-from indexer.nuggets.candidates import DocumentCandidates
 from indexer.segments import layout, opened
 from indexer.segments.manifest import read_manifest
 from indexer.segments.reader import Segment
@@ -54,8 +53,7 @@ def documents(first: int) -> Iterator[Document]:
 
 @contextmanager
 def workspace(folder: Path) -> Iterator[Workspace]:
-    engine, by_nuggets = CandidateEngine(few_blocks=0), DocumentCandidates(few=0)
-    with Workspace(folder, engine=engine, documents=by_nuggets, nugget_ratio=0.5) as made:
+    with Workspace(folder, executor=CandidateExecutor(few_blocks=0), nugget_ratio=0.5) as made:
         made.store.candidates_from = 1
         yield made
 
@@ -125,7 +123,7 @@ FILES = [
     layout.TEXT,
     layout.TEXT_BLOCKS,
     layout.WINDOWS,
-    *indexer.nuggets.files.FILES,
+    *indexer.nuggets.files.COLUMNS,
     indexer.nuggets.files.INDEX,
 ]
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.collections import documents
 from app.collections.documents import DocumentService
+from app.collections.jobs import CollectionJobs
 from app.encoders.encoders import Encoders
 from indexer.engine.query import Filter
 from indexer.errors import CollectionBusy, DocumentNotFound
@@ -38,7 +39,8 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def service_of(workspace: Workspace) -> DocumentService:
-    return DocumentService(workspace.store, Encoders.of({"hashing": workspace.encoder}, COSINE), segment_units=10**6)
+    encoders = Encoders.of({"hashing": workspace.encoder}, COSINE)
+    return DocumentService(workspace.store, CollectionJobs(workspace.store, encoders, segment_units=10**6))
 
 
 def stored_bytes(workspace: Workspace, id: str) -> dict[str, bytes]:

@@ -65,13 +65,12 @@ def test_recipes_remember_their_backbones_and_one_server_serves_all(settings, se
             )
 
 
-def test_weights_that_changed_under_a_recipe_are_refused(services, backbones, tmp_path) -> None:
+def test_weights_that_changed_under_a_recipe_are_refused(settings, services, backbones, tmp_path) -> None:
     folder = save_tiny_bert(tmp_path)
     services.collections.create("c", CollectionOptions(f"untrained@{folder}"))
     (folder / "model.safetensors").write_bytes((backbones[1] / "model.safetensors").read_bytes())
-    services.encoders._loaded.clear()
-    with pytest.raises(RecipeMismatch):
-        services.documents.upsert("c", DOCUMENTS)
+    with pytest.raises(RecipeMismatch):  # of another server
+        Services(settings, services.store).documents.upsert("c", DOCUMENTS)
 
 
 def test_only_untrained_takes_a_backbone() -> None:

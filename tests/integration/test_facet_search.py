@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.collections.jobs import CollectionJobs
 from app.collections.reindexing import Reindexing
 from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.encoders import Encoders
 from app.encoders.facets import Facets
 from app.requests import SpanChoice
 from app.search.errors import ModeUnavailable
-from app.search.types import FacetExplanation
+from app.search.modes.facets import FacetExplanation
 from indexer.engine.query import Filter
 from indexer.errors import RecipeMismatch
 from indexer.facets import scan
@@ -144,7 +145,8 @@ def test_reindexing_adds_facets_to_stored_texts_and_removes_them(tmp_path: Path)
         collections = CollectionService(made.store, encoders, default_encoder="hashing")
         for facets in (True, None, False):  # None: as before
             options = CollectionOptions(facets=facets)
-            job = Reindexing(made.store, encoders, collections, made.service.modes, "c", options, segment_units=1_000)
+            jobs = CollectionJobs(made.store, encoders, segment_units=1_000)
+            job = Reindexing(made.store, encoders, collections, jobs, made.service.modes, "c", options)
             assert job.run(job.documents(), JobHooks()) is not None
             assert has_facets(made.catalog.collection("c").recipe) == (facets is not False)
             if facets is not False:
@@ -162,15 +164,8 @@ def test_facets_of_earlier_weights_are_refused_and_made_anew(tmp_path: Path) -> 
         before.facets.__dict__["sentences"] = model
         for encoders, facets in ((before, True), (now, None)):
             collections = CollectionService(made.store, encoders, default_encoder="hashing")
-            job = Reindexing(
-                made.store,
-                encoders,
-                collections,
-                made.service.modes,
-                "c",
-                CollectionOptions(facets=facets),
-                segment_units=1_000,
-            )
+            jobs, options = CollectionJobs(made.store, encoders, segment_units=1_000), CollectionOptions(facets=facets)
+            job = Reindexing(made.store, encoders, collections, jobs, made.service.modes, "c", options)
             job.run(job.documents(), JobHooks())
             if encoders is before:
                 with pytest.raises(RecipeMismatch, match="facets"):

@@ -10,18 +10,19 @@ from hypothesis import strategies as st
 
 from app.encoders.encoders import Encoders
 from app.encoders.facets import Facets
+from app.search.mode import load_modes
 from app.texts.comparing import CompareService
 from app.texts.facet_answers import CompareRequest, SpanRange, StoredTexts, SummaryRequest, TooManySentences
 from app.texts.summaries import SummaryService, sentences_of
+from indexer.engine.scan import ScanEngine
 from indexer.errors import CollectionNotFound, DocumentNotFound
 from models.encoders.facets.directions import FREQUENCY
-from models.encoders.facets.model import FacetModel
-from models.encoders.facets.network import FacetNetwork
 from models.encoders.facets.shape import FacetShape
+from models.encoders.facets.word_vectors import WordVectors
 from models.errors import InvalidInput
 from models.ops.facets import codebook_distance, direction, frequency_weights
 from models.types import Document, Part
-from models.word_vectors import WordVectors
+from research.training.facet_network import FacetNetwork, facet_model
 from tests import reference
 from tests.byte_restorer import ByteRestorer
 from tests.examples import examples
@@ -39,8 +40,8 @@ class SmallFacets(Facets):
         vectors = np.random.default_rng(7).normal(size=(len(VOCABULARY), 12)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         self.words = WordVectors(VOCABULARY, vectors, np.linspace(0.001, 0.1, len(VOCABULARY)))
-        self.sentences = FacetModel.of(FacetNetwork(FacetShape(3, 12, heads=2, hidden=16)), self.words)
-        self.phrases = FacetModel.of(FacetNetwork(FacetShape(1, 12, heads=2, hidden=16, attention=False)), self.words)
+        self.sentences = facet_model(FacetNetwork(FacetShape(3, 12, heads=2, hidden=16)), self.words)
+        self.phrases = facet_model(FacetNetwork(FacetShape(1, 12, heads=2, hidden=16, attention=False)), self.words)
 
 
 FACETS = SmallFacets()
@@ -65,7 +66,8 @@ def summaries(workspace: Workspace) -> SummaryService:
 @pytest.fixture
 def comparing(workspace: Workspace) -> CompareService:
     encoders = Encoders.of({"hashing": workspace.encoder}, restorer=ByteRestorer)
-    return CompareService(workspace.store, encoders, workspace.service.modes, FACETS, "hashing")
+    encoders.facets = FACETS
+    return CompareService(workspace.store, encoders, load_modes(encoders, ScanEngine()), "hashing")
 
 
 @given(st.lists(st.lists(st.sampled_from([*VOCABULARY, "unheard"]), min_size=1, max_size=6), min_size=1, max_size=7))

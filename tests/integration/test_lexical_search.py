@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.requests import Mode, SearchRequest, SpanChoice
-from app.search.types import LexicalExplanation
+from app.search.modes.lexical import LexicalExplanation
 from indexer.catalog.leases import lease
 from indexer.engine.query import Filter
 from indexer.indexing.maintenance import optimize

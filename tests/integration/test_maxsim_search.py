@@ -15,13 +15,13 @@ from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
 from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
+from app.search.modes.maxsim.hits import PairedExplanation
 from app.search.modes.maxsim.nugget_queries import encode_nugget_queries
 from app.search.service import SearchService
-from app.search.types import Hit, PairedExplanation
+from app.search.types import Hit
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
-from indexer.engine.scan import ScanEngine
 from indexer.errors import RecipeMismatch
 from indexer.indexing.maintenance import optimize
 from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
@@ -106,11 +106,11 @@ def test_explanations_name_the_pairs_and_add_up(workspace: Workspace, unit: str)
             assert pair.query.start == asked
             asked = pair.query.end
             assert cut(text, pair.query.start, pair.query.end, unit) == pair.query.text
-            for place in (pair.nugget, pair.stretch):
+            for place in (pair.nugget, pair.segment_text):
                 assert cut(hit.text, place.start, place.end, unit) == place.text
-            assert pair.nugget.end == pair.stretch.end
-            assert pair.stretch.start <= pair.nugget.start
-            assert "\n" not in pair.stretch.text  # no stretch crosses parts
+            assert pair.nugget.end == pair.segment_text.end
+            assert pair.segment_text.start <= pair.nugget.start
+            assert "\n" not in pair.segment_text.text  # no stretch crosses parts
 
 
 def test_the_best_sentence_is_that_of_loops(tmp_path: Path) -> None:
@@ -151,11 +151,11 @@ def test_stretches_of_a_document_tile_it_up_to_the_last_nugget(tmp_path: Path) -
         made.index([document("a", text)])
         (hit,) = documents(made, text, explain=True)
         assert isinstance(hit.explanation, PairedExplanation)
-        pairs = sorted(hit.explanation.pairs, key=lambda pair: pair.stretch.start)
+        pairs = sorted(hit.explanation.pairs, key=lambda pair: pair.segment_text.start)
         assert len(pairs) == 4
-        assert "".join(pair.stretch.text for pair in pairs) == text[: pairs[-1].stretch.end]
+        assert "".join(pair.segment_text.text for pair in pairs) == text[: pairs[-1].segment_text.end]
         assert all(pair.cosine == pytest.approx(1, abs=1e-3) for pair in pairs)
-        assert [pair.query and pair.query.text for pair in pairs] == [pair.stretch.text for pair in pairs]
+        assert [pair.query and pair.query.text for pair in pairs] == [pair.segment_text.text for pair in pairs]
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_other_nugget_weights_than_the_collections(workspace: Workspace) -> None
         workspace.search("x", collection="other", mode="maxsim")
     assert workspace.search("x", collection="other") == ()
     assert workspace.encoder is not None
-    service = SearchService(workspace.store, load_modes(Encoders.of({"hashing": workspace.encoder}), ScanEngine()))
+    service = SearchService(workspace.store, load_modes(Encoders.of({"hashing": workspace.encoder})))
     assert service.search(SearchRequest("c", text="x", mode="maxsim"))[0].hits
 
 

@@ -174,7 +174,7 @@ def test_a_crash_after_publishing_is_no_loss(workspace: Workspace, monkeypatch: 
 def test_whoever_searched_before_goes_on_with_what_there_was(workspace: Workspace) -> None:
     snapshot = workspace.store.snapshot("c")
     workspace.index(NEW)
-    assert snapshot.generation == 1
-    assert workspace.store.snapshot("c").generation == 2
+    assert snapshot.generation.number == 1
+    assert workspace.store.snapshot("c").generation.number == 2
     (view,) = snapshot.views
     assert view.segment.document_id(0) == "d0"

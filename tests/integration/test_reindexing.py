@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.collections import reindexing
+from app.collections.jobs import CollectionJobs
 from app.collections.reindexing import Reindexed, Reindexing
 from app.collections.service import CollectionOptions, CollectionService
 from app.encoders.encoders import Encoders
@@ -19,7 +20,6 @@ from indexer.catalog.calibrations import add_calibration, list_calibrations
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.catalog.thresholds import set_threshold, threshold_history
-from indexer.engine.scan import ScanEngine
 from indexer.errors import CollectionNotFound, RecipeMismatch
 from indexer.indexing.pipeline import IndexJob, JobHooks
 from indexer.indexing.verification import verify_collection
@@ -55,14 +55,15 @@ class Upgraded:
     def __init__(self, workspace: Workspace) -> None:
         self.store = workspace.store
         self.encoders = Encoders.of({"hashing": NEW}, COSINE)
-        self.modes = load_modes(self.encoders, ScanEngine())
+        self.modes = load_modes(self.encoders)
         self.service = SearchService(self.store, self.modes)
         self.phrases = PhraseService(self.store, self.encoders)
         self.collections = CollectionService(self.store, self.encoders, default_encoder="hashing")
 
     def job(self, **options: Any) -> Reindexing:
         asked = CollectionOptions(**options)
-        return Reindexing(self.store, self.encoders, self.collections, self.modes, "c", asked, segment_units=500_000)
+        jobs = CollectionJobs(self.store, self.encoders, segment_units=500_000)
+        return Reindexing(self.store, self.encoders, self.collections, jobs, self.modes, "c", asked)
 
     def reindex(self, hooks: JobHooks = NOT_STOPPED, **options: Any) -> Reindexed | None:
         job = self.job(**options)
@@ -120,7 +121,7 @@ def test_nothing_of_the_built_collection_is_left(workspace: Workspace) -> None:
         workspace.catalog.collection(job.target)
     folders = {path.name for path in (workspace.store.data_dir / "collections").iterdir()}
     assert folders == {workspace.catalog.collection("c").id}
-    assert len(workspace.catalog.retired_segments(workspace.catalog.collection("c"))) == len(TEXTS)
+    assert len(workspace.catalog.retired_segments(workspace.catalog.collection("c").id)) == len(TEXTS)
     upgraded.write(document("d", "more"))  # the next job removes the retired segments
     assert workspace.folders() == workspace.live()
 

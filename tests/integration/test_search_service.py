@@ -12,9 +12,9 @@ from app.requests import SearchRequest
 from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
 from app.search.service import SearchService
-from indexer.ann.materialized import MaterializedEngine
+from indexer.ann.materialized import MaterializedExecutor
+from indexer.engine.executor import Executor
 from indexer.engine.query import Filter
-from indexer.engine.scan import ScanEngine
 from indexer.errors import CollectionNotFound, RecipeMismatch
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
@@ -35,9 +35,9 @@ DOCUMENTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=[ScanEngine, MaterializedEngine])
+@pytest.fixture(scope="module", params=[Executor, MaterializedExecutor])
 def workspace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    with Workspace(tmp_path_factory.mktemp("service"), engine=request.param()) as made:
+    with Workspace(tmp_path_factory.mktemp("service"), executor=request.param()) as made:
         made.index(DOCUMENTS)
         yield made
 
@@ -162,7 +162,7 @@ def test_an_unknown_collection(workspace: Workspace) -> None:
 
 
 def test_another_encoder_than_the_collections(workspace: Workspace) -> None:
-    other = SearchService(workspace.store, load_modes(Encoders.of({"hashing": HashingEncoder(dim=32)}), ScanEngine()))
+    other = SearchService(workspace.store, load_modes(Encoders.of({"hashing": HashingEncoder(dim=32)})))
     with pytest.raises(RecipeMismatch, match=r"this server has hashing\.v1"):
         other.search(SearchRequest("c", text="x"))
     # A vector says itself what it is.

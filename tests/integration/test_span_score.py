@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 from app.requests import SearchRequest
+from app.search.modes.best_span import Explanation
 from app.search.service import SearchService
-from app.search.types import Explanation, Hit
+from app.search.types import Hit
 from indexer.catalog.calibrations import add_calibration, deactivate_calibration
 from indexer.errors import CalibrationMismatch
 from indexer.tuning import CalibrationDraft
-from models.checksums import SHIPPED
+from models.artifacts import SHIPPED
 from models.encoders.base import encode_queries
+from models.encoders.span_scores import FILE, read_span_score
 from models.errors import BackboneMismatch, InvalidInput
 from models.ops.span_score import COSINE, SpanScore
-from models.span_scores import FILE, read_span_score
 from tests.workspace import Workspace, document
 
 SCORE = SpanScore(0.4, (-0.06, -0.03, 0, 0, 0, 0), (-0.05, -0.02, 0, 0, 0, 0))

@@ -8,6 +8,7 @@ import zstandard
 from sqlalchemy import update
 
 from app.collections.documents import DocumentService
+from app.collections.jobs import CollectionJobs
 from app.encoders.encoders import Encoders
 from app.requests import SpanChoice
 from app.search.errors import ModeUnavailable
@@ -20,15 +21,14 @@ from app.texts.restoring import RestoreService
 from indexer.catalog.collections import recipe_columns
 from indexer.catalog.leases import lease
 from indexer.catalog.tables import collections
-from indexer.engine.scan import ScanEngine
 from indexer.errors import DocumentNotFound, TextNotStored
 from indexer.indexing.maintenance import optimize
 from indexer.phrases import PhraseDraft
 from indexer.restorable import texts
 from indexer.restorable.recipe import with_restorable
+from models.encoders.restorable.base import Restorer
 from models.errors import InvalidInput
 from models.ops.span_score import COSINE
-from models.restoration import Restorer
 from models.types import Document
 from tests.byte_restorer import ByteRestorer
 from tests.workspace import Workspace, document
@@ -159,7 +159,7 @@ def test_a_document_is_read(workspace: Workspace) -> None:
 
 def test_metadata_changes_and_documents_are_replaced(workspace: Workspace, restorer: ByteRestorer) -> None:
     encoders = Encoders.of({"hashing": workspace.encoder}, COSINE, lambda: restorer)
-    documents = DocumentService(workspace.store, encoders, segment_units=10**6)
+    documents = DocumentService(workspace.store, CollectionJobs(workspace.store, encoders, segment_units=10**6))
     assert documents.change("c", "a", {"kind": "mail"}).metadata == {"kind": "mail"}
     assert workspace.reader.get("c", "a").text == DOCUMENTS[0].text
     changed = Document("a", DOCUMENTS[0].parts, {"kind": "mail"})
@@ -192,7 +192,7 @@ def test_stored_sentences_are_restored(workspace: Workspace, restorer: ByteResto
 def test_queries_load_what_restores_their_hits_before_they_are_timed(workspace: Workspace) -> None:
     loaded: list[ByteRestorer] = []
     encoders = Encoders.of({"hashing": workspace.encoder}, COSINE, lambda: loaded.append(ByteRestorer()) or loaded[0])
-    load_modes(encoders, ScanEngine())["best_span"].load(workspace.catalog.collection("c").recipe)
+    load_modes(encoders)["best_span"].load(workspace.catalog.collection("c").recipe)
     assert len(loaded) == 1
 
 

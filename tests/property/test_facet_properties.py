@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from indexer import kernels
+from indexer.facets.kernels import facet_distances, facet_nearness
 from models.encoders.facets.weighting import unit_weights
+from models.encoders.facets.word_vectors import WordVectors, split_words, word_spans
 from models.ops.facets import (
     PENALTY,
     best_cosines,
     codebook_distance,
     coefficients,
-    cover,
+    cover_cosines,
     direction,
     importance,
     reconstruction_error,
@@ -22,7 +23,6 @@ from models.ops.facets import (
 from models.ops.quantization import dequantize, quantize_directions
 from models.ops.similarity import normalize
 from models.text.units import split
-from models.word_vectors import WordVectors, split_words, word_spans
 from tests import reference
 from tests.examples import examples
 
@@ -63,13 +63,13 @@ def test_the_kernels_have_the_distances_of_the_definition(ours: int, theirs: int
     codes, scales = quantize_directions(rng.normal(size=(5 * theirs, dim)))
     stored = dequantize(codes, scales).reshape(5, theirs, dim)
     rows = rng.integers(0, 5, size=7)
-    distances = kernels.facet_distances(
+    distances = facet_distances(
         codes.reshape(5, theirs, dim), scales.reshape(5, theirs), rows, codebook, PENALTY, 2_000
     )
     expected = [reference.codebook_distance(codebook, stored[row], PENALTY) for row in rows.tolist()]
     assert distances.tolist() == pytest.approx(expected, abs=1e-3)
     assert (distances <= ours + theirs + 1e-5).all()
-    near = kernels.facet_nearness(codes.reshape(5, theirs, dim), scales.reshape(5, theirs), rows, codebook)
+    near = facet_nearness(codes.reshape(5, theirs, dim), scales.reshape(5, theirs), rows, codebook)
     assert near.tolist() == pytest.approx([reference.nearness(codebook, stored[row]) for row in rows], abs=1e-5)
 
 
@@ -133,6 +133,6 @@ def test_coverage_is_that_of_loops(sentences, facets, words, count, seed) -> Non
     rng = np.random.default_rng(seed)
     codebooks = normalize(rng.normal(size=(sentences, facets, 4)))
     points, weights = normalize(rng.normal(size=(words, 4))), rng.uniform(0.1, 1, words)
-    chosen = cover(codebooks, points, weights, count)
+    chosen = cover_cosines(best_cosines(codebooks, points), weights, count)
     assert chosen.tolist() == reference.cover(codebooks, points, weights.tolist(), count)
     assert best_cosines(codebooks, points).shape == (sentences, words)

@@ -93,7 +93,7 @@ class LivingIndex(RuleBasedStateMachine):
     @rule(ids=st.lists(ids, max_size=4))
     def delete(self, ids: list[str]) -> None:
         with lease(self.workspace.catalog, "c") as held:
-            gone = remove(self.workspace.catalog, held, ids)
+            gone, _ = remove(self.workspace.catalog, held, ids)
         assert gone == set(ids) & set(self.model)
         self._forget(ids)
 
@@ -170,7 +170,7 @@ class LivingIndex(RuleBasedStateMachine):
         found: dict[str, list[tuple[int, int]]] = {id: [] for id in self.model}
         for view in self.workspace.store.snapshot("c").views:
             segment = view.segment
-            starts, ends = occurrences(view, ("cancel", "my"))
+            starts, ends = occurrences(view.segment, ("cancel", "my"))
             for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
                 document = int(segment.part_document[segment.part_of(start)])
                 if view.live_documents[document]:

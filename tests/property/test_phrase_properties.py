@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.phrases.answers import Event
 from indexer.catalog.calibrations import add_calibration
-from indexer.catalog.leases import lease
+from indexer.catalog.leases import holding, lease
 from indexer.catalog.matches import forget_withdrawn, read_events
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
@@ -92,8 +92,9 @@ class Space:
     def forget(self) -> None:
         """Forget all that was withdrawn, however lately."""
         self.forgot = True
-        with lease(self.made.catalog, self.name) as held:
-            forget_withdrawn(self.made.catalog, held, self.made.catalog.clock())
+        catalog = self.made.catalog
+        with lease(catalog, self.name) as held, holding(catalog, held) as (connection, _):
+            forget_withdrawn(connection, held.collection_id, catalog.clock())
 
     def searched(self, name: str) -> Found:
         """What a search for the phrase with its threshold finds."""

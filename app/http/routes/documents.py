@@ -1,8 +1,9 @@
 """``/collections/{collection}/documents``: read, add, replace, change and delete documents."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import ValidationError
@@ -17,6 +18,7 @@ from app.collections.documents import (
 )
 from app.collections.reading import MAX_LISTED, DocumentPage, StoredDocument
 from app.http.auth import Caller, CallerDependency
+from app.http.backend import Backend
 from app.http.openapi import problems
 from app.http.receiving import upload_as_task
 from app.http.responses import answer_response
@@ -29,6 +31,7 @@ from indexer.segments.text import OffsetUnit
 from models.errors import InvalidInput
 from models.types import Document
 
+Result = TypeVar("Result")
 router = APIRouter(
     prefix="/collections/{collection}/documents",
     tags=["documents"],
@@ -74,8 +77,13 @@ def list_documents(
     return answer_response(caller.backend.reader.list(collection, limit, cursor, filter_of(filter)))
 
 
-@router.get("/{document_id:path}", response_model=StoredDocument, summary="Read a document", responses=_READ)
-def get_document(
+@router.get(
+    "/{document_id:path}",
+    response_model=StoredDocument,
+    summary="Read a document",
+    responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
+)
+async def get_document(
     collection: Collection,
     document_id: Id,
     caller: CallerDependency,
@@ -83,7 +91,9 @@ def get_document(
 ) -> Response:
     """Read a document: its text, its parts with their offsets and metadata, and its own metadata."""
     caller.require("search", collection)
-    return answer_response(caller.backend.reader.get(collection, document_id, offset_unit))
+    backend = caller.backend
+    read = partial(backend.reader.get, collection, document_id, offset_unit)
+    return answer_response(await backend.read(collection, read))
 
 
 @router.post(
@@ -106,7 +116,7 @@ async def put_documents(collection: Collection, request: Request, caller: Caller
     if len(body) > _TASK_FROM_BYTES and documents and await asyncio.to_thread(backend.stores_text, collection):
         answer = await upload_as_task(backend.tasks, collection, items, backend.limits.write_deadline_s)
         return answer_response(answer, 200 if isinstance(answer, WrittenDocuments) else 202)
-    written = await backend.writing.upsert(collection, documents, backend.limits.write_deadline_s)
+    written = await _write(backend, collection, partial(backend.documents.upsert, collection, documents))
     results = [
         WrittenDocument.of(written.outcomes[item.id])
         if isinstance(item, Document)
@@ -123,10 +133,8 @@ async def delete_documents_by_filter(
     """Delete all documents that pass a filter, which must not be empty; says how many."""
     caller.require("index", collection)
     backend = caller.backend
-    deleted = await backend.writing.delete_matching(
-        collection, body.filter.filter(), backend.limits.write_deadline_s, dry_run=body.dry_run
-    )
-    return answer_response(deleted)
+    delete = partial(backend.documents.delete_matching, collection, body.filter.filter(), dry_run=body.dry_run)
+    return answer_response(await _write(backend, collection, delete))
 
 
 @router.patch(
@@ -138,10 +146,8 @@ async def change_document(
     """Set and remove keys of a document's metadata. Its text is not encoded again."""
     caller.require("index", collection)
     backend = caller.backend
-    changed = await backend.writing.change(
-        collection, document_id, body.metadata, body.remove, backend.limits.write_deadline_s
-    )
-    return answer_response(changed)
+    change = partial(backend.documents.change, collection, document_id, body.metadata, body.remove)
+    return answer_response(await _write(backend, collection, change))
 
 
 @router.delete("", response_model=DeletedDocuments, summary="Delete documents", responses=_WRITE)
@@ -171,7 +177,11 @@ async def delete_document(
 async def _delete(caller: Caller, collection: str, ids: Sequence[str]) -> Response:
     caller.require("index", collection)
     backend = caller.backend
-    return answer_response(await backend.writing.delete(collection, ids, backend.limits.write_deadline_s))
+    return answer_response(await _write(backend, collection, partial(backend.documents.delete, collection, ids)))
+
+
+async def _write(backend: Backend, collection: str, job: Callable[[], Result]) -> Result:
+    return await backend.writing.write(collection, job, backend.limits.write_deadline_s)
 
 
 def filter_of(text: str | None) -> Filter:

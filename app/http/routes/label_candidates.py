@@ -23,8 +23,6 @@ from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
 
 router = APIRouter(prefix="/admin/collections/{collection}", tags=["admin"])
-# 1 December 2026, as RFC 9745 writes dates.
-_DEPRECATED_SINCE = "@1796083200"
 
 
 class LabelCandidatesQuery(BaseModel):
@@ -80,20 +78,3 @@ async def propose_label_candidates(
         lambda: backend.thresholds.candidates(request), backend.limits.write_deadline_s
     )
     return answer_response(candidates)
-
-
-@router.get(
-    "/calibrations/candidates",
-    response_model=LabelCandidates,
-    deprecated=True,
-    summary="Propose what to label (old path)",
-    responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
-)
-async def propose_candidates(
-    collection: Collection, query: Annotated[LabelCandidatesQuery, Query()], caller: CallerDependency
-) -> Response:
-    """Deprecated: use `/label-candidates`. This path will be removed in the next version."""
-    response = await propose_label_candidates(collection, query, caller)
-    response.headers["Deprecation"] = _DEPRECATED_SINCE
-    response.headers["Link"] = '<../label-candidates>; rel="successor-version"'
-    return response

@@ -200,7 +200,7 @@ async def backfill_phrase(collection: Collection, name: Name, caller: CallerDepe
     caller.require("index", collection)
     backend = caller.backend
     rematched = await backend.writing.run(
-        lambda: backend.phrases.backfill(collection, name), backend.limits.write_deadline_s
+        lambda: backend.jobs.backfill(collection, name), backend.limits.write_deadline_s
     )
     return answer_response(rematched)
 

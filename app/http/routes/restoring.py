@@ -23,8 +23,8 @@ from app.texts.restored_answers import (
     StoredSpans,
     TextVectors,
 )
+from models.encoders.restorable.base import Memory
 from models.errors import InvalidInput
-from models.restoration import Memory
 
 router = APIRouter(tags=["search"])
 _PROBLEMS = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504)
@@ -101,7 +101,9 @@ async def make_vectors(body: VectorsBody, caller: CallerDependency) -> Response:
     """Encode texts into vectors from which `POST /restore` writes them again. They are as confidential as the texts."""
     caller.require_scope("search")
     backend = caller.backend
-    answer = await backend.texts.run(lambda: backend.restoring.vectors(body.texts), backend.limits.write_deadline_s)
+    answer = await backend.restore_lane.run(
+        lambda: backend.restoring.vectors(body.texts), backend.limits.write_deadline_s
+    )
     return answer_response(answer)
 
 
@@ -113,5 +115,5 @@ async def restore(body: RestoreBody, caller: CallerDependency) -> Response:
     else:
         caller.require("search", body.collection)
     backend, request = caller.backend, body.request()
-    answer = await backend.texts.run(lambda: backend.restoring.restore(request), backend.limits.write_deadline_s)
+    answer = await backend.restore_lane.run(lambda: backend.restoring.restore(request), backend.limits.write_deadline_s)
     return answer_response(answer)

@@ -1,35 +1,31 @@
 """Mode ``lexical``: sentences by BM25, for words, "phrases" and prefixes*."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
 
-from app.requests import Mode, SearchRequest
-from app.search.mode import Counts, Resources, Scored, SearchMode
-from app.search.modes.best_span import check_span_choice
-from app.search.sentences import ScoredSentence, across_sentences, counts_of, snapshot_of
-from app.search.span_hits import present_spans
-from app.search.types import Hit, LexicalExplanation, TextSpan, WordContribution
-from indexer.engine.base import ScoredSpan
+from app.answers import described
+from app.requests import SearchRequest
+from app.search.mode import Accepts, BatchQuery, SearchMode, Total
+from app.search.span_choice import check_span_choice
+from app.search.types import Hit, TextSpan
+from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.named_spans import NamedSpan
+from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
-from indexer.engine.selection import ExactSpans, choose
-from indexer.engine.snapshot import Snapshot
+from indexer.engine.rows import SpanRows, no_rows
+from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.tuning import Tuning
 from indexer.types import Recipe
-from indexer.words.bm25 import Bm25, SegmentWords, WordMatch, text_share
-from indexer.words.literal import BELOW, EXACT, is_occurrence, joined
-from indexer.words.occurrences import occurrences
+from indexer.words.bm25 import Bm25, SegmentWords, WordCounts, sum_counts, text_share, units_with_words
 from indexer.words.queries import WordQuery, read_query
 from indexer.words.recipe import DETAILS, has_words
-from models.errors import InvalidInput
-from models.ops.similarity import raw_from_cosine
 from models.text.folding import words
 from models.text.stemming import Language
-from models.types import CharSpan, UnitSpan
+from models.types import UnitSpan
 
 ADD_WORDS = "Run `spanseek optimize --words` once, which adds the words of its texts."
 
@@ -37,6 +33,33 @@ ADD_WORDS = "Run `spanseek optimize --words` once, which adds the words of its t
 def stem_fingerprint(language: Language | None) -> str:
     """What stemming adds to the fingerprint of a score."""
     return f"+stems.{language}" if language else ""
+
+
+@dataclass(frozen=True, slots=True)
+class WordContribution:
+    """A word, a prefix or a phrase of the query in a hit."""
+
+    word: str
+    count: Annotated[int, described("How often the sentence around the hit holds it.")]
+    weight: Annotated[float, described("Its weight in the collection: the rarer, the larger.")]
+    contribution: Annotated[float, described("The part of the BM25 score that it makes.")]
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalExplanation:
+    """The BM25 score of the sentence, to which the contributions add up, and the highest score for the query.
+
+    `bm25 / highest` is raw, unless the words stand in the order of the query: then raw is 1.
+    """
+
+    cosine: Annotated[float, described("2 * raw - 1, as in the other modes.")]
+    bm25: float
+    highest: Annotated[float, described("The score of a sentence that is the query.")]
+    words: tuple[WordContribution, ...]
+
+    def lines(self) -> Iterator[str]:
+        """The words with their contributions."""
+        yield "  ".join(f"{word.word} {word.contribution:+.3f}" for word in self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +72,51 @@ class LexicalQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class LexicalSpan(ScoredSentence):
-    """A sentence, or its units around the query's words, and what its score is made of."""
+class LexicalScan(SegmentQuery[list[WordCounts], list[SpanRows]]):
+    """All sentences with words of queries, or clauses or parts, as the selection's boundary says."""
 
-    matches: tuple[WordMatch, ...]
-    highest: float
-    highlights: tuple[CharSpan, ...]
+    queries: tuple[LexicalQuery, ...]
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
+
+    @property
+    def rounds(self) -> int:
+        """One: words weigh by how many sentences of all segments have them."""
+        return 1
+
+    def statistics(self, view: SegmentView, total: list[WordCounts] | None, selection: Selection) -> list[WordCounts]:
+        """The words of a segment, for every query."""
+        return [
+            WordCounts.none(query.words) if segment is None else segment.counts
+            for query, segment in zip(self.queries, self._read(view, selection), strict=True)
+        ]
+
+    def total(self, parts: Sequence[list[WordCounts]], selection: Selection) -> list[WordCounts]:
+        """Those of all segments."""
+        return sum_counts([query.words for query in self.queries], parts)
+
+    def rows(self, view: SegmentView, total: list[WordCounts] | None, selection: Selection) -> list[SpanRows]:
+        """The sentences of a segment, for every query."""
+        segments = self._read(view, selection)
+        self.memo.pop(view.name, None)
+        return [
+            no_rows(view.name) if segment is None else _rows(Bm25(query.words, counts), view, segment, query, selection)
+            for query, segment, counts in zip(self.queries, segments, total or self.total([], selection), strict=True)
+        ]
+
+    def _read(self, view: SegmentView, selection: Selection) -> list[SegmentWords | None]:
+        boundary = selection.boundary or "sentence"
+        return self.memo.once(
+            view.name, lambda: [SegmentWords.read(view.segment, query.words, boundary) for query in self.queries]
+        )
 
 
-class Lexical(SearchMode[LexicalQuery, LexicalQuery, LexicalSpan]):
+class Lexical(SearchMode[LexicalQuery, LexicalQuery]):
     """Sentences, or whole clauses or parts, by the words that they share with the query."""
 
-    name: Mode = "lexical"
+    name = "lexical"
+    whole = "sentence"
+    accepts = Accepts(stemming=True)
+    explanation = LexicalExplanation
     requirement = ADD_WORDS
 
     def available(self, recipe: Recipe) -> bool:
@@ -76,60 +132,41 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery, LexicalSpan]):
         return self.fingerprint(recipe) + stem_fingerprint(request.stemming)
 
     def read(self, request: SearchRequest, recipe: Recipe) -> LexicalQuery:
-        """Read the words of a text. Vectors have none."""
+        """Read the words of a text."""
         check_span_choice(request.spans, recipe.bounds)
-        if request.text is None:
-            raise InvalidInput(
-                "Mode lexical searches for words, which a vector does not have.",
-                hint="Give a text, or search in mode best_span.",
-                field="vector",
-            )
-        if request.query_units is not None:
-            raise InvalidInput(
-                "The units of a text are counted, and cannot be given.",
-                hint="Leave query_units out.",
-                field="query_units",
-            )
+        text = request.text or ""
         longest = recipe.bounds.longest if request.spans.max_units is None else request.spans.max_units
-        return LexicalQuery(read_query(request.text, request.stemming), words(request.text), longest)
+        return LexicalQuery(read_query(text, request.stemming), words(text), longest)
 
     def encode(self, queries: Sequence[LexicalQuery], recipe: Recipe) -> list[LexicalQuery]:
         """The queries as they are."""
         return list(queries)
 
-    def search(
-        self, snapshot: Snapshot, queries: Sequence[LexicalQuery], selection: Selection
-    ) -> list[list[LexicalSpan]]:
-        """The best sentences for every query, or clauses or parts, as the selection's boundary says."""
-        return [self._search(snapshot, query, selection) for query in queries]
-
-    def _search(self, snapshot: Snapshot, query: LexicalQuery, selection: Selection) -> list[LexicalSpan]:
-        bm25 = Bm25.in_snapshot(snapshot, query.words, selection.boundary or "sentence")
-        spans = [_spans(bm25, segment, query, selection) for segment in bm25.segments]
-        return [_explained(bm25, scored) for scored in choose(spans, selection)]
-
-    def count(self, snapshot: Snapshot, query: LexicalQuery, floor: float | None, selection: Selection) -> Counts:
-        """The best sentence of every document with a word of the query, and the sentences above the floor."""
-        bm25 = Bm25.in_snapshot(snapshot, query.words, selection.boundary or "sentence")
-        spans = [_spans(bm25, segment, query, selection) for segment in bm25.segments]
-        return counts_of(spans, floor)
+    def segment_query(self, snapshot: Snapshot, queries: Sequence[LexicalQuery], selection: Selection) -> BatchQuery:
+        """All sentences with words of every query."""
+        return LexicalScan(tuple(queries))
 
     def present(
-        self, request: SearchRequest, query: LexicalQuery, results: list[LexicalSpan], tuning: Tuning
+        self, request: SearchRequest, query: LexicalQuery, spans: list[ScoredSpan], tuning: Tuning, total: Total
     ) -> tuple[Hit, ...]:
-        """Hits with the query's words, explained by these if the request asks for it."""
-        of_scored = {id(result.scored): result for result in results}
-        hits = present_spans(
-            request, [result.scored for result in results], tuning, lambda scored: _explanation(of_scored[id(scored)])
-        )
-        pairs = zip(hits, results, strict=True)
-        return tuple(
-            replace(hit, highlights=_highlights(request, result), match=_match(result)) for hit, result in pairs
-        )
+        """Hits with the query's words."""
+        hits = super().present(request, query, spans, tuning, total)
+        pairs = zip(hits, spans, strict=True)
+        return tuple(replace(hit, highlights=_highlights(request, query, span)) for hit, span in pairs)
 
-    def is_exact(self, query: LexicalQuery, scored: Scored) -> bool:
-        """True for a sentence that holds the query's words in their order."""
-        return scored.cosine == EXACT
+    def explain(
+        self, request: SearchRequest, query: LexicalQuery, span: ScoredSpan, total: WordCounts
+    ) -> LexicalExplanation | None:
+        """The words of the sentence."""
+        segment = SegmentWords.read(span.place.segment, query.words, request.spans.boundary or "sentence")
+        if segment is None:
+            return None
+        bm25 = Bm25(query.words, total)
+        parts = tuple(
+            WordContribution(match.item.text, match.count, match.weight, match.contribution)
+            for match in bm25.matches(segment, segment.whole_of(span.place.segment_units.start))
+        )
+        return LexicalExplanation(span.cosine, sum(part.contribution for part in parts), bm25.highest, parts)
 
     def text_cosines(
         self, queries: Sequence[LexicalQuery], texts: Sequence[LexicalQuery]
@@ -138,19 +175,18 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery, LexicalSpan]):
         pairs = zip(queries, texts, strict=True)
         return np.array([2 * text_share(query.words, text.terms) - 1 for query, text in pairs], np.float64)
 
-    def span_cosines(self, queries: Sequence[LexicalQuery], spans: Sequence[NamedSpan]) -> Float[np.ndarray, " spans"]:
+    def span_cosines(
+        self, snapshot: Snapshot, queries: Sequence[LexicalQuery], spans: Sequence[NamedSpan]
+    ) -> Float[np.ndarray, " spans"]:
         """The score of the best sentence that the span lies in or touches."""
-        return np.array([2 * _share(queries[span.query], span) - 1 for span in spans], np.float64)
+        counts = snapshot.map(LexicalScan(tuple(queries))).total or []
+        pairs = ((queries[span.query], counts[span.query], span) for span in spans)
+        return np.array([2 * _share(query, of_query, span) - 1 for query, of_query, span in pairs], np.float64)
 
 
-def create(resources: Resources) -> SearchMode[LexicalQuery, LexicalQuery, LexicalSpan]:
-    """The mode."""
-    return Lexical()
-
-
-def _spans(bm25: Bm25, segment: SegmentWords, query: LexicalQuery, selection: Selection) -> ExactSpans:
+def _rows(bm25: Bm25, view: SegmentView, segment: SegmentWords, query: LexicalQuery, selection: Selection) -> SpanRows:
     """The spans of a segment that may be selected."""
-    mask = segment.view.allowed(selection.filter).mask
+    mask = view.allowed(selection.filter).mask
     starts, ends = segment.bounds[:-1], segment.bounds[1:]
     chosen = np.ones(len(starts), bool) if mask is None else mask[starts]
     if selection.boundary is None:
@@ -158,54 +194,22 @@ def _spans(bm25: Bm25, segment: SegmentWords, query: LexicalQuery, selection: Se
         chosen &= ends - starts >= (shortest or 1)
     elif selection.lengths:
         chosen &= selection.lengths.contain(ends - starts)
-    spans = bm25.spans(segment, _shares(bm25, segment, query), chosen, None if selection.boundary else query.longest)
-    return spans if selection.boundary else joined(across_sentences(segment, query.terms, selection), spans)
+    return bm25.rows(segment, bm25.shares(segment), chosen, None if selection.boundary else query.longest)
 
 
-def _shares(bm25: Bm25, segment: SegmentWords, query: LexicalQuery) -> Float[np.ndarray, " wholes"]:
-    """The shares of all wholes: 1 for those that hold the query's words in their order, less for the others."""
-    shares = np.minimum(bm25.shares(segment), raw_from_cosine(BELOW))
-    starts, ends = occurrences(segment.view, query.terms)
-    wholes = np.searchsorted(segment.bounds, starts, side="right") - 1
-    shares[wholes[segment.bounds[wholes + 1] >= ends]] = 1.0
-    return shares
-
-
-def _explained(bm25: Bm25, scored: ScoredSpan) -> LexicalSpan:
-    stored, units = scored.place.segment, scored.place.segment_units
-    segment = next(each for each in bm25.segments if each.view.segment is stored)
-    whole = int(np.searchsorted(segment.bounds, units.start, side="right")) - 1
-    weights = segment.weights(np.ones(len(bm25.query.items)))
-    marked = np.flatnonzero(weights[segment.stored.of_units[units.start : units.end]]) + units.start
-    highlights = tuple(stored.char_span(UnitSpan(unit, unit + 1)) for unit in marked.tolist())
-    return LexicalSpan(scored, tuple(bm25.matches(segment, whole)), bm25.highest, highlights)
-
-
-def _explanation(span: LexicalSpan) -> LexicalExplanation:
-    parts = tuple(
-        WordContribution(match.item.text, match.count, match.weight, match.contribution) for match in span.matches
-    )
-    return LexicalExplanation(span.cosine, sum(part.contribution for part in parts), span.highest, parts)
-
-
-def _match(result: LexicalSpan) -> Literal["exact"] | None:
-    return "exact" if result.cosine == EXACT else None
-
-
-def _highlights(request: SearchRequest, result: LexicalSpan) -> tuple[TextSpan, ...]:
-    place, unit = result.place, request.offset_unit
+def _highlights(request: SearchRequest, query: LexicalQuery, span: ScoredSpan) -> tuple[TextSpan, ...]:
+    """The units of the query's words."""
+    place, unit = span.place, request.offset_unit
+    units = units_with_words(place.segment, query.words, place.segment_units)
+    marked = (place.segment.char_span(UnitSpan(at, at + 1)) for at in units.tolist())
     return tuple(
-        TextSpan(place.offset(span.start, unit), place.offset(span.end, unit), place.text(span))
-        for span in result.highlights
+        TextSpan(place.offset(each.start, unit), place.offset(each.end, unit), place.text(each)) for each in marked
     )
 
 
-def _share(query: LexicalQuery, span: NamedSpan) -> float:
-    if is_occurrence(span.located.view, span.units, query.terms):
-        return 1.0
-    bm25 = Bm25.in_snapshot(snapshot_of(span), query.words)
-    segment = next((each for each in bm25.segments if each.view is span.located.view), None)
+def _share(query: LexicalQuery, counts: WordCounts, span: NamedSpan) -> float:
+    segment = SegmentWords.read(span.located.view.segment, query.words, "sentence")
     if segment is None:
         return 0.0
-    first, last = np.searchsorted(segment.bounds, [span.units.start, span.units.end - 1], side="right") - 1
-    return float(_shares(bm25, segment, query)[first : last + 1].max())
+    first, last = segment.whole_of(span.units.start), segment.whole_of(span.units.end - 1)
+    return float(Bm25(query.words, counts).shares(segment)[first : last + 1].max())

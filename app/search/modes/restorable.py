@@ -7,21 +7,18 @@ import numpy as np
 from jaxtyping import Float
 
 from app.encoders.encoders import Encoders
-from app.requests import Mode, SearchRequest
-from app.search.mode import Counts, Resources, ScoredRows, SearchMode
+from app.requests import SearchRequest
+from app.search.mode import Accepts, BatchQuery, SearchMode, Total
+from app.search.modes.best_span import Explanation
 from app.search.query_vectors import query_vector
-from app.search.sentences import ALL, counts_of
-from app.search.span_hits import present_spans
-from app.search.types import Explanation, Hit
-from indexer.engine.base import ScoredSpan
 from indexer.engine.named_spans import NamedSpan
+from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.restorable.recipe import has_restorable, restorable_fingerprint
 from indexer.restorable.representation import stored_restorable
-from indexer.restorable.scan import SentenceQuery, cosines_of, count_sentences, search_sentences
+from indexer.restorable.scan import SentenceCounts, SentenceQuery, SentenceScan, cosines_of
 from indexer.restorable.texts import rows_of
-from indexer.tuning import Tuning
 from indexer.types import Recipe
 from models.errors import InvalidInput
 from models.text.sentences import sentence_spans
@@ -35,10 +32,14 @@ class TextQuery:
     sentences: tuple[str, ...]
 
 
-class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery, ScoredSpan]):
+class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery]):
     """Sentences by the cosine of their vector with the query's; documents by the best for each of its sentences."""
 
-    name: Mode = "restorable"
+    name = "restorable"
+    accepts = Accepts(vector=True, boundaries=("any", "sentence"))
+    explanation = Explanation
+    is_literal = False
+    without_texts = "with group_by document, restorable ranks documents by MaxSim."
     requirement = "Run `spanseek reindex --restorable` once, which adds the restorable vectors of its sentences."
 
     def __init__(self, encoders: Encoders) -> None:
@@ -57,19 +58,7 @@ class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery, Scored
         self._encoders.warm_up_restorer(recipe)
 
     def read(self, request: SearchRequest, recipe: Recipe) -> TextQuery | SentenceQuery:
-        """Check a request. Hits are sentences."""
-        if request.spans.boundary not in (None, "sentence"):
-            raise InvalidInput(
-                f"Hits of mode restorable are sentences, not whole {request.spans.boundary}s.",
-                hint="Leave boundaries out, or search in mode best_span.",
-                field="spans",
-            )
-        if request.query_units is not None:
-            raise InvalidInput(
-                "Mode restorable does not count the units of a query.",
-                hint="Leave query_units out.",
-                field="query_units",
-            )
+        """Split a text into sentences, or normalize a vector."""
         if request.text is None:
             vector = query_vector(request, self._encoders.restored_texts(recipe).restorer.compared)
             return SentenceQuery(vector, vector[None])
@@ -89,30 +78,23 @@ class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery, Scored
             for query in queries
         ]
 
-    def search(
-        self, snapshot: Snapshot, queries: Sequence[SentenceQuery], selection: Selection
-    ) -> list[list[ScoredSpan]]:
+    def segment_query(self, snapshot: Snapshot, queries: Sequence[SentenceQuery], selection: Selection) -> BatchQuery:
         """The best sentences for every query."""
-        return [search_sentences(snapshot, query, selection) for query in queries]
+        return SentenceScan(tuple(queries))
 
-    def count(self, snapshot: Snapshot, query: SentenceQuery, floor: float | None, selection: Selection) -> Counts:
+    def counting_query(
+        self, snapshot: Snapshot, query: SentenceQuery, floor: float | None, selection: Selection
+    ) -> BatchQuery:
         """Every document with its score, and the sentences above the floor."""
-        by_document = Selection(ALL, None, "document", selection.filter, selection.lengths, selection.boundary)
-        documents = counts_of(count_sentences(snapshot, query, by_document), None).documents
-        if floor is None:
-            return Counts(documents, None)
-        spans: ScoredRows | None = counts_of(count_sentences(snapshot, query, selection), floor).spans
-        return Counts(documents, spans)
+        return SentenceCounts(query, floor)
 
-    def readable(self, results: list[ScoredSpan]) -> list[ScoredSpan]:
+    def readable(self, spans: list[ScoredSpan]) -> list[ScoredSpan]:
         """The same spans; of a collection that does not store texts, at places that restore them."""
-        return self._encoders.readable(results)
+        return self._encoders.readable(spans)
 
-    def present(
-        self, request: SearchRequest, query: SentenceQuery, results: list[ScoredSpan], tuning: Tuning
-    ) -> tuple[Hit, ...]:
-        """Hits; a cosine of whole sentences has no parts to explain."""
-        return present_spans(request, self.readable(results), tuning, lambda scored: Explanation(scored.cosine, ()))
+    def explain(self, request: SearchRequest, query: SentenceQuery, span: ScoredSpan, total: Total) -> Explanation:
+        """The cosine: that of whole sentences has no parts."""
+        return Explanation(span.cosine, ())
 
     def text_cosines(
         self, queries: Sequence[SentenceQuery], texts: Sequence[SentenceQuery]
@@ -121,14 +103,11 @@ class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery, Scored
         pairs = zip(queries, texts, strict=True)
         return np.array([min(1.0, float(query.vector @ text.vector)) for query, text in pairs], np.float64)
 
-    def span_cosines(self, queries: Sequence[SentenceQuery], spans: Sequence[NamedSpan]) -> Float[np.ndarray, " spans"]:
+    def span_cosines(
+        self, snapshot: Snapshot, queries: Sequence[SentenceQuery], spans: Sequence[NamedSpan]
+    ) -> Float[np.ndarray, " spans"]:
         """The score of the best sentence that the span lies in or touches."""
         return np.array([_span_cosine(queries[span.query], span) for span in spans], np.float64)
-
-
-def create(resources: Resources) -> SearchMode[TextQuery | SentenceQuery, SentenceQuery, ScoredSpan]:
-    """The mode."""
-    return RestorableMode(resources.encoders)
 
 
 def _span_cosine(query: SentenceQuery, span: NamedSpan) -> float:

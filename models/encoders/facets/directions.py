@@ -11,15 +11,15 @@ import numpy as np
 from jaxtyping import Float
 
 from models.encoders.facets.model import FacetModel
+from models.encoders.facets.word_vectors import split_words
 from models.ops.facets import direction
-from models.word_vectors import split_words
 
 Scores: TypeAlias = Float[np.ndarray, " pairs"]
 
 # How much a difference in the logarithm of frequencies counts beside Diff; chosen on HypeNET's validation split.
 FREQUENCY: Final = 0.03
 _BLOCK: Final = 2_000  # pairs scored at a time, to bound memory
-_RARER: Final = 0.25  # words outside the vocabulary are so much rarer than its rarest
+_RARER: Final = 0.25  # how much rarer words outside the vocabulary are than its rarest
 
 
 def generality(model: FacetModel, first: Sequence[str], second: Sequence[str]) -> Scores:

@@ -1,4 +1,4 @@
-"""The network of facets on arrays: the same numbers as ``network.py``, without torch.
+"""The network of facets on arrays: the same numbers as the network that training runs, without torch.
 
 Indexing and queries run this one, so that neither loads torch for facets. Layers normalise their inputs.
 """

@@ -3,23 +3,20 @@
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
 
-from models.artifacts import Artifact, arrays_of, load_artifact
+from models.artifacts import Artifact, load_artifact
 from models.encoders.base import Encoder
 from models.encoders.facets.forward import Parameters, run_facets
 from models.encoders.facets.readers import EncoderReader, Ids, Reader, WordReader
 from models.encoders.facets.shape import FacetShape
+from models.encoders.facets.word_vectors import WordVectors
 from models.encoders.registry import load_encoder
 from models.errors import BackboneMismatch
 from models.ops.similarity import normalize
-from models.word_vectors import WordVectors
-
-if TYPE_CHECKING:
-    from models.encoders.facets.network import FacetNetwork
 
 _BATCH = 128
 
@@ -40,11 +37,6 @@ class FacetModel:
         self.words = words
         self.reader = reader or WordReader(words)
         self.sha256 = sha256
-
-    @classmethod
-    def of(cls, network: "FacetNetwork", words: WordVectors, reader: Reader | None = None) -> "FacetModel":
-        """The model of a network in training, as it stands."""
-        return cls(arrays_of(network.state_dict()), network.shape, words, reader=reader)
 
     def encode(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts facets dim"]:
         """The unit facets of texts.

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float32, Int32, Int64
 
 from models.encoders.base import Encoder, forward_texts
 from models.encoders.facets.shape import MOST_WORDS
-from models.word_vectors import WordVectors
+from models.encoders.facets.word_vectors import WordVectors
 
 Ids: TypeAlias = Int32[np.ndarray, " _ids"]
 Batch: TypeAlias = tuple[Float32[np.ndarray, "texts ids read"], Bool[np.ndarray, "texts ids"]]
@@ -57,7 +57,7 @@ class WordReader:
         return [self._words.text_ids(text) for text in texts]
 
     def vectors(self, ids: Sequence[Ids]) -> Batch:
-        """The vectors of words; those of padding are the first word's."""
+        """The vectors of words; padding has the first word's."""
         numbers, mask = pad(ids)
         return self._words.vectors[numbers], mask
 
@@ -76,7 +76,7 @@ class EncoderReader:
         return [tokens.ids for tokens in self._encoder.tokenize(texts)]
 
     def vectors(self, ids: Sequence[Ids]) -> Batch:
-        """The vectors of tokens; those of padding are 0."""
+        """The vectors of tokens; padding has zeros."""
         _, mask = pad(ids)
         vectors = np.zeros((*mask.shape, self.dim), np.float32)
         real = [each for each in ids if len(each)]

@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Float, Float64, Int32
 
 from models.encoders.facets.model import FacetModel
+from models.encoders.facets.word_vectors import WordVectors, word_spans
 from models.ops.facets import importance
 from models.types import CharSpans
-from models.word_vectors import WordVectors, word_spans
 
 UnitWeights: TypeAlias = Float64[np.ndarray, " units"]
 Weigh: TypeAlias = Callable[[Int32[np.ndarray, " known"]], Float[np.ndarray, " known"]]

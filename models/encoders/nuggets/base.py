@@ -19,8 +19,8 @@ from models.errors import InvalidInput
 class Nuggets:
     """The nuggets of one window.
 
-    ``vectors`` have length 1; ``tokens`` are positions among the window's tokens, ascending; ``scores`` are
-    those of the scorer.
+    ``vectors`` have length 1; ``tokens`` are positions among the window's tokens, ascending; ``scores`` come
+    from the scorer.
     """
 
     vectors: Float32[np.ndarray, "nuggets dim"]
@@ -58,13 +58,13 @@ class NuggetEncoder(Protocol):
     def forward(
         self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]], ratio: float
     ) -> Iterator[list[ReadWindow]]:
-        """The token vectors of every window of every batch, bit for bit those of ``base``, and its nuggets.
+        """The token vectors of every window of every batch, bit for bit as ``base`` gives them, and its nuggets.
 
         A window of ``n`` tokens has ``ceil(n * ratio)`` nuggets. Raises ``InvalidInput`` for a ratio outside (0, 1].
         """
 
     def forward_query(self, batch: Sequence[Int32[np.ndarray, " _tokens"]], ratio: float) -> list[Nuggets]:
-        """The nuggets of a few non-empty windows, equal to those of ``forward`` up to rounding."""
+        """The nuggets of a few non-empty windows, equal to ``forward`` up to rounding."""
 
 
 def check_ratio(ratio: float) -> None:

@@ -102,7 +102,7 @@ class NuggetNetwork(nn.Module):
     def _types(
         self, positions: Int[Tensor, "windows nuggets"], real: Bool[Tensor, "windows nuggets"], like: Tensor
     ) -> Float[Tensor, "windows padded dim"]:
-        """The type embedding of every token: that of nuggets, or of other tokens."""
+        """The type embedding of every token: one for nuggets, one for other tokens."""
         kinds = torch.zeros(like.shape, dtype=torch.long, device=like.device)
         kinds.scatter_reduce_(1, positions, real.long(), "amax")
         return self.types[kinds]
@@ -149,7 +149,7 @@ def read_batch(
     select: Selector,
     batch: Sequence[Int32[np.ndarray, " _tokens"]],
 ) -> list[ReadWindow]:
-    """Run one batch through the encoder's layers and, from ``layer`` on, through those of the nuggets."""
+    """Run one batch through the encoder's layers and, from ``layer`` on, through the nuggets' layers."""
     backbone = base.backbone
     with inputs_of(layers_of(backbone.model)[layer]) as seen:
         (vectors,) = base.forward([batch])

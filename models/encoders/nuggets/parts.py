@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from models.artifacts import Artifact
+from models.encoders.nuggets.selectors import LEARNED, Selectors
 from models.errors import BackboneMismatch, InvalidInput
 
 LAYER = 3
@@ -40,6 +41,24 @@ def gather_of(artifact: Artifact | None) -> Gather:
 def feedback_of(artifact: Artifact | None) -> bool:
     """True if the upper layers receive type embeddings of nuggets."""
     return bool(artifact.config.get("feedback", True)) if artifact else True
+
+
+def spacing_of(artifact: Artifact) -> float:
+    """The distance between nuggets that the weights were trained with, as a share of their mean distance."""
+    return float(str(artifact.config.get("spacing", 0.0)))
+
+
+def selectors_of(artifact: Artifact | None) -> Selectors:
+    """The selectors of trained weights. Raises ``BackboneMismatch`` for nuggets that a rule chooses."""
+    if artifact is None:
+        return Selectors.learned()
+    name = artifact.config.get("selector", LEARNED)
+    if name != LEARNED:
+        raise BackboneMismatch(
+            f"The nuggets of these weights are chosen by the rule {name}, not by the scorer.",
+            hint="Rules are baselines of research. Train nugget weights with --selector learned.",
+        )
+    return Selectors.learned(spacing_of(artifact))
 
 
 @runtime_checkable
@@ -83,7 +102,7 @@ def foundation(backbone: Layered, layer: int) -> str:
 
 
 def check_foundation(artifact: Artifact, checksum: str) -> None:
-    """Raise ``BackboneMismatch`` if weights were trained on other layers than those of ``checksum``."""
+    """Raise ``BackboneMismatch`` if weights were trained on layers of another checksum."""
     if artifact.config.get("foundation_sha256") != checksum:
         raise BackboneMismatch(
             f"These nugget weights were trained on other layers than those of this encoder "

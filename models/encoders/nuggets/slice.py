@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Int32
 
 from models.artifacts import Artifact
-from models.backbones.files import BackboneFiles
 from models.encoders.nuggets.base import Nuggets, ReadWindow, check_ratio
 from models.encoders.nuggets.parts import (
     LAYER,
@@ -18,6 +17,7 @@ from models.encoders.nuggets.parts import (
     feedback_of,
     foundation,
     gather_of,
+    selectors_of,
 )
 from models.encoders.nuggets.queries import QueryNuggets
 from models.encoders.nuggets.selectors import Selectors
@@ -28,21 +28,26 @@ if TYPE_CHECKING:
 
 
 class SliceNuggetEncoder:
-    """A scorer and upper layers beside those of a SLICE encoder, which is unchanged.
+    """A scorer and upper layers beside a SLICE encoder, which is unchanged.
 
     Without an artifact the parameters are those before training. The weights depend on the backbone and on the bottom
-    ``layer`` layers only, and are refused if these differ. ``selector`` overrides the one that the weights were trained
-    with. As in the encoder below, queries do not need torch.
+    ``layer`` layers only, and are refused if these differ. ``selectors`` override those that the weights were
+    trained with. As in the encoder below, queries do not need torch.
     """
 
     def __init__(
-        self, base: SliceEncoder, artifact: Artifact | None = None, *, layer: int = LAYER, selector: str | None = None
+        self,
+        base: SliceEncoder,
+        artifact: Artifact | None = None,
+        *,
+        layer: int = LAYER,
+        selectors: Selectors | None = None,
     ) -> None:
         self.base = base
         self.layer = int(artifact.config["layer"]) if artifact else layer  # type: ignore[arg-type]
         self.dim = base.hidden_dim
         self._artifact, self._gather = artifact, gather_of(artifact)
-        self._selectors = _selectors(artifact, base.files, selector)
+        self._selectors = selectors or selectors_of(artifact)
         check_layer(base, self.layer)
         checksum = foundation(base, self.layer)
         self.fingerprint = f"nugget.v1-{base.files.fingerprint}-{checksum[:24]}-{self.layer}"
@@ -50,8 +55,8 @@ class SliceNuggetEncoder:
             check_foundation(artifact, checksum)
             check_fits(base, artifact, self.layer)
             self.fingerprint += f"-{artifact.sha256[:24]}"
-        if selector:
-            self.fingerprint += f"-{selector}"
+        if selectors:
+            self.fingerprint += f"-{selectors.name}"
         if base.has_network:
             self.network  # noqa: B018  later changes to the encoder's layers must not change these
 
@@ -90,9 +95,3 @@ class SliceNuggetEncoder:
         if self._artifact is None or below is None:
             return None
         return QueryNuggets(below, self.layer, self._artifact, self._selectors)
-
-
-def _selectors(artifact: Artifact | None, backbone: BackboneFiles, selector: str | None) -> Selectors:
-    config = artifact.config if artifact else {}
-    name = selector or str(config.get("selector", "learned"))
-    return Selectors.named(name, backbone, float(str(config.get("spacing", 0.0))))

@@ -21,9 +21,9 @@ from safetensors.numpy import load_file, save
 from models.atomic import replacing
 from models.encoders.nuggets.base import NuggetEncoder, Nuggets, ReadWindow, even_windows
 from models.errors import BackboneMissing
+from models.ops.sampling import sample
 from models.ops.similarity import normalize
 from models.ops.whitening import Whitening, second_moment, whitening
-from models.sampling import sample
 
 # The number of windows that a whitening is fitted to. The identity counts as much as this many windows.
 WINDOWS = 512

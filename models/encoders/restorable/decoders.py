@@ -1,9 +1,11 @@
-"""The decoder: self-attention, and one of three ways of reading the vectors of a text (RE, sections 3.2 and 3.3).
+"""The decoder: self-attention, and gates that read the vectors of a text (RE, sections 3.2 and 3.3).
 
 What a step of generation must know of earlier ones lies in a cache of transformers, which reorders it for beams: keys
 and values of self-attention, and the queries of gates.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
@@ -18,6 +20,19 @@ Cache: TypeAlias = Any
 
 Hidden: TypeAlias = Float[Tensor, "texts tokens width"]
 Vectors: TypeAlias = Float[Tensor, "texts vectors dim"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a decoder reads: the vectors of texts, and which of them are no padding.
+
+    A token stands in a stretch, which has one vector; ``signs`` belong to its place there.
+    """
+
+    vectors: Vectors
+    real: Bool[Tensor, "texts vectors"]
+    stretches: Int[Tensor, " tokens"]
+    signs: Float[Tensor, "tokens dim"]
 
 
 class SelfAttention(nn.Module):
@@ -42,30 +57,12 @@ class SelfAttention(nn.Module):
         return added
 
 
-class CrossAttention(nn.Module):
-    """Attention of tokens to the vectors of their text (the cross decoder)."""
-
-    def __init__(self, shape: RestorableShape) -> None:
-        super().__init__()
-        self.norm = nn.LayerNorm(shape.width)
-        self.attention = nn.MultiheadAttention(
-            shape.width, shape.heads, kdim=shape.dim, vdim=shape.dim, batch_first=True
-        )
-
-    def forward(self, hidden: Hidden, vectors: Vectors, real: Bool[Tensor, "texts vectors"]) -> Hidden:
-        """What is to be added to the hidden states; ``real`` names the vectors that are no padding."""
-        added: Tensor = self.attention(self.norm(hidden), vectors, vectors, key_padding_mask=~real, need_weights=False)[
-            0
-        ]
-        return added
-
-
 class Gating(nn.Module):
     """The gating layer (eq. 4 and 5): a gate for every number of the vector, from the tokens so far and the vector.
 
     W2 on the concatenation is the sum of a map of the running mean and one of the vector, which is the same for all
-    tokens of a stretch and computed once. The activation is the gated ReLU. Where pooling binds tokens to their
-    places, a gate begins as the signs of the place whose token is to come: this unbinds it from the vector.
+    tokens of a stretch and computed once. The activation is the gated ReLU. Pooling binds tokens to their places;
+    a gate begins as the signs of the place whose token is to come, which unbinds it from the vector.
     """
 
     def __init__(self, shape: RestorableShape, place: int) -> None:
@@ -76,26 +73,17 @@ class Gating(nn.Module):
         self.gate_query = nn.Linear(shape.dim, 2 * shape.dim)
         self.gate_vector = nn.Linear(shape.dim, 2 * shape.dim, bias=False)
         self.out = nn.Linear(shape.dim, shape.width)
-        self.unbind = nn.Parameter(torch.full((shape.dim,), float(shape.pooling == "bound")))
+        self.unbind = nn.Parameter(torch.ones(shape.dim))
 
-    def forward(
-        self,
-        hidden: Hidden,
-        vectors: Vectors,
-        stretches: Int[Tensor, " tokens"],
-        signs: Float[Tensor, "tokens dim"],
-        cache: Cache,
-    ) -> Hidden:
-        """What is to be added to the hidden states.
-
-        A token reads the vector of the stretch it stands in; ``signs`` are those of its place there.
-        """
+    def forward(self, hidden: Hidden, source: Source, cache: Cache) -> Hidden:
+        """What is to be added to the hidden states: a token reads the vector of the stretch it stands in."""
+        vectors = source.vectors
         means = self._running_means(self.query(self.norm(hidden)), cache)
-        per_token = stretches[None, :, None].expand(len(vectors), -1, -1)
+        per_token = source.stretches[None, :, None].expand(len(vectors), -1, -1)
         of_vectors = self.gate_vector(vectors)
         parts = self.gate_query(means) + of_vectors.gather(1, per_token.expand(-1, -1, of_vectors.shape[-1]))
         value, gate = parts.chunk(2, dim=-1)
-        gates = value * functional.relu(gate) + self.unbind * signs
+        gates = value * functional.relu(gate) + self.unbind * source.signs
         added: Tensor = self.out(gates * vectors.gather(1, per_token.expand(-1, -1, vectors.shape[-1])))
         return added
 
@@ -120,48 +108,38 @@ class FeedForward(nn.Sequential):
         )
 
 
+# Makes the part of a layer that reads vectors, None for a decoder that reads them elsewhere. The number is the cache's.
+MakeReading: TypeAlias = Callable[[RestorableShape, int], nn.Module | None]
+
+
 class DecoderLayer(nn.Module):
     """Self-attention, the reading of vectors, and a feed-forward network, each added to its input."""
 
-    def __init__(self, shape: RestorableShape, layer: int) -> None:
+    def __init__(self, shape: RestorableShape, layer: int, reading: MakeReading) -> None:
         super().__init__()
         self.attention = SelfAttention(shape, layer)
-        self.reading: nn.Module | None = None
-        if shape.reading == "cross":
-            self.reading = CrossAttention(shape)
-        elif shape.reading == "gating":
-            # The cache keeps the queries of gates behind the keys of all layers.
-            self.reading = Gating(shape, shape.decoder_layers + layer)
+        # The cache keeps the queries of gates behind the keys of all layers.
+        self.reading = reading(shape, shape.decoder_layers + layer)
         self.feed_forward = FeedForward(shape)
 
     def forward(
-        self,
-        hidden: Hidden,
-        vectors: Vectors,
-        real: Bool[Tensor, "texts vectors"],
-        stretches: Int[Tensor, " _places"],
-        signs: Float[Tensor, "_places dim"],
-        mask: Bool[Tensor, "texts 1 tokens keys"] | None,
-        cache: Cache,
+        self, hidden: Hidden, source: Source, mask: Bool[Tensor, "texts 1 tokens keys"] | None, cache: Cache
     ) -> Hidden:
         """The hidden states after this layer."""
         hidden = hidden + self.attention(hidden, mask, cache)
-        if isinstance(self.reading, CrossAttention):
-            hidden = hidden + self.reading(hidden, vectors, real)
-        elif isinstance(self.reading, Gating):
-            hidden = hidden + self.reading(hidden, vectors, stretches, signs, cache)
+        if self.reading is not None:
+            hidden = hidden + self.reading(hidden, source, cache)
         return hidden + self.feed_forward(hidden)
 
 
 class Decoder(nn.Module):
     """Embedded tokens and the vectors of their texts, to hidden states that tell the next tokens."""
 
-    def __init__(self, shape: RestorableShape) -> None:
+    def __init__(self, shape: RestorableShape, reading: MakeReading = Gating) -> None:
         super().__init__()
         self.shape = shape
         self.places = nn.Parameter(torch.randn(shape.longest + 1, shape.width) * 0.02)
-        self.before = nn.Linear(shape.dim, shape.width) if shape.reading == "input" else None
-        self.layers = nn.ModuleList(DecoderLayer(shape, layer) for layer in range(shape.decoder_layers))
+        self.layers = nn.ModuleList(DecoderLayer(shape, layer, reading) for layer in range(shape.decoder_layers))
         self.norm = nn.LayerNorm(shape.width)
 
     def forward(
@@ -174,28 +152,14 @@ class Decoder(nn.Module):
         cache: Cache = None,
     ) -> Hidden:
         """The hidden states of tokens, the first of which is the one with number ``start``."""
-        count, shape = embedded.shape[1], self.shape
-        places = torch.arange(start, start + count, device=embedded.device)
-        hidden = embedded + self.places[places]
-        mask = None
-        if self.before is not None:
-            hidden, mask = self._with_vectors(self.before, hidden, vectors, real, start)
-        stretches = (places // shape.stretch).clamp(max=vectors.shape[1] - 1)
-        for layer in self.layers:
-            hidden = layer(hidden, vectors, real, stretches, signs[places % shape.stretch], mask, cache)
-        normed: Tensor = self.norm(hidden[:, -count:])
-        return normed
+        places = torch.arange(start, start + embedded.shape[1], device=embedded.device)
+        stretches = (places // self.shape.stretch).clamp(max=vectors.shape[1] - 1)
+        source = Source(vectors, real, stretches, signs[places % self.shape.stretch])
+        return self._through(embedded + self.places[places], source, start, cache)
 
-    @staticmethod
-    def _with_vectors(
-        before: nn.Module, hidden: Hidden, vectors: Vectors, real: Bool[Tensor, "texts vectors"], start: int
-    ) -> tuple[Float[Tensor, "texts _more width"], Bool[Tensor, "texts 1 _more _keys"]]:
-        """The input decoder reads vectors before the first token, and after them what ``mask`` allows."""
-        texts, count, _ = hidden.shape
-        prefix = vectors.shape[1]
-        causal = torch.ones(count + start + prefix, count + start + prefix, dtype=torch.bool, device=hidden.device)
-        keys = torch.cat([real, real.new_ones(texts, count + start)], dim=1)
-        mask = (causal.tril()[None] & keys[:, None]) | torch.eye(len(causal), dtype=torch.bool, device=hidden.device)
-        if start == 0:
-            return torch.cat([before(vectors), hidden], dim=1), mask[:, None]
-        return hidden, mask[:, None, -count:]
+    def _through(self, hidden: Hidden, source: Source, start: int, cache: Cache) -> Hidden:
+        """Normalised hidden states after all layers."""
+        for layer in self.layers:
+            hidden = layer(hidden, source, None, cache)
+        normed: Tensor = self.norm(hidden)
+        return normed

@@ -124,7 +124,7 @@ def generate(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One thread for the operators of torch: those of a step are small, and threads that wait for each other cost more.
+    """One thread for the small operators of a step: threads that wait for each other cost more.
 
     On two busy cores a step of 64 texts takes five times as long with two threads.
     """

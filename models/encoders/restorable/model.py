@@ -4,25 +4,27 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from jaxtyping import Float32
 
 from models.artifacts import Artifact, load_artifact
-from models.batching import length_batches
 from models.encoders.base import Encoder, forward_texts
 from models.encoders.registry import load_encoder
-from models.encoders.restorable.assembly import assemble
+from models.encoders.restorable.base import Memory, Restoration, RestoredToken
 from models.encoders.restorable.generation import GenerationLimits, Generator, generate
 from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.reading import Reader, group, pad, stretch_reader
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import END, Ids, Vocabulary
 from models.errors import BackboneMismatch, InvalidInput
+from models.ops.batching import length_batches
 from models.ops.similarity import normalize
-from models.restoration import Memory, Restoration, RestoredToken
+
+# A shape and the name of a backbone, empty for none, to an untrained network and its reader.
+Assemble: TypeAlias = Callable[[RestorableShape, str], tuple[RestorableNetwork, Reader]]
 
 _BATCH_TOKENS = 4096
 _BATCH = 64
@@ -104,7 +106,7 @@ class RestorableModel:
         most_tokens: int | None = None,
         repeats: int = 0,
     ) -> list[Restoration]:
-        """The text of each text's vectors: at most so many tokens, and no run of ``repeats`` of them twice.
+        """The text of each text's vectors: at most ``most_tokens``, and no run of ``repeats`` of them twice.
 
         Raises ``InvalidInput`` for vectors of another length, for too many of one text, and for NaN or infinity.
         """
@@ -127,11 +129,11 @@ class RestorableModel:
 
     @staticmethod
     def _compared(encoder: Encoder, texts: Sequence[str]) -> Float32[np.ndarray, "texts compared"]:
-        """Sentence vectors: the mean of those of the tokens, of all windows of the text; zeros for no tokens."""
+        """Sentence vectors: the mean over the tokens of all windows of the text; zeros for no tokens."""
         tokens = [each.ids for each in encoder.tokenize(texts)]
         windows = [(row, ids) for row, all_ids in enumerate(tokens) for ids in _windows(all_ids, encoder.window)]
         sums = np.zeros((len(texts), encoder.dim), np.float32)
-        for batch in length_batches([len(ids) for _, ids in windows], encoder.batch_tokens):
+        for batch in length_batches([len(ids) for _, ids in windows], _BATCH_TOKENS):
             for number, states in zip(batch, forward_texts(encoder, [windows[n][1] for n in batch]), strict=True):
                 sums[windows[number][0]] += states.sum(axis=0)
         return (normalize(sums) * encoder.dim**0.5).astype(np.float32)
@@ -179,11 +181,24 @@ class RestorableModel:
             )
 
 
-def load_restorer(folder: Path, load: Callable[[str], Encoder] | None = None) -> RestorableModel:
+def assemble(shape: RestorableShape, backbone: str = "") -> tuple[RestorableNetwork, Reader]:
+    """An untrained network and its reader. Raises ``BackboneMismatch`` for a configuration that only research has."""
+    if backbone or (shape.pooling, shape.reading) != ("bound", "gating"):
+        raise BackboneMismatch(
+            f"Restorable weights with pooling {shape.pooling}, reading {shape.reading} and "
+            f"{'a backbone' if backbone else 'no backbone'} cannot be served.",
+            hint="Serve weights that `spanseek train restorable` made with its default pooling, reading and backbone.",
+        )
+    return RestorableNetwork(shape), stretch_reader(shape)
+
+
+def load_restorer(
+    folder: Path, load: Callable[[str], Encoder] | None = None, *, assemble: Assemble = assemble
+) -> RestorableModel:
     """Load trained weights and their vocabulary. ``load`` gives encoders by their names.
 
-    Raises ``BackboneMismatch`` if the vectors that searches compare are of another encoder than in training, and for
-    weights that are not those of the network that ``config.json`` describes.
+    Raises ``BackboneMismatch`` if the vectors that searches compare are of another encoder than in training, for
+    weights that do not fit the network that ``config.json`` describes, and as ``assemble`` does.
     """
     artifact = load_artifact(folder)
     facts: Any = artifact.config["shape"]

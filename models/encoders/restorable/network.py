@@ -14,26 +14,18 @@ _SEED = 13
 class RestorableNetwork(nn.Module):
     """Stretches of tokens to vectors, and vectors to the tokens.
 
-    Pooling ``bound`` multiplies the projection of every token with random signs of its place before the mean
-    (holographic binding), so that a vector says what stands where, not only what; gates undo it. The map out of the
-    first gating layer begins as the inverse of the projection: an untrained network already finds most tokens.
-
-    Over a backbone of the same width, the first numbers of an untrained network's vector are the backbone's own states,
-    normalised and pooled: what stands above it begins as the identity.
+    Pooling multiplies the projection of every token with random signs of its place before the mean (holographic
+    binding), so that a vector says what stands where, not only what; gates undo it. The map out of the first gating
+    layer begins as the inverse of the projection: an untrained network already finds most tokens.
     """
 
     signs: Tensor
 
-    def __init__(self, shape: RestorableShape, backbone: nn.Module | None = None) -> None:
+    def __init__(self, shape: RestorableShape) -> None:
         super().__init__()
         self.shape = shape
         self.embed = nn.Embedding(shape.vocabulary, shape.width)
-        self.backbone = backbone
-        if backbone is None:
-            self.places = nn.Parameter(torch.randn(shape.stretch, shape.width) * 0.1)
-        else:
-            self.read = nn.Linear(shape.backbone_dim, shape.width)
-            backbone.requires_grad_(not shape.frozen)
+        self.places = nn.Parameter(torch.randn(shape.stretch, shape.width) * 0.1)
         layer = nn.TransformerEncoderLayer(
             shape.width, shape.heads, shape.hidden, 0.0, "gelu", batch_first=True, norm_first=True
         )
@@ -51,31 +43,23 @@ class RestorableNetwork(nn.Module):
 
     @torch.no_grad()
     def _begin(self) -> None:
-        width, dim = self.shape.width, self.shape.dim
+        width = self.shape.width
         nn.init.normal_(self.embed.weight, std=width**-0.5)
         nn.init.normal_(self.project.weight, std=width**-0.5)
         for layer in self.encoder.layers if self.encoder is not None else ():
             nn.init.zeros_(layer.self_attn.out_proj.weight)
             nn.init.zeros_(layer.linear2.weight)
-        if self.backbone is not None and width == self.shape.backbone_dim:
-            nn.init.eye_(self.read.weight)
-            nn.init.zeros_(self.read.bias)
-            nn.init.eye_(self.project.weight[:width])
-        first = next(iter(self.decoder.layers))
-        if self.shape.pooling == "bound" and isinstance(first, DecoderLayer) and isinstance(first.reading, Gating):
-            first.reading.out.weight.copy_(self.project.weight.T * (width / dim))
+        self._invert_projection()
+
+    def _invert_projection(self) -> None:
+        first = self.decoder.layers[0]
+        assert isinstance(first, DecoderLayer)  # noqa: S101
+        assert isinstance(first.reading, Gating)  # noqa: S101
+        first.reading.out.weight.copy_(self.project.weight.T * (self.shape.width / self.shape.dim))
 
     def encode(self, ids: Int[Tensor, "rows tokens"], mask: Bool[Tensor, "rows tokens"]) -> Float[Tensor, "rows dim"]:
-        """The vector of every row, whose real tokens ``mask`` names; of a backbone, if there is one."""
-        if self.backbone is not None:
-            return self.encode_states(self.backbone(input_ids=ids, attention_mask=mask).last_hidden_state, mask)
+        """The vector of every row, whose real tokens ``mask`` names."""
         return self._above(self.embed(ids) * self.shape.width**0.5 + self.places[: ids.shape[1]], mask)
-
-    def encode_states(
-        self, states: Float[Tensor, "rows tokens states"], mask: Bool[Tensor, "rows tokens"]
-    ) -> Float[Tensor, "rows dim"]:
-        """The vector of every row of hidden states of the backbone."""
-        return self._above(self.read(states), mask)
 
     def _above(
         self, hidden: Float[Tensor, "rows tokens width"], mask: Bool[Tensor, "rows tokens"]
@@ -87,12 +71,8 @@ class RestorableNetwork(nn.Module):
     def _pool(
         self, projected: Float[Tensor, "rows tokens dim"], mask: Bool[Tensor, "rows tokens"]
     ) -> Float[Tensor, "rows dim"]:
-        """Eq. 1, eq. 2, or the mean of bound vectors; of this variance 1, whatever the number of tokens."""
-        if self.shape.pooling == "cls":
-            return projected[:, 0]
-        if self.shape.pooling == "bound":
-            projected = projected * self.signs[: projected.shape[1]]
-        return (projected * mask[..., None]).sum(dim=1) / mask.sum(dim=1, keepdim=True).sqrt()
+        """The mean of bound vectors; of this variance 1, whatever the number of tokens."""
+        return scaled_mean(projected * self.signs[: projected.shape[1]], mask)
 
     def forward(
         self,
@@ -105,6 +85,13 @@ class RestorableNetwork(nn.Module):
         """The scores of the token after every token, from number ``start`` on, given the vectors of the texts."""
         hidden = self.decoder(self.embed(ids), vectors, real, self.signs, start, cache)
         return hidden @ self.embed.weight.T * self.scale
+
+
+def scaled_mean(
+    vectors: Float[Tensor, "rows tokens dim"], mask: Bool[Tensor, "rows tokens"]
+) -> Float[Tensor, "rows dim"]:
+    """Eq. 2, scaled: the sum of real tokens over the square root of their number."""
+    return (vectors * mask[..., None]).sum(dim=1) / mask.sum(dim=1, keepdim=True).sqrt()
 
 
 def _signs(shape: RestorableShape) -> Float[Tensor, "stretch dim"]:

@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from models.backbones.tokenizer import TextTokenizer
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import Ids
 
@@ -27,21 +26,10 @@ def stretch_reader(shape: RestorableShape) -> Reader:
     return lambda texts, ids: [[row[start : start + step] for start in range(0, len(row), step)] for row in ids]
 
 
-def backbone_reader(tokenizer: TextTokenizer, positions: int) -> Reader:
-    """Reads whole texts by a backbone's tokens, for one vector each; of a long text, what it has positions for."""
-
-    def read(texts: Sequence[str], ids: Sequence[Ids]) -> list[list[Ids]]:
-        room = positions - len(tokenizer.prefix) - len(tokenizer.suffix)
-        tokens = [each.ids[:room] for each in tokenizer.tokenize(texts)]
-        return [[np.concatenate([tokenizer.prefix, row, tokenizer.suffix])] for row in tokens]
-
-    return read
-
-
 def group(
     vectors: Float[Tensor, "rows dim"], counts: Sequence[int]
 ) -> tuple[Float[Tensor, "texts vectors dim"], Bool[Tensor, "texts vectors"]]:
-    """The vectors of rows by texts, which have so many each, padded with zeros; and which of them are real."""
+    """The vectors of rows by texts, ``counts`` for each, padded with zeros; and which of them are real."""
     real = torch.arange(max(counts), device=vectors.device)[None] < torch.tensor(counts, device=vectors.device)[:, None]
     padded = vectors.new_zeros(*real.shape, vectors.shape[1])
     padded[real] = vectors

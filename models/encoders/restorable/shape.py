@@ -16,7 +16,7 @@ class RestorableShape:
 
     A text is cut into stretches of ``stretch`` tokens, each of which becomes a vector of ``dim`` numbers (d_repr); at
     most ``vectors`` of them. ``width`` is d_model of encoder and decoder. Where ``backbone_dim`` is not 0, the encoder
-    reads the hidden states of a backbone, which are so long, and ``encoder_layers`` stand above it; ``frozen`` says
+    reads hidden states of a backbone of this length, and ``encoder_layers`` stand above it; ``frozen`` says
     whether the backbone learns.
     """
 

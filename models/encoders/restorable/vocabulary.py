@@ -9,8 +9,8 @@ from jaxtyping import Float, Int32
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from tokenizers.decoders import DecodeStream
 
+from models.encoders.restorable.base import RestoredToken
 from models.errors import BackboneMissing
-from models.restoration import RestoredToken
 
 FILE = "tokenizer.json"
 
@@ -30,7 +30,7 @@ class Vocabulary:
 
     @classmethod
     def learn(cls, texts: Iterable[str], size: int) -> "Vocabulary":
-        """The vocabulary of so many tokens, marks included, that writes these texts shortest.
+        """The vocabulary of ``size`` tokens, marks included, that writes these texts shortest.
 
         >>> vocabulary = Vocabulary.learn(["a cat", "a hat"], 262)
         >>> vocabulary.text(vocabulary.ids(["a cat: 17 €"])[0])

@@ -261,24 +261,6 @@ def test_whole_sentences_are_counted_exactly(page):
     page.get_by_text("documents at 0.00 or more").first.wait_for()
 
 
-def test_words_count_by_their_importance_if_the_page_is_told_so(desktop):
-    sent = []
-    desktop.on("request", lambda asked: asked.post_data and sent.append((asked.url, json.loads(asked.post_data))))
-    desktop.goto("/?c=sample&q=the+printer+takes+paper")
-    desktop.locator(".card mark").first.wait_for()
-    assert all("weighting" not in body for _, body in sent)
-    sent.clear()
-    desktop.locator("select:has(option[value=importance])").select_option("importance")
-    desktop.wait_for_url("**w=importance**")
-    desktop.get_by_text("documents at 0.00 or more").first.wait_for()
-    assert {body["weighting"] for url, body in sent if "/search" in url or "/preview" in url} == {"importance"}
-    desktop.keyboard.press("j")
-    desktop.keyboard.press("w")
-    why = desktop.get_by_role("dialog", name="Why this hit")
-    why.get_by_role("heading", name="query").wait_for()
-    assert why.get_by_role("cell", name="printer", exact=True).count() >= 1
-
-
 def test_the_threshold_of_the_collection_is_where_the_slider_starts(desktop, address):
     address = f"{address}/admin/collections/sample/thresholds"
     assert desktop.request.put(address, data={"value": 0.9}).ok

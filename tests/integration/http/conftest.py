@@ -20,7 +20,7 @@ from app.settings import Settings
 from indexer.catalog.collections import Catalog
 from indexer.catalog.keys import create_key
 from indexer.catalog.schema import upgrade
-from indexer.engine.base import Engine
+from indexer.engine.executor import Executor
 from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.registry import load_encoder
@@ -96,9 +96,9 @@ async def check_documented(response: httpx.Response) -> None:
 class Client:
     """An application, started; every request runs the event loop until it is answered."""
 
-    def __init__(self, settings: Settings, engine: Engine | None = None) -> None:
+    def __init__(self, settings: Settings, executor: Executor | None = None) -> None:
         self.settings = settings
-        self.app = create_app(settings, engine=engine)
+        self.app = create_app(settings, executor=executor)
         self.headers: dict[str, str] = {}
         self._runner = asyncio.Runner()
         self._stack = AsyncExitStack()
@@ -211,9 +211,9 @@ StartClient = Callable[..., Client]
 
 @pytest.fixture
 def start() -> Iterator[StartClient]:
-    """``start(settings, engine)`` is a client of an application that runs until the test ends."""
+    """``start(settings, executor)`` is a client of an application that runs until the test ends."""
     with ExitStack() as stack:
-        yield lambda settings, engine=None: stack.enter_context(Client(settings, engine))
+        yield lambda settings, executor=None: stack.enter_context(Client(settings, executor))
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,8 @@ from tests.integration.http.conftest import read_answer
 
 ROOT = "/admin/collections/sample/calibrations"
 QUERY = "phrase=cancel+my+subscription&phrase=broken&count=40&seed=7&threshold=0.8"
-ASK = f"/admin/collections/sample/label-candidates?{QUERY}"
+PATH = "/admin/collections/sample/label-candidates"
+ASK = f"{PATH}?{QUERY}"
 
 
 @pytest.fixture
@@ -35,14 +36,6 @@ def test_candidates_are_labels_that_lack_an_answer(admin) -> None:
     report = made.json()["report"]
     assert report["weighted"] is True
     assert report["labels"] == len(body["labels"])
-
-
-def test_the_old_path_answers_the_same_and_is_deprecated(admin) -> None:
-    old, new = admin.get(f"{ROOT}/candidates?{QUERY}"), admin.get(ASK)
-    assert old.json() | {"took_ms": 0} == new.json() | {"took_ms": 0}
-    assert old.headers["deprecation"].startswith("@")
-    assert old.headers["link"] == '<../label-candidates>; rel="successor-version"'
-    assert "deprecation" not in new.headers
 
 
 def test_a_filter_says_what_is_drawn_from(admin) -> None:
@@ -83,7 +76,7 @@ def test_labels_some_of_which_have_no_probability_are_refused(admin, problem) ->
     ],
 )
 def test_bad_queries_name_the_field(admin, problem, query, field) -> None:
-    found = problem(admin.get(f"{ROOT}/candidates?{query}"), 422, "invalid_input")
+    found = problem(admin.get(f"/admin/collections/sample/label-candidates?{query}"), 422, "invalid_input")
     assert field in str(found)
 
 
@@ -96,5 +89,5 @@ def test_only_administrators_may(admin, make_key, problem) -> None:
 
 
 def test_unknown_collections(admin, problem) -> None:
-    found = admin.get("/admin/collections/no-such/calibrations/candidates?phrase=a")
+    found = admin.get("/admin/collections/no-such/label-candidates?phrase=a")
     problem(found, 404, "collection_not_found")

@@ -73,32 +73,3 @@ def test_sentences_are_searched_by_their_facets(start, settings, problem) -> Non
     compared = client.post("/compare", {"first": "a concert", "second": "an orchestra", "collection": "notes"}).json()
     assert "facets" in {each["mode"] for each in compared["similarities"]}
     problem(client.post("/search", {"collection": "sample", "text": "x", "mode": "facets"}), 422, "mode_unavailable")
-
-
-def test_words_of_a_query_count_by_importance(client, problem) -> None:
-    text = "please reset the router"
-    body = {"collection": "sample", "text": text, "weighting": "importance", "explain": True, "threshold": 0}
-    weighed = client.post("/search", body).json()["hits"][0]["explanation"]["query"]
-    assert [text[word["start"] : word["end"]] for word in weighed] == text.split()
-    assert weighed[2]["weight"] < 1 < weighed[1]["weight"]
-    plain = client.post("/search", body | {"weighting": "uniform"}).json()["hits"][0]["explanation"]
-    assert "query" not in plain
-    spans = {"phrases": [text], "texts": ["reset it"], "weighting": "importance", "explain": True}
-    answer = client.post("/spans", spans).json()
-    assert answer["results"][0]["hits"][0]["explanation"]["query"] == weighed
-    preview = "/admin/collections/sample/thresholds/preview"
-    counts = client.post(preview, {"phrases": [text], "threshold": 0.5, "weighting": "importance"})
-    assert counts.status_code == 200
-    assert counts.json()["phrases"] != client.post(preview, {"phrases": [text], "threshold": 0.5}).json()["phrases"]
-    for refused in ({"weighting": "size"}, {"text": None, "vector": [1.0] * 64}, {"mode": "maxsim"}):
-        problem(
-            client.post("/search", body | refused), 422, "mode_unavailable" if "mode" in refused else "invalid_input"
-        )
-
-
-def test_importance_without_weights_of_facets(start, settings, problem, tmp_path) -> None:
-    client = start(settings.model_copy(update={"facet_weights": tmp_path / "none"}))
-    body = {"collection": "sample", "text": "reset the router"}
-    missing = problem(client.post("/search", body | {"weighting": "importance"}), 503, "backbone_missing")
-    assert "SPANSEEK_FACET_WEIGHTS" in missing["hint"]
-    assert client.post("/search", body).status_code == 200

@@ -47,10 +47,11 @@ def test_documents_with_the_pairs_that_explain_them(client: Client) -> None:
         assert told["cosine"] == pytest.approx(2 * hit["raw"] - 1)
         assert sum(pair["contribution"] for pair in told["pairs"]) == pytest.approx(told["cosine"])
         for pair in told["pairs"]:
-            assert pair.keys() == {"query", "nugget", "stretch", "cosine", "contribution"}
+            assert pair["stretch"] == pair["segment_text"]
+            assert pair.keys() == {"query", "nugget", "segment_text", "stretch", "cosine", "contribution"}
             query = pair["query"]
             assert PHRASE.encode()[query["start"] : query["end"]].decode() == query["text"]
-            for place in (pair["nugget"], pair["stretch"]):
+            for place in (pair["nugget"], pair["segment_text"]):
                 assert texts[hit["document_id"]][place["start"] : place["end"]].decode() == place["text"]
 
 

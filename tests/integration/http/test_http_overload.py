@@ -6,52 +6,52 @@ from threading import Event
 
 import pytest
 
-from indexer.engine.scan import ScanEngine
+from indexer.engine.executor import Executor
 
 BODY = {"collection": "sample", "text": "cancel my subscription"}
 
 
-class HeldEngine:
-    """The scan, but that it waits to be let go once it is ``held``."""
+class HeldExecutor(Executor):
+    """As usual, but that it waits to be let go once it is ``held``."""
 
     name = "held"
 
     def __init__(self) -> None:
-        self.entered, self.go, self._scan = Event(), Event(), ScanEngine()
+        self.entered, self.go = Event(), Event()
         self.go.set()
 
     def hold(self) -> None:
         self.entered.clear()
         self.go.clear()
 
-    def search(self, snapshot, queries, wanted, terms=None):
+    def each(self, snapshot, read):
         self.entered.set()
         assert self.go.wait(30)
-        return self._scan.search(snapshot, queries, wanted, terms)
+        return super().each(snapshot, read)
 
 
 @pytest.fixture
-def engine():
-    held = HeldEngine()
+def executor():
+    held = HeldExecutor()
     yield held
     held.go.set()
 
 
-def test_a_full_queue_answers_429(settings, start, engine, problem) -> None:
-    client = start(settings.model_copy(update={"queue_limit": 1}), engine)
+def test_a_full_queue_answers_429(settings, start, executor, problem) -> None:
+    client = start(settings.model_copy(update={"queue_limit": 1}), executor)
     waiting = client.app.state.backend.waiting
 
     async def overload():
-        engine.hold()
+        executor.hold()
         first = asyncio.create_task(client.http.post("/search", json=BODY))
-        await asyncio.to_thread(engine.entered.wait, 30)
+        await asyncio.to_thread(executor.entered.wait, 30)
         second = asyncio.create_task(client.http.post("/search", json=BODY))
         async with asyncio.timeout(30):
             while not waiting()["scan"]:
                 await asyncio.sleep(0)
         third = await client.http.post("/search", json=BODY)
         queue = await client.http.get("/metrics")
-        engine.go.set()
+        executor.go.set()
         return await first, await second, third, queue.text
 
     first, second, third, queue = client.run(overload())
@@ -62,12 +62,12 @@ def test_a_full_queue_answers_429(settings, start, engine, problem) -> None:
     assert 'spanseek_requests_waiting{lane="scan"} 1.0' in queue
 
 
-def test_a_deadline_answers_504(settings, start, engine, problem) -> None:
-    client = start(settings.model_copy(update={"deadline_s": 0.05}), engine)
-    engine.hold()
+def test_a_deadline_answers_504(settings, start, executor, problem) -> None:
+    client = start(settings.model_copy(update={"deadline_s": 0.05}), executor)
+    executor.hold()
     problem(client.post("/search", BODY), 504, "deadline_exceeded")
     problem(client.post("/search/batch", {"queries": [BODY, BODY]}), 504, "deadline_exceeded")
-    engine.go.set()
+    executor.go.set()
 
 
 def test_a_closing_server_answers_503(settings, start, problem) -> None:
@@ -79,11 +79,11 @@ def test_a_closing_server_answers_503(settings, start, problem) -> None:
 
 
 def test_an_unforeseen_error_tells_nothing_and_is_logged(settings, start, problem, caplog) -> None:
-    class Broken(HeldEngine):
-        def search(self, snapshot, queries, wanted, terms=None):
+    class Broken(Executor):
+        def each(self, snapshot, read):
             if snapshot.recipe.dim == 64:
                 raise KeyError("secret of the house")
-            return super().search(snapshot, queries, wanted, terms)
+            return super().each(snapshot, read)
 
     client = start(settings, Broken())
     for path, body in (("/search", BODY), ("/search/batch", {"queries": [BODY, BODY]})):

@@ -1,6 +1,11 @@
 """Text-free collections, ``POST /vectors`` and ``POST /restore`` over HTTP, with the weights that ship."""
 
+import asyncio
+from threading import Event
+
 import pytest
+
+from indexer.restorable.texts import RestoredTexts
 
 TEXTS = ["I would like to cancel my subscription.", "The restaurant is booked for Friday at seven."]
 RECIPE = {"store_text": False}
@@ -150,3 +155,57 @@ def test_texts_are_given_up(start, settings) -> None:
     again = client.post("/tasks", {"kind": "reindex", "collection": "sample", "words": True}).json()
     failed = client.get(f"/tasks/{again['id']}?wait=60").json()
     assert (failed["status"], failed["error"]["code"]) == ("failed", "text_not_stored")
+
+
+class HeldDecoder:
+    """The decoder, but that it waits to be let go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.entered, self.go = Event(), Event()
+        restore = RestoredTexts.restorations
+
+        def held(texts: RestoredTexts, rows):
+            self.entered.set()
+            assert self.go.wait(60)
+            return restore(texts, rows)
+
+        monkeypatch.setattr(RestoredTexts, "restorations", held)
+
+
+def test_texts_are_restored_in_a_lane_that_is_full_at_its_limit(settings, start, problem, monkeypatch) -> None:
+    client = start(settings.model_copy(update={"queue_limit": 1}))
+    client.run(client.http.put("/collections/textless", json=RECIPE, headers=client.headers))
+    client.post("/collections/textless/documents", [{"id": "a", "text": " ".join(TEXTS)}])
+    decoder = HeldDecoder(monkeypatch)
+    body = {"collection": "textless", "text": "cancel my subscription"}
+
+    async def overload():
+        first = asyncio.create_task(client.http.post("/search", json=body))
+        await asyncio.to_thread(decoder.entered.wait, 60)
+        second = asyncio.create_task(client.http.get("/collections/textless/documents/a"))
+        async with asyncio.timeout(60):
+            while not client.app.state.backend.waiting()["restore"]:
+                await asyncio.sleep(0)
+        refused = [
+            await client.http.post("/search", json=body),
+            await client.http.get("/collections/textless/documents/a"),
+            await client.http.post("/vectors", json={"texts": TEXTS}),
+        ]
+        other = await client.http.post("/search", json=body | {"collection": "sample"})
+        decoder.go.set()
+        return await first, await second, refused, other
+
+    first, second, refused, other = client.run(overload())
+    for answer in refused:
+        problem(answer, 429, "too_many_requests")
+    assert first.status_code == second.status_code == other.status_code == 200
+    assert second.json()["text"] == " ".join(TEXTS)
+
+
+def test_a_restoration_that_takes_too_long_answers_504(settings, start, problem, monkeypatch) -> None:
+    client = start(settings.model_copy(update={"deadline_s": 0.5}))
+    client.run(client.http.put("/collections/textless", json=RECIPE, headers=client.headers))
+    client.post("/collections/textless/documents", [{"id": "a", "text": " ".join(TEXTS)}])
+    decoder = HeldDecoder(monkeypatch)
+    problem(client.get("/collections/textless/documents/a"), 504, "deadline_exceeded")
+    decoder.go.set()

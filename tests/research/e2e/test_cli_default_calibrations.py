@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from app.cli import cli, main
-from models.calibrations import DefaultCalibration, read_default
+from models.encoders.calibrations import DefaultCalibration, read_default
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.errors import BackboneMismatch, InvalidInput
 from models.ops.calibrate import check_knots

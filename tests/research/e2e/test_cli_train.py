@@ -138,9 +138,6 @@ def test_a_cross_encoder_is_trained_and_labels_pairs(folder: Path) -> None:
     assert [line["query"] for line in lines] == ["a dog barked"] * 2
     assert lines[0]["score"] != 0.5
     assert "2 pairs labelled. Correlation with human grades: cross_encoder" in run(label).stdout
-    old = run(label.replace("pseudo-label", "grade-pairs").replace("--cross-encoder", "--judge"))
-    assert "2 pairs labelled." in old.stdout
-    assert "train grade-pairs is deprecated; use" in old.stderr
     with (folder / "pairs.ndjson").open("a") as file:
         file.write(json.dumps(pair | {"paraphrase": "It was barking!"}) + "\n")
     (folder / "rows.tsv").write_text("line\tparaphrase\tpassage\tgoldsim\nit was barking\tno\tno\t1\n")

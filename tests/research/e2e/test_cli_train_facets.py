@@ -14,8 +14,8 @@ from app.cli import cli
 from models.encoders.facets.model import load_facets
 from models.encoders.registry import EncoderOptions, load_encoder
 from models.errors import BackboneMismatch, BackboneMissing
-from models.word_vectors import load_word_vectors
 from research.evaluation.wikipedia import Article, is_held_out
+from research.training.word_vector_files import read_word_vectors
 from tests.tiny_bert import PROSE
 
 WORDS = [
@@ -46,9 +46,9 @@ import sys
 from pathlib import Path
 from models.encoders.facets.model import load_facets
 from models.encoders.registry import EncoderOptions, load_encoder
-from models.word_vectors import load_word_vectors
+from research.training.word_vector_files import read_word_vectors
 load = lambda name: load_encoder(name, EncoderOptions("bert", device="cpu"))
-print(load_facets(Path("weights"), load_word_vectors(Path("words.txt")), load).encode(["the cat"]).shape)
+print(load_facets(Path("weights"), read_word_vectors(Path("words.txt")), load).encode(["the cat"]).shape)
 print("torch" in sys.modules, "transformers" in sys.modules)
 """
 
@@ -82,7 +82,7 @@ def test_facets_over_a_backbone_are_trained_and_loaded_with_it_alone(folder: Pat
     encoder = load_encoder("untrained", EncoderOptions("bert", device="cpu"))
     assert config["encoder"] == {"name": "untrained", "fingerprint": encoder.fingerprint}
     assert (config["shape"]["encoder"], config["shape"]["encoder_layers"]) == ("backbone", 0)
-    words = load_word_vectors(folder / "words.txt")
+    words = read_word_vectors(folder / "words.txt")
     facets = load_facets(folder / "weights", words, lambda name: encoder).encode(["the cat", "a green door", ""])
     assert facets.shape == (3, 2, 16)
     assert not np.allclose(facets[0], facets[1], atol=1e-3)
@@ -100,9 +100,9 @@ def test_word_vectors_of_a_backbone_and_of_co_occurrences(folder: Path) -> None:
     done = run("train word-vectors --extract extract --out placed --dim 8 --json")
     assert done.exit_code == 0, done.output
     told, config = json.loads(done.stdout), json.loads((folder / "placed/config.json").read_text())
-    words = load_word_vectors(folder / "placed")
+    words = read_word_vectors(folder / "placed")
     assert (told["words"], told["dim"], told["sha256"]) == (len(words.words), 8, words.sha256)
     encoder = load_encoder("untrained", EncoderOptions("bert", device="cpu"))
     assert config["encoder"] == {"name": "untrained", "fingerprint": encoder.fingerprint}
     assert run("train word-vectors --extract extract --out near --dim 8 --of co-occurrences").exit_code == 0
-    assert load_word_vectors(folder / "near").words == words.words
+    assert read_word_vectors(folder / "near").words == words.words

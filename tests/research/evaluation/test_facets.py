@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from models.encoders.facets.directions import diff_scores
 from models.encoders.facets.model import FacetModel
-from models.encoders.facets.network import FacetNetwork
 from models.encoders.facets.shape import FacetShape
+from models.encoders.facets.word_vectors import WordVectors
 from models.errors import InvalidInput
-from models.word_vectors import WordVectors
 from research.evaluation.facet_summaries import (
     Summarised,
     by_means,
@@ -32,6 +31,7 @@ from research.evaluation.phrase_facets import (
 )
 from research.evaluation.sts import SentencePair
 from research.evaluation.wikipedia import Article, Section, is_held_out
+from research.training.facet_network import FacetNetwork, facet_model
 from tests.examples import examples
 
 WORDS = WordVectors(
@@ -46,7 +46,7 @@ TEA_CUP, CUP_TEA = np.array([0, 2], np.int32), np.array([2, 0], np.int32)
 @pytest.fixture(scope="module")
 def model() -> FacetModel:
     torch.manual_seed(13)
-    return FacetModel.of(FacetNetwork(FacetShape(facets=2, dim=3, heads=1, hidden=4)), WORDS)
+    return facet_model(FacetNetwork(FacetShape(facets=2, dim=3, heads=1, hidden=4)), WORDS)
 
 
 @given(st.integers(1, 5), st.integers(0, 2**16))

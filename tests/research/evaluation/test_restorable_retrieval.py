@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from models.encoders.restorable.assembly import assemble
 from models.encoders.restorable.model import RestorableModel
-from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import Vocabulary
 from models.errors import InvalidInput
 from research.evaluation.question_passages import QuestionSet, development, read_questions, with_pairs
 from research.evaluation.restorable_retrieval import Read, evaluate_restorable_retrieval, recalls
+from research.restorable.assembly import assemble
+from research.restorable.network import VariantNetwork
 from research.training.bi_encoder import (
     BiEncoder,
     BiEncoderConfig,
@@ -72,7 +72,7 @@ def test_hidden_states_do_not_depend_on_the_batch_and_need_a_backbone(model: Res
     for text, states in zip(PASSAGES, together, strict=True):
         np.testing.assert_allclose(hidden_states(model.network, model.reader, [text])[0], states, atol=5e-3)
     with pytest.raises(InvalidInput, match="no backbone"):
-        hidden_states(RestorableNetwork(RestorableShape()), model.reader, PASSAGES)
+        hidden_states(VariantNetwork(RestorableShape()), model.reader, PASSAGES)
 
 
 def test_an_encoder_without_a_backbone_learns_as_a_whole_and_sums_the_tokens_of_stretches() -> None:
@@ -81,7 +81,7 @@ def test_an_encoder_without_a_backbone_learns_as_a_whole_and_sums_the_tokens_of_
     shape = RestorableShape(
         vocabulary=vocabulary.size, dim=24, width=16, heads=2, hidden=32, encoder_layers=1, stretch=4, vectors=8
     )
-    model = RestorableModel(RestorableNetwork(shape), vocabulary)
+    model = RestorableModel(VariantNetwork(shape), vocabulary)
     network = retrieving(model.network)
     assert (network.shape.pooling, model.network.shape.pooling) == ("mean", "bound")
     inputs = read_inputs(model, PASSAGES)

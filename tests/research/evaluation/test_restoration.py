@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from models.encoders.restorable.base import Restoration, RestoredToken
 from models.encoders.restorable.model import RestorableModel
 from models.encoders.restorable.network import RestorableNetwork
 from models.encoders.restorable.shape import RestorableShape
 from models.encoders.restorable.vocabulary import BEGIN, Vocabulary
 from models.errors import InvalidInput
-from models.restoration import Restoration, RestoredToken
 from research.evaluation.restoration import evaluate_restoration, perplexity
 from research.evaluation.rouge import rouge_scores
 from research.training.restorable_data import held_out_texts

@@ -11,7 +11,13 @@ import torch
 from models.artifacts import load_artifact, save_artifact
 from models.backbones.torch_network import load_backbone
 from models.errors import BackboneMismatch, InvalidInput
-from research.training.cross_encoder import CrossEncoder, CrossEncoderConfig, load_cross_encoder, train_cross_encoder
+from research.training.cross_encoder import (
+    CrossEncoder,
+    CrossEncoderConfig,
+    load_cross_encoder,
+    pad_pairs,
+    train_cross_encoder,
+)
 from research.training.loop import LoopHooks, Schedule
 from research.training.pseudo_labels import PseudoLabeller, cosines_of
 from research.training.sources import GradedPair, read_graded_pairs, read_held_out_pairs
@@ -76,7 +82,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(config: CrossEncoderConfig,
 def test_it_reads_which_text_is_which(config: CrossEncoderConfig) -> None:
     backbone = load_backbone(config.backbone, device="cpu")
     windows = CrossEncoder(backbone).windows([ALIKE, UNLIKE])
-    ids, mask, kinds = backbone.pad_pairs(windows)
+    ids, mask, kinds = pad_pairs(backbone, windows)
     assert kinds is not None
     separator, *_ = backbone.ids_of(["[SEP]"])
     for row, (one, other) in enumerate(windows):

@@ -19,8 +19,8 @@ from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
 from indexer.arrays import SpanTerms
-from models.calibrations import FILE, DefaultCalibration, NoMatch, read_default, write_default
 from models.encoders.base import encode_queries
+from models.encoders.calibrations import FILE, DefaultCalibration, NoMatch, read_default, write_default
 from models.encoders.hashing import HashingEncoder
 from models.encoders.registry import EncoderOptions
 from models.errors import BackboneMismatch, InvalidInput

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from models.encoders.hashing import HashingEncoder
+from models.encoders.span_scores import read_span_score, write_span_score
 from models.ops.span_score import BORDERS, COSINE, SpanScore
-from models.span_scores import read_span_score, write_span_score
 from models.text.borders import border_codes, end_strengths, start_strengths
 from models.text.units import split
 from models.types import SpanBounds

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from models.errors import InvalidInput
-from models.sampling import sample
+from models.ops.sampling import sample
 from research.training import own_texts as own
 from research.training.own_texts import paragraphs, read_graded_pair_file, read_own_texts
 from research.training.sources import GradedPair

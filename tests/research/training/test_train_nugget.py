@@ -14,11 +14,11 @@ from models.backbones.layers import layers_of
 from models.backbones.torch_network import load_backbone
 from models.encoders.nuggets.network import start_network
 from models.encoders.nuggets.parts import GATHERS, Gather
-from models.encoders.nuggets.selectors import Selectors
 from models.encoders.nuggets.slice import SliceNuggetEncoder
 from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch, InvalidInput
 from models.types import JsonValue
+from research.nugget_lm import selectors
 from research.nugget_lm.nugget import NuggetDecoder
 from research.training import nugget as recipe
 from research.training import nugget_initialization as nugget_start
@@ -60,7 +60,7 @@ def parts(config: NuggetConfig) -> tuple[Reader, torch.nn.Module, Callable[[int]
     """What a run is made of: the reader, the decoder, and its losses by step."""
     backbone = frozen(config)
     network = start_network(backbone, config.layer, feedback=config.feedback, gather=config.gather)
-    reader = Reader(backbone, network, Selectors.named(config.selector, backbone), config.layer)
+    reader = Reader(backbone, network, selectors.named(config.selector, backbone), config.layer)
     decoder = start_decoder(config, backbone)
     spread = network.value.weight.detach().clone()
 
@@ -233,7 +233,11 @@ def test_the_checkpoint_of_another_run_is_refused(nuggets: NuggetConfig) -> None
 @pytest.mark.parametrize("selector", ["chunk", "sentence_boundary"])
 def test_rules_choose_in_training_and_afterwards(nuggets: NuggetConfig, selector: str) -> None:
     train_nugget(replace(nuggets, selector=selector), TEXTS)
-    trained = encoder(nuggets)
+    with pytest.raises(BackboneMismatch, match=f"by the rule {selector}"):
+        encoder(nuggets)
+    base = SliceEncoder(load_backbone(nuggets.backbone, device="cpu"))
+    rule = selectors.named(selector, base.files)
+    trained = SliceNuggetEncoder(base, load_artifact(nuggets.out), selectors=rule)
     (tokens,) = trained.base.tokenize([PROSE])
     (((_, few),),), (((_, many),),) = (trained.forward([[tokens.ids]], ratio) for ratio in (0.1, 0.4))
     ends = [n for n, (start, end) in enumerate(tokens.spans.tolist()) if PROSE[start:end] in ".,"]

@@ -19,6 +19,7 @@ from research.nugget_lm import histories
 from research.nugget_lm.histories import Kind, gather, kept_histories, read_histories
 from research.nugget_lm.nugget_lm import LmShape, dim_of, load_language_model
 from research.nugget_lm.segments import cut_segments
+from research.nugget_lm.selectors import named
 from research.training.loop import LoopHooks, Schedule, StepReport
 from research.training.nugget_lm import (
     LmMaterial,
@@ -163,7 +164,7 @@ def test_the_place_of_a_nugget_is_told_of_the_text_itself_alone(
 
 def test_the_model_of_another_encoder_is_refused(lm: NuggetLmConfig, encoder: SliceNuggetEncoder) -> None:
     artifact = train_nugget_lm(lm, encoder, TEXTS)
-    other = SliceNuggetEncoder(encoder.base, layer=1, selector="chunk")
+    other = SliceNuggetEncoder(encoder.base, layer=1, selectors=named("chunk", encoder.base.files))
     with pytest.raises(BackboneMismatch, match="not of nugget"):
         load_language_model(artifact, other)
 

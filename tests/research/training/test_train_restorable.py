@@ -10,10 +10,11 @@ import torch
 from models.artifacts import load_artifact, save_artifact
 from models.backbones.packages import DEFAULT
 from models.encoders.hashing import HashingEncoder
+from models.encoders.restorable.base import Restorer
 from models.encoders.restorable.model import RestorableModel, load_restorer
 from models.encoders.restorable.shape import RestorableShape
 from models.errors import BackboneMismatch, BackboneMissing, InvalidInput
-from models.restoration import Restorer
+from research.restorable.assembly import load_variant
 from research.training.loop import LoopHooks, Schedule
 from research.training.restorable import RestorableConfig, anchor_loss, draw, read_lessons, train_restorable
 from research.training.restorable_data import distinct, learned_texts, runs
@@ -48,7 +49,7 @@ def train(folder: Path, hooks: LoopHooks | None = None, **options: object) -> st
 
 
 def load(folder: Path) -> RestorableModel:
-    return load_restorer(folder / "out", {"small-hash": ENCODER}.__getitem__)
+    return load_variant(folder / "out", {"small-hash": ENCODER}.__getitem__)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ from app.search.mode import load_modes
 from app.texts.requests import SpansRequest
 from app.texts.span_answers import TextSpans, TooMuchText
 from app.texts.spans import Phrases, Slice, SpanService
-from indexer.engine.scan import ScanEngine
 from models.encoders.hashing import HashingEncoder
 from models.types import Document, Part
 
@@ -31,7 +30,7 @@ class Watched(SpanService):
 
     def __init__(self) -> None:
         encoders = Encoders.of({"hashing": HashingEncoder()})
-        super().__init__(encoders, "hashing", load_modes(encoders, ScanEngine())["best_span"])
+        super().__init__(encoders, "hashing", load_modes(encoders)["best_span"])
         self.slices: list[str] = []
         self.niceness: list[int] = []
         self.entered, self.go = threading.Event(), threading.Event()

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -45,7 +46,7 @@ def made():
 
     def make(*maintenance):
         service = Service(*maintenance)
-        writers.append(WriteLane(service))
+        writers.append(WriteLane(service.tidy))
         return service, writers[-1]
 
     yield make
@@ -53,19 +54,19 @@ def made():
         writer.close()
 
 
-def delete(writing: WriteLane, *collections: str) -> None:
+def delete(service: Service, writing: WriteLane, *collections: str) -> None:
     """Each is answered before the next is asked; the lane is empty at the end but for maintenance."""
 
     async def one_by_one():
         for collection in collections:
-            await writing.delete(collection, ["a"], 30)
+            await writing.write(collection, partial(service.delete, collection, ["a"]), 30)
 
     asyncio.run(one_by_one())
 
 
 def test_maintenance_follows_every_write(made) -> None:
     service, writing = made()
-    delete(writing, "one", "two", "one")
+    delete(service, writing, "one", "two", "one")
     writing.close()
     assert [call for call in service.calls if call.startswith("delete")] == ["delete one", "delete two", "delete one"]
     assert service.calls[:4] == ["delete one", "tidy one", "delete two", "tidy two"]
@@ -73,21 +74,21 @@ def test_maintenance_follows_every_write(made) -> None:
 
 def test_maintenance_that_has_to_wait_is_done_later(made) -> None:
     service, writing = made(False, True)
-    delete(writing, "one", "two")
+    delete(service, writing, "one", "two")
     writing.tidy()
-    delete(writing, "three")
+    delete(service, writing, "three")
     assert service.calls.count("tidy one") == 2
     writing.tidy()
-    delete(writing, "four")
+    delete(service, writing, "four")
     assert service.calls.count("tidy one") == 2
 
 
 @pytest.mark.parametrize(("error", "again"), [(CollectionBusy("busy"), 1), (SegmentCorrupt("damaged"), 2)])
 def test_maintenance_that_fails_is_nobodys_error(made, error, again) -> None:
     service, writing = made(error)
-    delete(writing, "one", "two")
+    delete(service, writing, "one", "two")
     writing.tidy()
-    delete(writing, "three")
+    delete(service, writing, "three")
     assert service.calls.count("tidy one") == again
 
 
@@ -95,7 +96,7 @@ def test_closing_leaves_the_maintenance_and_takes_no_more(made) -> None:
     service, writing = made()
     writing.close()
     with pytest.raises(ShuttingDown):
-        delete(writing, "one")
+        delete(service, writing, "one")
     assert service.calls == []
 
 
@@ -103,7 +104,7 @@ def test_writes_without_end_leave_pauses(made, monkeypatch) -> None:
     """A writer of another process, which polls, finds the lease free."""
     monkeypatch.setattr("app.http.turns._TURN_S", 0)
     service, writing = made()
-    delete(writing, "one", "two", "three")
+    delete(service, writing, "one", "two", "three")
     gaps = [begun - ended for (_, ended), (begun, _) in pairwise(service.times)]
     assert len(gaps) >= 2
     assert min(gaps) >= 0.09
@@ -113,7 +114,7 @@ def test_writes_without_end_leave_pauses(made, monkeypatch) -> None:
 def test_writes_stand_behind_searches(made) -> None:
     service, writing = made()
     own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    delete(writing, "one")
+    delete(service, writing, "one")
     assert service.niceness == [min(own + 10, 19)]
     with ThreadPoolExecutor(1) as others:
         assert others.submit(os.getpriority, os.PRIO_PROCESS, 0).result() == own

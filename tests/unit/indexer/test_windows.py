@@ -39,8 +39,9 @@ def segment(folder: Path, vectors: np.ndarray, parts: list[int] = PARTS, dim: in
         writer.add_document(document, "", [PartUnits(of_part, 0) for of_part in spans])
         writer.add_vectors(vectors)
         plain = Segment(folder / "plain", writer.finish().manifest_sha256)
-    info, _ = merge(folder / "large", recipe, [Source(plain, np.ones(1, bool))], [write_windows])
-    return Segment(folder / "large", info.manifest_sha256)
+    merged = folder / f"merged-{folder.name}"
+    info, _ = merge(merged, recipe, [Source(plain, np.ones(1, bool))], [write_windows])
+    return Segment(merged, info.manifest_sha256)
 
 
 @given(st.lists(st.integers(0, 40), max_size=6), st.tuples(st.integers(1, 30), st.integers(0, 30)))

@@ -96,7 +96,7 @@ def test_the_dictionary_and_the_units_of_every_word(tmp_path_factory: pytest.Tem
 
 
 def spans(view: SegmentView, text: str) -> list[CharSpan]:
-    starts, ends = occurrences(view, words(text))
+    starts, ends = occurrences(view.segment, words(text))
     return [view.segment.char_span(UnitSpan(*span)) for span in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 

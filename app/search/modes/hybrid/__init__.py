@@ -1,3 +1,3 @@
 """Mode ``hybrid``: sentences by meaning and by their words."""
 
-from app.search.modes.hybrid.mode import create as create
+from app.search.modes.hybrid.mode import Hybrid as Hybrid

@@ -1,22 +1,19 @@
 """Scores of sentences, or clauses or parts, by meaning and by words."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from app.search.modes.best_span import SpanQuery, TokenizedQuery
+from app.search.modes.hybrid.explanation import HybridTerm
 from app.search.modes.hybrid.weights import Weights
-from app.search.sentences import across_sentences
-from app.search.types import HybridTerm
-from indexer.engine.base import ScoredSpan
-from indexer.engine.query import Selection
-from indexer.engine.selection import ExactSpans
-from indexer.engine.snapshot import Snapshot
+from indexer.engine.rows import SpanRows
 from indexer.engine.wholes import WholeScores, score_wholes
-from indexer.words.bm25 import Bm25, SegmentWords
-from indexer.words.literal import joined, wholes_with_floor
+from indexer.segments.reader import Segment
+from indexer.words.bm25 import Bm25, SegmentWords, WordCounts
 from indexer.words.queries import WordQuery
 from models.text.borders import Boundary
 from models.types import CharSpan, UnitSpan
@@ -24,11 +21,10 @@ from models.types import CharSpan, UnitSpan
 
 @dataclass(frozen=True, slots=True)
 class HybridQuery:
-    """A query for spans, its words, and whether their occurrences rank first."""
+    """A query for spans, and its words."""
 
     span: TokenizedQuery | SpanQuery
     words: WordQuery
-    terms: tuple[str, ...]
 
     @property
     def encoded(self) -> SpanQuery:
@@ -38,71 +34,70 @@ class HybridQuery:
         raise AssertionError("the query is encoded")
 
 
+# What BM25 counts of a segment, in the wholes that hits are and in parts.
+Counts: TypeAlias = tuple[WordCounts, WordCounts]
+
+
 class Scorer:
-    """Scores the wholes of a snapshot for one query."""
+    """Scores the wholes of a segment for one query."""
 
-    def __init__(self, snapshot: Snapshot, query: HybridQuery, selection: Selection) -> None:
-        self.boundary: Boundary = selection.boundary or "sentence"
-        self.selection = replace(selection, boundary=self.boundary)
-        self.unbounded = None if selection.boundary else selection
-        self.query = query
-        self.weights = Weights.of(query.words.length)
-        self.bm25 = Bm25.in_snapshot(snapshot, query.words, self.boundary)
-        self.of_parts = self.bm25 if self.boundary == "part" else self.bm25.of("part")
-        self.segments = self.bm25.segments
-        self._parts = {id(of.view): of for of in self.of_parts.segments}
+    def __init__(self, words: SegmentWords, query: HybridQuery, boundary: Boundary) -> None:
+        self.words, self._query, self._boundary = words, query, boundary
+        self._parts = words if boundary == "part" else words.of("part")
+        self._weights = Weights.of(query.words.length)
 
-    def shares(
-        self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]
-    ) -> tuple[Float[np.ndarray, " rows"], Float[np.ndarray, " rows"]]:
-        """The shares of BM25 of some wholes, and of the parts around them."""
-        shares = self.bm25.shares_at(segment, rows)
-        parts = self._parts[id(segment.view)]
-        if parts is segment:
-            return shares, shares
-        of_rows = np.searchsorted(parts.bounds, segment.bounds[rows], side="right") - 1
-        numbers, owners = np.unique(of_rows, return_inverse=True)
-        return shares, self.of_parts.shares_at(parts, numbers)[owners]
+    @classmethod
+    def read(cls, segment: Segment, query: HybridQuery, boundary: Boundary | None) -> "Scorer | None":
+        """The scores of a segment; None if it has no words."""
+        boundary = boundary or "sentence"
+        words = SegmentWords.read(segment, query.words, boundary)
+        return None if words is None else cls(words, query, boundary)
 
-    def of_words(self, segment: SegmentWords, most: int) -> Int[np.ndarray, " rows"]:
-        """The wholes with the best shares, at most so many, that a selection allows."""
-        rows, shares = self.bm25.found(segment)
-        allowed = self.chosen(segment)[rows]
-        rows, shares = rows[allowed], shares[allowed]
+    @property
+    def counts(self) -> Counts:
+        """What BM25 counts."""
+        return self.words.counts, self._parts.counts
+
+    def best_by_words(self, counts: Counts, chosen: Bool[np.ndarray, " wholes"], most: int) -> Int[np.ndarray, " rows"]:
+        """The chosen wholes with the best shares, at most as many."""
+        rows, shares = Bm25(self._query.words, counts[0]).found(self.words)
+        rows, shares = rows[chosen[rows]], shares[chosen[rows]]
         return rows[np.argpartition(-shares, most)[:most]] if len(rows) > most else rows
 
-    def chosen(self, segment: SegmentWords) -> Bool[np.ndarray, " wholes"]:
-        """The wholes that a selection allows."""
-        starts, ends = segment.bounds[:-1], segment.bounds[1:]
-        mask = segment.view.allowed(self.selection.filter).mask
-        chosen = np.ones(len(starts), bool) if mask is None else mask[starts]
-        return chosen & self.selection.lengths.contain(ends - starts) if self.selection.lengths else chosen
+    def rows(self, counts: Counts, rows: Int[np.ndarray, " rows"]) -> SpanRows:
+        """Some wholes with their scores."""
+        shares = self._weights.shares(*self._shares(counts, rows))
+        scores = self._weights.scores(self._by_meaning(rows).scores, shares)
+        bounds, name = self.words.bounds, self.words.segment.folder.name
+        return SpanRows(name, bounds[rows].astype(np.int64), bounds[rows + 1].astype(np.int64), scores)
 
-    def by_meaning(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> WholeScores:
+    def terms(self, counts: Counts, unit: int) -> tuple[tuple[HybridTerm, ...], CharSpan | None]:
+        """The terms of the score of the whole that holds a unit, and its best span."""
+        rows = np.array([self.words.whole_of(unit)])
+        meaning = self._by_meaning(rows)
+        wholes, parts = self._shares(counts, rows)
+        segment = self.words.segment
+        span = segment.char_span(UnitSpan(*meaning.spans[0].tolist())) if meaning.has_span[0] else None
+        by_words = _word_terms(self._weights, float(wholes[0]), float(parts[0]), self._boundary)
+        return (*_meaning_terms(self._weights, meaning), *by_words), span
+
+    def _shares(
+        self, counts: Counts, rows: Int[np.ndarray, " rows"]
+    ) -> tuple[Float[np.ndarray, " rows"], Float[np.ndarray, " rows"]]:
+        """The shares of BM25 of some wholes, and of the parts around them."""
+        own, of_parts = (Bm25(self._query.words, each) for each in counts)
+        shares = own.shares_at(self.words, rows)
+        if self._parts is self.words:
+            return shares, shares
+        around = np.searchsorted(self._parts.bounds, self.words.bounds[rows], side="right") - 1
+        numbers, owners = np.unique(around, return_inverse=True)
+        return shares, of_parts.shares_at(self._parts, numbers)[owners]
+
+    def _by_meaning(self, rows: Int[np.ndarray, " rows"]) -> WholeScores:
         """The scores of some wholes by their meaning."""
-        query, starts, ends = self.query.encoded, segment.bounds[rows], segment.bounds[rows + 1]
-        return score_wholes(segment.view, starts, ends, query.vector, query.units, query.score, self.boundary)
-
-    def spans(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> ExactSpans:
-        """Some wholes with their scores; those with an occurrence, and occurrences across wholes, are exact."""
-        shares = self.weights.shares(*self.shares(segment, rows))
-        scores = self.weights.scores(self.by_meaning(segment, rows).scores, shares)
-        spans = ExactSpans(segment.view, segment.bounds[rows], segment.bounds[rows + 1], scores)
-        if not self.query.terms:
-            return spans
-        spans = wholes_with_floor(spans, self.query.terms, self.selection)
-        return joined(across_sentences(segment, self.query.terms, self.unbounded), spans) if self.unbounded else spans
-
-    def terms(self, scored: ScoredSpan) -> tuple[tuple[HybridTerm, ...], CharSpan | None]:
-        """The terms of the score of a whole, and its best span."""
-        stored, units = scored.place.segment, scored.place.segment_units
-        segment = next(each for each in self.segments if each.view.segment is stored)
-        row = int(np.searchsorted(segment.bounds, units.start, side="right")) - 1
-        meaning = self.by_meaning(segment, np.array([row]))
-        wholes, parts = self.shares(segment, np.array([row]))
-        span = stored.char_span(UnitSpan(*meaning.spans[0].tolist())) if meaning.has_span[0] else None
-        by_words = _word_terms(self.weights, float(wholes[0]), float(parts[0]), self.boundary)
-        return (*_meaning_terms(self.weights, meaning), *by_words), span
+        query, bounds, segment = self._query.encoded, self.words.bounds, self.words.segment
+        places = bounds[rows], bounds[rows + 1]
+        return score_wholes(segment, *places, query.vector, query.units, query.score, self._boundary)
 
 
 def _meaning_terms(weights: Weights, meaning: WholeScores) -> Iterator[HybridTerm]:

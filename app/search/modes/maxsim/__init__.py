@@ -1,3 +1,3 @@
 """Mode ``maxsim``: several vectors per query, and documents compared with it by their nuggets."""
 
-from app.search.modes.maxsim.mode import create as create
+from app.search.modes.maxsim.mode import MaxSimMode as MaxSimMode

@@ -1,19 +1,91 @@
 """Hits of mode maxsim."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from app.answers import deprecated, described, optional
 from app.requests import SearchRequest
 from app.search.modes.maxsim.nugget_queries import NuggetQuery
-from app.search.types import Hit, NuggetPair, PairedExplanation, SentenceMatch, TextSpan
+from app.search.types import Hit, TextSpan
+from indexer.engine.place import ScoredSpan
+from indexer.engine.query import Filter
 from indexer.nuggets.places import DocumentPlace
-from indexer.nuggets.scan import ScoredDocument, match
+from indexer.nuggets.scan import match
 from indexer.segments.text import OffsetUnit, offset_in
 from indexer.tuning import Tuning
-from indexer.words.literal import EXACT
 from models.ops.similarity import raws
 from models.types import CharSpan
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetPair:
+    """A vector of the query, and the document's nugget that is most similar to it."""
+
+    query: Annotated[
+        TextSpan | None, described("The part of the query that its vector represents; null for a given vector.")
+    ]
+    nugget: Annotated[TextSpan, described("The nugget's token.")]
+    segment_text: Annotated[
+        TextSpan, described("The nugget's segment: from the end of the previous nugget to its own end.")
+    ]
+    stretch: Annotated[TextSpan, deprecated("The old name of `segment_text`; it goes with the next version.")]
+    cosine: float
+    contribution: Annotated[float, described("The cosine divided by the number of the query's vectors.")]
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceMatch:
+    """A sentence of a document, and the mean cosine that its nuggets alone have."""
+
+    start: int
+    end: int
+    text: str
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairedExplanation:
+    """The mean cosine of the pairs, and the pairs, whose contributions add up to it; with `exact`, to `2 * raw - 1`."""
+
+    cosine: float
+    pairs: tuple[NuggetPair, ...]
+    best_sentence: Annotated[
+        SentenceMatch | None,
+        optional("The sentence that alone matches the query best; absent where the collection has no borders."),
+    ] = None
+    exact: Annotated[float, described("What an occurrence of the query's own words adds, to a score of 1.")] = 0.0
+
+    def lines(self) -> Iterator[str]:
+        """The best sentence, and the pairs with their contributions."""
+        if self.best_sentence:
+            yield f"{self.best_sentence.cosine:+.3f}  best sentence: {self.best_sentence.text}"
+        for pair in self.pairs:
+            query = pair.query.text.strip() if pair.query else "the vector"
+            yield f"{pair.contribution:+.3f}  {query} → {pair.segment_text.text.strip()}"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredDocument:
+    """A document with its exact score, a mean of cosines. ``place`` gives its text, metadata and nuggets."""
+
+    document_id: str
+    cosine: float
+    place: DocumentPlace
+    exact: bool
+
+    @classmethod
+    def of(cls, span: ScoredSpan, filter: Filter) -> "ScoredDocument":
+        """The document of a row. Its nuggets are those that pass a filter; all, if it holds the query's own words."""
+        place = DocumentPlace.at(span.place, Filter() if span.exact else filter)
+        return cls(span.document_id, span.cosine, place, span.exact)
+
+    @property
+    def span(self) -> CharSpan:
+        """All characters of the document."""
+        return self.place.span
 
 
 def present_documents(
@@ -43,7 +115,6 @@ def _hit(
         rank=rank,
         metadata=place.metadata(),
         explanation=_explanation(request, query, document) if request.explain else None,
-        match="exact" if query.terms and document.cosine == EXACT else None,
     )
 
 
@@ -55,7 +126,7 @@ def _explanation(request: SearchRequest, query: NuggetQuery, document: ScoredDoc
         matched.score,
         tuple(_pair(request, query, number, document, nugget, cosine) for number, (nugget, cosine) in enumerate(pairs)),
         _best_sentence(request, query, document.place),
-        EXACT - matched.score if query.terms and document.cosine == EXACT else 0.0,
+        document.cosine - matched.score if document.exact else 0.0,
     )
 
 
@@ -74,10 +145,12 @@ def _pair(
 ) -> NuggetPair:
     place, unit = document.place, request.offset_unit
     where = place.nugget(nugget)
+    segment = _text_span(where.stretch, place.text, place.offset, unit)
     return NuggetPair(
         query=_query_text(request.text, query, number, unit),
         nugget=_text_span(where.token, place.text, place.offset, unit),
-        stretch=_text_span(where.stretch, place.text, place.offset, unit),
+        segment_text=segment,
+        stretch=segment,
         cosine=cosine,
         contribution=cosine / len(query.vectors),
     )

@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Float32
 
 from indexer.indexing.windows import plan
-from models.batching import length_batches
 from models.encoders.base import tokenize_units
 from models.encoders.nuggets.base import Nuggets
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.errors import InvalidInput
+from models.ops.batching import length_batches
 from models.text.tokens import UnitTokens
 from models.types import CharSpan
 
@@ -28,14 +28,10 @@ class QueryPart:
 
 @dataclass(frozen=True, slots=True)
 class NuggetQuery:
-    """The query's nuggets, of length 1, and the part of the text that each represents; None for a given vector.
-
-    ``terms`` are its folded words if documents that hold them in their order rank first.
-    """
+    """The query's nuggets, of length 1, and the part of the text that each represents; None for a given vector."""
 
     vectors: Float32[np.ndarray, "vectors dim"]
     parts: tuple[QueryPart, ...] | None = None
-    terms: tuple[str, ...] = ()
 
 
 def encode_nugget_queries(nuggets: NuggetPass, texts: Sequence[str]) -> list[NuggetQuery]:

@@ -1,0 +1,111 @@
+"""Long work on collections, each kind written once: the command line, HTTP and tasks all run it here."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from app.encoders.encoders import Encoders
+from indexer.catalog.leases import lease
+from indexer.catalog.publish import remove
+from indexer.engine.query import Filter
+from indexer.errors import CollectionBusy
+from indexer.indexing.maintenance import Removed, optimize, purge, sweep
+from indexer.indexing.matching import Rematched, rematch
+from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
+from indexer.reading.document_rows import passing_ids
+from indexer.sources import Record
+from indexer.store import Store
+from indexer.types import Collection
+
+
+@dataclass(frozen=True, slots=True)
+class Optimized(Removed):
+    """The segments that a merge replaced, and what is left of the collection on disk."""
+
+    segments_left: int
+    bytes_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """The documents that were deleted, the first generation without them, and what a purge removed."""
+
+    ids: frozenset[str]
+    generation: int
+    purged: Removed | None = None
+
+
+def refuse(error: CollectionBusy) -> bool:
+    """Not to wait for another writer."""
+    return False
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How a job waits: for another writer, if at all, for readers of old segments, and until when."""
+
+    busy: Callable[[CollectionBusy], bool] = refuse
+    sleep: Callable[[float], None] = time.sleep
+    stop: Callable[[], bool] = _never
+
+
+_AT_ONCE: Final = Waiting()
+
+
+class CollectionJobs:
+    """Jobs of one store's collections; each holds the collection's lease, and raises ``CollectionBusy`` without."""
+
+    def __init__(self, store: Store, encoders: Encoders, *, segment_units: int) -> None:
+        self._store, self._encoders, self._segment_units = store, encoders, segment_units
+
+    def index(
+        self, target: Collection, records: Iterable[Record], hooks: JobHooks | None = None, *, merge: bool = True
+    ) -> IndexReport:
+        """Index records into a collection, and merge segments that are due."""
+        encoder, forward = self._encoders.matching(target.recipe), self._encoders.forward_pass(target.recipe)
+        job = IndexJob(
+            self._store, encoder, target, hooks, forward=forward, segment_units=self._segment_units, merge=merge
+        )
+        return job.run(records)
+
+    def delete(
+        self,
+        collection: str,
+        ids: Sequence[str],
+        filter: Filter | None = None,
+        *,
+        purged: bool = False,
+        waiting: Waiting = _AT_ONCE,
+    ) -> Deletion:
+        """Delete the documents of these ids, and those that pass a filter; ``purged`` also erases them on disk."""
+        store = self._store
+        with lease(store.catalog, collection, again=waiting.busy) as held:
+            sweep(store, held)
+            matching = passing_ids(store.present(held.collection), filter) if filter else ()
+            deleted, generation = remove(store.catalog, held, [*ids, *matching])
+            removed = purge(store, held, waiting.sleep) if purged else None
+            if purged:
+                generation = store.catalog.generation(held.collection)
+        return Deletion(deleted, generation, removed)
+
+    def optimize(self, collection: str, *, words: bool = False, waiting: Waiting = _AT_ONCE) -> Optimized:
+        """Merge all segments that can be merged; ``words`` adds words to a collection that has none."""
+        with lease(self._store.catalog, collection, again=waiting.busy) as held:
+            removed = optimize(self._store, held, waiting.sleep, words=words, stop=waiting.stop)
+            left = self._store.catalog.by_id(held.collection_id)
+        return Optimized(removed.segments, removed.bytes, removed.waited_s, left.segments, left.bytes)
+
+    def purge(self, collection: str, *, waiting: Waiting = _AT_ONCE) -> Removed:
+        """Erase deleted and replaced documents from the disk. Raises ``PurgeIncomplete``."""
+        with lease(self._store.catalog, collection, again=waiting.busy) as held:
+            return purge(self._store, held, waiting.sleep)
+
+    def backfill(self, collection: str, phrase: str, *, waiting: Waiting = _AT_ONCE) -> Rematched:
+        """Match a saved phrase with all documents again. Raises ``PhraseNotFound``."""
+        with lease(self._store.catalog, collection, again=waiting.busy) as held:
+            return rematch(self._store, held, [phrase])

@@ -1,0 +1,26 @@
+"""The lengths of spans that a request may choose."""
+
+from typing import NoReturn
+
+from app.requests import SpanChoice
+from models.errors import InvalidInput
+from models.types import SpanBounds
+
+
+def check_span_choice(spans: SpanChoice, bounds: SpanBounds) -> None:
+    """Raise ``InvalidInput`` for lengths that the collection's spans do not have; whole spans may have any."""
+    usual = bounds.shortest if spans.boundaries == "any" else 1
+    shortest = usual if spans.min_units is None else spans.min_units
+    longest = max(shortest, bounds.longest) if spans.max_units is None else spans.max_units
+    if spans.boundaries == "any" and not bounds.shortest <= shortest <= longest <= bounds.longest:
+        _refuse_lengths(f"the spans of this collection have {bounds.shortest} to {bounds.longest} units")
+    if not 1 <= shortest <= longest:
+        _refuse_lengths("min_units must be at least 1, and at most max_units")
+
+
+def _refuse_lengths(reason: str) -> NoReturn:
+    raise InvalidInput(
+        f"These lengths of spans cannot be searched: {reason}.",
+        hint="Choose other lengths, or whole clauses, sentences or parts, which may have any.",
+        field="spans",
+    )

@@ -1,0 +1,141 @@
+"""The place of a span, made when a hit is presented: its document, text and metadata."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from indexer.arrays import BITS, SENTENCE_STARTS, STRENGTHS
+from indexer.segments.reader import Segment
+from indexer.segments.text import OffsetUnit
+from models.ops.quantization import dequantize
+from models.types import CharSpan, JsonValue, UnitSpan
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a span, for reading its text. Its numbers are internal to the engine."""
+
+    _segment: Segment
+    _part: int
+    _units: UnitSpan
+
+    @property
+    def _document(self) -> int:
+        return int(self._segment.part_document[self._part])
+
+    @property
+    def document_id(self) -> str:
+        """The document's id."""
+        return self._segment.document_id(self._document)
+
+    @property
+    def span(self) -> CharSpan:
+        """The characters of the span, in its document."""
+        return self._segment.char_span(self._units)
+
+    @property
+    def part_span(self) -> CharSpan:
+        """The characters of the span's part, in its document."""
+        return self._segment.part_span(self._part)
+
+    @property
+    def segment(self) -> Segment:
+        """The segment that holds the span."""
+        return self._segment
+
+    @property
+    def segment_units(self) -> UnitSpan:
+        """The span in units of its segment."""
+        return self._units
+
+    @property
+    def units(self) -> UnitSpan:
+        """The span in units of its document."""
+        first_part = np.searchsorted(self._segment.part_document, self._document)
+        first = int(self._segment.part_units[first_part])
+        return UnitSpan(self._units.start - first, self._units.end - first)
+
+    def text(self, span: CharSpan) -> str:
+        """A slice of the document's text."""
+        return self._segment.text(self._document, span)
+
+    @property
+    def confidence(self) -> float | None:
+        """Of a restored text the probability of its least certain token; None for a stored one."""
+        return None
+
+    def around(self, before: int, after: int) -> tuple[str, int, int]:
+        """The span with as many characters before and after it in its part, and where it stands in them."""
+        part, span = self.part_span, self.span
+        start, end = max(part.start, span.start - before), min(part.end, span.end + after)
+        return self.text(CharSpan(start, end)), span.start - start, span.end - start
+
+    def offset(self, code_point: int, unit: OffsetUnit) -> int:
+        """A code point offset of the document, in another unit."""
+        return self._segment.offset(self._document, code_point, unit)
+
+    def metadata(self) -> dict[str, JsonValue]:
+        """The document's metadata."""
+        return self._segment.document_metadata(self._document)
+
+    def part_metadata(self) -> dict[str, JsonValue]:
+        """The part's metadata."""
+        return self._segment.part_metadata(self._part)
+
+    def unit_spans(self) -> list[CharSpan]:
+        """The characters of every unit of the span."""
+        return [CharSpan(int(a), int(b)) for a, b in self._segment.unit_spans[self._units.start : self._units.end]]
+
+    @property
+    def holds_sentence_end(self) -> bool:
+        """True if a sentence, a line or more ends inside the span."""
+        units = self._units
+        return bool(SENTENCE_STARTS[self._segment.borders[units.start + 1 : units.end]].any())
+
+    @property
+    def borders(self) -> tuple[int, int]:
+        """The strengths of the borders at the start and at the end of the span."""
+        codes, units = self._segment.borders, self._units
+        after = units.end if units.end < len(codes) else 0
+        return int(codes[units.start]) % STRENGTHS, int(codes[after]) >> BITS
+
+    def part_vectors(self) -> Float[np.ndarray, "units dim"]:
+        """The stored vectors of the units of the span's part."""
+        segment = self._segment
+        units = slice(*segment.part_units[self._part : self._part + 2].tolist())
+        return dequantize(segment.vectors[units], segment.scales[units])
+
+    def unit_vectors(self) -> Float[np.ndarray, "units dim"]:
+        """The stored vectors of the span's units."""
+        rows = slice(self._units.start, self._units.end)
+        return dequantize(self._segment.vectors[rows], self._segment.scales[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSpan:
+    """A span at its place with its exact cosine. ``exact``: it holds the query's own words (``app.search.literal``)."""
+
+    cosine: float
+    place: Place
+    exact: bool = False
+
+    @property
+    def document_id(self) -> str:
+        """The document's id."""
+        return self.place.document_id
+
+    @property
+    def span(self) -> CharSpan:
+        """Its characters in the document."""
+        return self.place.span
+
+    @property
+    def units(self) -> UnitSpan:
+        """Its units in the document."""
+        return self.place.units
+
+    @property
+    def order(self) -> tuple[float, str, int]:
+        """Sorts the best first: by falling cosine (so by falling raw), then document id, then start."""
+        return -self.cosine, self.document_id, self.span.start

@@ -1,0 +1,138 @@
+"""OpenDocument texts, spreadsheets and presentations: what is shown, in the order of the file."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.packages import Element, Package, attribute, child, tag
+from indexer.sources.records import Found, Reading
+from models.types import Document, JsonValue, Part
+
+_PARAGRAPHS: Final = ("text:p", "text:h")
+_SKIPPED: Final = frozenset(
+    {"text:tracked-changes", "text:note-citation", "office:forms", "text:sequence-decls", "text:variable-decls",
+     "table:covered-table-cell", "svg:title", "svg:desc", "text:ruby-text", "text:hidden-text", "office:settings"}
+)  # fmt: skip
+_BESIDE: Final = {"text:note": "note", "draw:text-box": "text box", "office:annotation": "comment"}
+_MOST_REPEATED: Final = 100
+
+
+class _Reader:
+    """Reads the texts of one file."""
+
+    def __init__(self, *, with_comments: bool) -> None:
+        self._with_comments = with_comments
+        self._path: list[tuple[int, str]] = []
+        self.comments = 0
+        self.objects = 0
+
+    def parts(self, container: Element, kind: str = "") -> Iterator[Part]:
+        """A part a paragraph, or a row of a table whose cells hold a paragraph at most."""
+        for each in container:
+            name = tag(each)
+            if name in _PARAGRAPHS:
+                yield from self._paragraph(each, kind)
+            elif name == "table:table-row":
+                yield from self._row(each, kind)
+            elif name in _BESIDE:
+                yield from self._beside(each)
+            elif name == "presentation:notes":
+                yield from self.parts(each, "notes")
+            elif name not in _SKIPPED:
+                self.objects += name == "draw:object-ole"
+                yield from self.parts(each, kind)
+
+    def _paragraph(self, element: Element, kind: str) -> Iterator[Part]:
+        beside: list[Element] = []
+        text = "".join(self._pieces(element, beside)).strip()
+        if text and tag(element) == "text:h" and not kind:
+            level = int(attribute(element, "outline-level") or 1)
+            self._path = [*((above, title) for above, title in self._path if above < level), (level, text)]
+        if text:
+            section: dict[str, JsonValue] = {"section": [title for _, title in self._path]} if self._path else {}
+            yield Part(text, section | ({"kind": kind} if kind else {}))
+        for each in beside:
+            yield from self._beside(each)
+
+    def _pieces(self, element: Element, beside: list[Element]) -> Iterator[str]:
+        yield element.text or ""
+        for each in element:
+            name = tag(each)
+            if name == "text:s":
+                yield " " * min(int(attribute(each, "c") or 1), 100)
+            elif name in ("text:tab", "text:line-break"):
+                yield "\t" if name == "text:tab" else "\n"
+            elif name == "text:ruby-text":
+                yield f"({each.text or ''})"
+            elif name in _BESIDE:
+                beside.append(each)
+            elif name not in _SKIPPED:
+                self.objects += name == "draw:object-ole"
+                yield from self._pieces(each, beside)
+            yield each.tail or ""
+
+    def _beside(self, element: Element) -> Iterator[Part]:
+        kind = _BESIDE[tag(element)]
+        if kind == "note":
+            kind, body = attribute(element, "note-class") or "footnote", child(element, "text:note-body")
+            yield from self.parts(() if body is None else body, kind)
+        elif kind == "text box" or self._with_comments:
+            yield from self.parts(element, kind)
+        else:
+            self.comments += 1
+
+    def _row(self, row: Element, kind: str) -> Iterator[Part]:
+        cells = [each for each in row if tag(each) == "table:table-cell"]
+        found = [[*self.parts(cell, kind)] for cell in cells for _ in range(_repeated(cell))]
+        if any(len(cell) > 1 for cell in found):
+            yield from chain.from_iterable(found)
+        elif any(found):
+            filled = [cell[0] for cell in found if cell]
+            part = Part("\t".join(" ".join(each.text.split()) for each in filled), filled[0].metadata)
+            yield from [part] * _repeated(row)
+
+
+def _repeated(element: Element) -> int:
+    count = attribute(element, "number-columns-repeated") or attribute(element, "number-rows-repeated") or "1"
+    return min(int(count), _MOST_REPEATED) if element.getchildren() else 1
+
+
+def read_open_document(reading: Reading) -> Iterator[Found]:
+    """A file of OpenDocument is one document, with ``section`` and ``kind`` as Word files have them."""
+    yield 1, lambda: _document(reading)
+
+
+@guarded_parser("an OpenDocument file")
+def _document(reading: Reading) -> Document:
+    package = Package(reading.whole())
+    reader = _Reader(with_comments=reading.options.comments)
+    margins = [*_margins(package, reader)]
+    body = child(package.xml("content.xml"), "office:body")
+    parts = [*margins[:1], *reader.parts(() if body is None else body), *margins[1:]]
+    title = _title(package)
+    if reader.comments:
+        reading.notice = f"{reader.comments:,} comments are left out (--comments reads them)"
+    if reader.objects:
+        reading.lost.append(f"{reader.objects:,} embedded object{'s' * (reader.objects > 1)}")
+    return composed(reading, parts, {"title": title})
+
+
+def _margins(package: Package, reader: _Reader) -> Iterator[Part]:
+    """Headers and footers of all kinds of pages, each text once."""
+    if "styles.xml" not in package:
+        return
+    seen = set()
+    for each in package.xml("styles.xml").iter():
+        name = tag(each).partition(":")[2]
+        if tag(each).startswith("style:") and name in ("header", "footer", "header-first", "footer-first"):
+            for part in reader.parts(each, name.partition("-")[0]):
+                if part.text not in seen:
+                    seen.add(part.text)
+                    yield part
+
+
+def _title(package: Package) -> str:
+    if "meta.xml" not in package:
+        return ""
+    return "".join((each.text or "") for each in package.xml("meta.xml").iter() if tag(each) == "dc:title").strip()

@@ -1,0 +1,76 @@
+"""PowerPoint files: the slides in their order, with their notes."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.packages import Element, Package, Relation, attribute, child, tag
+from indexer.sources.records import Found, Reading
+from indexer.sources.word.numbering import Numbering
+from indexer.sources.word.reader import drawn_texts
+from indexer.sources.word.story import Shared, Story
+from indexer.sources.word.styles import Styles
+from models.types import Document, Part
+
+# Placeholders of notes that repeat the slide or its number.
+_REPEATED: Final = ("sldNum", "dt", "ftr", "hdr", "sldImg")
+
+
+def read_slides(reading: Reading) -> Iterator[Found]:
+    """A presentation is one document: a part a paragraph or a row of a table, with ``slide`` from 1 and ``kind``."""
+    yield 1, lambda: _document(reading)
+
+
+@guarded_parser("a PowerPoint file")
+def _document(reading: Reading) -> Document:
+    package = Package(reading.whole())
+    main = package.target("", "officeDocument") or "ppt/presentation.xml"
+    links = package.relations(main)
+    slides = child(package.xml(main), "p:sldIdLst")
+    ids = [_link_id(each) for each in (() if slides is None else slides)]
+    names = [links[each].target for each in ids if each in links]
+    parts = [part for number, name in enumerate(names, 1) for part in _slide(package, name, number, reading)]
+    return composed(reading, parts, {"title": package.title()})
+
+
+def _link_id(slide: Element) -> str:
+    """The id of the link, not that of the slide."""
+    return next((value for key, value in slide.attrib.items() if key.endswith("}id")), "")
+
+
+def _slide(package: Package, name: str, number: int, reading: Reading) -> Iterator[Part]:
+    links = package.relations(name)
+    root = package.xml(name)
+    for part in _story(package, root, links):
+        yield Part(part.text, {"slide": number, **part.metadata})
+    objects = sum(tag(each) == "p:oleObj" for each in root.iter())
+    if objects:
+        reading.lost.append(f"{objects:,} embedded object{'s' * (objects > 1)} on slide {number:,}")
+    notes = package.target(name, "notesSlide")
+    if notes is not None:
+        for part in _story(package, _without_repeated(package.xml(notes)), links):
+            yield Part(part.text, {"slide": number, "kind": "notes"})
+
+
+def _story(package: Package, root: Element, links: dict[str, Relation]) -> Iterator[Part]:
+    """The texts of all shapes in their order, each in its place, and those of diagrams and charts."""
+
+    def beside(kind: str, element: Element) -> Iterator[Part]:
+        yield from Story(element, shared).parts()
+
+    styles = Styles(None)
+    shared = Shared(styles, Numbering(None, styles), beside)
+    yield from Story(root, shared).parts()
+    for each in root.iter():
+        kind = {"dgm:relIds": "diagram", "c:chart": "chart"}.get(tag(each))
+        link = links.get(attribute(each, "dm" if kind == "diagram" else "id") or "") if kind else None
+        if link is not None and link.target in package:
+            yield from (Part(text, {"kind": str(kind)}) for text in drawn_texts(package.xml(link.target)))
+
+
+def _without_repeated(root: Element) -> Element:
+    for shape in [each for each in root.iter() if tag(each) == "p:sp"]:
+        holder = next((each for each in shape.iter() if tag(each) == "p:ph"), None)
+        if holder is not None and attribute(holder, "type") in _REPEATED:
+            shape.getparent().remove(shape)
+    return root

@@ -1,0 +1,140 @@
+"""A Word file as a document: its headers, its body with notes and boxes, and its footers."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.packages import Element, Package, attribute, child, is_on, tag
+from indexer.sources.records import Found, Reading
+from indexer.sources.word.inline import Counts
+from indexer.sources.word.numbering import Numbering
+from indexer.sources.word.story import Shared, Story
+from indexer.sources.word.styles import Styles
+from models.types import Document, Part
+
+_NOTES: Final = {"footnote": "footnotes", "endnote": "endnotes", "comment": "comments"}
+
+
+def read_word(reading: Reading) -> Iterator[Found]:
+    """A Word file is one document: what Word shows in its final view, a part a paragraph or a row of a table.
+
+    ``section`` of a part's metadata holds the headings above it, and ``kind`` says what is not of the body: header,
+    footer, footnote, endnote, text box, diagram, chart, comment.
+    """
+    yield 1, lambda: _document(reading)
+
+
+@guarded_parser("a Word file")
+def _document(reading: Reading) -> Document:
+    word = Word(Package(reading.whole()), with_comments=reading.options.comments)
+    parts = list(word.parts())
+    word.report(reading)
+    return composed(reading, parts, {"title": word.title})
+
+
+class Word:
+    """The stories of a Word file."""
+
+    def __init__(self, package: Package, *, with_comments: bool = False) -> None:
+        self._package = package
+        self._main = package.target("", "officeDocument") or "word/document.xml"
+        self._root = package.xml(self._main)
+        self._links = package.relations(self._main)
+        self._with_comments = with_comments
+        self._comments = 0
+        styles = Styles(self._linked("styles"))
+        self._shared = Shared(styles, Numbering(self._linked("numbering"), styles), self._beside)
+        self._notes = {kind: self._by_id(name) for kind, name in _NOTES.items()}
+        self._seen: set[str] = set()
+        self.title = package.title()
+
+    def parts(self) -> Iterator[Part]:
+        """Headers, the body, and footers, as parts."""
+        yield from self._margins("w:headerReference", "header")
+        yield from Story(self._root, self._shared).parts()
+        self._shared.path = []
+        yield from self._margins("w:footerReference", "footer")
+
+    def report(self, reading: Reading) -> None:
+        """Say what was left out."""
+        counts: Counts = self._shared.counts
+        for number, what in (
+            (counts.objects, "embedded object"),
+            (counts.controls, "form control"),
+            (counts.imports, "imported file"),
+        ):
+            if number:
+                reading.lost.append(f"{number:,} {what}{'s' * (number > 1)}")
+        notices = [
+            (counts.hidden_words, "words of hidden text are left out"),
+            (counts.symbols, "signs of symbol fonts have no letter and are left out"),
+            (self._comments, "comments are left out (--comments reads them)"),
+        ]
+        reading.notice = "; ".join(f"{number:,} {what}" for number, what in notices if number)
+
+    def _linked(self, kind: str) -> Element | None:
+        name = next((link.target for link in self._links.values() if link.kind == kind), None)
+        return self._package.xml(name) if name is not None and name in self._package else None
+
+    def _by_id(self, name: str) -> dict[str, Element]:
+        root = self._linked(name)
+        shown = () if root is None else [each for each in root if "eparator" not in (attribute(each, "type") or "")]
+        return {attribute(each, "id") or "": each for each in shown}
+
+    def _beside(self, kind: str, element: Element) -> Iterator[Part]:
+        """The parts of what stands beside a paragraph."""
+        if kind == "text box":
+            yield from Story(element, self._shared, kind).parts()
+        elif kind in ("diagram", "chart"):
+            yield from self._drawing(kind, element)
+        elif kind == "comment" and not self._with_comments:
+            self._comments += 1
+        else:
+            note = self._notes[kind].pop(attribute(element, "id") or "", None)
+            if note is not None:
+                yield from Story(note, self._shared, kind).parts()
+
+    def _drawing(self, kind: str, element: Element) -> Iterator[Part]:
+        """The texts of a diagram or of a chart, which are parts of the package."""
+        link = self._links.get(attribute(element, "dm" if kind == "diagram" else "id") or "")
+        if link is None or link.target not in self._package:
+            return
+        for text in drawn_texts(self._package.xml(link.target)):
+            yield Part(text, self._shared.metadata(kind))
+
+    def _margins(self, name: str, kind: str) -> Iterator[Part]:
+        """Headers or footers of all sections, each text once; those of first and of even pages if they are shown."""
+        settings = self._linked("settings")
+        even = settings is not None and is_on(child(settings, "w:evenAndOddHeaders"))
+        for section in self._root.iter():
+            if tag(section) != "w:sectPr" or tag(section.getparent()) == "w:sectPrChange":
+                continue
+            shown = {"default", *(["even"] if even else []), *(["first"] if is_on(child(section, "w:titlePg")) else [])}
+            for each in section:
+                if tag(each) == name and (attribute(each, "type") or "default") in shown:
+                    yield from self._margin(attribute(each, "id") or "", kind)
+
+    def _margin(self, link_id: str, kind: str) -> Iterator[Part]:
+        link = self._links.get(link_id)
+        if link is None or link.target not in self._package or link.target in self._seen:
+            return
+        self._seen.add(link.target)
+        body, self._links = self._links, self._package.relations(link.target)
+        for part in Story(self._package.xml(link.target), self._shared, kind).parts():
+            if part.text not in self._seen:
+                self._seen.add(part.text)
+                yield part
+        self._links = body
+
+
+def drawn_texts(root: Element) -> Iterator[str]:
+    """The texts of a diagram's or chart's part, a paragraph or a label each."""
+    for each in root.iter():
+        if tag(each) == "a:p":
+            text = "".join(inner.text or "" for inner in each.iter() if tag(inner) == "a:t").strip()
+        elif tag(each) == "c:v" and tag(each.getparent().getparent()) == "c:strCache":
+            text = (each.text or "").strip()
+        else:
+            continue
+        if text:
+            yield text

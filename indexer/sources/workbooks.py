@@ -1,0 +1,121 @@
+"""Excel workbooks, through openpyxl: sheets with a column of texts are tables, the others are read as they are."""
+
+import csv
+import io
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import date, datetime, time
+from functools import partial
+from typing import Final
+
+from indexer.errors import InvalidDocument
+from indexer.sources.compose import INSTALL, composed
+from indexer.sources.nested import inside
+from indexer.sources.packages import MAX_READ, Package, tag
+from indexer.sources.records import Found, Reading, refuse
+from indexer.sources.tables import read_table
+from indexer.sources.word.reader import drawn_texts
+from models.types import Document, Part
+
+_DEFAULT: Final = "text"
+MAX_CELLS: Final = 10_000_000
+
+
+def read_workbook(reading: Reading) -> Iterator[Found]:
+    """A sheet whose first row names the column of texts is a table; all other sheets are one document.
+
+    Of these a row is a part, with its sheet as ``section``. Hidden sheets are left out.
+    """
+    try:
+        sheets = _sheets(reading)
+        drawn = [*_drawn(reading)]
+    except ImportError:
+        yield 1, partial(refuse, INSTALL)
+        return
+    except Exception as error:  # noqa: BLE001 - a parser of untrusted files raises whatever its parts raise
+        yield 1, partial(refuse, f"not an Excel workbook that can be read: {error}")
+        return
+    wanted = (reading.options.text_column or _DEFAULT).lower()
+    tables = {
+        name: rows for name, rows in sheets.items() if rows and wanted in [cell.strip().lower() for cell in rows[0]]
+    }
+    for rows in tables.values():
+        yield from read_table(_as_table(reading, rows))
+    others = {name: rows for name, rows in sheets.items() if name not in tables}
+    if any(others.values()) or drawn or not tables:
+        yield 1, lambda: _document(reading, others, drawn)
+
+
+def _sheets(reading: Reading) -> dict[str, list[list[str]]]:
+    """The rows of all sheets that are shown, every cell as its value is written."""
+    from openpyxl import load_workbook
+
+    data = reading.whole()
+    if Package(data).unpacked_size > MAX_READ:
+        raise InvalidDocument(f"it unpacks to more than {MAX_READ:,} bytes")
+    book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+    hidden = [sheet.title for sheet in book.worksheets if sheet.sheet_state != "visible"]
+    if hidden:
+        reading.notice = f"hidden sheets are left out: {', '.join(hidden)}"
+    left = MAX_CELLS
+    sheets: dict[str, list[list[str]]] = {}
+    for sheet in book.worksheets:
+        rows = sheets.setdefault(sheet.title, []) if sheet.sheet_state == "visible" else []
+        for row in sheet.iter_rows(values_only=True) if sheet.sheet_state == "visible" else ():
+            left -= len(row)
+            if left < 0:
+                raise InvalidDocument(f"it has more than {MAX_CELLS:,} cells")
+            rows.append([_written(value) for value in row])
+    return sheets
+
+
+def _written(value: object) -> str:
+    """A value as text.
+
+    >>> [_written(value) for value in (None, 2.0, 2.5, True, date(2026, 1, 2))]
+    ['', '2', '2.5', 'true', '2026-01-02']
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
+    return value.isoformat() if isinstance(value, date | time) else str(value)
+
+
+def _drawn(reading: Reading) -> Iterator[Part]:
+    """The texts of text boxes and charts, which lie beside the sheets; comments are counted."""
+    with closing(reading.open_again()) as file:
+        package = Package(file.read())
+    for folder, kind in (("xl/drawings/drawing", "text box"), ("xl/charts/chart", "chart")):
+        for name in package.names(folder):
+            yield from (Part(text, {"kind": kind}) for text in drawn_texts(package.xml(name)))
+    comments = sum(
+        tag(each) == "x:comment" for name in package.names("xl/comments") for each in package.xml(name).iter()
+    )
+    if comments:
+        reading.notice = "; ".join(filter(None, [reading.notice, f"{comments:,} comments are left out"]))
+
+
+def _document(reading: Reading, sheets: dict[str, list[list[str]]], drawn: list[Part]) -> Document:
+    parts = [
+        Part("\t".join(cell for cell in row if cell), {"section": [name]})
+        for name, rows in sheets.items()
+        for row in rows
+        if any(row)
+    ]
+    return composed(reading, [*parts, *drawn], {})
+
+
+def _as_table(reading: Reading, rows: list[list[str]]) -> Reading:
+    out = io.StringIO(newline="")
+    width = len(rows[0])
+    csv.writer(out).writerows((row + [""] * width)[:width] for row in rows if any(row))
+    inner = inside(reading, reading.name, out.getvalue().encode())
+    inner.depth = reading.depth
+    inner.options = replace(reading.options, delimiter=",", encoding="utf-8")
+    return inner

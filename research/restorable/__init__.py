@@ -1,0 +1,1 @@
+"""The poolings, decoders and backbones that RE compares, beside the configuration that ships."""

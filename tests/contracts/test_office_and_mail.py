@@ -1,0 +1,307 @@
+"""E-mail, spreadsheets, slides, OpenDocument, rich text and books: what their programs show."""
+
+import io
+import zipfile
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from indexer.sources import BadRecord, ReadOptions, Source
+from models.types import Document, Part
+from tests.compound_files import outlook_message
+from tests.pdf_files import pdf, shown
+from tests.word_files import paragraph, run, word_file, zipped
+
+pytest.importorskip("lxml")
+
+
+def source_of(folder: Path, name: str, data: str | bytes, options: ReadOptions | None = None) -> Source:
+    (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+    return Source(folder / name, options)
+
+
+def read(folder: Path, name: str, data: str | bytes, options: ReadOptions | None = None) -> Document:
+    (document,) = source_of(folder, name, data, options)
+    assert isinstance(document, Document), document
+    return document
+
+
+MESSAGE = """From: Ann <ann@example.com>
+To: Bob <bob@example.com>, care@example.com
+Subject: =?utf-8?q?K=C3=BCndigung?=
+Date: Mon, 05 Jan 2026 09:30:00 +0100
+Message-ID: <1@example.com>
+Content-Type: text/plain; charset="iso-8859-1"
+Content-Transfer-Encoding: 8bit
+
+I would like to end my plan at the end of this month, since the price of
+the plan has gone up again.
+
+Ann
+
+On Sun, Jan 4, 2026 at 10:00 AM Bob <bob@example.com> wrote:
+> Your plan is \x80 30 now.
+"""
+
+
+def test_a_message_has_headers_paragraphs_and_quotes(tmp_path: Path) -> None:
+    document = read(tmp_path, "x.eml", MESSAGE.encode("latin-1"))
+    assert document.metadata == {
+        "subject": "Kündigung",
+        "message_id": "<1@example.com>",
+        "from": "Ann <ann@example.com>",
+        "to": ["Bob <bob@example.com>", "care@example.com"],
+        "date": "2026-01-05T09:30:00+01:00",
+    }
+    assert document.parts == (
+        Part("I would like to end my plan at the end of this month, since the price of the plan has gone up again."),
+        Part("Ann"),
+        Part("On Sun, Jan 4, 2026 at 10:00 AM Bob <bob@example.com> wrote:", {"quoted": True}),
+        Part("Your plan is € 30 now.", {"quoted": True}),
+    )
+
+
+def with_attachments(*attachments: tuple[str, bytes]) -> EmailMessage:
+    message = EmailMessage()
+    message["Subject"] = "Papers"
+    message.set_content("See the papers.")
+    message.add_alternative("<p>See the <b>papers</b>.</p>", subtype="html")
+    for name, data in attachments:
+        message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
+    return message
+
+
+def test_attachments_are_read_by_their_kind(tmp_path: Path) -> None:
+    word = word_file(paragraph(run("The lease.")))
+    table = b"id,text\n1,late parcel\n"
+    message = with_attachments(("a.docx", word), ("b.csv", table), ("c.bin", b"x"), ("d.png", b"x"), ("e.pdf", b"no"))
+    source = source_of(tmp_path, "x.eml", message.as_bytes())
+    (document,) = source
+    assert isinstance(document, Document)
+    assert document.parts == (
+        Part("See the papers."),
+        Part("The lease.", {"attachment": "a.docx"}),
+        Part("late parcel", {"attachment": "b.csv"}),
+    )
+    assert source.lost["x.eml"][0] == "attachment c.bin, which has no reader"
+    assert source.lost["x.eml"][1].startswith("attachment e.pdf: not a PDF that can be read")
+
+
+def test_messages_in_messages_are_read_within_bounds(tmp_path: Path) -> None:
+    inner = with_attachments(("a.pdf", pdf(shown("The end."))))
+    for level in range(8):
+        outer = EmailMessage()
+        outer["Subject"] = f"Level {level}"
+        outer.set_content(f"Level {level}.")
+        outer.add_attachment(inner)
+        inner = outer
+    source = source_of(tmp_path, "x.eml", inner.as_bytes())
+    (document,) = source
+    assert isinstance(document, Document)
+    assert [part.text for part in document.parts] == [f"Level {level}." for level in (7, 6, 5, 4, 3, 2)]
+    assert source.lost == {"x.eml": ("a message that lies deeper than 5 files",)}
+
+
+def test_a_page_as_a_message_marks_what_it_quotes(tmp_path: Path) -> None:
+    message = EmailMessage()
+    message["Subject"] = "x"
+    message.set_content(
+        "<p>Yes.</p><blockquote><p>Will you?</p><blockquote>No.</blockquote></blockquote>", subtype="html"
+    )
+    document = read(tmp_path, "x.eml", message.as_bytes())
+    assert document.parts == (Part("Yes."), Part("Will you?\nNo.", {"quoted": True}))
+
+
+def test_a_mailbox_is_a_document_a_message(tmp_path: Path) -> None:
+    one = "From ann@example.com Mon Jan  5 09:30:00 2026\nSubject: one\n\nFirst.\n>From here on.\n\n"
+    two = "From bob@example.com Mon Jan  5 09:30:00 2026\nSubject: two\n\nSecond.\n"
+    documents = list(source_of(tmp_path, "x.mbox", one + two))
+    assert documents == [
+        Document("x.mbox:1", (Part("First.\nFrom here on."),), {"subject": "one"}),
+        Document("x.mbox:2", (Part("Second."),), {"subject": "two"}),
+    ]
+
+
+def test_a_message_of_outlook(tmp_path: Path) -> None:
+    pytest.importorskip("oxmsg")
+    data = outlook_message("Papers", "See the papers.\r\n", {"a.txt": b"The lease."})
+    document = read(tmp_path, "x.msg", data)
+    assert document.metadata["subject"] == "Papers"
+    assert document.parts == (Part("See the papers."), Part("The lease.", {"attachment": "a.txt"}))
+
+
+def workbook(**sheets: list[list[object]]) -> bytes:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+        sheet.sheet_state = "hidden" if name == "Hidden" else "visible"
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def test_a_sheet_with_a_column_of_texts_is_a_table(tmp_path: Path) -> None:
+    rows: list[list[object]] = [["ID", "Text", "Stars"], [1, "late parcel", 2], [2, "all, good", 5.0]]
+    source = source_of(tmp_path, "x.xlsx", workbook(Calls=rows, Notes=[["Due", None, 2.5], []]))
+    assert list(source) == [
+        Document("1", (Part("late parcel"),), {"Stars": 2}),
+        Document("2", (Part("all, good"),), {"Stars": 5}),
+        Document("x.xlsx", (Part("Due\t2.5", {"section": ["Notes"]}),)),
+    ]
+
+
+def test_hidden_sheets_are_said_to_be_left_out(tmp_path: Path) -> None:
+    source = source_of(tmp_path, "x.xlsx", workbook(Notes=[["seen"]], Hidden=[["unseen"]]))
+    assert list(source) == [Document("x.xlsx", (Part("seen", {"section": ["Notes"]}),))]
+    assert source.notices == {"x.xlsx": "hidden sheets are left out: Hidden"}
+    (bad,) = source_of(tmp_path, "y.xlsx", zipped({"a": "b"}))
+    assert isinstance(bad, BadRecord)
+
+
+def test_text_boxes_of_sheets_are_read_and_comments_counted(tmp_path: Path) -> None:
+    out = io.BytesIO(workbook(Notes=[["seen"]]))
+    with zipfile.ZipFile(out, "a") as archive:
+        archive.writestr("xl/drawings/drawing9.xml", f'<x xmlns:a="{A}">{drawn("in a box")}</x>')
+        space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+        archive.writestr("xl/comments9.xml", f'<comments xmlns="{space}"><comment/><comment/></comments>')
+    source = source_of(tmp_path, "x.xlsx", out.getvalue())
+    (document,) = source
+    assert isinstance(document, Document)
+    assert document.parts == (Part("seen", {"section": ["Notes"]}), Part("in a box", {"kind": "text box"}))
+    assert source.notices == {"x.xlsx": "2 comments are left out"}
+
+
+P = "http://schemas.openxmlformats.org/presentationml/2006/main"
+A = "http://schemas.openxmlformats.org/drawingml/2006/main"
+R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+LINKS = '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{}</Relationships>'
+LINK = f'<Relationship Id="{{}}" Type="{R}/{{}}" Target="{{}}"/>'
+SHAPE = "<p:sp>{}<p:txBody>{}</p:txBody></p:sp>"
+
+
+def slide(*shapes: str) -> str:
+    return f'<p:sld xmlns:p="{P}" xmlns:a="{A}"><p:cSld><p:spTree>{"".join(shapes)}</p:spTree></p:cSld></p:sld>'
+
+
+def drawn(text: str) -> str:
+    return f"<a:p><a:r><a:t>{text}</a:t></a:r></a:p>"
+
+
+def test_slides_are_read_in_their_order_with_notes(tmp_path: Path) -> None:
+    cells = "".join(f"<a:tc><a:txBody>{drawn(text)}</a:txBody></a:tc>" for text in ("Due", "Monthly"))
+    table = f"<p:graphicFrame><a:tbl><a:tr>{cells}</a:tr></a:tbl></p:graphicFrame>"
+    number = '<p:nvSpPr><p:nvPr><p:ph type="sldNum"/></p:nvPr></p:nvSpPr>'
+    order = '<p:sldId id="256" r:id="b"/><p:sldId id="257" r:id="a"/>'
+    data = zipped(
+        {
+            "_rels/.rels": LINKS.format(LINK.format("m", "officeDocument", "ppt/presentation.xml")),
+            "ppt/presentation.xml": f'<p:show xmlns:p="{P}" xmlns:r="{R}"><p:sldIdLst>{order}</p:sldIdLst></p:show>',
+            "ppt/_rels/presentation.xml.rels": LINKS.format(
+                LINK.format("a", "slide", "slides/slide1.xml") + LINK.format("b", "slide", "slides/slide2.xml")
+            ),
+            "ppt/slides/slide1.xml": slide(SHAPE.format("", drawn("Last"))),
+            "ppt/slides/slide2.xml": slide(SHAPE.format("", drawn("First") + drawn("line")), table),
+            "ppt/slides/_rels/slide2.xml.rels": LINKS.format(LINK.format("n", "notesSlide", "../notes.xml")),
+            "ppt/notes.xml": slide(SHAPE.format("", drawn("Say hello")), SHAPE.format(number, drawn("7"))),
+        }
+    )
+    assert read(tmp_path, "x.pptx", data).parts == (
+        Part("First", {"slide": 1}),
+        Part("line", {"slide": 1}),
+        Part("Due\tMonthly", {"slide": 1}),
+        Part("Say hello", {"slide": 1, "kind": "notes"}),
+        Part("Last", {"slide": 2}),
+    )
+
+
+ODF = "urn:oasis:names:tc:opendocument:xmlns"
+SPACES = " ".join(f'xmlns:{name}="{ODF}:{kind}:1.0"' for name, kind in (
+    ("office", "office"), ("text", "text"), ("table", "table"), ("draw", "drawing"),
+))  # fmt: skip
+
+
+def open_document(body: str) -> bytes:
+    content = f"<office:x {SPACES}><office:body><office:text>{body}</office:text></office:body></office:x>"
+    return zipped({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content})
+
+
+def test_an_open_document(tmp_path: Path) -> None:
+    note = (
+        '<text:note text:note-class="footnote"><text:note-citation>1</text:note-citation>'
+        "<text:note-body><text:p>see 3</text:p></text:note-body></text:note>"
+    )
+    body = f"""<text:tracked-changes><text:deletion><text:p>gone</text:p></text:deletion></text:tracked-changes>
+    <text:h text:outline-level="1">Rent</text:h>
+    <text:p>The<text:s text:c="2"/><text:span>fee</text:span>{note} is due.</text:p>
+    <text:list><text:list-item><text:p>one</text:p></text:list-item></text:list>
+    <table:table><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell><table:covered-table-cell/>
+    <table:table-cell><text:p>b</text:p></table:table-cell></table:table-row></table:table>
+    <text:p><draw:frame><draw:text-box><text:p>box</text:p></draw:text-box></draw:frame></text:p>"""
+    rent = {"section": ["Rent"]}
+    assert read(tmp_path, "x.odt", open_document(body)).parts == (
+        Part("Rent", rent),
+        Part("The  fee is due.", rent),
+        Part("see 3", {**rent, "kind": "footnote"}),
+        Part("one", rent),
+        Part("a\tb", rent),
+        Part("box", {**rent, "kind": "text box"}),
+    )
+
+
+def test_rich_text(tmp_path: Path) -> None:
+    pytest.importorskip("striprtf")
+    data = rb"{\rtf1\ansi{\fonttbl{\f0 Arial;}}\f0 The fee is \b \'a35\b0 .\par Gr\u252?n.\par}"
+    assert [part.text for part in read(tmp_path, "x.rtf", data).parts] == ["The fee is £5.", "Grün."]
+    margins = rb"{\rtf1{\header Draft\par}{\headerf Draft\par}{\footer {\b Page} 1\par}One.\par}"
+    assert read(tmp_path, "z.rtf", margins).parts == (
+        Part("Draft", {"kind": "header"}),
+        Part("One."),
+        Part("Page 1", {"kind": "footer"}),
+    )
+    (bad,) = source_of(tmp_path, "y.rtf", b"no")
+    assert isinstance(bad, BadRecord)
+
+
+def book(chapters: int) -> bytes:
+    items = "".join(f'<item id="c{n}" href="text/{n}.xhtml"/>' for n in range(chapters))
+    spine = "".join(f'<itemref idref="c{n}"/>' for n in reversed(range(chapters)))
+    title = '<title xmlns="http://purl.org/dc/elements/1.1/">T</title>'
+    listed = f"<metadata>{title}</metadata><manifest>{items}</manifest><spine>{spine}</spine>"
+    package = f'<package xmlns="http://www.idpf.org/2007/opf">{listed}</package>'
+    space = "urn:oasis:names:tc:opendocument:xmlns:container"
+    container = f'<container xmlns="{space}"><rootfiles><rootfile full-path="OPS/p.opf"/></rootfiles></container>'
+    texts = {
+        f"OPS/text/{n}.xhtml": f"<html><body><h1>Chapter {n}</h1><p>Text {n}.</p></body></html>"
+        for n in range(chapters)
+    }
+    return zipped({"META-INF/container.xml": container, "OPS/p.opf": package, **texts})
+
+
+def test_a_book_is_read_in_the_order_of_its_spine(tmp_path: Path) -> None:
+    document = read(tmp_path, "x.epub", book(2))
+    assert [part.text for part in document.parts] == ["Chapter 1", "Text 1.", "Chapter 0", "Text 0."]
+    assert document.parts[1].metadata == {"section": ["Chapter 1"]}
+    assert document.metadata == {"title": "T"}
+
+
+def test_formats_without_a_reader_say_what_to_do(tmp_path: Path) -> None:
+    (bad,) = source_of(tmp_path, "x.doc", b"x")
+    assert bad == BadRecord(
+        "x.doc:1", ".doc has no reader: convert it with LibreOffice: soffice --headless --convert-to docx"
+    )
+
+
+BOMB = zipped({name: bytes(300 * 2**20) for name in ("content.xml", "xl/workbook.xml")})
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", ["x.odt", "x.xlsx"])
+def test_bombs_are_refused(tmp_path: Path, name: str) -> None:
+    (bad,) = source_of(tmp_path, name, BOMB)
+    assert isinstance(bad, BadRecord)
+    assert "unpacks to more" in bad.reason

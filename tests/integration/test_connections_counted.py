@@ -1,0 +1,69 @@
+"""How many transactions of the catalog a document costs: one a step, and no more as the code grows."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.collections.documents import DocumentService
+from app.composition import Services, open_store
+from app.settings import Settings
+from app.tasks.worker import TaskWorkers
+from indexer.catalog.database import Database
+from indexer.catalog.schema import upgrade
+from tests.workspace import document
+
+BODY = b'{"id": "a", "text": "one line"}\n'
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The connections that are taken, by what for."""
+    taken: list[str] = []
+    connected = Database._connected
+
+    def counting(self: Database, mode: str) -> Any:
+        taken.append(mode)
+        return connected(self, mode)
+
+    monkeypatch.setattr(Database, "_connected", counting)
+    return taken
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Any:
+    settings = Settings(_env_file=None, data_dir=tmp_path, encoder="hashing", grace_s=0.0)
+    upgrade(settings.catalog_url)
+    store = open_store(settings)
+    made = Services(settings, store)
+    made.collections.create("c")
+    yield made
+    store.catalog.close()
+
+
+def test_a_document_is_written_and_tidied_in_a_dozen_transactions(services: Services, counted: list[str]) -> None:
+    documents: DocumentService = services.documents
+    documents.upsert("c", [document("a", "One document.")])
+    # The collection, lease, sweep, hashes, phrases, publish, release.
+    assert len(counted) <= 7
+    counted.clear()
+    documents.tidy("c", lambda: False)
+    # The collection, lease, what is live, sweep, release.
+    assert len(counted) <= 5
+    counted.clear()
+    documents.delete("c", ["a"])
+    # The collection, lease, sweep, deletion, release.
+    assert len(counted) <= 5
+
+
+def test_an_upload_of_one_line_is_received_and_indexed_in_two_dozen(services: Services, counted: list[str]) -> None:
+    upload = services.tasks.begin_upload("c", "ndjson", len(BODY))
+    upload.write(BODY)
+    upload.finish()
+    assert len(counted) <= 4
+    counted.clear()
+    workers = TaskWorkers(services, services.tasks, threads=0, keep_days=1)
+    workers.turn()
+    # Claiming, writing and tidying as above, progress, and whether the collection is still there.
+    assert len(counted) <= 21
+    assert services.tasks.get(upload.id).status == "done"

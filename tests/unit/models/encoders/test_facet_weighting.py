@@ -1,0 +1,73 @@
+"""Weights of a query's words: of which unit which word is, in texts of several scripts."""
+
+import numpy as np
+import pytest
+
+from app.encoders.facets import Facets
+from models.encoders.facets.weighting import importance_of_units, unit_weights
+from models.encoders.facets.word_vectors import WordVectors
+from models.text.tokens import Tokens, join, token_weights
+from models.text.units import split
+from tests import reference
+
+KNOWN = {"cancel": 1.0, "my": 3.0, "plan": 2.0, "t": 4.0, "can": 2.0, "façade": 5.0, "東京": 6.0, "stanbul": 7.0}
+WORDS = WordVectors(tuple(KNOWN), np.eye(len(KNOWN), dtype=np.float32), np.ones(len(KNOWN)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cancel my plan", [1, 3, 2]),
+        ("Cancel, MY plan!", [1, None, 3, 2, None]),
+        ("can't cancel", [3, 1]),
+        ("cancel cancel plan", [1, 1, 2]),
+        ("cancel_my plan", [2, 2]),
+        ("une façade, plan", [None, 5, None, 2]),
+        ("plan 東京", [2, 6, 6]),
+        ("İstanbul plan", [7, 2]),
+        ("zzyzx plan", [None, 2]),
+        ("😀 plan \u200d", [None, 2, None]),
+    ],
+)
+def test_units_weigh_what_their_words_do(text: str, expected: list[float | None]) -> None:
+    units = split(text)
+    weights = unit_weights(WORDS, text, units, lambda ids: np.array(list(KNOWN.values()))[ids])
+    present = [weight for weight in expected if weight is not None]
+    mean = sum(present) / len(present)
+    assert weights.tolist() == pytest.approx([1 if weight is None else weight / mean for weight in expected])
+
+
+@pytest.mark.parametrize("text", ["", "?!", "zzyzx qwrtz"])
+def test_units_without_a_known_word_weigh_1(text: str) -> None:
+    weights = unit_weights(WORDS, text, split(text), lambda ids: pytest.fail("there is no word"))
+    assert weights.tolist() == [1.0] * len(split(text))
+
+
+def test_words_without_any_weight_weigh_1() -> None:
+    text = "cancel my plan"
+    assert unit_weights(WORDS, text, split(text), lambda ids: np.zeros(len(ids))).tolist() == [1, 1, 1]
+
+
+def test_importance_is_that_of_loops() -> None:
+    text, model = "Visit the hospital, the hospital!", Facets().sentences
+    (codebook,) = model.encode([text])
+    names = ["visit", "the", "hospital"]
+    of_words = reference.importance(model.words.vectors[model.words.ids(names)], codebook)
+    units = split(text)
+    expected = reference.unit_weights(text, units.tolist(), dict(zip(names, of_words, strict=True)))
+    weights = importance_of_units(model, text, units)
+    assert weights.tolist() == pytest.approx(expected, abs=1e-5)
+    assert weights[1] < weights[2]
+    assert weights[2] == pytest.approx(weights[5])
+
+
+def test_weighted_tokens_add_up_to_weighted_units() -> None:
+    rng = np.random.default_rng(3)
+    spans = np.array([[0, 2], [2, 5], [5, 6], [6, 12], [12, 13]])  # un|box| |it now|.
+    tokens = Tokens(np.arange(5, dtype=np.int32), spans, np.zeros(5, bool))
+    units = np.array([[0, 5], [6, 8], [9, 12], [12, 13]])
+    vectors, weights = rng.normal(size=(5, 4)).astype(np.float32), np.array([2.0, 0.5, 1.5, 1.0])
+    pooled = reference.pooled(units.tolist(), spans.tolist(), vectors)
+    of_tokens = token_weights(join(units, tokens), weights)
+    assert of_tokens[2] == 1
+    np.testing.assert_allclose(of_tokens @ vectors - vectors[2], weights @ pooled, atol=1e-5)
