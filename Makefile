@@ -11,6 +11,7 @@ STAMP := $(VENV)/.installed
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml research/pyproject.toml constraints.txt
+	rm -rf *.egg-info research/*.egg-info  # stale ones would hide new entry points
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -qq --upgrade pip
 	$(BIN)/pip install -qq -c constraints.txt torch $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))

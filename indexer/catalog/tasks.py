@@ -106,7 +106,7 @@ def add_task(catalog: Catalog, id: str, new: NewTask, *, limit: int, status: Sta
         claim = {"holder": this_process(), "expires_at": now + timedelta(seconds=_RECEIVING_S)}
         claim = claim if status == "receiving" else {}
         connection.execute(insert(tasks).values(**row, **claim, bytes=max(new.bytes, _LEAST_BYTES), created_at=now))
-        return _find(connection, id)
+        return _task(connection.execute(select(*_COLUMNS).where(tasks.c.id == id)).one())
 
 
 def grow_task(catalog: Catalog, id: str, size: int, *, limit: int) -> None:

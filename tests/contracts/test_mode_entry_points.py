@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from app.requests import MODES
 from app.search.mode import mode_classes
-from app.search.types import MODES
 
 MODULE = '''
 from collections.abc import Iterator, Sequence
@@ -112,7 +112,7 @@ from tests.workspace import Workspace, document
 with Workspace(Path(sys.argv[1])) as made:
     made.index([document("a", "Cancel my plan. I said: cancel MY plan!"), document("b", "Keep my plan.")])
     hits = made.search("cancel my plan", mode="substring", explain=True)
-    (counted,) = preview(made.service, PreviewRequest("c", ("my plan",), "substring", threshold=1.0)).phrases
+    (counted,) = preview(made.service, PreviewRequest("c", phrases=("my plan",), mode="substring", threshold=1.0)).phrases
     lines = Console(record=True, width=200, file=open("/dev/null", "w"))
     show_hits(hits, lines)
     try:
@@ -126,7 +126,7 @@ with Workspace(Path(sys.argv[1])) as made:
         "shown": lines.export_text().count("other letters 2"),
         "counted": [counted.documents, counted.spans],
         "refused": refused,
-        "listed": "SubstringExplanation" in schemas and "substring" in json.dumps(schemas["SearchBody"]),
+        "listed": "SubstringExplanation" in schemas and "substring" in json.dumps(schemas["SearchRequest"]),
     }))
 """
 

@@ -5,18 +5,18 @@ import sys
 
 import pytest
 
-import models.backbones.files
+import models.backbones.opening
 from app.encoders.backbones import Backbones
 
 # In a process of its own: where types are checked while tests run, that alone loads torch's network.
 SCRIPT = """
-import models.backbones.files as files
+import models.backbones.opening as opening
 from app.encoders.encoders import Encoders
 from models.backbones.packages import DEFAULT
 from models.encoders.registry import EncoderOptions
 
-opened, open_backbone = [], files.open_backbone
-files.open_backbone = lambda source, **options: opened.append(source) or open_backbone(source, **options)
+opened, open_backbone = [], opening.open_backbone
+opening.open_backbone = lambda source, **options: opened.append(source) or open_backbone(source, **options)
 encoders = Encoders(EncoderOptions(device="cpu"))
 names = ("slice", "slice128", "untrained", f"untrained@{DEFAULT}")
 trained, small, plain, named = map(encoders.load, names)
@@ -43,7 +43,7 @@ def test_a_backbone_that_cannot_be_opened_is_tried_again(monkeypatch: pytest.Mon
         tries.append(source)
         raise OSError(source)
 
-    monkeypatch.setattr(models.backbones.files, "open_backbone", failing)
+    monkeypatch.setattr(models.backbones.opening, "open_backbone", failing)
     for _ in range(2):
         with pytest.raises(OSError, match="mine"):
             backbones.open("mine", "cpu")
