@@ -112,7 +112,8 @@ from tests.workspace import Workspace, document
 with Workspace(Path(sys.argv[1])) as made:
     made.index([document("a", "Cancel my plan. I said: cancel MY plan!"), document("b", "Keep my plan.")])
     hits = made.search("cancel my plan", mode="substring", explain=True)
-    (counted,) = preview(made.service, PreviewRequest("c", phrases=("my plan",), mode="substring", threshold=1.0)).phrases
+    request = PreviewRequest("c", phrases=("my plan",), mode="substring", threshold=1.0)
+    (counted,) = preview(made.service, request).phrases
     lines = Console(record=True, width=200, file=open("/dev/null", "w"))
     show_hits(hits, lines)
     try:
