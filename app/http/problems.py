@@ -320,6 +320,8 @@ def field_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str
         name, message = _path(error["loc"]), error["msg"].removeprefix("Value error, ")
         if not name and error["type"] in _NO_OBJECT:
             message = "It must be a JSON object, sent with Content-Type: application/json."
+        if error["type"] in _NO_FIELD:
+            message = _FILTER_KEYS if "filter" in error["loc"][:-1] else _NO_SUCH_FIELD
         yield name or "body", message
 
 
@@ -339,5 +341,8 @@ def printable(text: str) -> str:
 
 
 # How pydantic calls a body that is absent, of another type, or sent as something else.
-_NO_OBJECT = {"missing", "model_type", "model_attributes_type", "dict_type"}
+_NO_OBJECT = {"missing", "model_type", "model_attributes_type", "dataclass_type", "dict_type"}
+_NO_FIELD = {"extra_forbidden", "unexpected_keyword_argument"}
+_NO_SUCH_FIELD = "There is no such field; /docs names those there are."
+_FILTER_KEYS = "There is no such field: metadata of documents stands under `document`, that of parts under `part`."
 _FIELDS_HINT = "`errors` names every field that must be changed; /docs says what each may be."

@@ -190,3 +190,13 @@ def test_unknown_routes_and_wrong_methods(client, problem) -> None:
     response = client.get("/search")
     problem(response, 405, "method_not_allowed")
     assert response.headers["allow"] == "POST"
+
+
+def test_unknown_fields_say_where_others_stand(client) -> None:
+    def errors(**body):
+        found = client.refused(422, "invalid_input", text="cancel", **body)
+        return {error["field"]: error["message"] for error in found["errors"]}
+
+    assert errors(topk=3) == {"topk": "There is no such field; /docs names those there are."}
+    assert "stands under `document`" in errors(filter={"queue": "billing"})["filter.queue"]
+    assert "no such field" in errors(spans={"longest": 3})["spans.longest"]
