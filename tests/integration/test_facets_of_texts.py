@@ -14,7 +14,6 @@ from app.search.mode import load_modes
 from app.texts.comparing import CompareService
 from app.texts.facet_answers import CompareRequest, SpanRange, StoredTexts, SummaryRequest, TooManySentences
 from app.texts.summaries import SummaryService, sentences_of
-from indexer.engine.scan import ScanEngine
 from indexer.errors import CollectionNotFound, DocumentNotFound
 from models.encoders.facets.directions import FREQUENCY
 from models.encoders.facets.shape import FacetShape
@@ -67,7 +66,7 @@ def summaries(workspace: Workspace) -> SummaryService:
 def comparing(workspace: Workspace) -> CompareService:
     encoders = Encoders.of({"hashing": workspace.encoder}, restorer=ByteRestorer)
     encoders.facets = FACETS
-    return CompareService(workspace.store, encoders, load_modes(encoders, ScanEngine()), "hashing")
+    return CompareService(workspace.store, encoders, load_modes(encoders), "hashing")
 
 
 @given(st.lists(st.lists(st.sampled_from([*VOCABULARY, "unheard"]), min_size=1, max_size=6), min_size=1, max_size=7))

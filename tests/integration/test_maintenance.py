@@ -254,7 +254,7 @@ STAGES: dict[str, Callable[[pytest.MonkeyPatch, int], None]] = {
     "in the middle of publish": _patch(indexer.catalog.publish, "retire_segments"),
     "at the end of publish": _patch(indexer.catalog.publish, "_set_generation", done=True),
     "after publish": _patch(indexer.indexing.maintenance, "publish", done=True),
-    "in the sweep": _patch(indexer.indexing.maintenance, "forget_retired", done=True),
+    "in the sweep": _patch(indexer.indexing.maintenance, "forget_old", done=True),
     "between two folders": _patch(indexer.indexing.maintenance.shutil, "rmtree", done=True),
 }
 

@@ -54,7 +54,7 @@ MOMENTS: list[tuple[Any, str]] = [
     (indexer.indexing.maintenance, "settle"),
     (indexer.indexing.maintenance, "publish"),
     (indexer.indexing.maintenance, "retire"),
-    (indexer.indexing.maintenance, "forget_retired"),
+    (indexer.indexing.maintenance, "forget_old"),
     (indexer.indexing.maintenance, "_remove"),
     (indexer.catalog.publish, "_bury"),
     (indexer.catalog.publish, "retire_segments"),
