@@ -86,7 +86,8 @@ def span_terms(part: RefPart, span: Span, score: RefScore) -> float:
         after = part.borders[span[1]][1] if span[1] < len(part.borders) else PART_BORDER
     inside = part.borders[span[0] + 1 : span[1]]
     crossing = score.crossing if any(min(border) >= SENTENCE_BORDER for border in inside) else 0.0
-    return -score.discount * max(0.0, shorter) + score.start[before] + score.end[after] + crossing
+    # Added in the engine's order, so that sums are equal to the last bit.
+    return -score.discount * max(0.0, shorter) + (score.start[before] + score.end[after]) + crossing
 
 
 @dataclass(frozen=True)
