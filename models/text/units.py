@@ -44,9 +44,12 @@ _RUN = rf"(?:{_LETTERS}++(?:{_LAST_HEBREW})?|{_LAST_HEBREW}|(?:{_KATAKANA})++)"
 _JOINERS = rf"(?:{_JOINER})++"
 _JOINED = rf"(?<!{_SINGLE_QUOTE}){_JOINERS}"
 _WORD = rf"(?:{_JOINERS})?{_RUN}(?:{_JOINED}{_RUN})*+(?:{_JOINED})?|{_JOINERS}"
+# ``\X`` counts the regional indicators before a place to pair them: a long run of them would take quadratic time.
+# Matches start at even places of a run, where two before a third are a grapheme; ``\X`` reads only the run's end.
+_FLAG = r"\p{GCB=Regional_Indicator}{2}(?=\p{GCB=Regional_Indicator})"
 # Most words are plain letters before a space; trying these first makes splitting twice as fast.
-_UNIT = regex.compile(rf"[A-Za-z]++(?= )|{_WORD}|(?!\s)\X", regex.V1)
-_GRAPHEME = regex.compile(r"\X", regex.V1)
+_UNIT = regex.compile(rf"[A-Za-z]++(?= )|{_WORD}|{_FLAG}|(?!\s)\X", regex.V1)
+_GRAPHEME = regex.compile(rf"{_FLAG}|\X", regex.V1)
 _SPAN = methodcaller("span")
 
 

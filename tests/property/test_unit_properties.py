@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import regex
 from hypothesis import assume, example, given
+from hypothesis import strategies as st
 from uniseg.wordbreak import word_boundaries, word_break
 
 from models.text import units
@@ -109,3 +110,31 @@ def test_hebrew_acronyms_are_words() -> None:
     """UAX #29, rules WB7a to WB7c."""
     text = 'צה"ל ג\' "שלום"'
     assert [text[start:end] for start, end in units.split(text)] == ['צה"ל', "ג'", '"', "שלום", '"']
+
+
+FLAG_PIECES = st.sampled_from(
+    [*"\U0001f1e6\U0001f1fa" * 3, *"a'_ 1\r\n\u0301\u200d\u0600\u0903\u00ad\u05d0\u30ab\U0001f600", *AWKWARD]
+)
+
+
+@given(st.lists(FLAG_PIECES, max_size=40).map("".join) | texts)
+@example("\U0001f1e6" * 201)
+@example("\u0600" + "\U0001f1e6" * 5 + "\u200d\U0001f600")
+def test_flags_are_split_as_the_naive_expression_splits_them(text: str) -> None:
+    """``units.v1`` is the splitter without ``_FLAG``, to the bit."""
+    spans = units.split(text).tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_UNIT", "_GRAPHEME"):
+            pattern = getattr(units, name).pattern.replace(units._FLAG + "|", "")
+            patch.setattr(units, name, regex.compile(pattern, regex.V1))
+        assert units.split(text).tolist() == spans
+
+
+@pytest.mark.parametrize("name", ["_UNIT", "_GRAPHEME"])
+@pytest.mark.parametrize("count", [1_000, 1_001])
+def test_the_regional_indicators_that_are_looked_back_at_are_linear(name: str, count: int) -> None:
+    r"""``\X`` looks back at a whole run of them from every place that it tries, so it may try few."""
+    counted = regex.compile(getattr(units, name).pattern.replace(r"\X", r"(?P<slow>\X)"), regex.V1)
+    matches = list(counted.finditer("\U0001f1e6" * count))
+    assert len(matches) == (count + 1) // 2
+    assert sum(match.end() for match in matches if match["slow"]) <= count
