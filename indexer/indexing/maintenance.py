@@ -16,7 +16,6 @@ from indexer.catalog.leases import Lease
 from indexer.catalog.publish import Kept, change_details, forget_old, publish, retire
 from indexer.engine.snapshot import SegmentView
 from indexer.errors import PurgeIncomplete, SegmentCorrupt, StorageFull
-from indexer.indexing.deletion import sweep_deleted
 from indexer.indexing.merge_policy import Choice, due, everything, with_dead
 from indexer.indexing.new_segment import new_segment
 from indexer.segments.folders import settle
@@ -50,7 +49,6 @@ def sweep(store: Store, held: Lease) -> Kept:
 
     Also deletes old withdrawn matches from the catalog. Returns what the catalog still names.
     """
-    sweep_deleted(store)
     now = store.catalog.clock()
     retired_until, withdrawn_until = (now - timedelta(seconds=age) for age in (store.grace_s, store.withdrawn_s))
     kept = forget_old(store.catalog, held, retired_until=retired_until, withdrawn_until=withdrawn_until)
