@@ -1,17 +1,19 @@
 """Hits of modes whose results are spans."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
 import numpy as np
 
 from app.requests import SearchRequest
+from app.search.time_codes import timed
 from app.search.types import Context, Explanation, Hit
-from indexer.engine.place import ScoredSpan
+from indexer.engine.place import Place, ScoredSpan
 from indexer.tuning import Tuning
 from models.ops.similarity import raws
 from models.text.polarity import has_negation, is_english, is_negated
+from models.types import CharSpan, JsonValue
 
 Explain = Callable[[ScoredSpan], Explanation | None]
 
@@ -51,10 +53,16 @@ def _hit(request: SearchRequest, scored: ScoredSpan, rank: int, raw: float, scor
         mode=request.mode,
         rank=rank,
         metadata=place.metadata(),
-        part_metadata=place.part_metadata() or None,
+        part_metadata=_part_metadata(place, span) or None,
         context=_around(scored, request.context, request.context) if request.context else None,
         explanation=explain(scored) if request.explain else None,
     )
+
+
+def _part_metadata(place: Place, span: CharSpan) -> Mapping[str, JsonValue]:
+    """The metadata of a hit's part, with the times of its words, where the part has some."""
+    first = place.part_span.start
+    return timed(place.part_metadata(), span.start - first, span.end - first)
 
 
 def _polarity(hit: Hit, scored: ScoredSpan) -> Literal["negated"] | None:

@@ -62,6 +62,10 @@ class Reading:
         given = self.options.row_ids
         return given if isinstance(given, str) else self.document_id
 
+    def conclude(self, notice: str) -> None:
+        """Add to what was concluded about the file."""
+        self.notice = f"{self.notice}; {notice}" if self.notice else notice
+
     def whole(self) -> bytes:
         """All bytes of the file. Raises ``InvalidDocument`` if they are too many."""
         data = self.file.read(MAX_RECORD + 1)

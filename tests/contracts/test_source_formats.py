@@ -199,47 +199,6 @@ def test_json_arrays_and_single_objects(tmp_path: Path) -> None:
     assert end.reason.startswith("from here on the file cannot be read: lexical error")
 
 
-VTT = """WEBVTT - a call
-
-NOTE 00:00 --> not a cue
-
-1
-00:01.000 --> 00:04.500 align:start
-<v.loud Roger Bingham>We are <i>in</i> New&nbsp;York.</v>
-
-01:00:05.250 --> 01:00:06.000
-- Really?
-- Yes.
-"""
-
-
-def test_broken_cues_are_reported_with_their_lines(tmp_path: Path) -> None:
-    text = (
-        "1\n00:00:01,000 --> 00:00:02,000\nHello.\n\n2\n00:00:03 -> 00:00:04\nlost\n\n\n3\n0:0:5.0 --> 0:0:6.0\nBye.\n"
-    )
-    (document,), bad = read(written(tmp_path, "x.srt", text))
-    assert [part.text for part in document.parts] == ["Hello.", "Bye."]
-    assert [(each.where, "time codes" in each.reason) for each in bad] == [("x.srt:5", True)]
-    header = "WEBVTT - a title\nKind: captions\n\nNOTE a\nb\n\n00:01.000 --> 00:02.000\nHello.\n\nof no cue\n"
-    (_,), bad = read(written(tmp_path, "y.vtt", header))
-    assert [each.where for each in bad] == ["y.vtt:10"]
-
-
-def test_cues_are_parts_with_times_and_speakers(tmp_path: Path) -> None:
-    parts = (
-        Part("We are in New\u00a0York.", {"start": 1.0, "end": 4.5, "speaker": "Roger Bingham"}),
-        Part("- Really?\n- Yes.", {"start": 3605.25, "end": 3606.0}),
-    )
-    assert read(written(tmp_path, "x.vtt", VTT)) == ([Document("x.vtt", parts)], [])
-    cues = "\ufeff1\n00:00:01,000 --> 00:00:04,500\n{\\an8}Hello\nthere.\n\n2\n00:00:05,000 --> 00:00:06,000\n"
-    srt = cues.replace("\n", "\r\n")
-    assert read(written(tmp_path, "x.srt", srt))[0] == [
-        Document("x.srt", (Part("Hello\nthere.", {"start": 1.0, "end": 4.5}),))
-    ]
-    _, (bad,) = read(written(tmp_path, "none.srt", "just text"))
-    assert "holds no cue" in bad.reason
-
-
 def test_pages_become_what_a_browser_would_show(tmp_path: Path) -> None:
     page = """<!DOCTYPE html><html><head><title>Terms &amp; more</title><style>p {}</style></head><body>
     <script>alert("no")</script><!-- no --><h1>Terms</h1><p>The <b>tenant</b> must
