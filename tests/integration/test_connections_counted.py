@@ -56,7 +56,9 @@ def test_a_document_is_written_and_tidied_in_a_dozen_transactions(services: Serv
     assert len(counted) <= 5
 
 
-def test_an_upload_of_one_line_is_received_and_indexed_in_two_dozen(services: Services, counted: list[str]) -> None:
+def test_an_upload_of_one_line_is_received_and_indexed_in_some_two_dozen(
+    services: Services, counted: list[str]
+) -> None:
     upload = services.tasks.begin_upload("c", "ndjson", len(BODY))
     upload.write(BODY)
     upload.finish()
@@ -64,6 +66,6 @@ def test_an_upload_of_one_line_is_received_and_indexed_in_two_dozen(services: Se
     counted.clear()
     workers = TaskWorkers(services, services.tasks, threads=0, keep_days=1)
     workers.turn()
-    # Claiming, writing and tidying as above, progress, and whether the collection is still there.
-    assert len(counted) <= 21
+    # Claiming, writing and tidying as above, progress (more often where it is slow), and whether the collection is there.
+    assert len(counted) <= 26
     assert services.tasks.get(upload.id).status == "done"
