@@ -66,6 +66,6 @@ def test_an_upload_of_one_line_is_received_and_indexed_in_some_two_dozen(
     counted.clear()
     workers = TaskWorkers(services, services.tasks, threads=0, keep_days=1)
     workers.turn()
-    # Claiming, writing and tidying as above, progress (more often where it is slow), and whether the collection is there.
+    # Claiming, writing and tidying as above, progress (more if it is slow), and whether the collection is there.
     assert len(counted) <= 26
     assert services.tasks.get(upload.id).status == "done"
