@@ -135,11 +135,6 @@ class Executor:
         """Release what the executor holds."""
 
 
-def executor_names() -> tuple[str, ...]:
-    """The names of all executors."""
-    return tuple(sorted(entry_points(group=EXECUTORS).names))
-
-
 def make_executor(name: str, options: ExecutorOptions) -> Executor:
     """The executor of this name; its module is loaded now.
 

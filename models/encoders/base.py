@@ -73,20 +73,11 @@ def encode_queries(encoder: Encoder, texts: Sequence[str]) -> QueryVectors:
     return encode_query_tokens(encoder, [tokens.ids for tokens in query_tokens(encoder, texts)])
 
 
-def encode_query_tokens(
-    encoder: Encoder,
-    queries: Sequence[Int32[np.ndarray, " _tokens"]],
-    weights: Sequence[Float32[np.ndarray, " _tokens"] | None] | None = None,
-) -> QueryVectors:
-    """The vectors of queries that :func:`query_tokens` has tokenized, from one forward pass.
-
-    ``weights`` has a weight for every token of every query; None stands for equal ones.
-    """
+def encode_query_tokens(encoder: Encoder, queries: Sequence[Int32[np.ndarray, " _tokens"]]) -> QueryVectors:
+    """The vectors of queries that :func:`query_tokens` has tokenized, from one forward pass."""
     if not queries:
         return np.zeros((0, encoder.dim), np.float32)
-    of_queries = weights or [None] * len(queries)
-    pairs = zip(encoder.forward_query(queries), of_queries, strict=True)
-    vectors = [tokens.mean(axis=0) if each is None else each @ tokens for tokens, each in pairs]
+    vectors = [tokens.mean(axis=0) for tokens in encoder.forward_query(queries)]
     return normalize(np.stack(vectors)).astype(np.float32)
 
 

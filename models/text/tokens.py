@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int, Int32
+from jaxtyping import Bool, Float32, Int, Int32
 
 from models.types import CharSpans
 
@@ -159,23 +159,6 @@ def _absorb(
     first = np.where(before < text_begin, text_begin, rows)
     last = np.minimum(after, text_end) - 1
     return np.stack([units[first, 0], units[last, 1]], axis=1), text[rows]
-
-
-def token_weights(joined: UnitTokens, weights: Float[np.ndarray, " units"]) -> Float32[np.ndarray, " tokens"]:
-    """The weight of every token: that of its unit, or of several by their shares; 1 for tokens of no unit.
-
-    The sum of weighted token vectors is the sum of weighted unit vectors.
-
-    >>> tokens = Tokens(np.array([7, 8, 9], np.int32), np.array([[0, 2], [2, 5], [5, 6]]), np.zeros(3, bool))
-    >>> joined = join(np.array([[0, 5]]), tokens)   # un|box|_
-    >>> token_weights(joined, np.array([0.5])).tolist()
-    [0.5, 0.5, 1.0]
-    """
-    token, shares, _ = unit_shares(joined, 0, len(joined))
-    unit = np.repeat(np.arange(len(joined)), joined.last - joined.first)
-    size = len(joined.tokens)
-    sums = np.bincount(token, shares * weights[unit], minlength=size)
-    return np.where(np.bincount(token, minlength=size) > 0, sums, 1).astype(np.float32)
 
 
 def unit_shares(

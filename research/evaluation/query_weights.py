@@ -29,7 +29,6 @@ from indexer.engine.snapshot import Snapshot
 from indexer.indexing.pipeline import IndexJob
 from indexer.words.literal import Terms
 from models.encoders.base import Encoder, tokenize_units
-from models.encoders.facets.weighting import UnitWeights, unit_weights
 from models.ops.facets import frequency_weights, importance
 from models.ops.pooling import pool
 from models.ops.similarity import normalize
@@ -38,6 +37,7 @@ from models.types import CharSpans, Document, Part, QueryVectors
 from research.evaluation.intents import read_intents
 from research.evaluation.searching import COLLECTION, scratch_store
 from research.evaluation.topical_retrieval import Scores, Topics, gain, measure_topics
+from research.evaluation.unit_weights import UnitWeights, unit_weights
 
 WEIGHTINGS: Final = ("uniform", "importance", "root of importance", "frequency", "importance and frequency")
 

@@ -8,7 +8,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
 from indexer.facets.kernels import facet_distances, facet_nearness
-from models.encoders.facets.weighting import unit_weights
 from models.encoders.facets.word_vectors import WordVectors, split_words, word_spans
 from models.ops.facets import (
     PENALTY,
@@ -23,6 +22,7 @@ from models.ops.facets import (
 from models.ops.quantization import dequantize, quantize_directions
 from models.ops.similarity import normalize
 from models.text.units import split
+from research.evaluation.unit_weights import unit_weights
 from tests import reference
 from tests.examples import examples
 

@@ -6,10 +6,8 @@ import pytest
 from app.encoders.facets import Facets
 from models.artifacts import SHIPPED
 from models.encoders.facets.model import FacetModel, load_facets
-from models.encoders.facets.weighting import importance_of_units
 from models.encoders.facets.word_vectors import WordVectors, load_word_vectors
 from models.encoders.registry import EncoderOptions, load_encoder
-from models.text.units import split
 
 FOLDERS = ("facets-words", "facets-k1", "facets-k10", "facets-phrases")
 
@@ -44,11 +42,3 @@ def test_facets_read_by_their_own_backbone_whatever_the_settings_say(words: Word
     texts = ["The invoice was charged twice."]
     elsewhere = Facets(load=lambda name: load_encoder(name, EncoderOptions(backbone="no-such-model"))).sentences
     np.testing.assert_array_equal(elsewhere.encode(texts), model(words, "facets-k10").encode(texts))
-
-
-def test_words_that_tell_sentences_apart_are_the_most_important(words: WordVectors) -> None:
-    text = "I can't cancel my subscription, please!"
-    units = split(text)
-    weights = importance_of_units(model(words, "facets-k10"), text, units)
-    of_units = {text[start:end]: weight for (start, end), weight in zip(units.tolist(), weights, strict=True)}
-    assert min(of_units["cancel"], of_units["subscription"]) > 1 > max(of_units["I"], of_units["my"])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from app.encoders.facets import Facets
-from models.encoders.facets.weighting import importance_of_units, unit_weights
 from models.encoders.facets.word_vectors import WordVectors
-from models.text.tokens import Tokens, join, token_weights
 from models.text.units import split
+from research.evaluation.query_weights import weights_of
+from research.evaluation.unit_weights import unit_weights
 from tests import reference
 
 KNOWN = {"cancel": 1.0, "my": 3.0, "plan": 2.0, "t": 4.0, "can": 2.0, "façade": 5.0, "東京": 6.0, "stanbul": 7.0}
@@ -49,25 +49,22 @@ def test_words_without_any_weight_weigh_1() -> None:
 
 
 def test_importance_is_that_of_loops() -> None:
-    text, model = "Visit the hospital, the hospital!", Facets().sentences
+    text, facets = "Visit the hospital, the hospital!", Facets()
+    model = facets.sentences
     (codebook,) = model.encode([text])
     names = ["visit", "the", "hospital"]
     of_words = reference.importance(model.words.vectors[model.words.ids(names)], codebook)
     units = split(text)
     expected = reference.unit_weights(text, units.tolist(), dict(zip(names, of_words, strict=True)))
-    weights = importance_of_units(model, text, units)
+    weights = weights_of(units, text, facets, "importance")
     assert weights.tolist() == pytest.approx(expected, abs=1e-5)
     assert weights[1] < weights[2]
     assert weights[2] == pytest.approx(weights[5])
 
 
-def test_weighted_tokens_add_up_to_weighted_units() -> None:
-    rng = np.random.default_rng(3)
-    spans = np.array([[0, 2], [2, 5], [5, 6], [6, 12], [12, 13]])  # un|box| |it now|.
-    tokens = Tokens(np.arange(5, dtype=np.int32), spans, np.zeros(5, bool))
-    units = np.array([[0, 5], [6, 8], [9, 12], [12, 13]])
-    vectors, weights = rng.normal(size=(5, 4)).astype(np.float32), np.array([2.0, 0.5, 1.5, 1.0])
-    pooled = reference.pooled(units.tolist(), spans.tolist(), vectors)
-    of_tokens = token_weights(join(units, tokens), weights)
-    assert of_tokens[2] == 1
-    np.testing.assert_allclose(of_tokens @ vectors - vectors[2], weights @ pooled, atol=1e-5)
+def test_words_that_tell_sentences_apart_are_the_most_important() -> None:
+    text = "I can't cancel my subscription, please!"
+    units = split(text)
+    weights = weights_of(units, text, Facets(), "importance")
+    of_units = {text[start:end]: weight for (start, end), weight in zip(units.tolist(), weights, strict=True)}
+    assert min(of_units["cancel"], of_units["subscription"]) > 1 > max(of_units["I"], of_units["my"])

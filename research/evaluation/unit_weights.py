@@ -10,21 +10,13 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Float, Float64, Int32
 
-from models.encoders.facets.model import FacetModel
 from models.encoders.facets.word_vectors import WordVectors, word_spans
-from models.ops.facets import importance
 from models.types import CharSpans
 
 UnitWeights: TypeAlias = Float64[np.ndarray, " units"]
 Weigh: TypeAlias = Callable[[Int32[np.ndarray, " known"]], Float[np.ndarray, " known"]]
 
 _TINY = 1e-9
-
-
-def importance_of_units(model: FacetModel, text: str, units: CharSpans) -> UnitWeights:
-    """The importance of units (eq. 6): of their words for the facets of the text, with a mean of 1."""
-    vectors = model.words.vectors
-    return unit_weights(model.words, text, units, lambda ids: importance(vectors[ids], model.encode([text])[0]))
 
 
 def unit_weights(words: WordVectors, text: str, units: CharSpans, weigh: Weigh) -> UnitWeights:
