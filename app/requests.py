@@ -47,7 +47,7 @@ MAX_TEXT = 10_000
 MAX_QUERY = 100_000
 MAX_DIM = 8192
 
-_Request = TypeVar("_Request", bound="SpanOptions")
+_Request = TypeVar("_Request", bound="SpanOptions | RepresentationOptions")
 STRICT = ConfigDict(extra="forbid")
 
 
@@ -325,11 +325,31 @@ class ExportRequest(QueryRequest):
         return narrowed(self, SearchRequest, collection=self.collection, top_k=self.limit + 1)
 
 
-def narrowed(request: SpanOptions, kind: type[_Request], **others: object) -> _Request:
+@dataclass(frozen=True, kw_only=True)
+class RepresentationOptions:
+    """What a collection stores besides units; without a value what it has, or else the default."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    nugget_ratio: Annotated[
+        float | None,
+        option("Store nuggets, for mode maxsim: this share of all tokens, 0.05 to 0.25.", allow_inf_nan=False),
+    ] = None
+    words: Annotated[bool | None, option("Store words, which modes that read words need.")] = None
+    facets: Annotated[bool | None, option("Store the facets of sentences, which mode facets needs.")] = None
+    restorable: Annotated[
+        bool | None, option("Store vectors that give sentences back, which mode restorable needs.")
+    ] = None
+    store_text: Annotated[
+        bool | None, option("Store texts; without them those of hits are restored from vectors, and may differ.")
+    ] = None
+
+
+def narrowed(request: object, kind: type[_Request], **others: object) -> _Request:
     """The options of a request that another kind of request has too, and others.
 
     >>> narrowed(ExportRequest("calls", text="refund", limit=7), SearchRequest, collection="calls", top_k=8).text
     'refund'
     """
-    names = {each.name for each in fields(kind)} & {each.name for each in fields(request)}
+    names = {each.name for each in fields(kind)} & vars(request).keys()
     return kind(**{name: getattr(request, name) for name in names} | others)

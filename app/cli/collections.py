@@ -9,6 +9,7 @@ from rich.table import Table
 
 from app.answers import json_values
 from app.cli.console import JsonOption, checked_store, counted, out, print_json
+from app.cli.options import RecipeChoice, with_options
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,47 +21,17 @@ NameArgument = Annotated[str, typer.Argument(help="The collection's name.")]
 
 
 @collections_cli.command("create")
+@with_options()
 def create_collection(
     name: NameArgument,
-    encoder: Annotated[str | None, typer.Option(help="Its encoder.")] = None,
-    min_span: Annotated[int | None, typer.Option(help="Shortest span, in units (1).")] = None,
-    max_span: Annotated[int | None, typer.Option(help="Longest span, in units (20).")] = None,
-    nugget_ratio: Annotated[
-        float | None, typer.Option(help="Keep nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25.")
-    ] = None,
-    words: Annotated[
-        bool | None, typer.Option("--words/--no-words", help="Store words, which modes that read words need.")
-    ] = None,
-    facets: Annotated[
-        bool | None,
-        typer.Option("--facets/--no-facets", help="Store the facets of sentences, which mode facets needs."),
-    ] = None,
-    restorable: Annotated[
-        bool | None,
-        typer.Option("--restorable/--no-restorable", help="Store vectors that give sentences back."),
-    ] = None,
-    store_text: Annotated[
-        bool | None,
-        typer.Option("--store-text/--no-store-text", help="Store texts, or restore those of hits from vectors."),
-    ] = None,
+    recipe: RecipeChoice = RecipeChoice(),
     as_json: JsonOption = False,
 ) -> None:
     """Create an empty collection; an existing one of the same recipe stays as it is."""
     from app.collections.answers import CollectionDescription
-    from app.collections.service import CollectionOptions
 
-    options = CollectionOptions(
-        encoder,
-        min_span,
-        max_span,
-        nugget_ratio,
-        words=words,
-        facets=facets,
-        restorable=restorable,
-        store_text=store_text,
-    )
     with _service(create=True) as service:
-        created = service.create(name, options)
+        created = service.create(name, recipe.options())
     if as_json:
         print_json(json_values(CollectionDescription.of(created.collection)))
     else:

@@ -8,27 +8,17 @@ import typer
 
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, out, print_json, settings_with
 from app.cli.dry_run import show_contents
+from app.cli.options import RecipeChoice, with_options
 from app.cli.progress import indexing_progress, stop_on_interrupt
 from app.cli.reading import (
-    Comments,
-    Delimiter,
-    Encoding,
-    IdColumn,
-    MetadataColumns,
-    MetadataTableOption,
-    NoTypes,
-    PartColumn,
-    RowIds,
+    ReadingOptions,
     SourceOption,
-    TextColumn,
     check_any_document,
-    column_names,
     files_json,
     report_bad_record,
     report_files,
 )
 from indexer.errors import CollectionBusy
-from models.encoders.nuggets.base import check_ratio
 from models.types import Document
 
 if TYPE_CHECKING:
@@ -39,47 +29,19 @@ _STOPPING = "Stopping: publishing what has been read. Press Ctrl-C again to drop
 _SAMPLED = 20_000
 
 
+@with_options()
 def index(
     collection: CollectionOption,
     source: SourceOption,
-    encoder: Annotated[str | None, typer.Option(help="Encoder of a new collection.")] = None,
+    recipe: RecipeChoice = RecipeChoice(),
+    reading: ReadingOptions = ReadingOptions(),
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
-    min_span: Annotated[int | None, typer.Option(help="Shortest span of a new collection, in units (1).")] = None,
-    max_span: Annotated[int | None, typer.Option(help="Longest span of a new collection, in units (20).")] = None,
-    nugget_ratio: Annotated[
-        float | None, typer.Option(help="Keep nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25.")
-    ] = None,
     as_trained: Annotated[
         bool, typer.Option("--as-trained", help="Do not whiten the nuggets of a new collection by its own texts.")
     ] = False,
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds to wait while another process writes to the collection.")
     ] = 30.0,
-    words: Annotated[
-        bool | None, typer.Option("--words/--no-words", help="Store words, which modes that read words need.")
-    ] = None,
-    facets: Annotated[
-        bool | None,
-        typer.Option("--facets/--no-facets", help="Store the facets of sentences, which mode facets needs."),
-    ] = None,
-    restorable: Annotated[
-        bool | None,
-        typer.Option("--restorable/--no-restorable", help="Store vectors that give sentences back."),
-    ] = None,
-    store_text: Annotated[
-        bool | None,
-        typer.Option("--store-text/--no-store-text", help="Store texts, or restore those of hits from vectors."),
-    ] = None,
-    id_column: IdColumn = None,
-    text_column: TextColumn = None,
-    part_column: PartColumn = None,
-    metadata_columns: MetadataColumns = None,
-    row_ids: RowIds = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    no_types: NoTypes = False,
-    comments: Comments = False,
-    metadata: MetadataTableOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be indexed, with three examples, and index nothing.")
     ] = False,
@@ -89,19 +51,12 @@ def index(
 
     Unchanged documents are skipped: run an interrupted job again to resume it.
     """
-    from app.collections.service import CollectionOptions
     from app.composition import Services
     from indexer.indexing.pipeline import JobHooks
     from indexer.patience import Patience
-    from indexer.sources import ReadOptions, Source
+    from indexer.sources import Source
 
-    if nugget_ratio is not None:
-        check_ratio(nugget_ratio)
-    settings = settings_with(device=device)
-    columns = (id_column, text_column, part_column, column_names(metadata_columns))
-    delimiter = None if delimiter is None else delimiter.replace("\\t", "\t")
-    options = ReadOptions(*columns, row_ids, delimiter, encoding, not no_types, metadata, comments=comments)
-    records = Source(source, options)
+    settings, records = settings_with(device=device), Source(source, reading.options())
     if dry_run:
         show_contents(records, source, as_json=as_json)
         return
@@ -113,19 +68,8 @@ def index(
     ):
         services = Services(settings, store)
         sample = progress.sampling(islice(records, _SAMPLED))
-        recipe = CollectionOptions(
-            encoder,
-            min_span,
-            max_span,
-            nugget_ratio,
-            _texts(sample),
-            as_trained,
-            words,
-            facets,
-            restorable,
-            store_text,
-        )
-        target = services.collections.create(services.collections.own_name(collection), recipe).collection
+        options = recipe.options(texts=_texts(sample), as_trained=as_trained)
+        target = services.collections.create(services.collections.own_name(collection), options).collection
         hooks = JobHooks(
             progress=progress.indexing,
             bad_record=report_bad_record,

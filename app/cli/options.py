@@ -6,17 +6,22 @@ An option is described once, for HTTP and for the command line.
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import wraps
-from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_args, get_type_hints
 
 import typer
 from annotated_types import Ge, Le
 from pydantic.fields import FieldInfo
+from typer.models import OptionInfo
 
-from app.requests import MAX_CONTEXT
+from app.requests import MAX_CONTEXT, RepresentationOptions, narrowed
 from indexer.engine.query import Filter
+from models.encoders.nuggets.base import check_ratio
 from models.types import JsonValue
+
+if TYPE_CHECKING:
+    from app.collections.service import CollectionOptions
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -92,7 +97,10 @@ def _default(each: "Field[Any]") -> Any:  # noqa: ANN401
 
 
 def _option(annotation: Any) -> Any:  # noqa: ANN401
-    """The option that a field's description and limits make."""
+    """The option that a field is annotated with, or that its description and limits make."""
+    given = next((each for each in get_args(annotation) if isinstance(each, OptionInfo)), None)
+    if given is not None:
+        return given
     info = next((each for each in get_args(annotation) if isinstance(each, FieldInfo)), None)
     limits = dict(_limits(annotation))
     text = "" if info is None else (info.description or "").replace("`", "")
@@ -122,6 +130,23 @@ def _read(kind: Any, given: Mapping[str, Any], left_out: tuple[str, ...]) -> Any
         if each.name not in left_out and (each.name in given or is_dataclass(plain[each.name]))
     }
     return kind(**values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipeChoice(RepresentationOptions):
+    """The recipe that a command asks for; without a value that of the collection, or else the default."""
+
+    encoder: Annotated[str | None, typer.Option(help="The encoder.")] = None
+    min_span: Annotated[int | None, typer.Option(help="The shortest span, in units (1).")] = None
+    max_span: Annotated[int | None, typer.Option(help="The longest span, in units (20).")] = None
+
+    def options(self, **others: object) -> "CollectionOptions":
+        """The options for the service. Raises ``InvalidInput`` for a ratio of nuggets that is not allowed."""
+        from app.collections.service import CollectionOptions
+
+        if self.nugget_ratio is not None:
+            check_ratio(self.nugget_ratio)
+        return narrowed(self, CollectionOptions, shortest=self.min_span, longest=self.max_span, **others)
 
 
 def filter_of(where: list[str] | None, where_part: list[str] | None) -> Filter:

@@ -1,5 +1,6 @@
 """Options of commands that read documents from files, and reports of what was read."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,39 +11,61 @@ from indexer.errors import SourceUnreadable
 from models.types import Document
 
 if TYPE_CHECKING:
-    from indexer.sources import BadRecord, Source
+    from indexer.sources import BadRecord, ReadOptions, Source
 
 SourceOption = Annotated[
     Path,
     typer.Option(help="A file or a folder: tables, JSON, text, web pages, subtitles, PDF, Office, e-mail; also .gz."),
 ]
-IdColumn = Annotated[str | None, typer.Option(help="Column of the ids of a table (id).")]
-TextColumn = Annotated[str | None, typer.Option(help="Column of the texts of a table (text).")]
-PartColumn = Annotated[
-    str | None, typer.Option(help="Rows of one id are the parts of one document; the column that numbers them.")
-]
-MetadataColumns = Annotated[
-    str | None, typer.Option(help="Columns of metadata, with commas between them (all others).")
-]
-RowIds = Annotated[bool, typer.Option("--row-ids", help="Make ids of the file's name and the row's number.")]
-Delimiter = Annotated[str | None, typer.Option(help="Delimiter of CSV files (detected); tab is \\t.")]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV and text files (detected).")]
-Comments = Annotated[bool, typer.Option("--comments", help="Read comments of Word files and notes on a PDF's pages.")]
-NoTypes = Annotated[bool, typer.Option("--no-types", help="Keep the cells of tables as strings.")]
-MetadataTableOption = Annotated[
-    Path | None, typer.Option("--metadata", help="A table of further metadata: a column id or file, and others.")
-]
-
 _NAMED = 20
 
 
-def column_names(given: str | None) -> tuple[str, ...] | None:
-    """The names of an option.
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """How the files of a command are read."""
 
-    >>> column_names("team, queue")
-    ('team', 'queue')
-    """
-    return None if given is None else tuple(name.strip() for name in given.split(",") if name.strip())
+    id_column: Annotated[str | None, typer.Option(help="Column of the ids of a table (id).")] = None
+    text_column: Annotated[str | None, typer.Option(help="Column of the texts of a table (text).")] = None
+    part_column: Annotated[
+        str | None, typer.Option(help="Rows of one id are the parts of one document; the column that numbers them.")
+    ] = None
+    metadata_columns: Annotated[
+        str | None, typer.Option(help="Columns of metadata, with commas between them (all others).")
+    ] = None
+    row_ids: Annotated[bool, typer.Option("--row-ids", help="Make ids of the file's name and the row's number.")] = (
+        False
+    )
+    delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV files (detected); tab is \\t.")] = None
+    encoding: Annotated[str | None, typer.Option(help="Encoding of CSV and text files (detected).")] = None
+    no_types: Annotated[bool, typer.Option("--no-types", help="Keep the cells of tables as strings.")] = False
+    metadata: Annotated[
+        Path | None, typer.Option("--metadata", help="A table of further metadata: a column id or file, and others.")
+    ] = None
+    comments: Annotated[
+        bool, typer.Option("--comments", help="Read comments of Word files and notes on a PDF's pages.")
+    ] = False
+
+    def options(self) -> "ReadOptions":
+        """The options for the readers.
+
+        >>> ReadingOptions(metadata_columns="team, queue").options().metadata_columns
+        ('team', 'queue')
+        """
+        from indexer.sources import ReadOptions
+
+        columns = self.metadata_columns
+        return ReadOptions(
+            id_column=self.id_column,
+            text_column=self.text_column,
+            part_column=self.part_column,
+            metadata_columns=None if columns is None else tuple(filter(None, map(str.strip, columns.split(",")))),
+            row_ids=self.row_ids,
+            delimiter=None if self.delimiter is None else self.delimiter.replace("\\t", "\t"),
+            encoding=self.encoding,
+            typed=not self.no_types,
+            metadata=self.metadata,
+            comments=self.comments,
+        )
 
 
 def check_any_document(source: "Source", path: Path) -> None:

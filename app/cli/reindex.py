@@ -7,34 +7,18 @@ import typer
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, out, print_json, settings_with
 from app.cli.index import report_busy
+from app.cli.options import RecipeChoice, with_options
 from app.cli.progress import indexing_progress, stop_on_interrupt
 from app.cli.reading import report_bad_record
-from models.encoders.nuggets.base import check_ratio
 
 _STOPPING = "Stopping: keeping what has been encoded. Press Ctrl-C again to drop it."
 
 
+@with_options()
 def reindex(
     collection: CollectionOption,
-    encoder: Annotated[str | None, typer.Option(help="Another encoder.")] = None,
+    recipe: RecipeChoice = RecipeChoice(),
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
-    min_span: Annotated[int | None, typer.Option(help="Another shortest span, in units.")] = None,
-    max_span: Annotated[int | None, typer.Option(help="Another longest span, in units.")] = None,
-    nugget_ratio: Annotated[
-        float | None, typer.Option(help="Keep nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25.")
-    ] = None,
-    words: Annotated[bool | None, typer.Option("--words/--no-words", help="Store words, or no longer.")] = None,
-    facets: Annotated[
-        bool | None, typer.Option("--facets/--no-facets", help="Store the facets of sentences, or no longer.")
-    ] = None,
-    restorable: Annotated[
-        bool | None,
-        typer.Option("--restorable/--no-restorable", help="Store vectors that give sentences back."),
-    ] = None,
-    store_text: Annotated[
-        bool | None,
-        typer.Option("--store-text/--no-store-text", help="Store texts, or restore those of hits from vectors."),
-    ] = None,
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds to wait while another process writes to the collection.")
     ] = 30.0,
@@ -45,24 +29,11 @@ def reindex(
     The collection is searched and written to meanwhile. Thresholds, phrases, matches and keys stay. Run an interrupted
     job again to resume it.
     """
-    from app.collections.service import CollectionOptions
     from app.composition import Services
     from indexer.indexing.pipeline import JobHooks
     from indexer.patience import Patience
 
-    if nugget_ratio is not None:
-        check_ratio(nugget_ratio)
-    settings = settings_with(device=device)
-    options = CollectionOptions(
-        encoder,
-        min_span,
-        max_span,
-        nugget_ratio,
-        words=words,
-        facets=facets,
-        restorable=restorable,
-        store_text=store_text,
-    )
+    settings, options = settings_with(device=device), recipe.options()
     with checked_store(settings) as store, stop_on_interrupt(_STOPPING) as stop:
         job = Services(settings, store).reindexing(collection, options)
         documents = job.documents()

@@ -7,6 +7,7 @@ from app.collections.answers import CollectionDescription, CollectionList, Delet
 from app.collections.bounds import span_bounds
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
+from app.requests import RepresentationOptions
 from indexer.catalog.leases import lease
 from indexer.catalog.names import checked_collection_name
 from indexer.errors import CollectionNotFound
@@ -23,26 +24,19 @@ from models.errors import InvalidInput, UnknownEncoder
 from models.types import SpanBounds
 
 
-@dataclass(frozen=True, slots=True)
-class CollectionOptions:
+@dataclass(frozen=True)
+class CollectionOptions(RepresentationOptions):
     """The recipe of a collection. None stands for the value of an existing collection, else for the default.
 
     ``texts`` are a sample of its documents, by which the nuggets of a new collection are whitened; without one, and
-    with ``as_trained``, its nuggets are not whitened. ``words`` and ``facets`` say whether it stores words
-    and the facets of its sentences; ``restorable`` whether it stores vectors that give its sentences back, and
-    ``store_text`` whether it stores its texts beside them.
+    with ``as_trained``, its nuggets are not whitened.
     """
 
     encoder: str | None = None
     shortest: int | None = None
     longest: int | None = None
-    nugget_ratio: float | None = None
     texts: Iterable[str] | None = None
     as_trained: bool = False
-    words: bool | None = None
-    facets: bool | None = None
-    restorable: bool | None = None
-    store_text: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

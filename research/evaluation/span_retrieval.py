@@ -53,7 +53,7 @@ class Setup:
             self.encoder,
             self.bounds.shortest,
             self.bounds.longest,
-            self.nugget_ratio,
+            nugget_ratio=self.nugget_ratio,
             texts=texts,
             facets=self.mode == "facets",
             restorable=self.mode == "restorable",

@@ -1,18 +1,20 @@
 """``/collections``: create, list, describe and delete collections."""
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 from fastapi import APIRouter, Path
-from pydantic import ConfigDict, Field, FiniteFloat
+from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
+from app.answers import described
 from app.collections.answers import CollectionDescription, CollectionList, DeletedCollection
 from app.collections.service import CollectionOptions
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.schemas import EncoderName
-from app.requests import Body, CollectionName
+from app.requests import Body, CollectionName, RepresentationOptions, narrowed
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 Name = Annotated[CollectionName, Path(description="The collection's name.")]
@@ -27,39 +29,26 @@ class SpanUnitsOptions(Body):
     longest: int = Field(20, le=64, description="Units of the longest span.")
 
 
-class CreateCollectionBody(Body):
-    """The recipe of a new collection; absent fields have their defaults."""
+@dataclass(frozen=True, kw_only=True)
+class RecipeBody(RepresentationOptions):
+    """A recipe; absent fields stay as they are, or have their defaults."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"span_units": {"shortest": 1, "longest": 12}}]})
+    encoder: Annotated[EncoderName | None, described("The encoder; the server's default without one.")] = None
+    span_units: Annotated[SpanUnitsOptions | None, described("The span bounds; 1 to 20 without any.")] = None
 
-    encoder: EncoderName | None = Field(None, description="Its encoder; the server's default without one.")
-    span_units: SpanUnitsOptions | None = Field(None, description="The span bounds; 1 to 20 without any.")
-    nugget_ratio: FiniteFloat | None = Field(
-        None, description="Store nuggets for mode maxsim: this share of all tokens, 0.05 to 0.25, not whitened."
-    )
-
-    words: bool | None = Field(
-        None, description="Store words, which modes that read words need; the server's default without."
-    )
-    facets: bool | None = Field(None, description="Store the facets of sentences, which mode facets needs.")
-    restorable: bool | None = Field(None, description="Store vectors that give sentences back, for mode restorable.")
-    store_text: bool | None = Field(
-        None, description="False: store no texts; those of hits are restored from vectors, and may differ."
-    )
-
-    def options(self) -> CollectionOptions:
+    def recipe(self) -> CollectionOptions:
         """The options for the service."""
-        span_units = self.span_units
-        return CollectionOptions(
-            encoder=self.encoder,
-            shortest=None if span_units is None else span_units.shortest,
-            longest=None if span_units is None else span_units.longest,
-            nugget_ratio=self.nugget_ratio,
-            words=self.words,
-            facets=self.facets,
-            restorable=self.restorable,
-            store_text=self.store_text,
-        )
+        shortest, longest = (self.span_units.shortest, self.span_units.longest) if self.span_units else (None, None)
+        return narrowed(self, CollectionOptions, shortest=shortest, longest=longest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateCollectionBody(RecipeBody):
+    """The recipe of a new collection; absent fields have their defaults. Nuggets are not whitened."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"span_units": {"shortest": 1, "longest": 12}}]}
+    )
 
 
 @router.get("", response_model=CollectionList, summary="List the collections", responses=problems(401, 403, 503))
@@ -92,7 +81,7 @@ async def create_collection(
 ) -> Response:
     """Create a collection: 201, or 200 if it exists with the same recipe."""
     caller.require_name(collection, "collection")
-    backend, options = caller.backend, (body or CreateCollectionBody.model_validate({})).options()
+    backend, options = caller.backend, (body or CreateCollectionBody()).recipe()
     created = await backend.writing.run(
         lambda: backend.collections.create(collection, options), backend.limits.write_deadline_s
     )

@@ -2,20 +2,22 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi import Body as RequestBody
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
+from app.answers import described
 from app.http.auth import Caller, CallerDependency
 from app.http.openapi import problems
 from app.http.receiving import receive_upload, wait_for_task
 from app.http.responses import answer_response
 from app.http.routes.calibrations import CalibrateBody
-from app.http.routes.collections import SpanUnitsOptions
-from app.http.schemas import EncoderName
+from app.http.routes.collections import RecipeBody
 from app.requests import Body, CollectionName
 from app.tasks.answers import Kind, TaskDescription, TaskPage
 from app.tasks.service import MAX_LISTED
@@ -54,31 +56,16 @@ class TableQuery(BaseModel):
         return self.model_dump(exclude_defaults=True)
 
 
-class ReindexTask(_TaskBody):
+@dataclass(frozen=True, kw_only=True)
+class ReindexTask(RecipeBody):
     """Bring a collection into another recipe; absent fields stay as they are."""
 
     kind: Literal["reindex"]
-    encoder: EncoderName | None = Field(None, description="Another encoder.")
-    span_units: SpanUnitsOptions | None = Field(None, description="Other span bounds.")
-    nugget_ratio: FiniteFloat | None = Field(None, description="Store nuggets: this share of all tokens.")
-    words: bool | None = Field(None, description="Store words, or no longer.")
-    facets: bool | None = Field(None, description="Store the facets of sentences, or no longer.")
-    restorable: bool | None = Field(None, description="Store vectors that give sentences back, or no longer.")
-    store_text: bool | None = Field(None, description="False: store texts no longer. They cannot be had back.")
+    collection: Annotated[CollectionName, described("The collection, or an alias.")]
 
     def options(self) -> dict[str, JsonValue]:
         """The options of the task."""
-        bounds = self.span_units
-        return {
-            "encoder": self.encoder,
-            "shortest": None if bounds is None else bounds.shortest,
-            "longest": None if bounds is None else bounds.longest,
-            "nugget_ratio": self.nugget_ratio,
-            "words": self.words,
-            "facets": self.facets,
-            "restorable": self.restorable,
-            "store_text": self.store_text,
-        }
+        return asdict(self.recipe())
 
 
 class OptimizeTask(_TaskBody):
@@ -171,7 +158,7 @@ async def import_documents(
 def create_task(body: NewTaskBody, caller: CallerDependency) -> Response:
     """Queue long work. Tasks of one collection run one after the other, in their order."""
     caller.require("index" if body.kind == "backfill" else "admin", body.collection)
-    size = len(body.model_dump_json())
+    size = len(to_json(body))
     return answer_response(caller.backend.tasks.add(body.kind, body.collection, body.options(), size), 202)
 
 
