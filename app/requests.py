@@ -150,7 +150,7 @@ class SpanChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class SpanOptions:
-    """Which spans are good enough, and how they are ranked: for searches, previews and texts alike."""
+    """The threshold and the ranking of spans, for searches, previews and texts alike."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
@@ -169,7 +169,7 @@ class SpanOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class HitOptions(SpanOptions):
-    """What an answer says of hits besides."""
+    """The form of hits in an answer."""
 
     offset_unit: Annotated[
         OffsetUnit,
@@ -188,7 +188,7 @@ class HitOptions(SpanOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ModeOptions:
-    """How a collection is searched, and which of its texts: for searches and previews."""
+    """The mode of a search and the filter of its texts, for searches and previews."""
 
     mode: Annotated[
         Mode,
@@ -207,7 +207,7 @@ class ModeOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class CountOptions(SpanOptions, ModeOptions):
-    """What previews count."""
+    """The options of previews."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,7 +327,7 @@ class ExportRequest(QueryRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class RepresentationOptions:
-    """What a collection stores besides units; without a value what it has, or else the default."""
+    """The representations that a collection stores; without a value those that it has, or else the default."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 

@@ -62,7 +62,7 @@ class Store:
 
     @cached_property
     def executor(self) -> Executor:
-        """What reads the snapshots, made with the first."""
+        """The executor that reads the snapshots, made with the first."""
         return self._make_executor()
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ _NAMED = 20
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
-    """How the files of a command are read."""
+    """The reading options of a command."""
 
     id_column: Annotated[str | None, typer.Option(help="Column of the ids of a table (id).")] = None
     text_column: Annotated[str | None, typer.Option(help="Column of the texts of a table (text).")] = None

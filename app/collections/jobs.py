@@ -47,7 +47,7 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How a job waits: for another writer, if at all, for readers of old segments, and until when."""
+    """The waits of a job: for another writer, if at all, and for readers of old segments; and when they end."""
 
     busy: Callable[[CollectionBusy], bool] = refuse
     sleep: Callable[[float], None] = time.sleep

@@ -1,4 +1,4 @@
-"""What a mode accepts of a request, checked for all modes in one place."""
+"""The options that a mode accepts, checked for all modes in one place."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -160,7 +160,7 @@ def _is_exact(span: NamedSpan, terms: Terms, occurrences: Occurrences) -> bool:
 
 
 def _unit(mode: AnyMode, selection: Selection) -> LiteralUnit:
-    """What is a hit where an occurrence is."""
+    """The hit at an occurrence."""
     return "document" if mode.unit == "document" else selection.boundary or mode.whole or "span"
 
 

@@ -164,13 +164,13 @@ class SearchMode(Protocol[Read, Query]):
         """Encode requests, of collections with equal fingerprints, in one batch."""
 
     def segment_query(self, snapshot: Snapshot, queries: Sequence[Query], selection: Selection) -> BatchQuery:
-        """What is read of every segment: for every query the rows that may be selected, by meaning alone.
+        """The query of a segment: for every request the rows that may be selected, by meaning alone.
 
         Documents are rows of all of their units.
         """
 
     def counting_query(self, snapshot: Snapshot, query: Query, floor: float | None, selection: Selection) -> BatchQuery:
-        """What is read of every segment to count: all rows, or two of them: those of ``Counts``, selected."""
+        """The query of a segment for counts: all rows, or two of them: those of ``Counts``, selected."""
         return self.segment_query(snapshot, [query], selection)
 
     def readable(self, spans: list[ScoredSpan]) -> list[ScoredSpan]:
@@ -193,7 +193,7 @@ class SearchMode(Protocol[Read, Query]):
         )
 
     def explain(self, request: SearchRequest, query: Query, span: ScoredSpan, total: Total) -> Explanation | None:
-        """What the score of a span is made of."""
+        """The terms of the score of a span."""
         return None
 
     def text_cosines(self, queries: Sequence[Query], texts: Sequence[Query]) -> Float[np.ndarray, " pairs"]:

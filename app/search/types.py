@@ -30,7 +30,7 @@ class TextSpan:
 
 
 class Explanation(Protocol):
-    """What a mode says of a hit's score: a dataclass, which the mode's class names as its ``explanation``."""
+    """The explanation of a hit's score: a dataclass, which the mode's class names as its ``explanation``."""
 
     def lines(self) -> Iterator[str]:
         """The explanation in lines, for the command line."""

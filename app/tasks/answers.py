@@ -32,7 +32,7 @@ class TaskFailure:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a task is: only what is published counts."""
+    """The progress of a task: only what is published counts."""
 
     done: int
     total: Annotated[int | None, described("Null while it is unknown.")]

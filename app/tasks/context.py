@@ -1,4 +1,4 @@
-"""What a running task may use: the services, its options and files, its progress, and whether it is to stop."""
+"""The context of a running task: the services, its options and files, its progress, and whether it is to stop."""
 
 import threading
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class TaskContext:
 
     @property
     def checkpoint(self) -> Mapping[str, Any]:
-        """Where an interrupted run came to; empty at the first."""
+        """The checkpoint of an interrupted run; empty at the first."""
         return self.claim.task.checkpoint
 
     def stop(self) -> bool:

@@ -1,4 +1,4 @@
-"""What tasks use of the services, so that the services may know tasks."""
+"""The Protocol of the services that tasks use, so that the services may know tasks."""
 
 from typing import TYPE_CHECKING, Protocol
 

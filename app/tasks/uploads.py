@@ -43,7 +43,7 @@ _ERRORS: Final = 100
 
 @dataclass(slots=True)
 class _Progress:
-    """Where an upload is: lines and bytes of results that are final, counts by result, and the first errors."""
+    """The position of an upload: lines and bytes of results that are final, counts by result, and the first errors."""
 
     lines: int = 0
     results: int = 0
@@ -166,7 +166,7 @@ class UploadLines:
 
 
 def table_options(values: Mapping[str, JsonValue]) -> ReadOptions:
-    """How a table is read, from the options of its task.
+    """The reading options of a table, from those of its task.
 
     >>> table_options({"metadata_columns": ["team"]}).metadata_columns
     ('team',)

@@ -62,7 +62,7 @@ class FacetComparison:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """Which of two phrases is the more general one."""
+    """The more general one of two phrases."""
 
     more_general: Annotated[Side | None, described("Null where nothing tells.")]
     difference: Annotated[

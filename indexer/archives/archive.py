@@ -38,7 +38,7 @@ OnBytes = Callable[[int, int], object]
 
 @dataclass(frozen=True, slots=True)
 class ArchiveInfo:
-    """What a snapshot holds, as its index says."""
+    """The contents of a snapshot, as its index says."""
 
     collection: str
     encoder: str
@@ -116,7 +116,7 @@ class _Hashed:
 
 
 def read_info(path: Path) -> ArchiveInfo:
-    """What a snapshot holds, by its index alone. Raises ``SnapshotInvalid``."""
+    """The contents of a snapshot, by its index alone. Raises ``SnapshotInvalid``."""
     with _opened(path) as tar:
         return _info(tar)
 

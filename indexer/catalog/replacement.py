@@ -42,7 +42,7 @@ class PhrasesChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What takes the place of a collection's content.
+    """The content that takes the place of a collection's.
 
     ``vectors`` are those of the saved phrases by the new encoder, read at ``phrase_version``; ``fingerprints`` are what
     calibrations of each mode have to belong to; ``calibration`` becomes active unless the active one does.

@@ -28,14 +28,14 @@ _EVERYTHING: Final = Selection()
 
 @dataclass(frozen=True, slots=True)
 class ExecutorOptions:
-    """What operators may set: a device of torch's, and the memory for materialised spans."""
+    """The operator's options: a device of torch's, and the memory for materialised spans."""
 
     device: str = "auto"
     materialized_bytes: int = 4 * 2**30
 
 
 class SegmentQuery(Generic[Total, Rows]):
-    """What is read of every segment. Picklable; one may answer a batch of requests that share a pass over memory.
+    """A query of one segment. Picklable; one may answer a batch of requests that share a pass over memory.
 
     ``rounds`` is the number of rounds of statistics before the rows; most queries have none, and no total.
     """
@@ -63,7 +63,7 @@ AnyQuery: TypeAlias = SegmentQuery[Any, Any]
 
 
 class Memo(dict[str, Any]):
-    """What a query computed in one round of a segment, by the segment's name, for the next in the same process.
+    """The results of a query's round by the segment's name, for the next in the same process.
 
     It is left out of pickles: there the next round computes it again.
     """
@@ -87,7 +87,7 @@ class Mapped(Generic[Total, Rows]):
     parts: list[Rows]
 
     def total_of(self, request: int) -> Any:  # noqa: ANN401  # each query has its own
-        """What the total of a batch has for one of its requests: a list has an item for each, others have nothing."""
+        """The total of one request of a batch: a list has an item for each, others have nothing."""
         return self.total[request] if isinstance(self.total, list) else None
 
     def of(self, snapshot: "Snapshot") -> "Iterator[tuple[SegmentView, Rows]]":
@@ -124,11 +124,11 @@ class Executor:
         return query
 
     def each(self, snapshot: "Snapshot", read: "Callable[[SegmentView], Item]") -> list[Item]:
-        """What is read of every segment, in their order."""
+        """The results of all segments, in their order."""
         return [read(view) for view in snapshot.views]
 
     def health(self) -> str | None:
-        """Why segments cannot be asked, in a sentence; None if they can."""
+        """The reason why segments cannot be asked, in a sentence; None if they can."""
         return None
 
     def close(self) -> None:

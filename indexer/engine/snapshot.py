@@ -119,7 +119,7 @@ class Snapshot:
         return sum(segment.manifest.units for segment in self._segments.values())
 
     def map(self, query: SegmentQuery[Total, Rows], selection: Selection = Selection()) -> Mapped[Total, Rows]:
-        """What a query reads of all segments."""
+        """The results of a query in all segments."""
         return self._executor.map(self, query, selection)
 
     @property

@@ -28,7 +28,7 @@ def _gram(ours, theirs, products):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, fastmath=FAST, cache=True)
 def _error(gram, products, lengths, penalty, sweeps, column, slopes):  # type: ignore[no-untyped-def]
-    """What facets with this gram matrix leave of words: the sum of squares of the words less their reconstructions."""
+    """The residual of words under facets of this gram matrix: the sum of squares of words less reconstructions."""
     error = 0.0
     for word in range(products.shape[1]):
         for row in range(len(gram)):

@@ -69,7 +69,7 @@ class FacetScan(SegmentQuery[list[Near], list[SpanRows]]):
         return 0 if self.everything else 2
 
     def statistics(self, view: SegmentView, total: list[Near] | None, selection: Selection) -> list[Near]:
-        """How near the sentences of a segment are to every query."""
+        """The nearness of the sentences of a segment to every query."""
         rows = _allowed(view, selection)
         if total is None or total[0].rows <= EXACT_UP_TO:
             none = np.zeros(0, np.float32)

@@ -1,1 +1,1 @@
-"""What segments hold of documents, read back: rows, texts, metadata."""
+"""Documents read back from segments: rows, texts, metadata."""

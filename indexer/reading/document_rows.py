@@ -44,7 +44,7 @@ class Passing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PassingCounts(SegmentQuery[None, Passing]):
-    """How many documents pass the selection's filter."""
+    """The number of documents that pass the selection's filter."""
 
     def rows(self, view: SegmentView, total: None, selection: Selection) -> Passing:
         """Those of a segment."""
@@ -60,7 +60,7 @@ class PassingCounts(SegmentQuery[None, Passing]):
 
 
 def count_passing(snapshot: Snapshot, filter: Filter) -> Passing:
-    """How many documents of a snapshot pass a filter; misspelt keys are most often those that are unknown."""
+    """The number of documents of a snapshot that pass a filter; misspelt keys are most often those that are unknown."""
     parts = snapshot.map(PassingCounts(), Selection(filter=filter)).parts
     keys = [*(f"document.{key}" for key in filter.document), *(f"part.{key}" for key in filter.part)]
     unknown = tuple(key for key in keys if all(key in part.unknown_keys for part in parts))
@@ -83,7 +83,7 @@ def passing_ids(snapshot: Snapshot, filter: Filter) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Page(SegmentQuery[None, tuple[int, dict[str, int]]]):
-    """How many documents pass the selection's filter, and the rows of the first ids after one."""
+    """The number of documents that pass the selection's filter, and the rows of the first ids after one."""
 
     after: str
     limit: int

@@ -77,7 +77,7 @@ class RestoredTexts:
         return RestoredText(_joined(pieces), min((each.confidence for each in restorations), default=1.0))
 
     def restorations(self, rows: Sequence[Row]) -> list[Restoration]:
-        """What the vectors of rows give."""
+        """The texts that the vectors of rows give."""
         pieces = (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
         return [restoration for piece in pieces for restoration in self._restored(piece)]
 

@@ -53,7 +53,7 @@ class ColumnType:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the cells are numbers."""
+        """True if the cells are numbers."""
         return self.name in ("integer", "number", "decimal comma")
 
     def value(self, cell: str) -> JsonValue:

@@ -72,7 +72,7 @@ def _seconds(hours: str | None, minutes: str, seconds: str, fraction: str | None
 
 
 def _has_arrow(line: str) -> bool:
-    """Whether a line has an arrow beside a time code; another arrow is text."""
+    """True if a line has an arrow beside a time code; another arrow is text."""
     return "-->" in line and _CLOCK.search(line) is not None
 
 
@@ -124,7 +124,7 @@ def _read_subrip(file: CueFile, lines: Sequence[str]) -> None:
 
 
 def _before(lines: Sequence[str], first: int, times: int, count: int | None) -> tuple[int, int | None]:
-    """Where the text before a line of time codes ends, and the number of the cue, if the text is followed by one.
+    """The end of the text before a line of time codes, and the number of the cue, if the text is followed by one.
 
     A number right before the time codes is the cue's if an empty line is before it, or if it goes on counting.
     """

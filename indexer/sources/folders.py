@@ -1,4 +1,4 @@
-"""Which files of a folder are read, and which are not."""
+"""The files of a folder that are read, and those that are not."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a table looks like: its encoding, its delimiter, its columns and their types.
+"""The layout of a table: its encoding, its delimiter, its columns and their types.
 
 Everything is determined before the first row is read, in two passes over the file: types of columns are those of all
 their cells, so that a value has the same type in every document.
@@ -45,7 +45,7 @@ class Layout:
             yield from islice(read_rows(text, self.delimiter), 1, None)
 
     def problem(self, row: Sequence[str]) -> str | None:
-        """Why a row cannot be read, if so."""
+        """The reason why a row cannot be read; None if it can."""
         if len(row) != len(self.header):
             return f"the row has {len(row)} fields and the header {len(self.header)}"
         try:
@@ -60,7 +60,7 @@ class Layout:
 
     @property
     def notice(self) -> str:
-        """What was detected, in words."""
+        """The detected layout, in words."""
         typed = [
             f"{self.header[column]} {self.types[column].name}" for column in self.metadata if self._is_typed(column)
         ]
@@ -204,5 +204,5 @@ def _see_types(layout: Layout, reading: Reading) -> None:
 
 
 def _errors(encoding: str) -> str:
-    """What to do with bytes that are not of the encoding: in those of one byte a sign, only their row is bad."""
+    """The handler of bytes that are not of the encoding: in those of one byte a sign, only their row is bad."""
     return "strict" if encoding.startswith("utf-16") else "surrogateescape"

@@ -1,4 +1,4 @@
-"""How tables and folders are to be read."""
+"""The options for reading tables and folders."""
 
 from dataclasses import dataclass
 from pathlib import Path

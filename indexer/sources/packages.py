@@ -193,7 +193,7 @@ def child(element: Element, *path: str) -> Element | None:
 
 
 def is_on(element: Element | None) -> bool:
-    """Whether a property that is a switch is there and on."""
+    """True if a property that is a switch is there and on."""
     return element is not None and (attribute(element, "val") or "true") not in ("0", "false", "off")
 
 
@@ -205,5 +205,5 @@ def branch(alternatives: Element) -> Iterator[Element]:
 
 
 def _holds_text(element: Element) -> bool:
-    """Whether there is text among the first elements of a choice: choices lie in choices, and each looks for itself."""
+    """True if there is text among the first elements of a choice: choices lie in choices, and each looks for itself."""
     return any(tag(each) in _TEXTS for each in islice(element.iter(), _LOOKED_AT))

@@ -58,7 +58,7 @@ class Reading:
 
     @property
     def row_prefix(self) -> str:
-        """What the ids of rows without an id begin with."""
+        """The beginning of the ids of rows without an id."""
         given = self.options.row_ids
         return given if isinstance(given, str) else self.document_id
 
@@ -93,7 +93,7 @@ def refuse(reason: str) -> NoReturn:
 
 
 def is_packed(name: str) -> bool:
-    """Whether a file is gzipped, by its name.
+    """True if a file is gzipped, by its name.
 
     >>> is_packed("Calls.CSV.GZ")
     True

@@ -78,7 +78,7 @@ class Source:
 
     @property
     def notices(self) -> dict[str, str]:
-        """What was concluded about files, by their names: encoding, delimiter, columns and their types."""
+        """The notices about files, by their names: encoding, delimiter, columns and their types."""
         return dict(self._notices)
 
     @property

@@ -43,7 +43,7 @@ class _Turn:
         self.start, self.end = min(self.start, cue.start), max(self.end, cue.end)
 
     def goes_on(self, run: Run, cue: Cue, *, is_same_cue: bool) -> bool:
-        """Whether a run is of the same turn; one without a speaker is of a named one only if it ends its sentence."""
+        """True if a run is of the same turn; one without a speaker is of a named one only if it ends its sentence."""
         if run.speaker is not None or is_same_cue:
             return run.speaker == self.speaker and (run.speaker is not None or not run.begins)
         if run.begins:
@@ -105,7 +105,7 @@ def without_repeats(cues: Iterable[Sequence[Run]]) -> list[list[Run]]:
 
 
 def _shown(before: Sequence[str], after: Sequence[str]) -> int:
-    """How many characters at the beginning of a cue are the last lines of the cue before, which may have grown."""
+    """The length of the beginning of a cue that is the last lines of the one before, which may have grown."""
     text = "\n".join(after)
     for first in range(max(len(before) - _LINES, 0), len(before)):
         old = "\n".join(before[first:])

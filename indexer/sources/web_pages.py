@@ -97,7 +97,7 @@ def page_text(page: Tag) -> str:
 
 
 def _around(element: Tag, *, is_end: bool) -> str:
-    """What the start or the end of an element adds to the text."""
+    """The text that the start or the end of an element adds."""
     if element.name == "rt":
         return ")" if is_end else "("
     if element.name == "input":
@@ -123,7 +123,7 @@ def _walk(root: Tag, hidden: frozenset[str]) -> Iterator[tuple[PageElement, bool
 
 
 def _is_hidden(element: Tag, hidden: frozenset[str]) -> bool:
-    """Whether a browser shows nothing of an element."""
+    """True if a browser shows nothing of an element."""
     if element.name in _HIDDEN or (element.name == "dialog" and not element.has_attr("open")):
         return True
     if str(element.get("hidden", "until-found")).lower() != "until-found":

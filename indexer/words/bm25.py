@@ -48,7 +48,7 @@ class WordMatch:
 
 @dataclass(frozen=True, slots=True)
 class WordCounts:
-    """What BM25 counts of a segment: its wholes, their words, and how many wholes have each item of a query."""
+    """BM25's statistics of a segment: its wholes, their words, and how many wholes have each item of a query."""
 
     wholes: int
     words: int
@@ -106,7 +106,7 @@ class SegmentWords:
 
     @property
     def counts(self) -> WordCounts:
-        """What BM25 counts."""
+        """BM25's statistics."""
         with_items = [kernels.wholes_with(self.bounds, units) for units in self.units]
         return WordCounts(len(self.lengths), int(self.lengths.sum()), np.array(with_items, np.float64))
 

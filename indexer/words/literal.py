@@ -62,7 +62,7 @@ class LiteralRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Occurrences(SegmentQuery[None, list[LiteralRows]]):
-    """Where the folded words of texts stand in their order, for the hits of each.
+    """The places where the folded words of texts stand in their order, for the hits of each.
 
     ``unit`` is what a hit is. With ``across`` an occurrence that no whole holds is a hit, too.
     """

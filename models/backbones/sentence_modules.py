@@ -1,4 +1,4 @@
-"""What the files of sentence-transformers beside a backbone ask for, and whether span vectors can honour it.
+"""The requirements of sentence-transformers files beside a backbone, and whether span vectors can honour it.
 
 A span's vector is the mean of its tokens' vectors, compared by the cosine. So a model with mean pooling, with or
 without normalisation, means the same here. One with another pooling, further layers or prompts does not: it is refused.

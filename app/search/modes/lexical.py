@@ -31,7 +31,7 @@ ADD_WORDS = "Run `spanseek optimize --words` once, which adds the words of its t
 
 
 def stem_fingerprint(language: Language | None) -> str:
-    """What stemming adds to the fingerprint of a score."""
+    """The part of a fingerprint that names the stemming."""
     return f"+stems.{language}" if language else ""
 
 

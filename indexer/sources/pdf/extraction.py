@@ -47,7 +47,7 @@ class Field(NamedTuple):
 
 @dataclass(slots=True)
 class RawPage:
-    """What a page holds. ``problem`` says why it could not be read."""
+    """The contents of a page. ``problem`` says why it could not be read."""
 
     number: int
     box: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)

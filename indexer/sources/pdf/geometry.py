@@ -1,4 +1,4 @@
-"""What stands on a page: segments, which are words or cells, and rows of them."""
+"""The things on a page: segments, which are words or cells, and rows of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -105,7 +105,7 @@ def _signs(text: Handle) -> Iterator[tuple[Any, ...]]:
 
 
 def _is_scan(page: Handle) -> bool:
-    """Whether an image covers much of a page."""
+    """True if an image covers much of a page."""
     import pypdfium2.raw as raw
 
     width, height = page.get_size()

@@ -1,4 +1,4 @@
-"""Whether what a page says can be read: fonts without a map to Unicode give signs that are no letters."""
+"""The legibility of a page: fonts without a map to Unicode give signs that are no letters."""
 
 import re
 import unicodedata
@@ -25,13 +25,13 @@ def unreadable(text: str) -> int:
 
 
 def is_garbage(text: str) -> bool:
-    """Whether a good part of a text are signs without meaning."""
+    """True if a good part of a text are signs without meaning."""
     signs = sum(not sign.isspace() for sign in text)
     return signs > 0 and unreadable(text) > _GARBAGE * signs
 
 
 def is_doubtful(text: str) -> bool:
-    """Whether the Latin letters of a text make no words: hardly a vowel is among letters that were replaced.
+    """True if the Latin letters of a text make no words: hardly a vowel is among letters that were replaced.
 
     >>> is_doubtful("WKH WHQDQW VKDOO SDB " * 20), is_doubtful("The tenant shall pay. " * 20)
     (True, False)

@@ -64,7 +64,7 @@ def _columns(found: Sequence[Sequence[Segment]]) -> _Columns | None:
 
 
 def _sides(row: Sequence[Segment], starts: Sequence[float], place: float, gutter: float) -> str:
-    """Where the words of a row stand beside a place: ``both``, ``one``, or ``across`` it."""
+    """The side of a place on which the words of a row stand: ``both``, ``one``, or ``across`` it."""
     at = bisect_right(starts, place)
     if at and row[at - 1].right > place:
         return "across"
@@ -84,7 +84,7 @@ def _runs(sides: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _is_prose(found: Sequence[Sequence[Segment]], place: float) -> bool:
-    """Whether lines on both sides hold words enough and fill their columns: the cells of tables do not."""
+    """True if lines on both sides hold words enough and fill their columns: the cells of tables do not."""
     for is_left in (True, False):
         sides = [[word for word in row if (word.right <= place) == is_left] for row in found]
         filled = [row for row in sides if row]

@@ -42,7 +42,7 @@ class Paragraph:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is the row of a table."""
+        """True if it is the row of a table."""
         return self.lines[0].is_table
 
 
@@ -81,14 +81,14 @@ def _line(row: Sequence[Segment], beside: Sequence[Sequence[tuple[float, float]]
 
 
 def _is_justified(row: Sequence[Segment], edges: tuple[float, float]) -> bool:
-    """Whether a row reaches both edges of its block with even gaps."""
+    """True if a row reaches both edges of its block with even gaps."""
     gaps = [after.left - before.right for before, after in pairwise(row)]
     reaches = row[0].left - edges[0] < row[0].size and edges[1] - row[-1].right < row[0].size
     return len(gaps) > 1 and reaches and min(gaps) > 0.7 * max(gaps)
 
 
 def _is_stretched(before: Segment, after: Segment, beside: Sequence[Sequence[tuple[float, float]]]) -> bool:
-    """Whether a gap is one between the words of a justified line: the lines above and below run through it."""
+    """True if a gap is one between the words of a justified line: the lines above and below run through it."""
     place = (before.right + after.left) / 2
     if after.left - before.right > 4 * max(before.size, after.size) or not beside:
         return False
@@ -135,7 +135,7 @@ def _goes_on(above: Sequence[Line], line: Line, usual: float, left: float, right
 
 
 def _ends_early(last: Line, line: Line, right: float) -> bool:
-    """Whether the first word of the next line would have had room at the end of a line."""
+    """True if the first word of the next line would have had room at the end of a line."""
     first, *_ = line.text.split(maxsplit=1)
     width = (line.right - line.left) / max(len(line.text), 1) * (len(first) + 1)
     return not _HYPHEN.search(last.text) and right - last.right > width + line.size
@@ -187,7 +187,7 @@ def _continues(other: Paragraph, paragraph: Paragraph) -> bool:
 
 
 class Hyphens:
-    """Whether a word that is parted at the end of a line has a hyphen: as it is written elsewhere in the document."""
+    """True if a word that is parted at the end of a line has a hyphen: as it is written elsewhere in the document."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._words = Counter(word.lower() for text in texts for word in _WORD.findall(text))

@@ -54,7 +54,7 @@ def _folded(text: str) -> str:
 
 
 def _is_on(sign: Sign, box: tuple[float, float, float, float]) -> bool:
-    """Whether a sign stands on the page, or just beyond its edge."""
+    """True if a sign stands on the page, or just beyond its edge."""
     left, bottom, right, top = box
     across, up = (sign.left + sign.right) / 2, (sign.bottom + sign.top) / 2
     margin = max(sign.size, sign.top - sign.bottom, 12.0)
@@ -109,7 +109,7 @@ def _runs(signs: Iterable[Sign]) -> list[_Run]:
 
 
 def _is_doubled(sign: Sign, last: Sign) -> bool:
-    """Whether a sign is drawn twice to look bold. The letters of a ligature have one box: two f are not doubled."""
+    """True if a sign is drawn twice to look bold. The letters of a ligature have one box: two f are not doubled."""
     if sign.code != last.code or abs(sign.bottom - last.bottom) > 1.0:
         return False
     is_ligature = sign.code == ord("f") and sign[1:5] == last[1:5]
@@ -117,14 +117,14 @@ def _is_doubled(sign: Sign, last: Sign) -> bool:
 
 
 def _is_shadow(run: _Run, other: _Run) -> bool:
-    """Whether a run repeats another one to make it look bold."""
+    """True if a run repeats another one to make it look bold."""
     first, second = run.signs[0], other.signs[0]
     is_near = abs(first.left - second.left) < 0.1 * run.size and abs(first.bottom - second.bottom) < 0.1 * run.size
     return is_near and [sign.code for sign in run.signs] == [sign.code for sign in other.signs]
 
 
 def _is_level(run: _Run, line: _Run) -> bool:
-    """Whether a run belongs to the line of a larger one."""
+    """True if a run belongs to the line of a larger one."""
     one, other = run.signs[0], line.signs[0]
     common = min(one.top, other.top) - max(one.bottom, other.bottom)
     return common > 0.5 * run.size and run.size > 0.45 * line.size

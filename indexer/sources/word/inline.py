@@ -43,7 +43,7 @@ class Paragraph:
 
 @dataclass(slots=True)
 class Counts:
-    """What is left out of a file."""
+    """The counts of things left out of a file."""
 
     hidden_words: int = 0
     objects: int = 0
@@ -193,7 +193,7 @@ _BESIDE: Final = {
 
 
 def fields_are_whole(story: Element) -> bool:
-    """Whether every field of a story that begins also ends. If not, what looks like an instruction is shown."""
+    """True if every field of a story that begins also ends. If not, what looks like an instruction is shown."""
     depth = 0
     for mark in _marks(story):
         depth += {"begin": 1, "end": -1}.get(attribute(mark, "fldCharType") or "", 0)
@@ -216,7 +216,7 @@ def _marks(story: Element) -> Iterator[Element]:
 
 
 def _chosen(mark: Element) -> str:
-    """What a drop-down list of an old form shows."""
+    """The entry that a drop-down list of an old form shows."""
     options = child(mark, "w:ffData", "w:ddList")
     if options is None:
         return ""

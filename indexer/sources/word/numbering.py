@@ -98,7 +98,7 @@ def _start(level: Element | None) -> int:
 
 
 def _restarts(level: Element | None, counted: int) -> bool:
-    """Whether a level begins anew after a paragraph of a level above; ``w:lvlRestart`` names the one it needs."""
+    """True if a level begins anew after a paragraph of a level above; ``w:lvlRestart`` names the one it needs."""
     after = None if level is None else child(level, "w:lvlRestart")
     return after is None or counted < int(attribute(after, "val") or 0)
 

@@ -138,7 +138,7 @@ def nearest(container: Element, wanted: frozenset[str]) -> Iterator[Element]:
 
 
 def _goes_on(paragraph: Element) -> bool:
-    """Whether the next paragraph continues this one: its mark is deleted or hidden, or it is a drop cap."""
+    """True if the next paragraph continues this one: its mark is deleted or hidden, or it is a drop cap."""
     properties = child(paragraph, "w:pPr")
     if properties is None:
         return False
@@ -157,7 +157,7 @@ def _is_left_out(row: Element) -> bool:
 
 
 def _is_merged(cell: Element) -> bool:
-    """Whether a cell only continues another, or is deleted."""
+    """True if a cell only continues another, or is deleted."""
     if attribute(cell, "hMerge") in ("1", "true") or attribute(cell, "vMerge") in ("1", "true"):
         return True  # DrawingML
     properties = child(cell, "w:tcPr")

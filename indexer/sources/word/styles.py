@@ -45,7 +45,7 @@ class Styles:
         return _value(named) or self._default or ""
 
     def hides(self, style: str) -> bool:
-        """Whether a style hides its text."""
+        """True if a style hides its text."""
         return any(is_on(found) for found in self._first(style, "w:rPr", "w:vanish"))
 
     def level(self, style: str) -> int | None:

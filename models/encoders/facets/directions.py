@@ -1,4 +1,4 @@
-"""Which of two phrases is the more general one: by their facets, and by how frequent their words are.
+"""The more general one of two phrases: by their facets, and by how frequent their words are.
 
 Facets alone (Diff of eq. 8) are right on two of three hypernyms, the frequency of words on nine of ten, and both
 together on more: research/notes/facets.md has the figures.
@@ -28,7 +28,7 @@ def generality(model: FacetModel, first: Sequence[str], second: Sequence[str]) -
 
 
 def share_scores(model: FacetModel, first: Sequence[str], second: Sequence[str]) -> Scores:
-    """How much more frequent the words of the first phrases are: differences of mean logarithms."""
+    """The surplus in frequency of the words of the first phrases: differences of mean logarithms."""
     return np.array([_mean_log(model, one) - _mean_log(model, other) for one, other in zip(first, second, strict=True)])
 
 

@@ -1,4 +1,4 @@
-"""What the network of facets reads of a text: vectors of its words, or of its tokens by a frozen encoder."""
+"""The input of the network of facets: vectors of its words, or of its tokens by a frozen encoder."""
 
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias, runtime_checkable

@@ -1,4 +1,4 @@
-"""Who chooses a window's nuggets: the scorer of the weights."""
+"""The choice of a window's nuggets by the scorer of the weights."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -53,7 +53,7 @@ class Restorer(Protocol):
 
     @property
     def compared(self) -> int:
-        """How many of the first numbers of a vector are compared in searches; their cosine is the similarity."""
+        """The number of the first values of a vector that searches compare; their cosine is the similarity."""
 
     @property
     def longest(self) -> int:
@@ -64,10 +64,10 @@ class Restorer(Protocol):
         """Identifies everything that affects the vectors."""
 
     def fits(self, texts: Sequence[str]) -> list[bool]:
-        """Whether each text needs no more than ``longest`` vectors."""
+        """True if each text needs no more than ``longest`` vectors."""
 
     def meanings(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts compared"]:
-        """What searches compare, at length 1: of texts of any length. Zeros for a text without tokens."""
+        """The vectors that searches compare, at length 1: of texts of any length. Zeros for a text without tokens."""
 
     def encode(self, texts: Sequence[str]) -> list[Memory]:
         """The vectors of every text. Raises ``InvalidInput`` for a text that needs more than ``longest``."""

@@ -24,7 +24,7 @@ Vectors: TypeAlias = Float[Tensor, "texts vectors dim"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a decoder reads: the vectors of texts, and which of them are no padding.
+    """The input of a decoder: the vectors of texts, and which of them are no padding.
 
     A token stands in a stretch, which has one vector; ``signs`` belong to its place there.
     """
@@ -46,7 +46,7 @@ class SelfAttention(nn.Module):
         self.out = nn.Linear(shape.width, shape.width)
 
     def forward(self, hidden: Hidden, mask: Bool[Tensor, "texts 1 tokens keys"] | None, cache: Cache) -> Hidden:
-        """What is to be added to the hidden states. ``mask`` says what may be read; None: what stands before."""
+        """The addition to the hidden states. ``mask`` says what may be read; None: what stands before."""
         parts = self.project(self.norm(hidden)).chunk(3, dim=-1)
         query, key, value = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in parts)
         if cache is not None:
@@ -76,7 +76,7 @@ class Gating(nn.Module):
         self.unbind = nn.Parameter(torch.ones(shape.dim))
 
     def forward(self, hidden: Hidden, source: Source, cache: Cache) -> Hidden:
-        """What is to be added to the hidden states: a token reads the vector of the stretch it stands in."""
+        """The addition to the hidden states: a token reads the vector of the stretch it stands in."""
         vectors = source.vectors
         means = self._running_means(self.query(self.norm(hidden)), cache)
         per_token = source.stretches[None, :, None].expand(len(vectors), -1, -1)

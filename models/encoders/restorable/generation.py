@@ -19,7 +19,7 @@ from models.encoders.restorable.vocabulary import BEGIN, END
 
 @dataclass(frozen=True, slots=True)
 class GenerationLimits:
-    """How texts are searched for: beams, most tokens of a text, and the longest run of tokens that may come again.
+    """The options of generation: beams, most tokens of a text, and the longest run of tokens that may come again.
 
     ``repeats`` of 0 allows any.
     """
@@ -58,7 +58,7 @@ class Generator(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
 
     @property
     def device(self) -> torch.device:
-        """Where the weights lie."""
+        """The device of the weights."""
         return self.network.embed.weight.device
 
     def prepare_inputs_for_generation(

@@ -52,7 +52,7 @@ class RestorableModel:
 
     @property
     def compared(self) -> int:
-        """How many of the first numbers of a vector are the sentence vector."""
+        """The number of the first values of a vector that are the sentence vector."""
         return self.encoder.dim if self.encoder is not None else 0
 
     @property
@@ -73,7 +73,7 @@ class RestorableModel:
         return "restorable:" + hashlib.sha256(facts.encode()).hexdigest()[:16]
 
     def fits(self, texts: Sequence[str]) -> list[bool]:
-        """Whether each text needs no more than ``longest`` vectors."""
+        """True if each text needs no more than ``longest`` vectors."""
         return [len(row) <= self.shape.longest for row in self.vocabulary.ids(texts)]
 
     def meanings(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts compared"]:

@@ -1,4 +1,4 @@
-"""What the encoder reads of a text: a row of tokens for each of its vectors."""
+"""The input of the encoder: a row of tokens for each of its vectors."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""What a span score is made of: the contributions of units to the cosine, and the terms of length and borders."""
+"""The explanation of a span score: the contributions of units to the cosine, and the terms of length and borders."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a hybrid score is made of."""
+"""The explanation of a hybrid score."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

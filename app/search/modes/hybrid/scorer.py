@@ -55,7 +55,7 @@ class Scorer:
 
     @property
     def counts(self) -> Counts:
-        """What BM25 counts."""
+        """BM25's statistics."""
         return self.words.counts, self._parts.counts
 
     def best_by_words(self, counts: Counts, chosen: Bool[np.ndarray, " wholes"], most: int) -> Int[np.ndarray, " rows"]:

@@ -1,4 +1,4 @@
-"""How much words count beside meaning in mode hybrid: the more, the longer the query.
+"""The weight of words beside meaning in mode hybrid: it grows with the length of the query.
 
 A phrase of a few words names a topic, which the words of a sentence say little about. A query of thirty words is a text
 of its own, and a sentence that shares most of them is a copy. ``python -m research.evaluation.hybrid_weights`` compares
