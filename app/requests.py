@@ -42,6 +42,8 @@ MAX_COLLECTIONS = 20
 MAX_CONTEXT = 1000
 MAX_QUERY_UNITS = 100_000
 MAX_NAME = 200
+MAX_PREVIEWED = 100
+MAX_EXAMPLES = 50
 MAX_TEXT = 10_000
 # A query may be a whole document in mode maxsim; in the others a window of the encoder is the limit.
 MAX_QUERY = 100_000
@@ -206,8 +208,33 @@ class ModeOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountOptions(SpanOptions, ModeOptions):
-    """The options of previews."""
+class PreviewOptions(SpanOptions, ModeOptions):
+    """The phrases to preview. The threshold is as in a search; spans are counted from ``floor``, on the same scale.
+
+    Without a floor they are counted from the threshold, and without either they are not counted. ``saved`` names saved
+    phrases, which follow the others, each with its own threshold and filter unless the request gives one.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"phrases": ["cancel my subscription"], "threshold": 0.8, "floor": 0.7}]},
+    )
+
+    phrases: Annotated[tuple[QueryText, ...], Field(max_length=MAX_PREVIEWED, description="Origin phrases.")] = ()
+    saved: Annotated[
+        tuple[QueryText, ...] | Literal["all"], Field(description="Names of saved phrases, or all of them.")
+    ] = ()
+    floor: Annotated[
+        Similarity | None, described("The lowest similarity of counted spans; by default the threshold.")
+    ] = None
+    examples: Annotated[int, option("The most examples on either side.", ge=0, le=MAX_EXAMPLES)] = 5
+
+
+@dataclass(frozen=True)
+class PreviewRequest(PreviewOptions):
+    """The phrases to preview in one collection."""
+
+    collection: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,15 +3,14 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
-from pydantic import ConfigDict, Field
 
 from app.answers import described, optional
 from app.calibration.prepare_all import prepare_all
-from app.requests import CountOptions, Mode, QueryText, SearchRequest, Similarity, narrowed, option
+from app.requests import MAX_PREVIEWED, Mode, PreviewRequest, SearchRequest, narrowed
 from app.search.answers import UsedThreshold
 from app.search.mode import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
@@ -23,40 +22,8 @@ from models.encoders.calibrations import NoMatch
 from models.errors import InvalidInput
 from models.ops.similarity import raws
 
-MAX_PHRASES = 100
-MAX_EXAMPLES = 50
 # The scores at which documents and spans are counted: the bounds of the histogram's bars.
 STEPS = np.arange(101) / 100
-
-
-@dataclass(frozen=True, kw_only=True)
-class PreviewOptions(CountOptions):
-    """The phrases to preview. The threshold is as in a search; spans are counted from ``floor``, on the same scale.
-
-    Without a floor they are counted from the threshold, and without either they are not counted. ``saved`` names saved
-    phrases, which follow the others, each with its own threshold and filter unless the request gives one.
-    """
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"phrases": ["cancel my subscription"], "threshold": 0.8, "floor": 0.7}]},
-    )
-
-    phrases: Annotated[tuple[QueryText, ...], Field(max_length=MAX_PHRASES, description="Origin phrases.")] = ()
-    saved: Annotated[
-        tuple[QueryText, ...] | Literal["all"], Field(description="Names of saved phrases, or all of them.")
-    ] = ()
-    floor: Annotated[
-        Similarity | None, described("The lowest similarity of counted spans; by default the threshold.")
-    ] = None
-    examples: Annotated[int, option("The most examples on either side.", ge=0, le=MAX_EXAMPLES)] = 5
-
-
-@dataclass(frozen=True)
-class PreviewRequest(PreviewOptions):
-    """The phrases to preview in one collection."""
-
-    collection: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +119,9 @@ def _no_match(prepared: Prepared, unrelated: NoMatch) -> NoMatchHere | None:
 
 
 def _check(request: PreviewRequest, phrases: int) -> None:
-    if not 1 <= phrases <= MAX_PHRASES:
+    if not 1 <= phrases <= MAX_PREVIEWED:
         raise InvalidInput(
-            f"Give 1 to {MAX_PHRASES} phrases, not {phrases:,}.",
+            f"Give 1 to {MAX_PREVIEWED} phrases, not {phrases:,}.",
             hint="Give phrases or names of saved ones; split more phrases into several requests.",
             field="phrases",
         )

@@ -9,9 +9,9 @@ from app.calibration.label_candidates import LabelCandidates, LabelCandidatesReq
 from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, checked_labels
 from app.calibration.metrics import ThresholdTargets, check_targets
-from app.calibration.preview import MAX_PHRASES, Preview, PreviewRequest, preview
+from app.calibration.preview import Preview, preview
 from app.encoders.encoders import Encoders
-from app.requests import Mode
+from app.requests import MAX_PREVIEWED, Mode, PreviewRequest
 from app.search.mode import AnyMode, available_mode, available_modes
 from app.search.service import SearchService
 from indexer.catalog.calibrations import (
@@ -95,7 +95,7 @@ class ThresholdService:
         catalog = self._store.catalog
         if request.saved == "all":
             # One more than the limit, so that too many are refused rather than truncated.
-            return list_phrases(catalog, request.collection, MAX_PHRASES + 1)
+            return list_phrases(catalog, request.collection, MAX_PREVIEWED + 1)
         return [get_phrase(catalog, request.collection, name) for name in request.saved]
 
     def calibrate(self, collection: str, request: CalibrationRequest) -> tuple[Calibration, Report]:

@@ -11,7 +11,7 @@ from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, one_line, out, print_json
 from app.cli.options import with_options
 from app.cli.plots import plots_for
-from app.requests import CountOptions, narrowed
+from app.requests import PreviewOptions, PreviewRequest, narrowed
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -21,22 +21,17 @@ if TYPE_CHECKING:
 _STEP = 5
 
 
-@with_options()
+@with_options(options=("phrases", "saved"))
 def preview(
     collection: CollectionOption,
-    options: CountOptions,
+    options: PreviewOptions,
     phrases: Annotated[list[str] | None, typer.Argument(help="Origin phrases.")] = None,
     saved: Annotated[list[str] | None, typer.Option(help="Name of a saved phrase; repeat for several.")] = None,
     all_saved: Annotated[bool, typer.Option("--all-saved", help="All saved phrases.")] = False,
-    floor: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Count spans from here up; else from the threshold up.")
-    ] = None,
-    examples: Annotated[int, typer.Option(min=0, max=50, help="Maximum number of examples on either side.")] = 5,
     plot: Annotated[Path | None, typer.Option(help="Draw the counts to this file; its ending sets the format.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Count what a threshold would find in the whole collection, with examples just above and below it."""
-    from app.calibration.preview import PreviewRequest
     from app.composition import Services
 
     plots = plots_for(plot)
@@ -45,8 +40,6 @@ def preview(
         PreviewRequest,
         collection=collection,
         phrases=tuple(phrases or ()),
-        floor=floor,
-        examples=examples,
         saved="all" if all_saved else tuple(saved or ()),
     )
     settings = Settings()

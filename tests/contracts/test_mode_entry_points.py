@@ -100,7 +100,8 @@ CHILD = """
 import json, sys
 from pathlib import Path
 from app.answers import json_values
-from app.calibration.preview import PreviewRequest, preview
+from app.calibration.preview import preview
+from app.requests import PreviewRequest
 from app.cli.search import show_hits
 from app.http.app import create_app
 from app.requests import SearchRequest

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from app.calibration.labels import Label, LabelsRefused, StoredSpan
-from app.calibration.preview import PreviewRequest
 from app.calibration.service import CalibrationRequest
 from app.encoders.encoders import Encoders
-from app.requests import SearchRequest
+from app.requests import PreviewRequest, SearchRequest
 from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
 from app.search.modes.maxsim.hits import PairedExplanation

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from app.answers import json_values
 from app.calibration.label_candidates import LabelCandidatesRequest, sample_label_candidates
 from app.calibration.label_files import read_label_rows, write_label_candidates
-from app.calibration.preview import PreviewRequest, preview
-from app.requests import Mode, SpanChoice
+from app.calibration.preview import preview
+from app.requests import Mode, PreviewRequest, SpanChoice
 from app.search.modes.maxsim.hits import PairedExplanation
 from app.search.types import Hit
 from indexer.catalog.leases import lease

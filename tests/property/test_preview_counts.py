@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.calibration.preview import PreviewRequest
-from app.requests import Boundaries, SearchRequest, SpanChoice
+from app.requests import Boundaries, PreviewRequest, SearchRequest, SpanChoice
 from models.ops.span_score import SpanScore
 from tests.examples import examples
 from tests.workspace import Workspace, document

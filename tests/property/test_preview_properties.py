@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.calibration.preview import STEPS, PreviewRequest, preview
-from app.requests import SearchRequest
+from app.calibration.preview import STEPS, preview
+from app.requests import PreviewRequest, SearchRequest
 from app.search.types import Hit
 from indexer.catalog.calibrations import add_calibration, deactivate_calibration
 from indexer.catalog.leases import lease

@@ -3,12 +3,12 @@
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from app.calibration.preview import Preview, PreviewOptions, PreviewRequest
+from app.calibration.preview import Preview
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.routes.thresholds import Collection
-from app.requests import narrowed
+from app.requests import PreviewOptions, PreviewRequest, narrowed
 
 router = APIRouter(prefix="/admin/collections/{collection}/thresholds/preview", tags=["admin"])
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, StoredSpan
-from app.calibration.preview import PreviewRequest, preview
+from app.calibration.preview import preview
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
-from app.requests import SearchRequest
+from app.requests import PreviewRequest, SearchRequest
 from indexer.arrays import SpanTerms
 from models.encoders.base import encode_queries
 from models.encoders.calibrations import FILE, DefaultCalibration, NoMatch, read_default, write_default
