@@ -54,7 +54,7 @@ def index_and_search(
     >>> from models.encoders.hashing import HashingEncoder
     >>> from models.types import Part
     >>> documents = [Document("a", (Part("red car"),))]
-    >>> requests = [SearchRequest(COLLECTION, "car", top_k=1)]
+    >>> requests = [SearchRequest(COLLECTION, text="car", top_k=1)]
     >>> [[hit.text for hit in hits] for hits in index_and_search(documents, HashingEncoder(), SpanBounds(), requests)]
     [['car']]
     """

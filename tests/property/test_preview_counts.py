@@ -44,7 +44,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     st.tuples(st.integers(1, 4), st.integers(0, 6)) | st.none(),
     st.sampled_from([0.0, 0.4, 0.55, 0.7, 0.9, 1.0]),
 )
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_counts_are_those_of_a_search_without_a_limit(
     workspace: Workspace, mode: str, boundaries: Boundaries, words: list[str], lengths: tuple[int, int] | None, t: float
 ) -> None:

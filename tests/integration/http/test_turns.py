@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-import app.collections.documents
+import app.collections.jobs
 from app.composition import open_store
 from app.settings import Settings
 from indexer.catalog.leases import lease
@@ -48,16 +48,18 @@ def test_a_job_gets_its_turn(settings: Settings, start, monkeypatch: pytest.Monk
     client, refusals = start(settings), []
     writing = Event()
 
-    def slow(*_: object) -> frozenset[str]:
+    def slow(*_: object) -> tuple[frozenset[str], int]:
         writing.set()
         Event().wait(0.25)
-        return frozenset()
+        return frozenset(), 1
 
     def begin() -> IndexReport:
+        load_encoder("hashing")  # modules too, which may take longer than a write
+        writing.clear()
         assert writing.wait(30)
         return index(settings, JobHooks(busy=Patience(10, begin=refusals.append)))
 
-    monkeypatch.setattr(app.collections.documents, "remove", slow)
+    monkeypatch.setattr(app.collections.jobs, "remove", slow)
     with ThreadPoolExecutor(1) as pool:
         job = pool.submit(begin)
         statuses = client.run(write(client, job.done))
