@@ -44,7 +44,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     st.tuples(st.integers(1, 4), st.integers(0, 6)) | st.none(),
     st.sampled_from([0.0, 0.4, 0.55, 0.7, 0.9, 1.0]),
 )
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_counts_are_those_of_a_search_without_a_limit(
     workspace: Workspace, mode: str, boundaries: Boundaries, words: list[str], lengths: tuple[int, int] | None, t: float
 ) -> None:
@@ -61,3 +61,11 @@ def test_counts_are_those_of_a_search_without_a_limit(
     assert counted.documents == len(documents)
     if t == 0:
         assert counted.with_spans == len(documents)
+
+
+def test_spans_of_other_lengths_do_not_count_under_the_lowest_threshold(workspace: Workspace) -> None:
+    spans, text = SpanChoice(4, 4), "today"
+    request = PreviewRequest("c", phrases=(text,), threshold=0.0, examples=0, spans=spans)
+    (counted,) = workspace.thresholds.preview(request).phrases
+    hits = workspace.service.search(SearchRequest("c", text=text, top_k=1000, threshold=0.0, spans=spans))[0].hits
+    assert counted.spans == len(hits) > 0

@@ -91,6 +91,7 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
         terms = terms_of([query])
         if selection.lengths:
             terms = terms.within(selection.lengths.contain(np.arange(LONGEST + 1)))
+            floor = None if floor is None else max(EXCLUDED, floor)
         return SpanCounts(query.vector, floor, terms)
 
     def readable(self, spans: list[ScoredSpan]) -> list[ScoredSpan]:
