@@ -54,7 +54,8 @@ def test_a_job_gets_its_turn(settings: Settings, start, monkeypatch: pytest.Monk
         return frozenset(), 1
 
     def begin() -> IndexReport:
-        load_encoder("hashing")  # modules too, which may take longer than a write
+        with closing(open_store(settings).catalog):  # modules too, which may take longer than a write
+            load_encoder("hashing")
         writing.clear()
         assert writing.wait(30)
         return index(settings, JobHooks(busy=Patience(10, begin=refusals.append)))
