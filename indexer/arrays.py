@@ -38,6 +38,8 @@ _STRENGTHS_OF_CODES = np.arange(256) % STRENGTHS, np.arange(256) >> BITS
 SENTENCE_STARTS = np.minimum(*_STRENGTHS_OF_CODES) >= Border.SENTENCE
 # Below any score of a span.
 EXCLUDED = -4.0
+# Spans whose units are looked through together: this bounds the memory.
+_ROWS_AT_ONCE = 4096
 # What one float32 operation may be off by, relatively.
 _EPSILON = 2.0**-24
 
@@ -139,8 +141,10 @@ def crosses(
     >>> crosses(np.array([0x55, 0, 0x22, 0], np.uint8), np.array([0, 0, 2]), np.array([2, 3, 4])).tolist()
     [False, True, False]
     """
-    crossed = np.zeros(len(starts), bool)
-    for further in range(1, int((ends - starts).max(initial=0))):
-        inside = starts + further < ends
-        crossed |= inside & SENTENCE_STARTS[borders[np.where(inside, starts + further, 0)]]
+    crossed, further = np.zeros(len(starts), bool), np.arange(1, max(1, int((ends - starts).max(initial=0))))
+    for first in range(0, len(starts), _ROWS_AT_ONCE):
+        rows = slice(first, first + _ROWS_AT_ONCE)
+        units = starts[rows, None] + further
+        inside = units < ends[rows, None]
+        crossed[rows] = (inside & SENTENCE_STARTS[borders[np.where(inside, units, 0)]]).any(axis=1)
     return crossed

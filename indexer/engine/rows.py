@@ -33,8 +33,8 @@ class SpanRows:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def take(self, rows: Int[np.ndarray, " rows"] | Bool[np.ndarray, " spans"]) -> "SpanRows":
-        """Some of them, by numbers or by a mask."""
+    def take(self, rows: Int[np.ndarray, " rows"] | Bool[np.ndarray, " spans"] | slice) -> "SpanRows":
+        """Some of them, by numbers, a mask or a slice."""
         return SpanRows(self.segment, self.starts[rows], self.ends[rows], self.cosines[rows])
 
     def scored(self, cosines: Float[np.ndarray, " spans"]) -> "SpanRows":

@@ -136,10 +136,10 @@ class SpanScan(SegmentQuery[Certain, list[SpanRows]]):
         bounds = self._bounds(view, selection)
         if total is None:
             return bounds.certain
-        exact = _exact(bounds.scan, self.vectors, self._fine, total.cosines[:, 0], bounds.runs_over(total))
-        groups = (_groups(view, rows.starts, selection) for rows in exact)
-        best = [_best_of_groups(rows.cosines, of, selection.top_k) for rows, of in zip(exact, groups, strict=True)]
-        return Certain.of_one_set(_stacked(best))
+        runs = bounds.runs_over(total)
+        queries, spans = _exact(bounds.scan, self.vectors, self._fine, total.cosines[:, 0], runs)
+        groups = _groups(view, spans.starts, selection)
+        return Certain.of_one_set(_best_of_groups(len(self.vectors), queries, groups, spans.cosines, selection.top_k))
 
     def total(self, parts: Sequence[Certain], selection: Selection) -> Certain:
         """The cosine that the last selected span of every query is certain to reach, and the set that proves it.
@@ -159,7 +159,9 @@ class SpanScan(SegmentQuery[Certain, list[SpanRows]]):
         self.memo.pop(view.name, None)
         certain = self.total([], selection) if total is None else total
         floors = np.maximum(certain.cosines[:, 0], self.floor(selection))
-        return _exact(scan, self.vectors, self._fine, floors, _may_reach(scan, floors))
+        queries, spans = _exact(scan, self.vectors, self._fine, floors, _may_reach(scan, floors))
+        bounds = np.searchsorted(queries, np.arange(len(self.vectors) + 1)).tolist()
+        return [spans.take(slice(begin, end)) for begin, end in pairwise(bounds)]
 
     def within(self, view: SegmentView, allowed: Allowed, selection: Selection) -> list[SpanRows]:
         """The same for spans that start at some places of a segment, which has a floor of its own."""
@@ -207,9 +209,10 @@ class _Bounds:
         count = lower.shape[1]
         if selection.group_by != "span":
             peaks = scan.peak.reshape(lower.shape)
-            groups = (owners(scan.view.segment, of_query, selection) for of_query in peaks)
-            best = [_best_of_groups(row, of, selection.top_k) for row, of in zip(lower, groups, strict=True)]
-            return cls(scan, Certain.of_one_set(_stacked(best)), np.zeros((len(lower), 0), np.int64))
+            queries = np.repeat(np.arange(len(lower)), count)
+            groups = owners(scan.view.segment, peaks.reshape(-1), selection)
+            best = _best_of_groups(len(lower), queries, groups, lower.reshape(-1), selection.top_k)
+            return cls(scan, Certain.of_one_set(best), np.zeros((len(lower), 0), np.int64))
         # Every ``stride``-th run makes a set. Of some set the best k runs are among the best ``stride * k`` of all.
         stride = 1 + -(-(2 * scan.view.segment.recipe.bounds.longest - 2) // kernels.RUN)
         width = stride * selection.top_k
@@ -261,17 +264,28 @@ def _groups(view: SegmentView, starts: Int[np.ndarray, " spans"], selection: Sel
 
 
 def _best_of_groups(
-    cosines: Float[np.ndarray, " rows"], groups: Int[np.ndarray, " rows"], most: int
-) -> Float[np.ndarray, " best"]:
-    """The best cosines of the best groups."""
-    order = np.argsort(-cosines, kind="stable")
-    firsts = np.unique(groups[order], return_index=True)[1]
-    return _largest(cosines[order[firsts]], min(most, len(firsts)))
+    queries: int,
+    owners: Int[np.ndarray, " rows"],
+    groups: Int[np.ndarray, " rows"],
+    cosines: Float[np.ndarray, " rows"],
+    most: int,
+) -> Float[np.ndarray, "queries _some"]:
+    """For every query the best cosines of its best groups, in any order; filled up by -inf. ``owners`` are queries."""
+    order = np.lexsort((groups, owners))
+    owners, groups, cosines = owners[order], groups[order], cosines[order]
+    first = np.append(True, (owners[1:] != owners[:-1]) | (groups[1:] != groups[:-1]))[: len(order)]
+    firsts = np.flatnonzero(first)
+    owners, best = owners[firsts], np.maximum.reduceat(cosines, firsts) if len(firsts) else np.zeros(0)
+    counts = np.bincount(owners, minlength=queries)
+    ranks = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    table = np.full((queries, counts.max(initial=0)), -np.inf)
+    table[owners, ranks] = best
+    return _largest(table, min(most, table.shape[1]))
 
 
 def kth_group(cosines: Float[np.ndarray, " rows"], groups: Int[np.ndarray, " rows"], k: int) -> float:
     """The k-th largest of the groups' best cosines."""
-    return float(kth_largest(_best_of_groups(cosines, groups, k), k))
+    return float(kth_largest(_best_of_groups(1, np.zeros_like(groups), groups, cosines, k), k)[0])
 
 
 def kth_largest(values: Float[np.ndarray, "*rows values"], k: int) -> Float[np.ndarray, "*rows"]:
@@ -282,19 +296,10 @@ def kth_largest(values: Float[np.ndarray, "*rows values"], k: int) -> Float[np.n
     return np.partition(values, count - k, axis=-1)[..., count - k]
 
 
-def _largest(values: Float[np.ndarray, "*rows values"], width: int) -> Float[np.ndarray, "*rows width"]:
-    """The largest values of every row, in any order; filled up by -inf."""
-    count = values.shape[-1]
-    if count > width:
-        return np.partition(values, count - width, axis=-1)[..., count - width :]
-    missing = np.full((*values.shape[:-1], width - count), -np.inf)
-    return np.concatenate([values, missing], axis=-1)
-
-
-def _stacked(rows: Sequence[Float[np.ndarray, " _values"]]) -> Float[np.ndarray, "queries _some"]:
-    """Rows of any lengths under each other; filled up by -inf."""
-    width = max(map(len, rows), default=0)
-    return np.stack([_largest(row, width) for row in rows]) if rows else np.zeros((0, 0))
+def _largest(values: Float[np.ndarray, "rows values"], width: int) -> Float[np.ndarray, "rows {width}"]:
+    """The largest values of every row, in any order."""
+    rest = values.shape[-1] - width
+    return np.partition(values, rest, axis=-1)[..., rest:] if rest else values
 
 
 def _exact(
@@ -303,16 +308,15 @@ def _exact(
     fine: CodedQueries,
     floors: Float[np.ndarray, " queries"],
     runs: Bool[np.ndarray, "queries chosen runs"],
-) -> list[SpanRows]:
-    """For every query the spans of some runs of a segment that may reach its floor, with their exact cosines."""
+) -> tuple[Int[np.ndarray, " spans"], SpanRows]:
+    """The spans of some runs of a segment that may reach the floor of a query, with exact cosines; and that query."""
     segment = scan.view.segment
     owners, positions, numbers = np.nonzero(runs)
     blocks = scan.allowed.blocks[positions]
     span_owners, spans = spans_of_runs(scan.view, scan.allowed, fine, owners, blocks, numbers, floors[owners])
     starts, ends = spans.T.astype(np.int64)
     cosines = kernels.rescore(segment.arrays, starts, ends, queries, span_owners, fine.terms)
-    bounds = np.searchsorted(span_owners, np.arange(len(queries) + 1)).tolist()
-    return [SpanRows(scan.view.name, starts[a:b], ends[a:b], cosines[a:b]) for a, b in pairwise(bounds)]
+    return span_owners, SpanRows(scan.view.name, starts, ends, cosines)
 
 
 def spans_of_runs(
