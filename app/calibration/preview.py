@@ -223,8 +223,8 @@ def _nearest(documents: _Counted, used: UsedThreshold, most: int) -> tuple[list[
         return [], []
     values = documents.on(used.on)
     order = np.argsort(values, kind="stable")
-    border = int(np.searchsorted(values[order], used.value, side="left"))
-    return order[border : border + most].tolist(), order[max(border - most, 0) : border][::-1].tolist()
+    edge = int(np.searchsorted(values[order], used.value, side="left"))
+    return order[edge : edge + most].tolist(), order[max(edge - most, 0) : edge][::-1].tolist()
 
 
 def _example(rows: ScoredRows, documents: _Counted, row: int) -> Example:

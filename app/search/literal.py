@@ -133,7 +133,7 @@ def text_cosines(
 def span_cosines(
     snapshot: Snapshot, mode: AnyMode, queries: Sequence[object], spans: Sequence[NamedSpan], terms: Sequence[Terms]
 ) -> Float[np.ndarray, " spans"]:
-    """The cosine of every stored span with the query that it names, as a search scores it or the whole around."""
+    """The cosine of every stored span, or of the whole span around it, with the query that it names."""
     cosines = mode.span_cosines(snapshot, queries, spans)
     selection = mode.selection(SearchRequest("", mode=mode.name), None)
     occurrences = Occurrences(tuple(terms), _unit(mode, selection), _across(mode, selection))
@@ -146,16 +146,16 @@ def span_cosines(
 
 
 def _is_exact(span: NamedSpan, terms: Terms, occurrences: Occurrences) -> bool:
-    """True for an occurrence, and for a span in wholes of which one is exact."""
+    """True for an occurrence, and for a span in whole spans of which one is exact."""
     view, units = span.located.view, span.units
     if is_occurrence(view.segment, units, terms):
         return True
     if occurrences.unit == "span" or occurrences.unit == "document":
         return False
-    bounds = view.segment.wholes[occurrences.unit]
+    bounds = view.segment.whole_spans[occurrences.unit]
     first, last = np.searchsorted(bounds, [units.start, units.end - 1], side="right") - 1
     (literal,) = occurrences.rows(view, None, Selection(EVERYTHING))
-    rows = literal.wholes.beside(literal.spans)
+    rows = literal.whole_spans.beside(literal.spans)
     return bool(((rows.starts >= bounds[first]) & (rows.ends <= bounds[last + 1])).any())
 
 
@@ -165,7 +165,7 @@ def _unit(mode: AnyMode, selection: Selection) -> LiteralUnit:
 
 
 def _across(mode: AnyMode, selection: Selection) -> bool:
-    """True if an occurrence that no whole holds is a hit: where whole spans were not asked for."""
+    """True if an occurrence that no whole span holds is a hit: where whole spans were not asked for."""
     return mode.unit == "span" and selection.boundary is None
 
 

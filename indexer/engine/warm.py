@@ -11,7 +11,7 @@ from indexer.engine.multi_query import QueryBatch, spans_over_floors
 from indexer.engine.query import Filter, Selection
 from indexer.engine.scan import SpanScan
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.engine.wholes import WholeSpans
+from indexer.engine.whole_spans import WholeSpans
 from indexer.segments.reader import Segment
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Generation, Recipe
@@ -31,8 +31,8 @@ def warm_up(executor: Executor) -> None:
         snapshot.map(SpanCounts(np.ones(2, np.float32), 0.0))
         score = SpanScore(0.1, whole_share=0.5)
         for boundary in ("clause", "sentence"):
-            wholes = WholeSpans(np.ones((1, 2), np.float32), score, np.ones(1, np.int64))
-            snapshot.map(wholes, Selection(top_k=1, boundary=boundary))
+            whole_spans = WholeSpans(np.ones((1, 2), np.float32), score, np.ones(1, np.int64))
+            snapshot.map(whole_spans, Selection(top_k=1, boundary=boundary))
         list(spans_over_floors(view, QueryBatch(np.ones((1, 2), np.float32)), np.zeros(1), [Filter()]))
 
 

@@ -126,7 +126,7 @@ def cosines_of(distances: Float64[np.ndarray, " texts"], facets: int) -> Float64
 
 def sentence_ends(view: SegmentView, starts: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows"]:
     """The units behind sentences that begin at these."""
-    bounds = view.segment.wholes["sentence"]
+    bounds = view.segment.whole_spans["sentence"]
     return bounds[np.searchsorted(bounds, starts, side="right")].astype(np.int64)
 
 

@@ -5,7 +5,7 @@ Each has a naive oracle in ``tests/reference.py``. ``indexer.segments.layout`` d
 
 import models.kernels  # noqa: F401  loads numba, before anything below does
 from indexer.kernels.batch import pack, scan_batch, scan_packed
-from indexer.kernels.best_spans import best_in_wholes
+from indexer.kernels.best_spans import best_in_whole_spans
 from indexer.kernels.common import NO_SPAN, RUN, RUNS, on_one_thread, threading_layer
 from indexer.kernels.exact import rescore
 from indexer.kernels.intrinsics import LANES
@@ -13,8 +13,8 @@ from indexer.kernels.norms import inverse_norms
 from indexer.kernels.single import scan
 from indexer.kernels.spans import run_scores, spans_above
 from indexer.kernels.starts import OUT_OF_REACH, best_of_starts, spans_reaching
-from indexer.kernels.wholes import whole_cosines
-from indexer.kernels.words import add_bm25, best_windows, group_units, occurrences, wholes_with
+from indexer.kernels.whole_spans import whole_cosines
+from indexer.kernels.words import add_bm25, best_windows, group_units, occurrences, whole_spans_with
 
 __all__ = [
     "LANES",
@@ -23,7 +23,7 @@ __all__ = [
     "RUN",
     "RUNS",
     "add_bm25",
-    "best_in_wholes",
+    "best_in_whole_spans",
     "best_of_starts",
     "best_windows",
     "group_units",
@@ -40,5 +40,5 @@ __all__ = [
     "spans_reaching",
     "threading_layer",
     "whole_cosines",
-    "wholes_with",
+    "whole_spans_with",
 ]

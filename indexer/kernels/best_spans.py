@@ -9,7 +9,7 @@ from indexer.kernels.common import FAST, one_at_a_time
 
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
-def _best_in_wholes(segment, starts, ends, longest, query, terms, scores, spans, cosines):  # type: ignore[no-untyped-def]
+def _best_in_whole_spans(segment, starts, ends, longest, query, terms, scores, spans, cosines):  # type: ignore[no-untyped-def]
     dim = segment.vectors.shape[1]
     units = len(segment.scales)
     lengths, crossing = terms.lengths[0], terms.crossing[0]
@@ -49,21 +49,21 @@ def _best_in_wholes(segment, starts, ends, longest, query, terms, scores, spans,
 
 
 @one_at_a_time
-def best_in_wholes(
+def best_in_whole_spans(
     segment: SegmentArrays,
-    starts: Int64[np.ndarray, " wholes"],
-    ends: Int64[np.ndarray, " wholes"],
+    starts: Int64[np.ndarray, " whole_spans"],
+    ends: Int64[np.ndarray, " whole_spans"],
     longest: int,
     query: Float32[np.ndarray, " dim"],
     terms: SpanTerms,
-) -> tuple[Float64[np.ndarray, " wholes"], Int[np.ndarray, "wholes 2"], Float64[np.ndarray, " wholes"]]:
-    """The score of the best span of every whole, that span in units, and the cosine of the whole.
+) -> tuple[Float64[np.ndarray, " whole_spans"], Int[np.ndarray, "whole_spans 2"], Float64[np.ndarray, " whole_spans"]]:
+    """The score of the best span of every whole span, that span in units, and the cosine of the whole span.
 
     A span has up to ``longest`` units, and at least as many as the segment's shortest. Of equal spans the first is the
     best, and of these the shortest. ``terms`` belong to the one query. A sum without a direction is no span. A whole
-    without a span scores -9.
+    span without a span scores -9.
     """
     spans = np.zeros((len(starts), 2), np.int64)
     scores, cosines = np.empty((2, len(starts)), np.float64)
-    _best_in_wholes(segment, starts, ends, longest, query, terms, scores, spans, cosines)
+    _best_in_whole_spans(segment, starts, ends, longest, query, terms, scores, spans, cosines)
     return scores, spans, cosines

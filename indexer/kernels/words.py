@@ -81,7 +81,7 @@ def occurrences(
 
 @njit(nogil=True, cache=True)
 def _whole_of(bounds, low, unit):  # type: ignore[no-untyped-def]
-    """The whole that a unit lies in, which is ``low`` or a later one; the steps double until it is passed."""
+    """The whole span that a unit lies in, which is ``low`` or a later one; the steps double until it is passed."""
     step = 1
     while low + step < len(bounds) and bounds[low + step] <= unit:
         low += step
@@ -97,7 +97,7 @@ def _whole_of(bounds, low, unit):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _wholes_with(bounds, units):  # type: ignore[no-untyped-def]
+def _whole_spans_with(bounds, units):  # type: ignore[no-untyped-def]
     count, whole = 0, 0
     end = -1
     for place in units:
@@ -109,9 +109,9 @@ def _wholes_with(bounds, units):  # type: ignore[no-untyped-def]
     return count
 
 
-def wholes_with(bounds: Int[np.ndarray, " wholes_and_one"], units: Integer[np.ndarray, " units"]) -> int:
-    """The number of wholes that hold at least one of these rising units; a whole ends where the next one begins."""
-    return int(_wholes_with(bounds, units)) if len(units) else 0
+def whole_spans_with(bounds: Int[np.ndarray, " whole_spans_and_one"], units: Integer[np.ndarray, " units"]) -> int:
+    """The number of whole spans that hold at least one of these rising units; one ends where the next begins."""
+    return int(_whole_spans_with(bounds, units)) if len(units) else 0
 
 
 @njit(nogil=True, cache=True)
@@ -130,18 +130,19 @@ def _add_bm25(bounds, norms, units, weight, most, k1, scores, matches):  # type:
 
 
 def add_bm25(
-    bounds: Int[np.ndarray, " wholes_and_one"],
-    norms: Float64[np.ndarray, " wholes"],
+    bounds: Int[np.ndarray, " whole_spans_and_one"],
+    norms: Float64[np.ndarray, " whole_spans"],
     units: Integer[np.ndarray, " units"],
     weight: float,
     most: int,
     k1: float,
-    scores: Float64[np.ndarray, " wholes"],
-    matches: Int64[np.ndarray, " wholes"],
+    scores: Float64[np.ndarray, " whole_spans"],
+    matches: Int64[np.ndarray, " whole_spans"],
 ) -> None:
-    """Add one word's term of BM25 to the scores of the wholes that hold its rising units, and 1 to their matches.
+    """Add one word's term of BM25 to the scores of the whole spans that hold its rising units, and 1 to their matches.
 
-    A whole that holds it ``count`` times, of which ``most`` count, gets ``weight * count * (k1 + 1) / (count + norm)``.
+    A whole span that holds it ``count`` times, of which ``most`` count, gets ``weight * count * (k1 + 1) / (count +
+    norm)``.
     """
     _add_bm25(bounds, norms, units, weight, most, k1, scores, matches)
 

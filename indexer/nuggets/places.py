@@ -78,7 +78,7 @@ class DocumentPlace:
         """The sentence whose nuggets alone have the highest MaxSim, and that score; None without borders or nuggets."""
         if not self._segment.has_borders or not len(self._nuggets):
             return None
-        bounds = self._segment.wholes["sentence"]
+        bounds = self._segment.whole_spans["sentence"]
         of_nuggets = np.searchsorted(bounds, stored_nuggets(self._segment).units[self._nuggets], side="right") - 1
         sentences, firsts = np.unique(of_nuggets, return_index=True)
         cosines = self.nugget_vectors().astype(np.float64) @ query.astype(np.float64).T

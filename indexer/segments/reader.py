@@ -85,7 +85,7 @@ class Segment:
         )
 
     @cached_property
-    def wholes(self) -> Mapping[Boundary, Int[np.ndarray, " wholes_and_one"]]:
+    def whole_spans(self) -> Mapping[Boundary, Int[np.ndarray, " whole_spans_and_one"]]:
         """The first units of all clauses, of all sentences and of all parts, and the number of units.
 
         Raises ``BordersMissing`` for a segment that stores no borders.
@@ -95,7 +95,7 @@ class Segment:
                 f"{self.folder.name} was written before version 0.3: its clauses and sentences are not known.",
                 hint="Run `spanseek optimize` once; it adds them. Nothing is encoded again.",
             )
-        # Parts begin wholes even where their borders, which are verified after the first search, are damaged.
+        # Parts begin whole spans even where their borders, which are verified after the first search, are damaged.
         return {boundary: np.union1d(whole_starts(self.borders, boundary), self.part_units) for boundary in LEVELS}
 
     @property

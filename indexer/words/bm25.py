@@ -48,14 +48,16 @@ class WordMatch:
 
 @dataclass(frozen=True, slots=True)
 class WordCounts:
-    """BM25's statistics of a segment: its wholes, their words, and how many wholes have each item of a query."""
+    """BM25's statistics of a segment: its whole spans, their words, and the number with each item of a query."""
 
-    wholes: int
+    whole_spans: int
     words: int
     with_items: Float64[np.ndarray, " items"]
 
     def __add__(self, other: "WordCounts") -> "WordCounts":
-        return WordCounts(self.wholes + other.wholes, self.words + other.words, self.with_items + other.with_items)
+        return WordCounts(
+            self.whole_spans + other.whole_spans, self.words + other.words, self.with_items + other.with_items
+        )
 
     @classmethod
     def none(cls, query: WordQuery) -> "WordCounts":
@@ -69,7 +71,7 @@ def sum_counts(queries: Sequence[WordQuery], parts: Sequence[Sequence[WordCounts
 
 
 class SegmentWords:
-    """The wholes of a segment, their numbers of words, and the units of every item of a query."""
+    """The whole spans of a segment, their numbers of words, and the units of every item of a query."""
 
     def __init__(
         self,
@@ -82,7 +84,7 @@ class SegmentWords:
         self.segment = segment
         self.stored = stored
         self.query = query
-        self.bounds = segment.wholes[boundary]
+        self.bounds = segment.whole_spans[boundary]
         self.lengths = stored.lengths(boundary, self.bounds)
         self.numbers = numbers or [_numbers(stored, item) for item, _ in query.items]
         self.units = [
@@ -92,12 +94,12 @@ class SegmentWords:
 
     @classmethod
     def read(cls, segment: Segment, query: WordQuery, boundary: Boundary) -> "SegmentWords | None":
-        """The wholes of a segment; None if it has no words."""
+        """The whole spans of a segment; None if it has no words."""
         stored = stored_words(segment)
         return None if stored is None else cls(segment, stored, query, boundary)
 
     def of(self, boundary: Boundary) -> "SegmentWords":
-        """The same in other wholes; the query's words are not looked up again."""
+        """The same in other whole spans; the query's words are not looked up again."""
         return SegmentWords(self.segment, self.stored, self.query, boundary, self.numbers)
 
     def whole_of(self, unit: int) -> int:
@@ -107,7 +109,7 @@ class SegmentWords:
     @property
     def counts(self) -> WordCounts:
         """BM25's statistics."""
-        with_items = [kernels.wholes_with(self.bounds, units) for units in self.units]
+        with_items = [kernels.whole_spans_with(self.bounds, units) for units in self.units]
         return WordCounts(len(self.lengths), int(self.lengths.sum()), np.array(with_items, np.float64))
 
     def weights(self, of_items: Float64[np.ndarray, " items"]) -> Float64[np.ndarray, " terms_and_one"]:
@@ -129,7 +131,7 @@ class Bm25:
     def weights(self) -> Float64[np.ndarray, " items"]:
         """The weight of every item in the snapshot."""
         with_item = self.counts.with_items
-        return np.log1p((self.counts.wholes - with_item + 0.5) / (with_item + 0.5))
+        return np.log1p((self.counts.whole_spans - with_item + 0.5) / (with_item + 0.5))
 
     @cached_property
     def highest(self) -> float:
@@ -138,7 +140,7 @@ class Bm25:
         counts = np.array([count for _, count in self.query.items])
         return float((self.weights * counts * (K1 + 1) / (counts + norm)).sum())
 
-    def shares(self, segment: SegmentWords) -> Float64[np.ndarray, " wholes"]:
+    def shares(self, segment: SegmentWords) -> Float64[np.ndarray, " whole_spans"]:
         """The score of every whole of a segment, as a share of the highest; 0 without a word or a required phrase."""
         shares = np.zeros(len(segment.lengths))
         rows, of_rows = self.found(segment)
@@ -146,7 +148,7 @@ class Bm25:
         return shares
 
     def found(self, segment: SegmentWords) -> tuple[Int[np.ndarray, " found"], Float64[np.ndarray, " found"]]:
-        """The wholes of a segment with words of the query, rising, and their shares."""
+        """The whole spans of a segment with words of the query, rising, and their shares."""
         norms = self._norms(segment.lengths)
         scores, matches = np.zeros(len(norms)), np.zeros(len(norms), np.int64)
         required = np.zeros(len(norms), np.int64)
@@ -158,7 +160,7 @@ class Bm25:
         return there, np.minimum(scores[there] / self.highest, 1.0)
 
     def shares_at(self, segment: SegmentWords, rows: Int[np.ndarray, " rows"]) -> Float64[np.ndarray, " rows"]:
-        """The shares of some wholes; for a few of them faster than :meth:`shares`."""
+        """The shares of some whole spans; for a few of them faster than :meth:`shares`."""
         norms, scores = self._norms(segment.lengths[rows]), np.zeros(len(rows))
         complete = np.ones(len(rows), bool)
         # Of the kind of the units: numpy would copy these for others.
@@ -172,7 +174,7 @@ class Bm25:
         return np.where(complete, np.minimum(scores / self.highest, 1.0), 0.0)
 
     def matches(self, segment: SegmentWords, whole: int) -> list[WordMatch]:
-        """The items of the query in one whole, and what they add to its score."""
+        """The items of the query in one whole span, and what they add to its score."""
         first, last = segment.bounds[whole : whole + 2].tolist()
         norm = float(self._norms(segment.lengths[whole : whole + 1])[0])
         found: list[WordMatch] = []
@@ -186,19 +188,19 @@ class Bm25:
     def rows(
         self,
         segment: SegmentWords,
-        shares: Float64[np.ndarray, " wholes"],
-        chosen: Bool[np.ndarray, " wholes"],
+        shares: Float64[np.ndarray, " whole_spans"],
+        chosen: Bool[np.ndarray, " whole_spans"],
         longest: int | None = None,
     ) -> SpanRows:
-        """The wholes that hold words of the query, with ``2 * share - 1`` for cosines, cut to ``longest`` units."""
+        """The whole spans with words of the query, with ``2 * share - 1`` for cosines, cut to ``longest`` units."""
         rows = np.flatnonzero(chosen & (shares > 0))
         starts, ends = segment.bounds[rows].astype(np.int64), segment.bounds[rows + 1].astype(np.int64)
         if longest is not None:
             kernels.best_windows(segment.stored.of_units, segment.weights(self.weights), longest, starts, ends)
         return SpanRows(segment.segment.folder.name, starts, ends, 2 * shares[rows] - 1)
 
-    def _norms(self, lengths: Integer[np.ndarray, " wholes"]) -> Float64[np.ndarray, " wholes"]:
-        mean = self.counts.words / max(self.counts.wholes, 1)
+    def _norms(self, lengths: Integer[np.ndarray, " whole_spans"]) -> Float64[np.ndarray, " whole_spans"]:
+        mean = self.counts.words / max(self.counts.whole_spans, 1)
         counts = np.arange(int(lengths.max(initial=0)) + 1)
         of_counts = K1 * (1 - B + B * np.maximum(counts, self.query.length) / max(mean, 1e-9))
         return of_counts[lengths]
@@ -254,9 +256,9 @@ def _units(
     stored: StoredWords,
     item: WordItem,
     numbers: Sequence[int],
-    bounds: Int[np.ndarray, " wholes_and_one"],
+    bounds: Int[np.ndarray, " whole_spans_and_one"],
 ) -> Integer[np.ndarray, " units"]:
-    """The units of an item, rising; of a phrase the first of every occurrence within one whole."""
+    """The units of an item, rising; of a phrase the first of every occurrence within one whole span."""
     if len(item.words) > 1:
         starts, ends = occurrences(segment, item.words)
         return starts[bounds[np.searchsorted(bounds, starts, side="right")] >= ends]

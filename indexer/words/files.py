@@ -47,7 +47,7 @@ class StoredWords:
     ) -> None:
         self.of_units = of_units
         self._units, self._starts, self._bounds, self._terms = units, starts, bounds, terms
-        self._lengths: dict[str, Int[np.ndarray, " wholes"]] = {}
+        self._lengths: dict[str, Int[np.ndarray, " whole_spans"]] = {}
         self._stems: dict[Language, StemIndex] = {}
 
     @classmethod
@@ -131,8 +131,8 @@ class StoredWords:
         first, last = self._starts[number - 1 : number + 1].tolist()
         return self._units[first:last]
 
-    def lengths(self, name: str, bounds: Int[np.ndarray, " wholes_and_one"]) -> Int[np.ndarray, " wholes"]:
-        """The number of words of every whole, computed once for every name of a division into wholes."""
+    def lengths(self, name: str, bounds: Int[np.ndarray, " whole_spans_and_one"]) -> Int[np.ndarray, " whole_spans"]:
+        """The number of words of every whole span, computed once for every name of a division into whole spans."""
         if name not in self._lengths:
             words = np.append(0, np.cumsum(self.of_units > 0))
             self._lengths[name] = np.diff(words[bounds])

@@ -28,29 +28,29 @@ EXACT: Final = 1.0
 BELOW: Final = 1 - 2.0**-40
 
 Terms: TypeAlias = tuple[str, ...]
-# What is a hit where an occurrence is: the occurrence itself, the whole or the document around it.
+# What is a hit where an occurrence is: the occurrence itself, the whole span or the document around it.
 LiteralUnit: TypeAlias = Literal["span", "document"] | Boundary
 
 
 class LiteralRows(NamedTuple):
-    """The wholes or documents of a segment that hold an occurrence, and the occurrences that are hits themselves."""
+    """The whole spans or documents that hold an occurrence, and the occurrences that are hits themselves."""
 
-    wholes: SpanRows
+    whole_spans: SpanRows
     spans: SpanRows
 
     def applied(self, rows: SpanRows, selection: Selection) -> SpanRows:
         """Rows of a search with those of the literal floor; of whole sentences or documents those in them are exact.
 
-        Wholes that the search did not find join if the selection allows their length.
+        Whole spans that the search did not find join if the selection allows their length.
         """
-        starts, ends = self.wholes.starts, self.wholes.ends
+        starts, ends = self.whole_spans.starts, self.whole_spans.ends
         at = np.searchsorted(starts, rows.starts, side="right") - 1
         exact = (at >= 0) & (rows.starts < np.append(ends, 0)[at])
         scored = rows.scored(np.where(exact, EXACT, below(rows.cosines)))
         missing = ~np.isin(np.arange(len(starts)), at[exact])
         if selection.lengths:
             missing &= selection.lengths.contain(ends - starts)
-        return self.spans.beside(self.wholes.take(missing)).beside(scored)
+        return self.spans.beside(self.whole_spans.take(missing)).beside(scored)
 
     def beside(self, rows: SpanRows) -> SpanRows:
         """The occurrences, which do not overlap, and the spans of a search that overlap none."""
@@ -64,7 +64,7 @@ class LiteralRows(NamedTuple):
 class Occurrences(SegmentQuery[None, list[LiteralRows]]):
     """The places where the folded words of texts stand in their order, for the hits of each.
 
-    ``unit`` is what a hit is. With ``across`` an occurrence that no whole holds is a hit, too.
+    ``unit`` is what a hit is. With ``across`` an occurrence that no whole span holds is a hit, too.
     """
 
     queries: tuple[Terms, ...]
@@ -81,12 +81,12 @@ class Occurrences(SegmentQuery[None, list[LiteralRows]]):
             return LiteralRows(none, _disjoint(view.segment, _of_length(found, selection)))
         if not len(found):
             return LiteralRows(none, none)
-        bounds = view.segment.document_units if self.unit == "document" else view.segment.wholes[self.unit]
+        bounds = view.segment.document_units if self.unit == "document" else view.segment.whole_spans[self.unit]
         rows = np.searchsorted(bounds, found.starts, side="right") - 1
         inside = bounds[rows + 1] >= found.ends
         rows = np.unique(rows[inside])
-        wholes = _exact(view, bounds[rows].astype(np.int64), bounds[rows + 1].astype(np.int64))
-        return LiteralRows(wholes, _of_length(found.take(~inside), selection) if self.across else none)
+        whole_spans = _exact(view, bounds[rows].astype(np.int64), bounds[rows + 1].astype(np.int64))
+        return LiteralRows(whole_spans, _of_length(found.take(~inside), selection) if self.across else none)
 
 
 def spans_with_floor(

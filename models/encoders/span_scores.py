@@ -2,7 +2,8 @@
 
 The file has an entry for every encoder that uses the weights, by its fingerprint: ``discount``, ``start``, ``end``,
 ``crossing``, ``whole_share``, ``part_share`` and ``context_share`` as in :class:`models.ops.span_score.SpanScore`. The
-last four may be missing; parts then have the share of other wholes. An encoder without an entry has the literal cosine.
+last four may be missing; parts then have the share of other whole spans. An encoder without an entry has the literal
+cosine.
 """
 
 from dataclasses import asdict

@@ -109,7 +109,7 @@ def end_strengths(codes: UInt8[np.ndarray, " units"]) -> UInt8[np.ndarray, " uni
     return codes >> _END_SHIFT
 
 
-def whole_starts(codes: UInt8[np.ndarray, " units"], boundary: Boundary) -> Int[np.ndarray, " wholes"]:
+def whole_starts(codes: UInt8[np.ndarray, " units"], boundary: Boundary) -> Int[np.ndarray, " whole_spans"]:
     """The first units of all clauses, sentences or parts, with their opening and closing punctuation.
 
     >>> from models.text.units import split

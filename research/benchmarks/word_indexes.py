@@ -64,7 +64,7 @@ def main() -> None:
 
 def _sentences(snapshot: Snapshot) -> Iterator[str]:
     for view in snapshot.views:
-        bounds = view.segment.wholes["sentence"].tolist()
+        bounds = view.segment.whole_spans["sentence"].tolist()
         for start, end in pairwise(bounds):
             document = int(view.segment.part_document[view.segment.part_of(start)])
             yield view.segment.text(document, view.segment.char_span(UnitSpan(start, end)))

@@ -36,7 +36,7 @@ from tests.executors import ProcessExecutor, found_by
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("census")
+    return tmp_path_factory.mktemp("counts")
 
 
 class Counted:

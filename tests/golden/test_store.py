@@ -159,7 +159,7 @@ def test_optimizing_adds_the_borders_and_changes_no_cosine(
         old = [view.segment for view in store.snapshot(collection.name).views]
         assert not any(segment.has_borders or segment.borders.any() for segment in old)
         with pytest.raises(BordersMissing, match=r"0\.3") as caught:
-            _ = old[0].wholes
+            _ = old[0].whole_spans
         assert "optimize" in caught.value.hint
         with lease(store.catalog, collection.name) as held:
             optimize(store, held)
@@ -168,5 +168,5 @@ def test_optimizing_adds_the_borders_and_changes_no_cosine(
             first, last = segment.part_units[:2].tolist()
             text, spans = segment.text(0, segment.part_span(0)), segment.unit_spans[first:last].astype(np.int64)
             assert (segment.borders[first:last] == border_codes(text, spans - segment.part_span(0).start)).all()
-            assert segment.wholes["part"].tolist() == sorted(set(segment.part_units.tolist()))
+            assert segment.whole_spans["part"].tolist() == sorted(set(segment.part_units.tolist()))
     test_query_vectors_have_the_same_hits_and_scores(Services(copied, open_store(copied)).search, expected)

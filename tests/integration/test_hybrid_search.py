@@ -55,8 +55,8 @@ def test_the_best_span_of_a_whole_is_that_of_loops(
     terms = SpanTerms.of(SCORE, np.array([units]))
     for view in workspace.store.snapshot("c").views:
         segment = view.segment
-        bounds = segment.wholes[boundary]
-        scores, spans, cosines = kernels.best_in_wholes(segment.arrays, bounds[:-1], bounds[1:], 4, query, terms)
+        bounds = segment.whole_spans[boundary]
+        scores, spans, cosines = kernels.best_in_whole_spans(segment.arrays, bounds[:-1], bounds[1:], 4, query, terms)
         vectors = segment.vectors.astype(np.float64) * segment.scales.astype(np.float64)[:, None]
         for row, (start, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
             candidates = reference.all_spans(end - start, 2, 4)

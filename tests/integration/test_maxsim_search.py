@@ -127,7 +127,7 @@ def test_the_best_sentence_is_that_of_loops(tmp_path: Path) -> None:
         assert made.nuggets is not None
         (query,) = encode_nugget_queries(made.nuggets, [asked])
         vectors = dequantize(stored.codes, stored.scales)
-        bounds = view.segment.wholes["sentence"].tolist()
+        bounds = view.segment.whole_spans["sentence"].tolist()
         naive = [
             reference.maxsim(query.vectors, vectors[inside])[0]
             for start, end in pairwise(bounds)

@@ -153,7 +153,7 @@ def _text_cosine(query: FacetQuery, text: FacetQuery) -> float:
 
 def _span_cosine(query: FacetQuery, span: NamedSpan) -> float:
     view = span.located.view
-    bounds = view.segment.wholes["sentence"]
+    bounds = view.segment.whole_spans["sentence"]
     first = int(bounds[np.searchsorted(bounds, span.units.start, side="right") - 1])
     stored = stored_facets(view.segment)
     rows = np.flatnonzero((stored.units >= first) & (stored.units < span.units.end))

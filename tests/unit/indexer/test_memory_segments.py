@@ -61,7 +61,7 @@ def test_every_array_is_that_of_the_written_segment(tmp_path: Path, document: Do
     assert segment.manifest.units == expected.manifest.units
     assert segment.has_borders
     for boundary in ("clause", "sentence", "part"):
-        np.testing.assert_array_equal(segment.wholes[boundary], expected.wholes[boundary])
+        np.testing.assert_array_equal(segment.whole_spans[boundary], expected.whole_spans[boundary])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS[:2], ids=lambda document: document.id)

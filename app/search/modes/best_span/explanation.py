@@ -10,7 +10,7 @@ from app.answers import described, optional
 from app.requests import SearchRequest
 from app.search.modes.best_span.queries import SpanQuery, terms_of
 from indexer.engine.place import ScoredSpan
-from indexer.engine.wholes import best_span_within
+from indexer.engine.whole_spans import best_span_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,9 @@ class PartAround:
     """The part around a whole clause or sentence."""
 
     cosine: float
-    share: Annotated[float, described("How much its cosine counts beside the terms of the whole and its best span.")]
+    share: Annotated[
+        float, described("How much its cosine counts beside the terms of the whole span and its best span.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +41,14 @@ class SpanWithin:
     end: int
     text: str
     span_score: float
-    share: Annotated[float, described("How much its span score counts beside that of the whole.")]
+    share: Annotated[float, described("How much its span score counts beside the score of the whole span.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The terms of the hit's span score, and the units' contributions to its cosine.
 
-    Their sum is `2 * raw - 1`. Of a whole the sum counts for what the shares of its best span and of its part leave.
+    Their sum is `2 * raw - 1`. For a whole span the sum counts for what the shares of its best span and its part leave.
     """
 
     cosine: Annotated[float, described("The contributions of the units add up to it.")]
@@ -106,7 +108,7 @@ def explained(request: SearchRequest, query: SpanQuery, scored: ScoredSpan) -> E
 
 
 def _part_around(request: SearchRequest, query: SpanQuery, whole: ScoredSpan, left: float) -> PartAround | None:
-    """The part around a whole, where it counts; ``left`` is the share of the whole and its part."""
+    """The part around a whole span, where it counts; ``left`` is the share of both."""
     share = left * query.score.share_of_context(request.spans.boundary or "part")
     if not share:
         return None
@@ -115,7 +117,7 @@ def _part_around(request: SearchRequest, query: SpanQuery, whole: ScoredSpan, le
 
 
 def _span_within(request: SearchRequest, query: SpanQuery, whole: ScoredSpan) -> SpanWithin | None:
-    """The best span of a whole, where it counts."""
+    """The best span of a whole span, where it counts."""
     share, place = 1 - query.score.share(request.spans.boundary or "part"), whole.place
     within = best_span_within(place, query.vector, terms_of([query])) if share else None
     if within is None:

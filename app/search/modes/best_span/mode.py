@@ -19,7 +19,7 @@ from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.scan import SpanScan
 from indexer.engine.snapshot import Snapshot
-from indexer.engine.wholes import WholeCounts, WholeSpans
+from indexer.engine.whole_spans import WholeSpanCounts, WholeSpans
 from indexer.types import Recipe
 from models.encoders.base import encode_query_tokens, query_tokens
 from models.ops.span_score import COSINE, SpanScore
@@ -87,7 +87,7 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
     ) -> BatchQuery:
         """The best span of every document, and the spans above the floor; of whole sentences all."""
         if selection.boundary:
-            return WholeCounts(query.vector, query.score, query.units)
+            return WholeSpanCounts(query.vector, query.score, query.units)
         terms = terms_of([query])
         if selection.lengths:
             terms = terms.within(selection.lengths.contain(np.arange(LONGEST + 1)))

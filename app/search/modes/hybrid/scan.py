@@ -67,13 +67,13 @@ class HybridScan(SegmentQuery[list[Counts], list[SpanRows]]):
         view: SegmentView,
         scorer: Scorer,
         counts: Counts,
-        chosen: Bool[np.ndarray, " wholes"],
+        chosen: Bool[np.ndarray, " whole_spans"],
         near: Near,
         selection: Selection,
     ) -> Int[np.ndarray, " rows"]:
-        """The wholes of the best spans and of the best words; all of their parts or documents if hits are grouped.
+        """The whole spans of the best spans and of the best words; all of their parts or documents if hits are grouped.
 
-        The best whole of a document need not be the one with its best span.
+        The best whole span of a document need not be the one with its best span.
         """
         bounds = scorer.words.bounds
         of_spans = np.searchsorted(bounds, near.get(view.name, np.zeros(0, np.int64)), side="right") - 1
@@ -89,8 +89,8 @@ class HybridScan(SegmentQuery[list[Counts], list[SpanRows]]):
         )
 
 
-def _chosen(view: SegmentView, scorer: Scorer, selection: Selection) -> Bool[np.ndarray, " wholes"]:
-    """The wholes that a selection allows."""
+def _chosen(view: SegmentView, scorer: Scorer, selection: Selection) -> Bool[np.ndarray, " whole_spans"]:
+    """The whole spans that a selection allows."""
     starts, ends = scorer.words.bounds[:-1], scorer.words.bounds[1:]
     mask = view.allowed(selection.filter).mask
     chosen = np.ones(len(starts), bool) if mask is None else mask[starts]

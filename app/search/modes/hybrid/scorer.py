@@ -11,7 +11,7 @@ from app.search.modes.best_span import SpanQuery, TokenizedQuery
 from app.search.modes.hybrid.explanation import HybridTerm
 from app.search.modes.hybrid.weights import Weights
 from indexer.engine.rows import SpanRows
-from indexer.engine.wholes import WholeScores, score_wholes
+from indexer.engine.whole_spans import WholeSpanScores, score_whole_spans
 from indexer.segments.reader import Segment
 from indexer.words.bm25 import Bm25, SegmentWords, WordCounts
 from indexer.words.queries import WordQuery
@@ -34,12 +34,12 @@ class HybridQuery:
         raise AssertionError("the query is encoded")
 
 
-# What BM25 counts of a segment, in the wholes that hits are and in parts.
+# What BM25 counts of a segment, in the whole spans that hits are and in parts.
 Counts: TypeAlias = tuple[WordCounts, WordCounts]
 
 
 class Scorer:
-    """Scores the wholes of a segment for one query."""
+    """Scores the whole spans of a segment for one query."""
 
     def __init__(self, words: SegmentWords, query: HybridQuery, boundary: Boundary) -> None:
         self.words, self._query, self._boundary = words, query, boundary
@@ -58,33 +58,35 @@ class Scorer:
         """BM25's statistics."""
         return self.words.counts, self._parts.counts
 
-    def best_by_words(self, counts: Counts, chosen: Bool[np.ndarray, " wholes"], most: int) -> Int[np.ndarray, " rows"]:
-        """The chosen wholes with the best shares, at most as many."""
+    def best_by_words(
+        self, counts: Counts, chosen: Bool[np.ndarray, " whole_spans"], most: int
+    ) -> Int[np.ndarray, " rows"]:
+        """The chosen whole spans with the best shares, at most as many."""
         rows, shares = Bm25(self._query.words, counts[0]).found(self.words)
         rows, shares = rows[chosen[rows]], shares[chosen[rows]]
         return rows[np.argpartition(-shares, most)[:most]] if len(rows) > most else rows
 
     def rows(self, counts: Counts, rows: Int[np.ndarray, " rows"]) -> SpanRows:
-        """Some wholes with their scores."""
+        """Some whole spans with their scores."""
         shares = self._weights.shares(*self._shares(counts, rows))
         scores = self._weights.scores(self._by_meaning(rows).scores, shares)
         bounds, name = self.words.bounds, self.words.segment.folder.name
         return SpanRows(name, bounds[rows].astype(np.int64), bounds[rows + 1].astype(np.int64), scores)
 
     def terms(self, counts: Counts, unit: int) -> tuple[tuple[HybridTerm, ...], CharSpan | None]:
-        """The terms of the score of the whole that holds a unit, and its best span."""
+        """The terms of the score of the whole span that holds a unit, and its best span."""
         rows = np.array([self.words.whole_of(unit)])
         meaning = self._by_meaning(rows)
-        wholes, parts = self._shares(counts, rows)
+        whole_spans, parts = self._shares(counts, rows)
         segment = self.words.segment
         span = segment.char_span(UnitSpan(*meaning.spans[0].tolist())) if meaning.has_span[0] else None
-        by_words = _word_terms(self._weights, float(wholes[0]), float(parts[0]), self._boundary)
+        by_words = _word_terms(self._weights, float(whole_spans[0]), float(parts[0]), self._boundary)
         return (*_meaning_terms(self._weights, meaning), *by_words), span
 
     def _shares(
         self, counts: Counts, rows: Int[np.ndarray, " rows"]
     ) -> tuple[Float[np.ndarray, " rows"], Float[np.ndarray, " rows"]]:
-        """The shares of BM25 of some wholes, and of the parts around them."""
+        """The shares of BM25 of some whole spans, and of the parts around them."""
         own, of_parts = (Bm25(self._query.words, each) for each in counts)
         shares = own.shares_at(self.words, rows)
         if self._parts is self.words:
@@ -93,15 +95,15 @@ class Scorer:
         numbers, owners = np.unique(around, return_inverse=True)
         return shares, of_parts.shares_at(self._parts, numbers)[owners]
 
-    def _by_meaning(self, rows: Int[np.ndarray, " rows"]) -> WholeScores:
-        """The scores of some wholes by their meaning."""
+    def _by_meaning(self, rows: Int[np.ndarray, " rows"]) -> WholeSpanScores:
+        """The scores of some whole spans by their meaning."""
         query, bounds, segment = self._query.encoded, self.words.bounds, self.words.segment
         places = bounds[rows], bounds[rows + 1]
-        return score_wholes(segment, *places, query.vector, query.units, query.score, self._boundary)
+        return score_whole_spans(segment, *places, query.vector, query.units, query.score, self._boundary)
 
 
-def _meaning_terms(weights: Weights, meaning: WholeScores) -> Iterator[HybridTerm]:
-    """The terms of the score of one whole by its meaning."""
+def _meaning_terms(weights: Weights, meaning: WholeSpanScores) -> Iterator[HybridTerm]:
+    """The terms of the score of one whole span by its meaning."""
     share, left = meaning.share if meaning.has_span[0] else 1.0, 1 - weights.words
     yield HybridTerm("whole", float(meaning.own[0]), left * share * (1 - meaning.share_of_context))
     if meaning.share_of_context:
@@ -111,7 +113,7 @@ def _meaning_terms(weights: Weights, meaning: WholeScores) -> Iterator[HybridTer
 
 
 def _word_terms(weights: Weights, whole: float, part: float, boundary: Boundary) -> Iterator[HybridTerm]:
-    """The terms of the shares of one whole and the part around it."""
+    """The terms of the shares of one whole span and the part around it."""
     if boundary == "part":
         yield HybridTerm("words", 2 * whole - 1, weights.words)
     else:

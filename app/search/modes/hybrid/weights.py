@@ -12,7 +12,7 @@ from typing import Final, Self, TypeAlias
 import numpy as np
 from jaxtyping import Float
 
-Shares: TypeAlias = Float[np.ndarray, " wholes"]
+Shares: TypeAlias = Float[np.ndarray, " whole_spans"]
 
 # Queries of so many words: words count least, and words count most; the part's words count as much as the sentence's
 # own, and not at all.
@@ -38,12 +38,12 @@ class Weights:
         """
         return cls(max(_LEAST, _MOST * _rise(length, _FEW, _MANY)), 0.5 * (1 - _rise(length, _QUESTION, _TEXT)))
 
-    def shares(self, wholes: Shares, parts: Shares) -> Shares:
-        """The shares of BM25 of wholes together with the parts around them."""
-        return (1 - self.of_part) * wholes + self.of_part * parts
+    def shares(self, whole_spans: Shares, parts: Shares) -> Shares:
+        """The shares of BM25 of whole spans together with the parts around them."""
+        return (1 - self.of_part) * whole_spans + self.of_part * parts
 
-    def scores(self, meanings: Float[np.ndarray, " wholes"], shares: Shares) -> Float[np.ndarray, " wholes"]:
-        """The scores of wholes from those of their meaning and their shares of BM25.
+    def scores(self, meanings: Float[np.ndarray, " whole_spans"], shares: Shares) -> Float[np.ndarray, " whole_spans"]:
+        """The scores of whole spans from those of their meaning and their shares of BM25.
 
         >>> Weights(0.2, 0.5).scores(np.array([1.0, 0.5]), np.array([1.0, 0.0])).round(2).tolist()
         [1.0, 0.2]

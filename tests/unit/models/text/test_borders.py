@@ -13,7 +13,7 @@ from tests.examples import examples
 from tests.strategies import texts
 
 
-def wholes(text: str, boundary: Boundary) -> list[str]:
+def whole_spans(text: str, boundary: Boundary) -> list[str]:
     units = split(text)
     starts = [*whole_starts(border_codes(text, units), boundary).tolist(), len(units)]
     return [text[units[a, 0] : units[b - 1, 1]] for a, b in pairwise(starts)]
@@ -47,7 +47,7 @@ SENTENCES = [
 
 @pytest.mark.parametrize(("text", "sentences"), SENTENCES)
 def test_sentences(text: str, sentences: list[str]) -> None:
-    assert wholes(text, "sentence") == sentences
+    assert whole_spans(text, "sentence") == sentences
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_sentences(text: str, sentences: list[str]) -> None:
     ],
 )
 def test_clauses(text: str, clauses: list[str]) -> None:
-    assert wholes(text, "clause") == clauses
+    assert whole_spans(text, "clause") == clauses
 
 
 def test_closing_punctuation_may_be_left_out_and_opening_punctuation_too() -> None:
@@ -86,7 +86,7 @@ def test_closing_punctuation_may_be_left_out_and_opening_punctuation_too() -> No
 
 @given(texts)
 @settings(max_examples=examples(200))
-def test_every_text_has_whole_wholes(text: str) -> None:
+def test_every_text_has_whole_spans(text: str) -> None:
     units = split(text)
     codes = border_codes(text, units)
     assert codes.dtype == np.uint8
@@ -102,5 +102,5 @@ def test_every_text_has_whole_wholes(text: str) -> None:
 @given(st.lists(st.sampled_from(["One two.", "Three!", "four, five", "(six)"]), min_size=1, max_size=6))
 def test_a_line_break_is_a_border_whatever_the_lines_are(lines: list[str]) -> None:
     text = "\n".join(lines)
-    sentences = wholes(text, "sentence")
-    assert [sentence for line in lines for sentence in wholes(line, "sentence")] == sentences
+    sentences = whole_spans(text, "sentence")
+    assert [sentence for line in lines for sentence in whole_spans(line, "sentence")] == sentences

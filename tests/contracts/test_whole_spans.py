@@ -46,7 +46,7 @@ QUERY = "my parcel never came today"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    with Workspace(tmp_path_factory.mktemp("wholes"), span_score=SCORE) as workspace:
+    with Workspace(tmp_path_factory.mktemp("whole_spans"), span_score=SCORE) as workspace:
         workspace.index(DOCUMENTS[:20], bounds=BOUNDS)
         workspace.index(DOCUMENTS[20:], bounds=BOUNDS)
         with lease(workspace.catalog, "c") as held:
@@ -201,6 +201,6 @@ def test_lengths_that_there_are_not(made: Workspace, spans: SpanChoice) -> None:
     assert (caught.value.field, bool(caught.value.hint)) == ("spans", True)
 
 
-def test_wholes_have_lengths_too(made: Workspace) -> None:
+def test_whole_spans_have_lengths_too(made: Workspace) -> None:
     hits = made.search(QUERY, top_k=99, spans=SpanChoice(40, None, "sentence"))
     assert [hit.document_id for hit in hits] == ["b"]
