@@ -10,7 +10,7 @@ from pydantic_core import from_json, to_json
 from app.answers import ItemError
 from app.collections.documents import WrittenDocument, WrittenDocuments
 from app.http.problems import BodyTooLarge, media_type_of, unsupported
-from app.http.uploads import Upload as Item
+from app.http.uploads import Entry
 from app.tasks.answers import TaskDescription
 from app.tasks.service import TaskService, Upload
 from app.tasks.spool import Format
@@ -79,7 +79,7 @@ async def wait_for_task(
 
 
 async def upload_as_task(
-    tasks: TaskService, collection: str, items: Sequence[Item], seconds: float
+    tasks: TaskService, collection: str, items: Sequence[Entry], seconds: float
 ) -> WrittenDocuments | TaskDescription:
     """Index documents as a task: their results if it is done in time, else the task, which goes on."""
     task = await asyncio.to_thread(_queue, tasks, collection, items)
@@ -92,7 +92,7 @@ async def upload_as_task(
     return WrittenDocuments(tuple(written), task.result["generation"])
 
 
-def _queue(tasks: TaskService, collection: str, items: Iterable[Item]) -> TaskDescription:
+def _queue(tasks: TaskService, collection: str, items: Iterable[Entry]) -> TaskDescription:
     upload = tasks.begin_upload(collection, "ndjson", 0)
     try:
         for item in items:
@@ -114,7 +114,7 @@ def _answer(value: dict[str, Any]) -> WrittenDocument:
     return WrittenDocument(value["id"], value["status"], None if error is None else ItemError(**error))
 
 
-def _refused(item: Item) -> WrittenDocument:
+def _refused(item: Entry) -> WrittenDocument:
     if isinstance(item, Document):
         raise AssertionError("a document was not refused")
     return WrittenDocument.refused(item.id, item.error)

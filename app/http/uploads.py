@@ -27,10 +27,10 @@ class Refused:
     error: SpanseekError
 
 
-Upload: TypeAlias = Document | Refused
+Entry: TypeAlias = Document | Refused
 
 
-def uploads(body: bytes, content_type: str) -> list[Upload]:
+def uploads(body: bytes, content_type: str) -> list[Entry]:
     """The documents of a body, in order.
 
     Raises ``BadJson`` for invalid JSON, ``UnsupportedMediaType``, and ``InvalidInput`` for an empty body.
@@ -38,7 +38,7 @@ def uploads(body: bytes, content_type: str) -> list[Upload]:
     >>> uploads(b'[{"id": "a", "text": "x"}]', "application/json")
     [Document(id='a', parts=(Part(text='x', metadata={}),), metadata={})]
     """
-    documents: list[Upload] = []
+    documents: list[Entry] = []
     parts = 0
     for upload in _READERS[_media_type(content_type)](body):
         parts += max(1, len(upload.parts)) if isinstance(upload, Document) else 1
@@ -84,12 +84,12 @@ def _media_type(content_type: str) -> str:
     return media_type
 
 
-def _from_json(body: bytes) -> Iterable[Upload]:
+def _from_json(body: bytes) -> Iterable[Entry]:
     value = _parsed(body, "The body")
     return map(_document, value if isinstance(value, list) else [value])
 
 
-def _from_lines(body: bytes) -> Iterable[Upload]:
+def _from_lines(body: bytes) -> Iterable[Entry]:
     for number, value in read_ndjson(body.split(b"\n")):
         if isinstance(value, InvalidLine):
             yield Refused(None, BadJson(f"Line {number}: {value.reason}.", hint=_TYPES_HINT))
@@ -104,7 +104,7 @@ def _parsed(data: bytes, what: str) -> object:
     return value
 
 
-def _document(value: object) -> Upload:
+def _document(value: object) -> Entry:
     try:
         return document_from_json(value)
     except InvalidDocument as error:
@@ -112,7 +112,7 @@ def _document(value: object) -> Upload:
         return Refused(id if isinstance(id, str) and is_document_id(id) else None, error)
 
 
-_READERS: dict[str, Callable[[bytes], Iterable[Upload]]] = {
+_READERS: dict[str, Callable[[bytes], Iterable[Entry]]] = {
     "application/json": _from_json,
     "application/x-ndjson": _from_lines,
 }
