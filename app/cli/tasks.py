@@ -11,7 +11,7 @@ from app.cli.console import JsonOption, checked_store, one_line, out, print_json
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.tasks.answers import Kind, TaskDescription
+    from app.tasks.answers import KindName, TaskDescription
     from app.tasks.service import TaskService
     from indexer.catalog.tasks import Status
 
@@ -29,7 +29,7 @@ def list_tasks(
     as_json: JsonOption = False,
 ) -> None:
     """List tasks, the newest first."""
-    kinds, statuses = cast("list[Kind]", kind or []), cast("list[Status]", status or [])
+    kinds, statuses = cast("list[KindName]", kind or []), cast("list[Status]", status or [])
     with _service() as service:
         page = service.list(limit, cursor, collections=collection, kinds=kinds, statuses=statuses)
     if as_json:

@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 from app.answers import described, optional
 from indexer.catalog.tasks import Status, Task
 
-Kind: TypeAlias = Literal["upload", "reindex", "optimize", "purge", "backfill", "calibration", "snapshot", "restore"]
+KindName: TypeAlias = Literal[
+    "upload", "reindex", "optimize", "purge", "backfill", "calibration", "snapshot", "restore"
+]
 Unit: TypeAlias = Literal["bytes", "documents", "steps"]
 
 

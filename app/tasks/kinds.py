@@ -1,4 +1,4 @@
-"""The kinds of tasks. To add one, write a function of a ``TaskContext``, and name it in ``KINDS`` and in ``Kind``.
+"""The kinds of tasks. To add one, write a function of a ``TaskContext``, and name it in ``KINDS`` and in ``KindName``.
 
 A kind can be killed at any moment and run again: it does what is left. It returns its result as JSON values, looks at
 ``context.stop`` while it works, and raises ``TaskStopped`` where it ends before its work does.
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 from app.answers import json_values
-from app.tasks.answers import Kind, Unit
+from app.tasks.answers import KindName, Unit
 from app.tasks.context import TaskContext, TaskStopped
 from indexer.errors import CollectionBusy
 from models.types import JsonValue
@@ -140,7 +140,7 @@ class BytesProgress:
 class TaskKind:
     """A kind of tasks: its name, what it does, and what its progress counts."""
 
-    name: Kind
+    name: KindName
     run: Callable[[TaskContext], Mapping[str, JsonValue]]
     unit: Unit = "steps"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from app.cursors import cursor_at, position_of
-from app.tasks.answers import Kind, TaskDescription, TaskPage
+from app.tasks.answers import KindName, TaskDescription, TaskPage
 from app.tasks.kinds import KINDS
 from app.tasks.spool import BodyWriter, Format, Spool
 from indexer.catalog.tasks import (
@@ -53,7 +53,7 @@ class TaskService:
         """The files of a task."""
         return Spool(spool_root(self._store) / id)
 
-    def add(self, kind: Kind, collection: str, options: Mapping[str, JsonValue], size: int = 0) -> TaskDescription:
+    def add(self, kind: KindName, collection: str, options: Mapping[str, JsonValue], size: int = 0) -> TaskDescription:
         """Queue a task.
 
         Raises ``CollectionNotFound``, ``TextNotStored`` for labels by text of a collection that does not store texts,
@@ -105,13 +105,13 @@ class TaskService:
         cursor: str | None = None,
         *,
         collections: Sequence[str] | None = None,
-        kinds: Sequence[Kind] = (),
+        kinds: Sequence[KindName] = (),
         statuses: Sequence[Status] = (),
     ) -> TaskPage:
         """At most ``limit`` tasks, the newest first, of these collections, kinds and statuses."""
         if not 1 <= limit <= MAX_LISTED:
             raise InvalidInput(f"A page cannot have {limit} tasks.", hint=f"1 to {MAX_LISTED}.", field="limit")
-        for field, values, known in (("kind", kinds, get_args(Kind)), ("status", statuses, STATUSES)):
+        for field, values, known in (("kind", kinds, get_args(KindName)), ("status", statuses, STATUSES)):
             for value in values:
                 if value not in known:
                     raise InvalidInput(

@@ -19,7 +19,7 @@ from app.http.responses import answer_response
 from app.http.routes.calibrations import CalibrateBody
 from app.http.routes.collections import RecipeBody
 from app.requests import Body, CollectionName
-from app.tasks.answers import Kind, TaskDescription, TaskPage
+from app.tasks.answers import KindName, TaskDescription, TaskPage
 from app.tasks.service import MAX_LISTED
 from indexer.catalog.tasks import Status
 from models.types import JsonValue
@@ -170,7 +170,7 @@ def list_tasks(
     collection: Annotated[
         list[CollectionName] | None, Query(description="Only of this collection; repeat for several.")
     ] = None,
-    kind: Annotated[list[Kind] | None, Query(description="Only of this kind; repeat for several.")] = None,
+    kind: Annotated[list[KindName] | None, Query(description="Only of this kind; repeat for several.")] = None,
     status: Annotated[list[Status] | None, Query(description="Only of this status; repeat for several.")] = None,
 ) -> Response:
     """List the tasks of the collections that the caller may write to, the newest first."""
