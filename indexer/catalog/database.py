@@ -18,8 +18,8 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from indexer.catalog import read_only
 from indexer.catalog.failures import translated, unavailable
-from indexer.catalog.places import Place
 from indexer.catalog.urls import parsed
+from indexer.catalog.watched_paths import WatchedPath
 from indexer.errors import CatalogUnavailable
 
 Mode = Mapping[str, Any]
@@ -59,7 +59,7 @@ class Database:
     def __init__(self, url: str, data_dir: Path | None = None) -> None:
         self.url = parsed(url)
         self._engine = _engine(self.url)
-        self._places = _places(self.url, data_dir)
+        self._watched_paths = _watched_paths(self.url, data_dir)
         self._modes = _MODES[self.url.get_backend_name()]
 
     def read(self) -> AbstractContextManager[Connection]:
@@ -84,29 +84,29 @@ class Database:
     def close(self) -> None:
         """Closes all connections."""
         self._engine.dispose()
-        for place in self._places:
-            place.close()
+        for path in self._watched_paths:
+            path.close()
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[Connection]:
-        self._check_places()  # before connecting: SQLite would create a file that is missing
+        self._check_paths()  # before connecting: SQLite would create a file that is missing
         with translated(self.url), self._engine.connect() as connection:
-            for place in self._places:
-                place.remember()
+            for path in self._watched_paths:
+                path.remember()
             connection.execution_options(**self._modes[mode])
             with connection.begin():
                 yield connection
                 if mode == "write":
-                    self._check_places()
+                    self._check_paths()
 
-    def _check_places(self) -> None:
-        for place in self._places:
-            place.check()
+    def _check_paths(self) -> None:
+        for path in self._watched_paths:
+            path.check()
 
 
-def _places(url: URL, data_dir: Path | None) -> list[Place]:
+def _watched_paths(url: URL, data_dir: Path | None) -> list[WatchedPath]:
     file = [Path(url.database or "")] if url.get_backend_name() == "sqlite" else []
-    return [Place(path) for path in (*file, data_dir) if path is not None]
+    return [WatchedPath(path) for path in (*file, data_dir) if path is not None]
 
 
 def _engine(url: URL) -> Engine:

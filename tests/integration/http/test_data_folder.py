@@ -11,7 +11,7 @@ from sqlalchemy import text
 from app.composition import open_store
 from app.settings import Settings
 from indexer.catalog.database import Database
-from indexer.catalog.places import Place
+from indexer.catalog.watched_paths import WatchedPath
 from indexer.errors import DataFolderLost
 from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
@@ -117,13 +117,13 @@ def test_a_new_folder_never_passes_for_the_old_one(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     for _ in range(20):
         folder.mkdir()
-        place = Place(folder)
-        place.remember()
+        watched = WatchedPath(folder)
+        watched.remember()
         folder.rmdir()
         folder.mkdir()
         with pytest.raises(DataFolderLost, match="replaced"):
-            place.check()
-        place.close()
+            watched.check()
+        watched.close()
         folder.rmdir()
 
 

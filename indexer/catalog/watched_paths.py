@@ -11,7 +11,7 @@ from pathlib import Path
 from indexer.errors import DataFolderLost
 
 
-class Place:
+class WatchedPath:
     """A file or folder that must stay the same one from the first ``remember`` that sees it.
 
     A folder is kept open, so that no new folder gets its inode number. A file is not: closing a file of SQLite would
