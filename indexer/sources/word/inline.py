@@ -42,8 +42,8 @@ class Paragraph:
 
 
 @dataclass(slots=True)
-class Counts:
-    """The counts of things left out of a file."""
+class Omissions:
+    """The number of things of each kind that are left out of a file."""
 
     hidden_words: int = 0
     objects: int = 0
@@ -55,9 +55,9 @@ class Counts:
 class Inline:
     """Reads the runs of paragraphs in the order of a story: a field may begin in one paragraph and end in another."""
 
-    def __init__(self, styles: Styles, counts: Counts, *, has_whole_fields: bool) -> None:
+    def __init__(self, styles: Styles, omissions: Omissions, *, has_whole_fields: bool) -> None:
         self._styles = styles
-        self._counts = counts
+        self._omissions = omissions
         self._has_whole_fields = has_whole_fields
         self._fields: list[Field] = []
         self._handlers: dict[str, Callable[[Element, Paragraph], None]] = {
@@ -118,7 +118,7 @@ class Inline:
             return self._inside(element, into)
         unseen = Paragraph()
         self._inside(element, unseen)
-        self._counts.hidden_words += len(unseen.text.split())
+        self._omissions.hidden_words += len(unseen.text.split())
         return None
 
     def _is_hidden(self, properties: Element | None) -> bool:
@@ -171,13 +171,13 @@ class Inline:
         if sign:
             self._text(sign, into)
         else:
-            self._counts.symbols += 1
+            self._omissions.symbols += 1
 
     def _object(self, element: Element, into: Paragraph) -> None:
-        self._counts.objects += 1
+        self._omissions.objects += 1
 
     def _control(self, element: Element, into: Paragraph) -> None:
-        self._counts.controls += 1
+        self._omissions.controls += 1
 
 
 # Elements that are read after the paragraph they stand in, and what they are called.

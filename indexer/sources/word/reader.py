@@ -6,7 +6,7 @@ from typing import Final
 from indexer.sources.compose import composed, guarded_parser
 from indexer.sources.packages import Element, Package, attribute, child, is_on, tag
 from indexer.sources.records import Found, Reading
-from indexer.sources.word.inline import Counts
+from indexer.sources.word.inline import Omissions
 from indexer.sources.word.numbering import Numbering
 from indexer.sources.word.story import Shared, Story
 from indexer.sources.word.styles import Styles
@@ -57,17 +57,17 @@ class Word:
 
     def report(self, reading: Reading) -> None:
         """Say what was left out."""
-        counts: Counts = self._shared.counts
+        omissions: Omissions = self._shared.omissions
         for number, what in (
-            (counts.objects, "embedded object"),
-            (counts.controls, "form control"),
-            (counts.imports, "imported file"),
+            (omissions.objects, "embedded object"),
+            (omissions.controls, "form control"),
+            (omissions.imports, "imported file"),
         ):
             if number:
                 reading.lost.append(f"{number:,} {what}{'s' * (number > 1)}")
         notices = [
-            (counts.hidden_words, "words of hidden text are left out"),
-            (counts.symbols, "signs of symbol fonts have no letter and are left out"),
+            (omissions.hidden_words, "words of hidden text are left out"),
+            (omissions.symbols, "signs of symbol fonts have no letter and are left out"),
             (self._comments, "comments are left out (--comments reads them)"),
         ]
         reading.notice = "; ".join(f"{number:,} {what}" for number, what in notices if number)

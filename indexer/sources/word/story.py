@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Final
 
 from indexer.sources.packages import Element, attribute, branch, child, is_on, tag
-from indexer.sources.word.inline import SKIPPED, Counts, Inline, Paragraph, fields_are_whole
+from indexer.sources.word.inline import SKIPPED, Inline, Omissions, Paragraph, fields_are_whole
 from indexer.sources.word.numbering import Numbering
 from indexer.sources.word.styles import Numbered, Styles, heading_level, numbered
 from models.types import JsonValue, Part
@@ -27,7 +27,7 @@ class Shared:
     styles: Styles
     numbering: Numbering
     beside: Beside
-    counts: Counts = field(default_factory=Counts)
+    omissions: Omissions = field(default_factory=Omissions)
     path: list[tuple[int, str]] = field(default_factory=list)
 
     def metadata(self, kind: str) -> dict[str, JsonValue]:
@@ -48,7 +48,7 @@ class Story:
         self._root = root
         self._shared = shared
         self._kind = kind
-        self._inline = Inline(shared.styles, shared.counts, has_whole_fields=fields_are_whole(root))
+        self._inline = Inline(shared.styles, shared.omissions, has_whole_fields=fields_are_whole(root))
 
     def parts(self) -> Iterator[Part]:
         """A part a paragraph, or a row of a table whose cells hold no more than a paragraph each."""
@@ -68,7 +68,7 @@ class Story:
             yield from self._finished(paragraph, None, "")
             paragraph = Paragraph()
             if name in ("w:altChunk", "w:subDoc"):
-                self._shared.counts.imports += 1
+                self._shared.omissions.imports += 1
             else:
                 yield from self._table(block)
         yield from self._finished(paragraph, None, "")

@@ -19,7 +19,7 @@ from app.search.mode import Accepts, BatchQuery, SearchMode
 from app.search.modes.best_span import BestSpan
 from app.search.modes.hybrid.explanation import HybridExplanation
 from app.search.modes.hybrid.scan import HybridScan, Near
-from app.search.modes.hybrid.scorer import Counts, HybridQuery, Scorer
+from app.search.modes.hybrid.scorer import HybridQuery, Scorer, SegmentCounts
 from app.search.modes.hybrid.weights import Weights
 from app.search.modes.lexical import ADD_WORDS, stem_fingerprint
 from app.search.types import TextSpan
@@ -95,7 +95,7 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery]):
         return HybridScan((query,), None)
 
     def explain(
-        self, request: SearchRequest, query: HybridQuery, span: ScoredSpan, total: Counts
+        self, request: SearchRequest, query: HybridQuery, span: ScoredSpan, total: SegmentCounts
     ) -> HybridExplanation | None:
         """The terms of the score."""
         scorer = Scorer.read(span.place.segment, query, request.spans.boundary)
@@ -149,7 +149,7 @@ def words_of(query: HybridQuery) -> tuple[str, ...]:
     return tuple(item.words[0] for item, count in query.words.items for _ in range(count))
 
 
-def _span_score(query: HybridQuery, counts: Counts, span: NamedSpan) -> float:
+def _span_score(query: HybridQuery, counts: SegmentCounts, span: NamedSpan) -> float:
     scorer = Scorer.read(span.located.view.segment, query, None)
     if scorer is None:
         return -1.0

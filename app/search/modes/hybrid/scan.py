@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Int
 
-from app.search.modes.hybrid.scorer import Counts, HybridQuery, Scorer
+from app.search.modes.hybrid.scorer import HybridQuery, Scorer, SegmentCounts
 from indexer.engine.executor import Memo, SegmentQuery
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows, no_rows
@@ -20,7 +20,7 @@ Near: TypeAlias = Mapping[str, Int[np.ndarray, " _spans"]]
 
 
 @dataclass(frozen=True, slots=True)
-class HybridScan(SegmentQuery[list[Counts], list[SpanRows]]):
+class HybridScan(SegmentQuery[list[SegmentCounts], list[SpanRows]]):
     """The sentences of the best spans of queries, ``near``, and those with the best shares of BM25; without it all."""
 
     queries: tuple[HybridQuery, ...]
@@ -33,20 +33,22 @@ class HybridScan(SegmentQuery[list[Counts], list[SpanRows]]):
         """One: words weigh by how many sentences, and parts, of all segments have them."""
         return 1
 
-    def statistics(self, view: SegmentView, total: list[Counts] | None, selection: Selection) -> list[Counts]:
+    def statistics(
+        self, view: SegmentView, total: list[SegmentCounts] | None, selection: Selection
+    ) -> list[SegmentCounts]:
         """The words of a segment, for every query."""
         return [
             (WordCounts.none(query.words),) * 2 if scorer is None else scorer.counts
             for query, scorer in zip(self.queries, self._scorers(view, selection), strict=True)
         ]
 
-    def total(self, parts: Sequence[list[Counts]], selection: Selection) -> list[Counts]:
+    def total(self, parts: Sequence[list[SegmentCounts]], selection: Selection) -> list[SegmentCounts]:
         """Those of all segments."""
         words = [query.words for query in self.queries]
         own, of_parts = ([[pair[at] for pair in part] for part in parts] for at in (0, 1))
         return list(zip(sum_counts(words, own), sum_counts(words, of_parts), strict=True))
 
-    def rows(self, view: SegmentView, total: list[Counts] | None, selection: Selection) -> list[SpanRows]:
+    def rows(self, view: SegmentView, total: list[SegmentCounts] | None, selection: Selection) -> list[SpanRows]:
         """The sentences of a segment that may be selected, for every query."""
         scorers, found = self._scorers(view, selection), []
         self.memo.pop(view.name, None)
@@ -66,7 +68,7 @@ class HybridScan(SegmentQuery[list[Counts], list[SpanRows]]):
         self,
         view: SegmentView,
         scorer: Scorer,
-        counts: Counts,
+        counts: SegmentCounts,
         chosen: Bool[np.ndarray, " whole_spans"],
         near: Near,
         selection: Selection,

@@ -34,8 +34,8 @@ class HybridQuery:
         raise AssertionError("the query is encoded")
 
 
-# What BM25 counts of a segment, in the whole spans that hits are and in parts.
-Counts: TypeAlias = tuple[WordCounts, WordCounts]
+# The counts of BM25 in a segment: by the whole spans that hits are, and by parts.
+SegmentCounts: TypeAlias = tuple[WordCounts, WordCounts]
 
 
 class Scorer:
@@ -54,26 +54,26 @@ class Scorer:
         return None if words is None else cls(words, query, boundary)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> SegmentCounts:
         """BM25's statistics."""
         return self.words.counts, self._parts.counts
 
     def best_by_words(
-        self, counts: Counts, chosen: Bool[np.ndarray, " whole_spans"], most: int
+        self, counts: SegmentCounts, chosen: Bool[np.ndarray, " whole_spans"], most: int
     ) -> Int[np.ndarray, " rows"]:
         """The chosen whole spans with the best shares, at most as many."""
         rows, shares = Bm25(self._query.words, counts[0]).found(self.words)
         rows, shares = rows[chosen[rows]], shares[chosen[rows]]
         return rows[np.argpartition(-shares, most)[:most]] if len(rows) > most else rows
 
-    def rows(self, counts: Counts, rows: Int[np.ndarray, " rows"]) -> SpanRows:
+    def rows(self, counts: SegmentCounts, rows: Int[np.ndarray, " rows"]) -> SpanRows:
         """Some whole spans with their scores."""
         shares = self._weights.shares(*self._shares(counts, rows))
         scores = self._weights.scores(self._by_meaning(rows).scores, shares)
         bounds, name = self.words.bounds, self.words.segment.folder.name
         return SpanRows(name, bounds[rows].astype(np.int64), bounds[rows + 1].astype(np.int64), scores)
 
-    def terms(self, counts: Counts, unit: int) -> tuple[tuple[HybridTerm, ...], CharSpan | None]:
+    def terms(self, counts: SegmentCounts, unit: int) -> tuple[tuple[HybridTerm, ...], CharSpan | None]:
         """The terms of the score of the whole span that holds a unit, and its best span."""
         rows = np.array([self.words.whole_of(unit)])
         meaning = self._by_meaning(rows)
@@ -84,7 +84,7 @@ class Scorer:
         return (*_meaning_terms(self._weights, meaning), *by_words), span
 
     def _shares(
-        self, counts: Counts, rows: Int[np.ndarray, " rows"]
+        self, counts: SegmentCounts, rows: Int[np.ndarray, " rows"]
     ) -> tuple[Float[np.ndarray, " rows"], Float[np.ndarray, " rows"]]:
         """The shares of BM25 of some whole spans, and of the parts around them."""
         own, of_parts = (Bm25(self._query.words, each) for each in counts)
