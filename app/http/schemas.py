@@ -1,4 +1,4 @@
-"""Request bodies that are no searches (``app.requests`` has those), and problems.
+"""Request bodies and paths that are no searches (``app.requests`` has those), and problems.
 
 Strict: wrong types and unknown fields are refused, never coerced.
 """
@@ -6,6 +6,7 @@ Strict: wrong types and unknown fields are refused, never coerced.
 from dataclasses import dataclass
 from typing import Annotated
 
+from fastapi import Path
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -16,7 +17,7 @@ from pydantic import (
     WrapValidator,
 )
 
-from app.requests import MAX_NAME, Body, DocumentId, FilterBody, SearchRequest, storable
+from app.requests import MAX_NAME, Body, CollectionName, DocumentId, FilterBody, SearchRequest, storable
 from indexer.catalog.names import MAX_NOTE
 from indexer.errors import InvalidDocument
 from indexer.sources.documents import checked_metadata
@@ -38,6 +39,7 @@ def _metadata(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 # Not with a backbone, which names a folder of the server or a model that it would fetch.
 EncoderName = Annotated[str, Field(max_length=MAX_NAME), AfterValidator(_without_backbone)]
+CollectionPath = Annotated[CollectionName, Path(description="The collection's name.")]
 Note = Annotated[str, Field(max_length=MAX_NOTE), AfterValidator(storable)]
 
 

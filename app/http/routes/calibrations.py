@@ -14,8 +14,7 @@ from app.calibration.service import CalibrationRequest
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.routes.thresholds import Collection
-from app.http.schemas import Note
+from app.http.schemas import CollectionPath, Note
 from app.requests import MAX_NAME, Body, DocumentId, Mode, QueryText, Similarity
 from indexer.tuning import CalibrationDraft
 from models.errors import InvalidInput
@@ -133,7 +132,7 @@ class ImportBody(Body):
 @router.get(
     "", response_model=CalibrationList, summary="List the calibrations", responses=problems(401, 403, 404, 422, 503)
 )
-def list_calibrations(collection: Collection, caller: CallerDependency) -> Response:
+def list_calibrations(collection: CollectionPath, caller: CallerDependency) -> Response:
     """List the collection's calibrations, the newest first."""
     caller.require("admin", collection)
     calibrations = caller.backend.thresholds.calibrations(collection)
@@ -146,7 +145,7 @@ def list_calibrations(collection: Collection, caller: CallerDependency) -> Respo
     summary="Learn a calibration from labels",
     responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507),
 )
-async def calibrate(collection: Collection, body: CalibrateBody, caller: CallerDependency) -> Response:
+async def calibrate(collection: CollectionPath, body: CalibrateBody, caller: CallerDependency) -> Response:
     """Fit an increasing map from raw to score and store it. If labels are refused, nothing is stored."""
     caller.require("admin", collection)
     backend = caller.backend
@@ -162,7 +161,7 @@ async def calibrate(collection: Collection, body: CalibrateBody, caller: CallerD
     summary="Take a calibration over from another collection",
     responses=problems(400, 401, 403, 404, 409, 413, 422, 503, 507),
 )
-def import_calibration(collection: Collection, body: ImportBody, caller: CallerDependency) -> Response:
+def import_calibration(collection: CollectionPath, body: ImportBody, caller: CallerDependency) -> Response:
     """Import a calibration with the same encoder, mode and span bounds; others are refused."""
     caller.require("admin", collection)
     service = caller.backend.thresholds
@@ -175,7 +174,7 @@ def import_calibration(collection: Collection, body: ImportBody, caller: CallerD
     summary="Activate a calibration",
     responses=problems(401, 403, 404, 422, 503),
 )
-def activate_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> Response:
+def activate_calibration(collection: CollectionPath, id: CalibrationId, caller: CallerDependency) -> Response:
     """Activate a calibration atomically; the collection's threshold still selects the same hits."""
     caller.require("admin", collection)
     return answer_response(CalibrationDescription.of(caller.backend.thresholds.activate(collection, id)))
@@ -187,7 +186,7 @@ def activate_calibration(collection: Collection, id: CalibrationId, caller: Call
     summary="Deactivate a calibration",
     responses=problems(401, 403, 404, 422, 503),
 )
-def deactivate_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> Response:
+def deactivate_calibration(collection: CollectionPath, id: CalibrationId, caller: CallerDependency) -> Response:
     """Deactivate a calibration; score then equals raw."""
     caller.require("admin", collection)
     return answer_response(CalibrationDescription.of(caller.backend.thresholds.deactivate(collection, id)))
@@ -199,7 +198,7 @@ def deactivate_calibration(collection: Collection, id: CalibrationId, caller: Ca
     summary="Delete a calibration",
     responses=problems(401, 403, 404, 409, 422, 503),
 )
-def delete_calibration(collection: Collection, id: CalibrationId, caller: CallerDependency) -> Response:
+def delete_calibration(collection: CollectionPath, id: CalibrationId, caller: CallerDependency) -> Response:
     """Delete an inactive calibration. Thresholds that were set under it still select the same hits."""
     caller.require("admin", collection)
     caller.backend.thresholds.delete(collection, id)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
@@ -13,11 +13,10 @@ from app.collections.service import CollectionOptions
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.schemas import EncoderName
-from app.requests import Body, CollectionName, RepresentationOptions, narrowed
+from app.http.schemas import CollectionPath, EncoderName
+from app.requests import Body, RepresentationOptions, narrowed
 
 router = APIRouter(prefix="/collections", tags=["collections"])
-Name = Annotated[CollectionName, Path(description="The collection's name.")]
 
 _CREATED: dict[int | str, dict[str, Any]] = {201: {"model": CollectionDescription, "description": "Created"}}
 
@@ -64,7 +63,7 @@ def list_collections(caller: CallerDependency) -> Response:
     summary="Describe a collection",
     responses=problems(401, 403, 404, 422, 503),
 )
-def get_collection(collection: Name, caller: CallerDependency) -> Response:
+def get_collection(collection: CollectionPath, caller: CallerDependency) -> Response:
     """Describe a collection."""
     caller.require("search", collection)
     return answer_response(caller.backend.collections.describe(collection))
@@ -77,7 +76,7 @@ def get_collection(collection: Name, caller: CallerDependency) -> Response:
     responses=_CREATED | problems(400, 401, 403, 409, 413, 422, 429, 503, 504, 507),
 )
 async def create_collection(
-    collection: Name, caller: CallerDependency, body: CreateCollectionBody | None = None
+    collection: CollectionPath, caller: CallerDependency, body: CreateCollectionBody | None = None
 ) -> Response:
     """Create a collection: 201, or 200 if it exists with the same recipe."""
     caller.require_name(collection, "collection")
@@ -94,7 +93,7 @@ async def create_collection(
     summary="Delete a collection",
     responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
 )
-async def delete_collection(collection: Name, caller: CallerDependency) -> Response:
+async def delete_collection(collection: CollectionPath, caller: CallerDependency) -> Response:
     """Delete a collection with all its data; running searches finish."""
     caller.require("admin", collection)
     backend = caller.backend

@@ -22,9 +22,9 @@ from app.http.backend import Backend
 from app.http.openapi import problems
 from app.http.receiving import upload_as_task
 from app.http.responses import answer_response
-from app.http.schemas import ChangeDocumentBody, DeleteBody, DeleteByFilterBody
+from app.http.schemas import ChangeDocumentBody, CollectionPath, DeleteBody, DeleteByFilterBody
 from app.http.uploads import uploads
-from app.requests import CollectionName, DocumentId, FilterBody
+from app.requests import DocumentId, FilterBody
 from app.tasks.answers import TaskDescription
 from indexer.engine.query import Filter
 from indexer.segments.text import OffsetUnit
@@ -38,7 +38,6 @@ router = APIRouter(
 )
 _WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507)
 _READ = problems(401, 403, 404, 409, 422, 503)
-Collection = Annotated[CollectionName, Path(description="The collection's name.")]
 Id = Annotated[DocumentId, Path(description="The document's id, percent-encoded.")]
 
 
@@ -64,7 +63,7 @@ _SENT: dict[str, Any] = {
 
 @router.get("", response_model=DocumentPage, summary="List documents", responses=_READ)
 def list_documents(
-    collection: Collection,
+    collection: CollectionPath,
     caller: CallerDependency,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of documents.")] = 100,
     cursor: Annotated[str | None, Query(description="The cursor of the previous page.")] = None,
@@ -84,7 +83,7 @@ def list_documents(
     responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
 )
 async def get_document(
-    collection: Collection,
+    collection: CollectionPath,
     document_id: Id,
     caller: CallerDependency,
     offset_unit: Annotated[OffsetUnit, Query(description="What the offsets of parts count.")] = "codepoint",
@@ -103,7 +102,7 @@ async def get_document(
     summary="Add or replace documents",
     responses=_ACCEPTED | _WRITE,
 )
-async def put_documents(collection: Collection, request: Request, caller: CallerDependency) -> Response:
+async def put_documents(collection: CollectionPath, request: Request, caller: CallerDependency) -> Response:
     """Index documents, replacing those with the same ids; unchanged ones are skipped.
 
     A large body that is not indexed in time is answered 202, with the task that goes on.
@@ -128,7 +127,7 @@ async def put_documents(collection: Collection, request: Request, caller: Caller
 
 @router.post("/delete", response_model=DeletedByFilter, summary="Delete documents by a filter", responses=_WRITE)
 async def delete_documents_by_filter(
-    collection: Collection, body: DeleteByFilterBody, caller: CallerDependency
+    collection: CollectionPath, body: DeleteByFilterBody, caller: CallerDependency
 ) -> Response:
     """Delete all documents that pass a filter, which must not be empty; says how many."""
     caller.require("index", collection)
@@ -141,7 +140,7 @@ async def delete_documents_by_filter(
     "/{document_id:path}", response_model=ChangedDocument, summary="Change a document's metadata", responses=_WRITE
 )
 async def change_document(
-    collection: Collection, document_id: Id, body: ChangeDocumentBody, caller: CallerDependency
+    collection: CollectionPath, document_id: Id, body: ChangeDocumentBody, caller: CallerDependency
 ) -> Response:
     """Set and remove keys of a document's metadata. Its text is not encoded again."""
     caller.require("index", collection)
@@ -152,7 +151,7 @@ async def change_document(
 
 @router.delete("", response_model=DeletedDocuments, summary="Delete documents", responses=_WRITE)
 async def delete_documents(
-    collection: Collection,
+    collection: CollectionPath,
     caller: CallerDependency,
     body: DeleteBody | None = None,
     id: Annotated[list[DocumentId] | None, Query(description="Id of a document; repeat for several.")] = None,
@@ -166,7 +165,7 @@ async def delete_documents(
 
 @router.delete("/{document_id:path}", response_model=DeletedDocuments, summary="Delete a document", responses=_WRITE)
 async def delete_document(
-    collection: Collection,
+    collection: CollectionPath,
     document_id: Id,
     caller: CallerDependency,
 ) -> Response:

@@ -10,7 +10,8 @@ from app.collections.exporting import document_line
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import lines_response
-from app.http.routes.documents import Collection, filter_of
+from app.http.routes.documents import filter_of
+from app.http.schemas import CollectionPath
 
 router = APIRouter(prefix="/collections/{collection}/export", tags=["documents"])
 
@@ -25,7 +26,7 @@ router = APIRouter(prefix="/collections/{collection}/export", tags=["documents"]
     },
 )
 async def export_documents(
-    collection: Collection,
+    collection: CollectionPath,
     caller: CallerDependency,
     filter: Annotated[
         str | None, Query(description='A filter as in a search, in JSON: {"document": {...}, "part": {...}}.')

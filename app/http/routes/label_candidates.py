@@ -17,7 +17,7 @@ from app.calibration.labels import FEWEST
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.routes.thresholds import Collection
+from app.http.schemas import CollectionPath
 from app.requests import FilterBody, Mode, QueryText, SimilarityText
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
@@ -68,7 +68,7 @@ class LabelCandidatesQuery(BaseModel):
     responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
 )
 async def propose_label_candidates(
-    collection: Collection, query: Annotated[LabelCandidatesQuery, Query()], caller: CallerDependency
+    collection: CollectionPath, query: Annotated[LabelCandidatesQuery, Query()], caller: CallerDependency
 ) -> Response:
     """Draw pairs with known probabilities from strata of raw, most of them near the threshold."""
     caller.require("admin", collection)

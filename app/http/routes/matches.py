@@ -8,7 +8,7 @@ from starlette.responses import Response
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.routes.phrases import Collection
+from app.http.schemas import CollectionPath
 from app.phrases.answers import EventPage
 from app.phrases.service import MAX_EVENTS
 from app.requests import QueryText
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/collections/{collection}/matches", tags=["phrases"])
     "", response_model=EventPage, summary="Read what phrases matched", responses=problems(401, 403, 404, 410, 422, 503)
 )
 def read_matches(
-    collection: Collection,
+    collection: CollectionPath,
     caller: CallerDependency,
     cursor: Annotated[
         str | None, Query(description="The cursor of the previous answer; without it, all events.")

@@ -9,7 +9,8 @@ from app.collections.reading import MAX_LISTED, MetadataCounts
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.routes.documents import Collection, filter_of
+from app.http.routes.documents import filter_of
+from app.http.schemas import CollectionPath
 
 router = APIRouter(prefix="/collections/{collection}/metadata", tags=["documents"])
 
@@ -21,7 +22,7 @@ router = APIRouter(prefix="/collections/{collection}/metadata", tags=["documents
     responses=problems(401, 403, 404, 422, 503),
 )
 def count_metadata(
-    collection: Collection,
+    collection: CollectionPath,
     caller: CallerDependency,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of values of a key.")] = 20,
     filter: Annotated[

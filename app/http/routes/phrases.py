@@ -11,11 +11,11 @@ from app.calibration.answers import ThresholdHistory
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.schemas import Note
+from app.http.schemas import CollectionPath, Note
 from app.http.uploads import phrase_uploads
 from app.phrases.answers import DeletedPhrase, ImportedPhrases, PhraseDescription, PhrasePage
 from app.phrases.service import MAX_LISTED
-from app.requests import Body, CollectionName, FilterBody, QueryText, Similarity
+from app.requests import Body, FilterBody, QueryText, Similarity
 from indexer.catalog.names import MAX_PHRASE_NAME, checked_phrase_name
 from indexer.indexing.matching import Rematched
 from indexer.phrases import Phrase, PhraseChanges, PhraseDraft
@@ -23,7 +23,6 @@ from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
 
 router = APIRouter(prefix="/collections/{collection}/phrases", tags=["phrases"])
-Collection = Annotated[CollectionName, Path(description="The collection's name.")]
 Name = Annotated[str, Path(description="The phrase's name, percent-encoded.")]
 
 
@@ -120,7 +119,7 @@ _READ = problems(401, 403, 404, 422, 503)
 
 @router.get("", response_model=PhrasePage, summary="List the phrases", responses=_READ)
 def list_phrases(
-    collection: Collection,
+    collection: CollectionPath,
     caller: CallerDependency,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of phrases.")] = 100,
     cursor: Annotated[str | None, Query(description="The cursor of the previous page.")] = None,
@@ -131,7 +130,7 @@ def list_phrases(
 
 
 @router.post("", response_model=PhraseDescription, summary="Save a phrase", responses=_WRITE)
-async def create_phrase(collection: Collection, body: NewPhraseBody, caller: CallerDependency) -> Response:
+async def create_phrase(collection: CollectionPath, body: NewPhraseBody, caller: CallerDependency) -> Response:
     """Save a phrase under a new name. It is matched against every new document."""
     caller.require("index", collection)
     backend, draft = caller.backend, body.draft()
@@ -145,7 +144,7 @@ async def create_phrase(collection: Collection, body: NewPhraseBody, caller: Cal
     "/import", response_model=ImportedPhrases, openapi_extra=_SENT, summary="Save many phrases", responses=_WRITE
 )
 async def import_phrases(
-    collection: Collection,
+    collection: CollectionPath,
     request: Request,
     caller: CallerDependency,
     backfill: Annotated[bool, Query(description="Also match existing documents.")] = False,
@@ -162,7 +161,7 @@ async def import_phrases(
 
 
 @router.get("/{name}", response_model=PhraseDescription, summary="See a phrase", responses=_READ)
-def get_phrase(collection: Collection, name: Name, caller: CallerDependency) -> Response:
+def get_phrase(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """Read a phrase, and the threshold that applies to it."""
     caller.require("search", collection)
     return _answer(caller.backend.phrases.get(collection, name))
@@ -170,7 +169,7 @@ def get_phrase(collection: Collection, name: Name, caller: CallerDependency) -> 
 
 @router.patch("/{name}", response_model=PhraseDescription, summary="Change a phrase", responses=_WRITE)
 async def change_phrase(
-    collection: Collection, name: Name, body: ChangePhraseBody, caller: CallerDependency
+    collection: CollectionPath, name: Name, body: ChangePhraseBody, caller: CallerDependency
 ) -> Response:
     """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn."""
     caller.require("index", collection)
@@ -182,7 +181,7 @@ async def change_phrase(
 
 
 @router.delete("/{name}", response_model=DeletedPhrase, summary="Delete a phrase", responses=_READ)
-def delete_phrase(collection: Collection, name: Name, caller: CallerDependency) -> Response:
+def delete_phrase(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """Delete a phrase with its thresholds; its matches are withdrawn."""
     caller.require("index", collection)
     caller.backend.phrases.delete_one(collection, name)
@@ -195,7 +194,7 @@ def delete_phrase(collection: Collection, name: Name, caller: CallerDependency) 
     summary="Match the documents that are there",
     responses=_WRITE,
 )
-async def backfill_phrase(collection: Collection, name: Name, caller: CallerDependency) -> Response:
+async def backfill_phrase(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """Update the phrase's matches to the current hits of a search with its threshold."""
     caller.require("index", collection)
     backend = caller.backend
@@ -206,7 +205,7 @@ async def backfill_phrase(collection: Collection, name: Name, caller: CallerDepe
 
 
 @router.get("/{name}/threshold", response_model=PhraseDescription, summary="See a phrase's threshold", responses=_READ)
-def get_phrase_threshold(collection: Collection, name: Name, caller: CallerDependency) -> Response:
+def get_phrase_threshold(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """Read a phrase with its own threshold, and the one that applies."""
     return get_phrase(collection, name, caller)
 
@@ -218,7 +217,7 @@ def get_phrase_threshold(collection: Collection, name: Name, caller: CallerDepen
     responses=problems(400, 401, 403, 404, 413, 422, 503, 507),
 )
 def put_phrase_threshold(
-    collection: Collection, name: Name, body: PutPhraseThresholdBody, caller: CallerDependency
+    collection: CollectionPath, name: Name, body: PutPhraseThresholdBody, caller: CallerDependency
 ) -> Response:
     """Set the phrase's own threshold for later documents; existing matches are unchanged."""
     caller.require("index", collection)
@@ -231,7 +230,7 @@ def put_phrase_threshold(
     summary="See how a phrase's threshold was changed",
     responses=_READ,
 )
-def get_phrase_threshold_history(collection: Collection, name: Name, caller: CallerDependency) -> Response:
+def get_phrase_threshold_history(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """List all changes, the newest first."""
     caller.require("search", collection)
     return answer_response(ThresholdHistory(caller.backend.phrases.threshold_history(collection, name)))
@@ -244,7 +243,7 @@ def get_phrase_threshold_history(collection: Collection, name: Name, caller: Cal
     responses=problems(400, 401, 403, 404, 409, 413, 422, 503, 507),
 )
 def undo_phrase_threshold(
-    collection: Collection, name: Name, caller: CallerDependency, body: UndoPhraseBody | None = None
+    collection: CollectionPath, name: Name, caller: CallerDependency, body: UndoPhraseBody | None = None
 ) -> Response:
     """Undo the last change; a second call undoes the change before it."""
     caller.require("index", collection)

@@ -7,7 +7,7 @@ from app.calibration.preview import Preview
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.routes.thresholds import Collection
+from app.http.schemas import CollectionPath
 from app.requests import PreviewOptions, PreviewRequest, narrowed
 
 router = APIRouter(prefix="/admin/collections/{collection}/thresholds/preview", tags=["admin"])
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/admin/collections/{collection}/thresholds/preview", 
     summary="See what a threshold would find",
     responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507),
 )
-async def preview_threshold(collection: Collection, body: PreviewOptions, caller: CallerDependency) -> Response:
+async def preview_threshold(collection: CollectionPath, body: PreviewOptions, caller: CallerDependency) -> Response:
     """Count, exactly and over the whole collection, the hits of every threshold. Changes nothing."""
     caller.require("admin", collection)
     backend, request = caller.backend, narrowed(body, PreviewRequest, collection=collection)

@@ -18,6 +18,7 @@ from app.http.receiving import receive_upload, wait_for_task
 from app.http.responses import answer_response
 from app.http.routes.calibrations import CalibrateBody
 from app.http.routes.collections import RecipeBody
+from app.http.schemas import CollectionPath
 from app.requests import Body, CollectionName
 from app.tasks.answers import KindName, TaskDescription, TaskPage
 from app.tasks.service import MAX_LISTED
@@ -144,7 +145,7 @@ _SENT: dict[str, Any] = {
     responses=problems(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503, 504, 507),
 )
 async def import_documents(
-    collection: Annotated[CollectionName, Path(description="The collection's name.")],
+    collection: CollectionPath,
     request: Request,
     caller: CallerDependency,
     table: Annotated[TableQuery, Query()],

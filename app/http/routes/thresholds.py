@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
@@ -10,12 +10,11 @@ from app.calibration.answers import ModeThreshold, ModeThresholds, ThresholdHist
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.schemas import Note
-from app.requests import Body, CollectionName, Mode, Similarity
+from app.http.schemas import CollectionPath, Note
+from app.requests import Body, Mode, Similarity
 from indexer.tuning import ThresholdOn
 
 router = APIRouter(prefix="/admin/collections/{collection}/thresholds", tags=["admin"])
-Collection = Annotated[CollectionName, Path(description="The collection's name.")]
 
 
 _EXAMPLES: dict[str, Any] = {"examples": [{"value": 0.8, "on": "score", "note": "90 % precision in the audit"}]}
@@ -42,7 +41,7 @@ class UndoBody(Body):
 @router.get(
     "", response_model=ModeThresholds, summary="See the thresholds", responses=problems(401, 403, 404, 422, 503)
 )
-def get_thresholds(collection: Collection, caller: CallerDependency) -> Response:
+def get_thresholds(collection: CollectionPath, caller: CallerDependency) -> Response:
     """List the threshold of every mode, under the active calibration."""
     caller.require("admin", collection)
     return answer_response(ModeThresholds(caller.backend.thresholds.thresholds(collection)))
@@ -54,7 +53,7 @@ def get_thresholds(collection: Collection, caller: CallerDependency) -> Response
     summary="Set a threshold",
     responses=problems(400, 401, 403, 404, 413, 422, 503, 507),
 )
-def put_threshold(collection: Collection, body: PutThresholdBody, caller: CallerDependency) -> Response:
+def put_threshold(collection: CollectionPath, body: PutThresholdBody, caller: CallerDependency) -> Response:
     """Set the default threshold of searches; null removes it."""
     caller.require("admin", collection)
     service = caller.backend.thresholds
@@ -68,7 +67,7 @@ def put_threshold(collection: Collection, body: PutThresholdBody, caller: Caller
     responses=problems(401, 403, 404, 422, 503),
 )
 def get_threshold_history(
-    collection: Collection,
+    collection: CollectionPath,
     caller: CallerDependency,
     mode: Annotated[Mode, Query(description="The mode of the threshold.")] = "best_span",
 ) -> Response:
@@ -83,7 +82,7 @@ def get_threshold_history(
     summary="Take a change back",
     responses=problems(400, 401, 403, 404, 409, 413, 422, 503, 507),
 )
-def undo_threshold(collection: Collection, caller: CallerDependency, body: UndoBody | None = None) -> Response:
+def undo_threshold(collection: CollectionPath, caller: CallerDependency, body: UndoBody | None = None) -> Response:
     """Undo the last change; a second call undoes the change before it."""
     caller.require("admin", collection)
     undo = body or UndoBody(mode="best_span", note="")
