@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Collection as Some
+from collections import abc
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
@@ -57,8 +57,8 @@ class Key:
 def create_key(
     catalog: Catalog,
     name: str,
-    scopes: Some[Scope],
-    collections: Some[str] | None = None,
+    scopes: abc.Collection[Scope],
+    collections: abc.Collection[str] | None = None,
     *,
     expires_at: datetime | None = None,
     rate: int | None = None,
@@ -124,7 +124,7 @@ def authenticate(catalog: Catalog, token: str) -> Key | None:
     return None if key.expires_at is not None and key.expires_at <= catalog.clock() else key
 
 
-def record_uses(catalog: Catalog, ids: Some[str]) -> None:
+def record_uses(catalog: Catalog, ids: abc.Collection[str]) -> None:
     """Write that these keys were used now."""
     with catalog.database.write() as connection:
         connection.execute(update(keys).where(keys.c.id.in_(ids)).values(last_used_at=catalog.clock()))
@@ -141,7 +141,7 @@ def _hashed(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def _checked_scopes(scopes: Some[Scope]) -> tuple[Scope, ...]:
+def _checked_scopes(scopes: abc.Collection[Scope]) -> tuple[Scope, ...]:
     if not scopes or not set(scopes) <= set(SCOPES):
         raise InvalidInput(
             f"{', '.join(scopes) or 'nothing'} is not a set of scopes",

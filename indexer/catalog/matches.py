@@ -8,7 +8,7 @@ miss nothing, and neither do readers that have read none. A reader between the t
 gets ``CursorExpired`` and reads again from the start.
 """
 
-from collections.abc import Collection as Some
+from collections import abc
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -72,7 +72,7 @@ def forget_texts(connection: Connection, collection_id: str) -> None:
     connection.execute(update(matches).where(stored).values(text=""))
 
 
-def replace_matches(catalog: Catalog, lease: Lease, names: Some[str], present: Matches) -> tuple[int, int]:
+def replace_matches(catalog: Catalog, lease: Lease, names: abc.Collection[str], present: Matches) -> tuple[int, int]:
     """Make ``present`` the matches of these phrases. Returns the numbers of added and of withdrawn matches.
 
     Matches that remain keep their score. Raises ``StalePhrases`` as :func:`add_matches` does.
@@ -90,7 +90,7 @@ def replace_matches(catalog: Catalog, lease: Lease, names: Some[str], present: M
 
 
 def read_events(
-    catalog: Catalog, collection_id: str, after: EventCursor | None, limit: int, phrases: Some[str] = ()
+    catalog: Catalog, collection_id: str, after: EventCursor | None, limit: int, phrases: abc.Collection[str] = ()
 ) -> EventRead:
     """At most ``limit`` events after a cursor (None: from the first), in order, of all phrases or of some.
 
@@ -182,7 +182,7 @@ def _take_numbers(connection: Connection, collection_id: str, count: int) -> int
     return int(connection.execute(select(phrase_sets.c.events).where(row)).scalar_one()) - count + 1
 
 
-def _standing(connection: Connection, collection_id: str, names: Some[str]) -> dict[_Key, int]:
+def _standing(connection: Connection, collection_id: str, names: abc.Collection[str]) -> dict[_Key, int]:
     """The numbers of the matches of these phrases that are not withdrawn."""
     c = matches.c
     rows = connection.execute(

@@ -1,6 +1,6 @@
 """Publish segments, delete documents and retire segments: each a new generation, in one transaction."""
 
-from collections.abc import Collection as Some
+from collections import abc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ def publish(
     lease: Lease,
     segment: SegmentInfo,
     rows: Sequence[DocumentRow],
-    retires: Some[str] = (),
+    retires: abc.Collection[str] = (),
     matched: Matches | None = None,
 ) -> int:
     """Publish a segment; returns the number of the generation that holds it. Idempotent.
@@ -66,7 +66,7 @@ def remove(catalog: Catalog, lease: Lease, document_ids: Iterable[str]) -> tuple
     return dead, generation
 
 
-def retire(catalog: Catalog, lease: Lease, names: Some[str]) -> int:
+def retire(catalog: Catalog, lease: Lease, names: abc.Collection[str]) -> int:
     """Retire segments without live documents; returns the number of the new generation."""
     with holding(catalog, lease) as (connection, generation):
         retire_segments(connection, lease, names, generation + 1, catalog.clock())
@@ -197,7 +197,9 @@ def _set_generation(connection: Connection, lease: Lease, generation: int) -> No
     connection.execute(update(collections).where(collections.c.id == lease.collection_id).values(generation=generation))
 
 
-def retire_segments(connection: Connection, lease: Lease, names: Some[str], generation: int, now: datetime) -> None:
+def retire_segments(
+    connection: Connection, lease: Lease, names: abc.Collection[str], generation: int, now: datetime
+) -> None:
     """Retire segments from this generation on, within a transaction, and delete their tombstones.
 
     Raises ``InvalidInput`` if a live document lies in one of them.

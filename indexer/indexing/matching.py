@@ -4,7 +4,7 @@ A segment is matched before it is published, and its matches are published with 
 neither. If the phrases change meanwhile, publishing is refused and the changed phrases are matched again.
 """
 
-from collections.abc import Collection as Some
+from collections import abc
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -56,7 +56,7 @@ def publish_matched(store: Store, held: Lease, segment: SegmentInfo, rows: Seque
             continue
 
 
-def rematch(store: Store, held: Lease, names: Some[str]) -> Rematched:
+def rematch(store: Store, held: Lease, names: abc.Collection[str]) -> Rematched:
     """Match phrases with all documents again, and add and withdraw matches accordingly.
 
     Matches that remain keep their score. Raises ``PhraseNotFound``.
@@ -157,7 +157,7 @@ def _read_texts(segment: Segment, hits: Iterable[_Hit]) -> list[Match]:
     return [hit.match(segment) for hit in sorted(hits, key=lambda hit: (hit.span.start, hit.phrase))]
 
 
-def _select(phrases: PhraseSet, collection: str, names: Some[str]) -> PhraseSet:
+def _select(phrases: PhraseSet, collection: str, names: abc.Collection[str]) -> PhraseSet:
     missing = sorted(set(names) - set(phrases.names))
     if missing:
         raise PhraseNotFound(
