@@ -19,11 +19,11 @@ from models.types import CharSpan, JsonValue, QueryVectors, UnitSpan
 class NuggetPlace:
     """The token of a nugget in its document, and the segment of text that the nugget represents.
 
-    That segment, ``stretch``, goes from the end of the nugget before it, or the start of its part, to its own end.
+    That segment, ``segment_span``, goes from the end of the nugget before it, or the start of its part, to its own end.
     """
 
     token: CharSpan
-    stretch: CharSpan
+    segment_span: CharSpan
 
 
 @dataclass(frozen=True, slots=True)

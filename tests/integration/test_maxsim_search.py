@@ -193,7 +193,7 @@ def test_a_query_longer_than_a_window_is_read_whole(tmp_path: Path) -> None:
         (query,) = encode_nugget_queries(made.nuggets, [" ".join(words)])
         assert query.parts is not None
         assert len(query.vectors) >= 100
-        assert query.parts[-1].stretch.end > len(" ".join(words[:960]))
+        assert query.parts[-1].segment_span.end > len(" ".join(words[:960]))
         hits = documents(made, " ".join(words), explain=True)
         assert {hit.document_id for hit in hits} == {"start", "end"}
         assert isinstance(hits[0].explanation, PairedExplanation)
@@ -207,7 +207,7 @@ def test_windows_of_a_query_are_of_like_length(workspace: Workspace) -> None:
     (query,) = encode_nugget_queries(workspace.nuggets, [text])
     assert len(query.vectors) == 10 + 10  # of 33 and of 32 words, 0.3 of each rounded up
     assert query.parts is not None
-    assert CharSpan(0, query.parts[-1].stretch.end).of(text)
+    assert CharSpan(0, query.parts[-1].segment_span.end).of(text)
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def _pair(
 ) -> NuggetPair:
     place, unit = document.place, request.offset_unit
     where = place.nugget(nugget)
-    segment = _text_span(where.stretch, place.text, place.offset, unit)
+    segment = _text_span(where.segment_span, place.text, place.offset, unit)
     return NuggetPair(
         query=_query_text(request.text, query, number, unit),
         nugget=_text_span(where.token, place.text, place.offset, unit),
@@ -161,7 +161,7 @@ def _query_text(text: str | None, query: NuggetQuery, number: int, unit: OffsetU
     if text is None or query.parts is None:
         return None
     return _text_span(
-        query.parts[number].stretch, lambda span: span.of(text), lambda at, _: offset_in(text, at, unit), unit
+        query.parts[number].segment_span, lambda span: span.of(text), lambda at, _: offset_in(text, at, unit), unit
     )
 
 

@@ -23,7 +23,7 @@ class QueryPart:
     """The token of a nugget in the query, and its segment, which starts after the previous nugget."""
 
     token: CharSpan
-    stretch: CharSpan
+    segment_span: CharSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def encode_nugget_queries(nuggets: NuggetPass, texts: Sequence[str]) -> list[Nug
     >>> from models.encoders.registry import load_nuggets
     >>> hashing = NuggetPass(load_nuggets("hashing", base=HashingEncoder(dim=8, window=3)), 0.5)
     >>> (query,) = encode_nugget_queries(hashing, ["one two three, four"])
-    >>> query.vectors.shape, [part.stretch.of("one two three, four") for part in query.parts]
+    >>> query.vectors.shape, [part.segment_span.of("one two three, four") for part in query.parts]
     ((3, 8), ['one', ' two', ' three,'])
     """
     return encode_windows(nuggets, query_windows(nuggets, texts))
