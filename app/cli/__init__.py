@@ -4,13 +4,13 @@ Commands import what they need when they run, so that ``--help`` and lists start
 """
 
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Annotated, Any, NoReturn
 
 import typer
 from pydantic import ValidationError
 from rich.text import Text
 
+from app import __version__
 from app.cli.aliases import aliases_cli
 from app.cli.calibrations import calibrate, calibrations_cli
 from app.cli.collections import collections_cli
@@ -84,7 +84,7 @@ _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
 
 def _show_version(value: bool) -> None:
     if value:
-        out.print(f"spanseek {version('spanseek')}", markup=False)
+        out.print(f"spanseek {__version__}", markup=False)
         raise typer.Exit
 
 

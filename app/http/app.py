@@ -4,11 +4,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from importlib.metadata import PackageNotFoundError, version
 
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
+from app import __version__
 from app.composition import Services, make_encoders, make_executor, open_store
 from app.encoders.encoders import Encoders
 from app.http import metrics
@@ -107,7 +107,7 @@ def create_app(
     figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages)
     app = FastAPI(
         title="Spanseek",
-        version=_version(),
+        version=__version__,
         description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
@@ -198,10 +198,3 @@ async def _record_uses(backend: Backend, uses: KeyUses) -> None:
             await asyncio.to_thread(record_uses, backend.store.catalog, ids)
         except SpanseekError as error:
             _log.warning("the last use of keys was not written: %s", error)
-
-
-def _version() -> str:
-    try:
-        return version("spanseek")
-    except PackageNotFoundError:  # run from a checkout that was never installed
-        return "0"

@@ -4,7 +4,6 @@ import gzip
 import json
 import re
 from contextlib import closing
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -389,11 +388,6 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
     preview = run("preview", "-c", "calls", "--saved", "parcel", "--json").json
     assert (preview["phrases"][0]["saved"], preview["phrases"][0]["threshold"]["source"]) == ("parcel", "phrase")
     assert run("phrases", "matches", "-c", "calls", "--cursor", "nonsense").code == 1
-
-
-def test_the_version(run: Run) -> None:
-    shown = run("--version")
-    assert (shown.code, shown.out) == (0, f"spanseek {version('spanseek')}\n")
 
 
 def test_help_is_grouped_by_what_users_do(run: Run) -> None:
