@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test test-all conformance lint bench clean
+.PHONY: setup run test test-all conformance lint docs bench clean
 
 setup: $(STAMP)
 
@@ -39,6 +39,10 @@ lint: setup
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The tables of options in docs, from the code.
+docs: setup
+	$(BIN)/python -m docs.generate
 
 bench: setup
 	$(BIN)/python -m research.benchmarks.indexing --source samples/documents

@@ -135,7 +135,9 @@ class SpanChoice:
     max_units: Annotated[int | None, option("The most units of a hit.", ge=1)] = None
     boundaries: Annotated[
         Boundaries,
-        described("Any span within the collection's bounds, or whole clauses, sentences or parts of any length."),
+        described(
+            "`any` span within the collection's bounds, or every whole `clause`, `sentence` or `part`, of any length."
+        ),
     ] = "any"
 
     @property
@@ -157,12 +159,20 @@ class SpanOptions:
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     threshold: Annotated[
-        Similarity | None, described("No hit lies under this; without it, under the collection's threshold.")
+        Similarity | None,
+        described(
+            "Minimum similarity of a hit. Without one the collection's applies, if it has one; 0 returns all hits."
+        ),
     ] = None
-    threshold_on: Annotated[ThresholdOn, described("Which scale thresholds are on.")] = "score"
+    threshold_on: Annotated[
+        ThresholdOn, described("The scale of thresholds: `score`, or `raw`, from which a calibration makes it.")
+    ] = "score"
     ranking: Annotated[
         Ranking,
-        described("Rank spans by their span score, or by the cosine alone. Exact hits need `span_score`."),
+        described(
+            "What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the cosine alone, as in "
+            "the paper, and knows no exact hits. Thresholds and counts follow it."
+        ),
     ] = "span_score"
     spans: Annotated[SpanChoice, described("Which spans are hits: their lengths and their boundaries.")] = field(
         default_factory=SpanChoice
@@ -176,16 +186,16 @@ class HitOptions(SpanOptions):
     offset_unit: Annotated[
         OffsetUnit,
         described(
-            "What `start` and `end` count: code points (Python), UTF-16 units (JavaScript, Java) or UTF-8 bytes "
-            "(Go, Rust)."
+            "What `start` and `end` count: `codepoint` (Python), `utf16` (JavaScript, Java) or `byte` (UTF-8: Go, "
+            "Rust)."
         ),
     ] = "codepoint"
     context: Annotated[
         int, option("Characters of context on either side of a hit, within its part.", ge=0, le=MAX_CONTEXT)
     ] = 0
-    explain: Annotated[bool, option("Say what each unit of a hit, or each pair of nuggets, adds to its cosine.")] = (
-        False
-    )
+    explain: Annotated[
+        bool, option("Return the terms of a hit's score, and what each unit or pair of nuggets adds to its cosine.")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,15 +205,25 @@ class ModeOptions:
     mode: Annotated[
         Mode,
         described(
-            "How to search: `best_span` finds spans, `maxsim` documents by their nuggets, `lexical` sentences by their "
-            "words, `hybrid` by both, `facets` by what is likely to stand near them, `restorable` whole sentences."
+            "How to search: `best_span` finds spans; in a collection with words, `lexical` finds sentences by words, "
+            "`hybrid` by meaning and words; in one with nuggets, `maxsim` finds documents; in one with facets, "
+            "`facets` finds sentences by what is likely to stand near them; in one with restorable vectors, "
+            "`restorable` finds whole sentences."
         ),
     ] = "best_span"
-    filter: Annotated[FilterField, described("Where to search. A list matches by its elements.")] = field(
-        default_factory=Filter
-    )
+    filter: Annotated[
+        FilterField,
+        described(
+            "Metadata that must be equal, key by key: strings, numbers, booleans or null. A list matches if one of its "
+            "elements does."
+        ),
+    ] = field(default_factory=Filter)
     stemming: Annotated[
-        Language | None, described("The language of the words that modes lexical and hybrid compare by their stems.")
+        Language | None,
+        described(
+            "The language, such as `english`, of the words that modes `lexical` and `hybrid` compare by their stems: "
+            '"cancelled" then matches "cancel". Phrases in quotes, prefixes and exact hits stay literal.'
+        ),
     ] = None
 
 
@@ -222,12 +242,22 @@ class PreviewOptions(SpanOptions, ModeOptions):
 
     phrases: Annotated[tuple[QueryText, ...], Field(max_length=MAX_PREVIEWED, description="Origin phrases.")] = ()
     saved: Annotated[
-        tuple[QueryText, ...] | Literal["all"], Field(description="Names of saved phrases, or all of them.")
+        tuple[QueryText, ...] | Literal["all"],
+        Field(
+            description='Names of saved phrases, or `"all"`. If the request has no threshold or no filter, their own '
+            "apply."
+        ),
     ] = ()
     floor: Annotated[
-        Similarity | None, described("The lowest similarity of counted spans; by default the threshold.")
+        Similarity | None,
+        described(
+            "The lowest similarity of counted spans, on the scale of the threshold, which is the default. A low one "
+            "takes time and memory."
+        ),
     ] = None
-    examples: Annotated[int, option("The most examples on either side.", ge=0, le=MAX_EXAMPLES)] = 5
+    examples: Annotated[
+        int, option("Maximum number of documents just above the threshold, and just below it.", ge=0, le=MAX_EXAMPLES)
+    ] = 5
 
 
 @dataclass(frozen=True)
@@ -238,13 +268,13 @@ class PreviewRequest(PreviewOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryRequest(HitOptions, ModeOptions):
-    """One query, a text or a vector, and which spans are hits."""
+class TextOrVector:
+    """What a query searches for."""
 
     text: Annotated[
         LongQueryText | None,
         described(
-            "The origin phrase. Give this or `vector`; it must fit into one window of the encoder. In mode maxsim it "
+            "The origin phrase. Give this or `vector`; it must fit into one window of the encoder. In mode `maxsim` it "
             "may be a whole document."
         ),
     ] = None
@@ -254,14 +284,7 @@ class QueryRequest(HitOptions, ModeOptions):
             min_length=1,
             max_length=MAX_DIM,
             description="A query vector of the collection's dimension, of any length but zero, instead of `text`; in "
-            "mode maxsim of the dimension of its nuggets.",
-        ),
-    ] = None
-    group_by: Annotated[
-        Grouping | None,
-        described(
-            "Keep all spans that do not overlap, or the best of each part or document; `span` is usual, and `document` "
-            "all there is in mode maxsim."
+            "mode `maxsim` of the dimension of its nuggets.",
         ),
     ] = None
     query_units: Annotated[
@@ -275,14 +298,30 @@ class QueryRequest(HitOptions, ModeOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class QueryRequest(HitOptions, ModeOptions, TextOrVector):
+    """One query, a text or a vector, and which spans are hits."""
+
+    group_by: Annotated[
+        Grouping | None,
+        described(
+            "`span` keeps all spans that do not overlap, which is the default, `part` and `document` the best of each; "
+            "in mode `maxsim` there is `document` alone."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class PageRequest(QueryRequest):
     """One query, and which page of its hits to return."""
 
-    top_k: Annotated[int, option("The most hits.", ge=1, le=MAX_TOP_K)] = 10
+    top_k: Annotated[int, option("Maximum number of hits.", ge=1, le=MAX_TOP_K)] = 10
     offset: Annotated[
-        int, option("The number of best hits to leave out: those of earlier pages.", ge=0, le=MAX_OFFSET)
+        int, option("How many of the best hits to leave out: those of earlier pages.", ge=0, le=MAX_OFFSET)
     ] = 0
-    total: Annotated[bool, option("Also count all hits exactly, which takes about twice as long.")] = False
+    total: Annotated[
+        bool,
+        option("Also count all hits exactly: documents and, with a threshold, spans. It takes about twice as long."),
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -343,9 +382,9 @@ class ExportRequest(QueryRequest):
     )
 
     collection: Annotated[CollectionName, described("The collection to search.")]
-    limit: Annotated[int, option("The most hits; the last line says whether these are all.", ge=1, le=MAX_EXPORT)] = (
-        10_000
-    )
+    limit: Annotated[
+        int, option("Maximum number of hits; the last line says whether these are all.", ge=1, le=MAX_EXPORT)
+    ] = 10_000
 
     def search(self) -> SearchRequest:
         """The search for the hits and one more, which says whether there are more."""

@@ -27,15 +27,20 @@ IdArgument = Annotated[str, typer.Argument(help="The calibration's id, or a uniq
 
 def calibrate(
     collection: CollectionOption,
-    labels: Annotated[Path, typer.Option(help="NDJSON or CSV file with one label per line.")],
-    activate: Annotated[bool, typer.Option("--activate", help="Make it the active calibration at once.")] = False,
+    labels: Annotated[Path, typer.Option(help="NDJSON or `.csv` file with one label per line, in UTF-8.")],
+    activate: Annotated[
+        bool, typer.Option("--activate", help="Make it the active calibration in the same step.")
+    ] = False,
     precision: Annotated[float, typer.Option(min=0, max=1, help="Precision to suggest a threshold for.")] = 0.9,
     recall: Annotated[float, typer.Option(min=0, max=1, help="Recall to suggest a threshold for.")] = 0.9,
     note: Annotated[str, typer.Option(help="Description of the labels; stored with the calibration.")] = "",
     mode: Annotated[Mode, typer.Option(help="The mode whose scores are calibrated.")] = "best_span",
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw reliability, precision and recall to this file; its ending sets the format."),
+        typer.Option(
+            help="Draw reliability, precision and recall to this file, `.png`, `.svg`, `.pdf` ...; needs "
+            "`spanseek-research`."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

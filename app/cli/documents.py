@@ -103,7 +103,7 @@ def change_document(
     id: IdArgument,
     collection: CollectionOption,
     set: Annotated[
-        list[str] | None, typer.Option("--set", help="Metadata, KEY=VALUE; VALUE is JSON, or else a string.")
+        list[str] | None, typer.Option("--set", help="Metadata, `KEY=VALUE`; VALUE is JSON, or else a string.")
     ] = None,
     remove: Annotated[list[str] | None, typer.Option(help="A key of the metadata to remove.")] = None,
     as_json: JsonOption = False,
@@ -130,10 +130,13 @@ def _spelt(metadata: Mapping[str, JsonValue]) -> str:
 def delete(
     collection: CollectionOption,
     id: Annotated[list[str] | None, typer.Option(help="Id of a document; repeat for several.")] = None,
-    ids: Annotated[Path | None, typer.Option(help="File with one id per line.")] = None,
+    ids: Annotated[Path | None, typer.Option(help="File with one id per line, in UTF-8.")] = None,
     filter: Filter = Filter(),
     purge: Annotated[
-        bool, typer.Option("--purge", help="Also erase deleted and replaced documents from the disk, now.")
+        bool,
+        typer.Option(
+            "--purge", help="Also erase deleted and replaced documents from the disk, those deleted before included."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -45,7 +45,8 @@ def summarize(
     documents: Annotated[list[str] | None, typer.Argument(metavar="[DOCUMENT]...", help="Ids of documents.")] = None,
     collection: SummaryCollection = None,
     source: Annotated[
-        Path | None, typer.Option(help="Texts that are not stored, as `spanseek index` takes them.")
+        Path | None,
+        typer.Option(help="Texts that are not stored, as `spanseek index` takes them; all must be readable."),
     ] = None,
     sentences: Annotated[int, typer.Option(min=1, max=100, help="The number of sentences to choose.")] = 3,
     as_json: JsonOption = False,

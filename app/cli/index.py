@@ -35,12 +35,13 @@ def index(
     source: SourceOption,
     recipe: RecipeChoice = RecipeChoice(),
     reading: ReadingOptions = ReadingOptions(),
-    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+    device: Annotated[str | None, typer.Option(help="`auto`, `cpu` or `cuda`; without it `SPANSEEK_DEVICE`.")] = None,
     as_trained: Annotated[
         bool, typer.Option("--as-trained", help="Do not whiten the nuggets of a new collection by its own texts.")
     ] = False,
     wait: Annotated[
-        float, typer.Option(min=0, help="Seconds to wait while another process writes to the collection.")
+        float,
+        typer.Option(min=0, help="Seconds to wait while another process writes to the collection; 0 fails at once."),
     ] = 30.0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be indexed, with three examples, and index nothing.")

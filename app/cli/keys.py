@@ -19,13 +19,20 @@ keys_cli = typer.Typer(help="API keys: who may search, index and administer.", n
 @keys_cli.command("create")
 def create_key(
     name: Annotated[str, typer.Option(help="What the key is for.")],
-    scope: Annotated[list[str], typer.Option(help="search, index or admin; repeat for several.")],
-    collection: Annotated[list[str] | None, typer.Option(help="Only these collections; repeat for several.")] = None,
+    scope: Annotated[list[str], typer.Option(help="`search`, `index` or `admin`; repeat for several.")],
+    collection: Annotated[
+        list[str] | None, typer.Option(help="Only these collections; all without it; repeat for several.")
+    ] = None,
     expires: Annotated[
-        str | None, typer.Option(help="After this time it is refused: 90d, 12h, or a date such as 2030-01-31 (UTC).")
+        str | None,
+        typer.Option(
+            help="When it ceases to be valid: `90d`, `12h`, or a date such as `2030-01-31`, in UTC; never without it."
+        ),
     ] = None,
     rate: Annotated[int | None, typer.Option(help="Most requests a minute, for each server process.")] = None,
-    if_none: Annotated[bool, typer.Option("--if-none", help="Do nothing if there is a key already.")] = False,
+    if_none: Annotated[
+        bool, typer.Option("--if-none", help="Do nothing if there is a key already, even a revoked one.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Create an API key. It is shown once and stored as a hash."""

@@ -29,8 +29,11 @@ _KEYS = "y(es)  n(o)  s(kip)  u(ndo)  q(uit)"
 def propose_labels(
     phrases: Annotated[list[str], typer.Argument(help="One or more origin phrases.")],
     collection: CollectionOption,
-    file: Annotated[Path, typer.Option("--out", help="File for the label candidates, .csv or .ndjson.")],
-    count: Annotated[int, typer.Option(help="Number of pairs.")] = 200,
+    file: Annotated[
+        Path,
+        typer.Option("--out", help="File for the label candidates, `.csv` or `.ndjson`; an existing one is replaced."),
+    ],
+    count: Annotated[int, typer.Option(help="Number of pairs of a phrase and a span, 20 to 2000.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the random sample.")] = 13,
     threshold: Annotated[
         float | None,
@@ -74,7 +77,7 @@ def propose_labels(
         out.print(f"{number} written to {file}. Label them with: spanseek label {file}", soft_wrap=True)
 
 
-def label(file: Annotated[Path, typer.Argument(help="A file of spanseek labels propose, or of labels.")]) -> None:
+def label(file: Annotated[Path, typer.Argument(help="A file of `spanseek labels propose`, or of labels.")]) -> None:
     """Label a file in the terminal, one key per pair. Every answer is saved; run it again to resume."""
     from app.calibration.labelling import LabellingSession
 

@@ -39,7 +39,12 @@ def verify(
 
 
 def backup(
-    folder: Annotated[Path, typer.Argument(help="A new folder; it can then serve as a data folder.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="A new or empty folder, which can then be a data folder; it ends in `.part` until it is complete."
+        ),
+    ],
     as_json: JsonOption = False,
 ) -> None:
     """Copy the catalog and all segments, while others search and write."""
@@ -75,7 +80,10 @@ def init_db() -> None:
 
 def optimize(
     collection: CollectionOption,
-    words: Annotated[bool, typer.Option("--words", help="Add words to a collection that has none.")] = False,
+    words: Annotated[
+        bool,
+        typer.Option("--words", help="Add words to a collection that was made without them; nothing is encoded again."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Merge segments now: into as few as possible, without deleted or replaced documents."""

@@ -30,11 +30,18 @@ SHOWN_CONTEXT = 80
 ContextOption: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        min=0, max=MAX_CONTEXT, help=f"Characters of context on either side: {SHOWN_CONTEXT}, or with --json none."
+        min=0,
+        max=MAX_CONTEXT,
+        help=f"Characters of context on either side, within the part: {SHOWN_CONTEXT}, or with `--json` and for "
+        "documents none.",
     ),
 ]
-_WHERE = typer.Option("--where", help="Document metadata, KEY=VALUE; VALUE is JSON, or else a string.")
-_WHERE_PART = typer.Option("--where-part", help="Part metadata, KEY=VALUE.")
+_WHERE = typer.Option(
+    "--where",
+    help="Document metadata, `KEY=VALUE`; VALUE is JSON, or else a string. A list matches by its elements; repeat for "
+    "several, all of which must hold.",
+)
+_WHERE_PART = typer.Option("--where-part", help="Metadata of the part, in the same way; repeat for several.")
 
 
 def with_options(**left_out: tuple[str, ...]) -> Callable[[Command], Command]:
@@ -103,7 +110,7 @@ def _option(annotation: Any) -> Any:  # noqa: ANN401
         return given
     info = next((each for each in get_args(annotation) if isinstance(each, FieldInfo)), None)
     limits = dict(_limits(annotation))
-    text = "" if info is None else (info.description or "").replace("`", "")
+    text = "" if info is None else (info.description or "")
     return typer.Option(help=text, min=limits.get("min"), max=limits.get("max"))
 
 
@@ -136,9 +143,17 @@ def _read(kind: Any, given: Mapping[str, Any], left_out: tuple[str, ...]) -> Any
 class RecipeChoice(RepresentationOptions):
     """The recipe that a command asks for; without a value that of the collection, or else the default."""
 
-    encoder: Annotated[str | None, typer.Option(help="The encoder.")] = None
-    min_span: Annotated[int | None, typer.Option(help="The shortest span, in units (1).")] = None
-    max_span: Annotated[int | None, typer.Option(help="The longest span, in units (20).")] = None
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="The encoder, also `untrained@BACKBONE`; without one that of the collection, or else "
+            "`SPANSEEK_ENCODER`."
+        ),
+    ] = None
+    min_span: Annotated[int | None, typer.Option(help="The shortest span, in units; 1 in a new collection.")] = None
+    max_span: Annotated[
+        int | None, typer.Option(help="The longest span, in units, at most 64; 20 in a new collection.")
+    ] = None
 
     def options(self, **others: object) -> "CollectionOptions":
         """The options for the service. Raises ``InvalidInput`` for a ratio of nuggets that is not allowed."""

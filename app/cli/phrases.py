@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from indexer.phrases import Phrase
 
 phrases_cli = typer.Typer(help="Saved phrases, matched against every new document.", no_args_is_help=True)
-BackfillOption = Annotated[bool, typer.Option("--backfill", help="Also match documents that are already indexed.")]
+BackfillOption = Annotated[
+    bool,
+    typer.Option("--backfill", help="Also match documents that are already indexed; no one else can write meanwhile."),
+]
 
 
 @phrases_cli.command("add")
@@ -29,7 +32,9 @@ BackfillOption = Annotated[bool, typer.Option("--backfill", help="Also match doc
 def add_phrase(
     text: Annotated[str, typer.Argument(help="The origin phrase.")],
     collection: CollectionOption,
-    name: Annotated[str | None, typer.Option(help="The phrase's name; by default its text.")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The phrase's name, up to 200 characters without `/`; by default its text.")
+    ] = None,
     threshold: Annotated[
         float | None, typer.Option(min=0, max=1, help="Minimum similarity of a match; else the collection's.")
     ] = None,

@@ -26,9 +26,15 @@ def preview(
     collection: CollectionOption,
     options: PreviewOptions,
     phrases: Annotated[list[str] | None, typer.Argument(help="Origin phrases.")] = None,
-    saved: Annotated[list[str] | None, typer.Option(help="Name of a saved phrase; repeat for several.")] = None,
-    all_saved: Annotated[bool, typer.Option("--all-saved", help="All saved phrases.")] = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw the counts to this file; its ending sets the format.")] = None,
+    saved: Annotated[
+        list[str] | None,
+        typer.Option(help="Also the saved phrase of this name, with its own threshold; repeat for several."),
+    ] = None,
+    all_saved: Annotated[bool, typer.Option("--all-saved", help="Also all saved phrases.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw the counts to this file, `.png`, `.svg`, `.pdf` ...; needs `spanseek-research`."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Count what a threshold would find in the whole collection, with examples just above and below it."""

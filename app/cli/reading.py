@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 SourceOption = Annotated[
     Path,
-    typer.Option(help="A file or a folder: tables, JSON, text, web pages, subtitles, PDF, Office, e-mail; also .gz."),
+    typer.Option(
+        help="A file, or a folder with its sub-folders: tables, JSON, text, web pages, subtitles, PDF, Office, e-mail; "
+        "also `.gz`."
+    ),
 ]
 _NAMED = 20
 
@@ -24,25 +27,33 @@ _NAMED = 20
 class ReadingOptions:
     """The reading options of a command."""
 
-    id_column: Annotated[str | None, typer.Option(help="Column of the ids of a table (id).")] = None
-    text_column: Annotated[str | None, typer.Option(help="Column of the texts of a table (text).")] = None
+    id_column: Annotated[str | None, typer.Option(help="Column of the ids of a table; `id` without it.")] = None
+    text_column: Annotated[str | None, typer.Option(help="Column of the texts of a table; `text` without it.")] = None
     part_column: Annotated[
         str | None, typer.Option(help="Rows of one id are the parts of one document; the column that numbers them.")
     ] = None
     metadata_columns: Annotated[
-        str | None, typer.Option(help="Columns of metadata, with commas between them (all others).")
+        str | None, typer.Option(help="Columns of metadata, with commas between them; all others without it.")
     ] = None
     row_ids: Annotated[bool, typer.Option("--row-ids", help="Make ids of the file's name and the row's number.")] = (
         False
     )
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV files (detected); tab is \\t.")] = None
-    encoding: Annotated[str | None, typer.Option(help="Encoding of CSV and text files (detected).")] = None
+    delimiter: Annotated[
+        str | None, typer.Option(help="The sign between the cells of CSV files, detected without it; `\\t` is a tab.")
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of CSV and text files, as Python names it; detected without it.")
+    ] = None
     no_types: Annotated[bool, typer.Option("--no-types", help="Keep the cells of tables as strings.")] = False
     metadata: Annotated[
-        Path | None, typer.Option("--metadata", help="A table of further metadata: a column id or file, and others.")
+        Path | None,
+        typer.Option("--metadata", help="A table of further metadata: a column `id` or `file`, and others."),
     ] = None
     comments: Annotated[
-        bool, typer.Option("--comments", help="Read comments of Word files and notes on a PDF's pages.")
+        bool,
+        typer.Option(
+            "--comments", help="Read comments of Word files, and notes that readers stuck to the pages of a PDF."
+        ),
     ] = False
 
     def options(self) -> "ReadOptions":

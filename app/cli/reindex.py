@@ -18,9 +18,10 @@ _STOPPING = "Stopping: keeping what has been encoded. Press Ctrl-C again to drop
 def reindex(
     collection: CollectionOption,
     recipe: RecipeChoice = RecipeChoice(),
-    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+    device: Annotated[str | None, typer.Option(help="`auto`, `cpu` or `cuda`; without it `SPANSEEK_DEVICE`.")] = None,
     wait: Annotated[
-        float, typer.Option(min=0, help="Seconds to wait while another process writes to the collection.")
+        float,
+        typer.Option(min=0, help="Seconds to wait while another process writes to the collection; 0 fails at once."),
     ] = 30.0,
     as_json: JsonOption = False,
 ) -> None:

@@ -40,7 +40,10 @@ def restore(
     ] = None,
     beams: Beams = 1,
     warn_below: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Warn of texts of a lower confidence; the setting without.")
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Warn of texts of a lower confidence; without it `SPANSEEK_RESTORE_WARN_BELOW`."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

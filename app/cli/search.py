@@ -33,7 +33,11 @@ def search(
     ],
     page: PageRequest,
     path: Annotated[
-        Path | None, typer.Option("--out", help="Write all hits, up to 100,000, to this new .ndjson or .csv file.")
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Write all hits of one collection, up to 100,000, to this new file: `.ndjson`, or `.csv`.",
+        ),
     ] = None,
     context: ContextOption = None,
     as_json: JsonOption = False,

@@ -8,8 +8,10 @@ from app.cli.console import settings_with
 
 
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address; any but loopback needs an API key first.")] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port.")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="Address, without it `SPANSEEK_HOST`; any but loopback needs an API key first.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port, without it `SPANSEEK_PORT`.")] = None,
 ) -> None:
     """Serve the HTTP API."""
     from app.composition import require_data_folder

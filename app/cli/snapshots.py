@@ -22,7 +22,7 @@ FileArgument = Annotated[Path, typer.Argument(help="The file of a snapshot.")]
 @snapshot_cli.command("create")
 def create_snapshot(
     collection: CollectionOption,
-    path: Annotated[Path | None, typer.Option("--out", help="A new file; else one in the data folder.")] = None,
+    path: Annotated[Path | None, typer.Option("--out", help="A new file; without it one in the data folder.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a collection to one file, while others search and write."""
@@ -68,7 +68,7 @@ def verify_snapshot(file: FileArgument, as_json: JsonOption = False) -> None:
 @snapshot_cli.command("restore")
 def restore_snapshot(
     file: FileArgument,
-    name: Annotated[str | None, typer.Option(help="Name of the new collection, else the snapshot's.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the new collection; without it the snapshot's.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Restore a snapshot as a new collection, with its thresholds, phrases and calibrations."""

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 @with_options(options=("context", "offset_unit"))
 def spans(
     phrases: Annotated[list[str], typer.Argument(metavar="PHRASE...", help="The origin phrase, or several.")],
-    source: Annotated[Path, typer.Option(help="Documents, as `spanseek index` takes them.")],
+    source: Annotated[
+        Path, typer.Option(help="Documents, as `spanseek index` takes them; those that cannot be read are reported.")
+    ],
     options: HitOptions,
     limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of spans of a text for each phrase.")] = 3,
     context: ContextOption = None,
-    encoder: Annotated[str | None, typer.Option(help="The encoder.")] = None,
+    encoder: Annotated[str | None, typer.Option(help="The encoder; without one `SPANSEEK_ENCODER`.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the spans of texts that mean the same as a phrase. Nothing is indexed, and nothing is stored."""

@@ -24,7 +24,7 @@ def list_tasks(
     collection: Annotated[list[str] | None, typer.Option("--collection", "-c", help="Only of this one.")] = None,
     kind: Annotated[list[str] | None, typer.Option(help="Only of this kind, such as upload or reindex.")] = None,
     status: Annotated[list[str] | None, typer.Option(help="Only of this status, such as running or failed.")] = None,
-    limit: Annotated[int, typer.Option(help="Maximum number of tasks, up to 1000.")] = 100,
+    limit: Annotated[int, typer.Option(help="Maximum number of tasks, up to 1,000.")] = 100,
     cursor: Annotated[str | None, typer.Option(help="The cursor of the previous page.")] = None,
     as_json: JsonOption = False,
 ) -> None:

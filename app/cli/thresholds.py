@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from indexer.tuning import Threshold
 
 thresholds_cli = typer.Typer(help="Default thresholds of searches and saved phrases.", no_args_is_help=True)
-ModeOption = Annotated[Mode | None, typer.Option(help="The mode (best_span).")]
+ModeOption = Annotated[Mode | None, typer.Option(help="The mode; `best_span` without it.")]
 PhraseOption = Annotated[str | None, typer.Option(help="A saved phrase, instead of the collection.")]
 NoteOption = Annotated[str, typer.Option(help="The reason; stored in the history.")]
 
@@ -48,7 +48,7 @@ def get_thresholds(collection: CollectionOption, phrase: PhraseOption = None, as
 
 @thresholds_cli.command("set")
 def set_threshold(
-    value: Annotated[str, typer.Argument(help="A number from 0 to 1, or none to remove the threshold.")],
+    value: Annotated[str, typer.Argument(help="A number from 0 to 1, or `none` to remove the threshold.")],
     collection: CollectionOption,
     threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
     mode: ModeOption = None,

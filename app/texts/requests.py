@@ -111,7 +111,10 @@ class SpansRequest(HitOptions):
         tuple[Document, ...],
         read_as(list[TextInput], _documents),
         Field(
-            min_length=1, description="The texts: strings, or objects; up to 1,000, and 1,000,000 characters in all."
+            min_length=1,
+            description='Texts: strings, `{"id", "text", "metadata"}`, or with `"parts": [{"text", "metadata"}]` in '
+            'place of `"text"`. Without an id, the id of a text is its number, from 0. Up to 1,000, with 1,000,000 '
+            "characters and 20,000 parts in all.",
         ),
     ]
-    limit: Annotated[int, option("The most spans of a text for each phrase.", ge=1, le=MAX_LIMIT)] = 3
+    limit: Annotated[int, option("Maximum number of spans of a text for each phrase.", ge=1, le=MAX_LIMIT)] = 3

@@ -50,7 +50,8 @@ def test_every_command_has_its_section_and_no_other_is_there() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_documented(name: str) -> None:
-    assert documented(SECTIONS[name]) == options(COMMANDS[name])
+    denials = {name for parameter in COMMANDS[name].params for name in parameter.secondary_opts}
+    assert documented(SECTIONS[name]) - denials == options(COMMANDS[name])
 
 
 @pytest.mark.parametrize("name", COMMANDS)

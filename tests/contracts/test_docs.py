@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pydantic_core import PydanticUndefined
 
 import app
 import indexer
@@ -15,6 +14,7 @@ import models
 from app.http.app import create_app
 from app.http.problems import status_of
 from app.settings import Settings
+from docs.generate import PAGES, options, updated
 from models.errors import SpanseekError
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -56,16 +56,25 @@ def test_every_error_class_has_a_code_of_its_own() -> None:
     assert len(set(codes)) == len(codes)
 
 
-def shown(default: object) -> str:
-    return "none" if default is None else "empty" if default == "" else f"`{default}`"
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_tables_of_options_are_as_the_code_has_them(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert updated(text) == text, "Run `make docs`."
 
 
-@pytest.mark.parametrize("name", Settings.model_fields)
-def test_every_setting_is_documented(name) -> None:
-    field = Settings.model_fields[name]
-    assert field.default is not PydanticUndefined
-    assert rows("settings.md")[f"SPANSEEK_{name.upper()}"] == [shown(field.default), field.description]
+def test_every_option_of_a_route_stands_in_a_table() -> None:
+    named = re.findall(r"<!-- options: (\w+ /\S*)", "".join(page.read_text("utf-8") for page in PAGES))
+    document = create_app(Settings(_env_file=None)).openapi()
+    routes = {f"{method.upper()} {path}" for path, item in document["paths"].items() for method in item}
+    assert sorted(named) == sorted(route for route in routes if any(options(route)))
 
 
-def test_no_setting_is_documented_that_is_not_there() -> None:
-    assert rows("settings.md").keys() == {f"SPANSEEK_{name.upper()}" for name in Settings.model_fields}
+def test_a_table_leaves_out_the_options_of_another_route() -> None:
+    shared = {each.name for each in options("POST /search")}
+    assert "| `text` |" in updated("<!-- options: POST /search/export -->\n<!-- end -->")
+    table = updated("<!-- options: POST /search/export without POST /search -->\n<!-- end -->")
+    assert (
+        set(re.findall(r"^\| `(\S+)`", table, re.MULTILINE))
+        == {each.name for each in options("POST /search/export") if each.name not in shared}
+        == {"limit"}
+    )

@@ -63,7 +63,12 @@ class CalibrateBody(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"labels": _LABELS, "note": "March audit"}]})
 
-    labels: list[LabelBody] = Field(description="At least 20 different ones.")
+    labels: list[LabelBody] = Field(
+        description="At least 20 different ones: `phrase`; `text`, or `span` of a document of the collection "
+        "(`document_id`, `start`, `end` in code points); `match`, or `degree` from 0 (nothing in common) to 5 (the "
+        "same), where 4 and more is a match; of a label candidate its `probability` and `stratum`. All labels have a "
+        "probability, or none has."
+    )
     mode: Mode = Field("best_span", description="The mode whose scores are calibrated.")
     note: Note = Field("", description="A note, stored with the calibration.")
     activate: bool = Field(False, description="Activate the calibration in the same transaction.")

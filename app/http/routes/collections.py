@@ -24,16 +24,22 @@ _CREATED: dict[int | str, dict[str, Any]] = {201: {"model": CollectionDescriptio
 class SpanUnitsOptions(Body):
     """The bounds of a span's length in units, both included."""
 
-    shortest: int = Field(1, ge=1, description="Units of the shortest span.")
-    longest: int = Field(20, le=64, description="Units of the longest span.")
+    shortest: int = Field(1, ge=1, description="The shortest span.")
+    longest: int = Field(20, le=64, description="The longest span.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecipeBody(RepresentationOptions):
     """A recipe; absent fields stay as they are, or have their defaults."""
 
-    encoder: Annotated[EncoderName | None, described("The encoder; the server's default without one.")] = None
-    span_units: Annotated[SpanUnitsOptions | None, described("The span bounds; 1 to 20 without any.")] = None
+    encoder: Annotated[
+        EncoderName | None,
+        described(
+            "The encoder that reads documents and queries; without one the server's (`SPANSEEK_ENCODER`). One with a "
+            "backbone of its own is named on the command line only."
+        ),
+    ] = None
+    span_units: Annotated[SpanUnitsOptions | None, described("The bounds of a span's length, in units.")] = None
 
     def recipe(self) -> CollectionOptions:
         """The options for the service."""

@@ -66,9 +66,13 @@ def list_documents(
     collection: CollectionPath,
     caller: CallerDependency,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of documents.")] = 100,
-    cursor: Annotated[str | None, Query(description="The cursor of the previous page.")] = None,
+    cursor: Annotated[str | None, Query(description="The `cursor` of the previous page.")] = None,
     filter: Annotated[
-        str | None, Query(description='A filter as in a search, in JSON: {"document": {...}, "part": {...}}.')
+        str | None,
+        Query(
+            description='A filter as in a search, in JSON: `{"document": {...}, "part": {...}}`. A document passes '
+            "`part` if one of its parts does."
+        ),
     ] = None,
 ) -> Response:
     """List the documents of a collection by id, with their metadata and the beginnings of their texts."""
@@ -86,7 +90,7 @@ async def get_document(
     collection: CollectionPath,
     document_id: Id,
     caller: CallerDependency,
-    offset_unit: Annotated[OffsetUnit, Query(description="What the offsets of parts count.")] = "codepoint",
+    offset_unit: Annotated[OffsetUnit, Query(description="As in a search, for the offsets of parts.")] = "codepoint",
 ) -> Response:
     """Read a document: its text, its parts with their offsets and metadata, and its own metadata."""
     caller.require("search", collection)

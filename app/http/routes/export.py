@@ -29,7 +29,7 @@ async def export_documents(
     collection: CollectionPath,
     caller: CallerDependency,
     filter: Annotated[
-        str | None, Query(description='A filter as in a search, in JSON: {"document": {...}, "part": {...}}.')
+        str | None, Query(description='A filter as in a search, in JSON: `{"document": {...}, "part": {...}}`.')
     ] = None,
 ) -> Response:
     """Stream the documents of one generation that pass a filter, with their texts, a document a line."""

@@ -46,7 +46,9 @@ class CompareBody(Body):
     first: ComparedText = Field(description="The query, as in a search.")
     second: ComparedText = Field(description="The text that it is compared with.")
     collection: CollectionName | None = Field(
-        None, description="Compare with the encoder, the nuggets and the calibrations of a collection."
+        None,
+        description="Compare with its encoder, nuggets and calibrations. Without one: all modes, with the server's "
+        "encoder, its default calibration, and nuggets as they were trained, with a ratio of 0.1.",
     )
 
 
@@ -73,11 +75,16 @@ class SummaryBody(Body):
     collection: CollectionName | None = Field(None, description="The collection of `document_ids` and `spans`.")
     document_ids: list[DocumentId] = Field([], max_length=MAX_TEXTS, description="Documents to summarize, together.")
     spans: list[SpanBody] = Field(
-        [], max_length=MAX_SPANS, description="Spans, such as hits: the sentences that they touch are summarized."
+        [],
+        max_length=MAX_SPANS,
+        description="Spans such as hits, with `document_id`, `start` and `end` in code points: the sentences that they "
+        "touch are summarized.",
     )
-    texts: list[TextInput] = Field([], max_length=MAX_TEXTS, description="Texts that are not stored.")
+    texts: list[TextInput] = Field(
+        [], max_length=MAX_TEXTS, description="Texts that are not stored, as in `POST /spans`."
+    )
     sentences: int = Field(3, ge=1, le=MAX_CHOSEN, description="The number of sentences to choose.")
-    offset_unit: OffsetUnit = Field("codepoint", description="As in a search; `spans` are in code points.")
+    offset_unit: OffsetUnit = Field("codepoint", description="As in a search, for the answer.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -30,10 +30,12 @@ class LabelCandidatesQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    phrase: list[QueryText] = Field(min_length=1, max_length=MAX_PHRASES, description="An origin phrase; repeatable.")
+    phrase: list[QueryText] = Field(
+        min_length=1, max_length=MAX_PHRASES, description="An origin phrase; repeat for several."
+    )
     count: int = Field(200, ge=FEWEST, le=MAX_CANDIDATES, description="The number of pairs.")
-    seed: int = Field(SEED, ge=0, lt=2**63, description="The seed of the sample.")
-    mode: Mode = Field("best_span", description="The search mode.")
+    seed: int = Field(SEED, ge=0, lt=2**63, description="The seed: on one generation it draws the same pairs.")
+    mode: Mode = Field("best_span", description="How similarity is measured.")
     threshold: SimilarityText | None = Field(
         None, description="Most pairs are drawn near it; else near the collection's, or near a score of 0.8."
     )

@@ -24,9 +24,14 @@ router = APIRouter(prefix="/collections/{collection}/metadata", tags=["documents
 def count_metadata(
     collection: CollectionPath,
     caller: CallerDependency,
-    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of values of a key.")] = 20,
+    limit: Annotated[
+        int,
+        Query(
+            ge=1, le=MAX_LISTED, description="Maximum number of values of a key; `distinct` says how many there are."
+        ),
+    ] = 20,
     filter: Annotated[
-        str | None, Query(description='A filter as in a search, in JSON: {"document": {...}, "part": {...}}.')
+        str | None, Query(description='A filter as in a search, in JSON: `{"document": {...}, "part": {...}}`.')
     ] = None,
 ) -> Response:
     """Count the documents that have each value of the collection's metadata, and pass a filter."""

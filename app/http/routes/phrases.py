@@ -44,14 +44,17 @@ class NewPhraseBody(Body):
     )
 
     text: QueryText = Field(description="The origin phrase; it must fit into one window of the encoder.")
-    name: PhraseName | None = Field(None, description="The phrase's name; by default its text.")
+    name: PhraseName | None = Field(None, description="The phrase's name, without `/`; by default its text.")
     threshold: Similarity | None = Field(
         None, description="Minimum similarity of a match; by default the collection's threshold."
     )
     threshold_on: ThresholdOn = Field("score", description="The scale of the threshold.")
-    filter: FilterBody = Field(FilterBody(), description="The documents and parts to match.")
+    filter: FilterBody = Field(FilterBody(), description="As in a search: the documents and parts to match.")
     note: Note = Field("", description="Stored with the phrase.")
-    backfill: bool = Field(False, description="Also match existing documents.")
+    backfill: bool = Field(
+        False,
+        description="Also match existing documents, in one pass; other writes to the collection are refused meanwhile.",
+    )
 
     def draft(self) -> PhraseDraft:
         """The draft for the service."""
@@ -122,7 +125,7 @@ def list_phrases(
     collection: CollectionPath,
     caller: CallerDependency,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of phrases.")] = 100,
-    cursor: Annotated[str | None, Query(description="The cursor of the previous page.")] = None,
+    cursor: Annotated[str | None, Query(description="The `cursor` of the previous page.")] = None,
 ) -> Response:
     """List the saved phrases of a collection, by name."""
     caller.require("search", collection)

@@ -37,7 +37,9 @@ class VectorsBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"texts": ["Stop my plan."]}]})
 
     texts: list[StorableText] = Field(
-        min_length=1, max_length=MAX_RESTORED, description="Texts of a few sentences each: at most 256 tokens."
+        min_length=1,
+        max_length=MAX_RESTORED,
+        description="Texts of at most 256 tokens, about six sentences; a longer one is refused.",
     )
 
 
@@ -58,11 +60,13 @@ class RestoreBody(Body):
     )
     collection: CollectionName | None = Field(None, description="The collection of `spans`.")
     spans: list[SpanBody] = Field(
-        [], max_length=MAX_RESTORED, description="Spans, such as hits: the sentences that they touch are restored."
+        [],
+        max_length=MAX_RESTORED,
+        description="Spans such as hits, in code points: the sentences that they touch are restored.",
     )
     beams: int = Field(1, ge=1, le=MAX_BEAMS, description="Beams of the search for the most probable text.")
     warn_below: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        None, description="Warn of texts of a lower confidence; the server's setting without."
+        None, description="Warn of texts of a lower confidence; without it `SPANSEEK_RESTORE_WARN_BELOW`."
     )
 
     @model_validator(mode="after")

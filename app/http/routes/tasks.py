@@ -42,15 +42,19 @@ class TableQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    id_column: _Column | None = Field(None, description="Column of ids, else `id`.")
-    text_column: _Column | None = Field(None, description="Column of texts, else `text`.")
-    part_column: _Column | None = Field(None, description="Rows of one id are parts, in the order of this column.")
-    metadata_columns: list[_Column] | None = Field(None, description="Columns of metadata, else all others; repeat.")
-    row_ids: _Column | None = Field(None, description="Make ids of this name and the row's number, without a column.")
-    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] | None = Field(
-        None, description="The sign between cells."
+    id_column: _Column | None = Field(None, description="Column of ids; `id` without it.")
+    text_column: _Column | None = Field(None, description="Column of texts; `text` without it.")
+    part_column: _Column | None = Field(
+        None, description="Rows of one id are the parts of one document, in this order."
     )
-    typed: bool = Field(True, description="Read columns of numbers and truth values as such.")
+    metadata_columns: list[_Column] | None = Field(None, description="Columns of metadata; all others without it.")
+    row_ids: _Column | None = Field(
+        None, description="Make ids of this name and the row's number, such as `notes.csv:7`."
+    )
+    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] | None = Field(
+        None, description="The sign between cells; detected without it."
+    )
+    typed: bool = Field(True, description="Read columns of numbers and of true and false as such.")
 
     def options(self) -> dict[str, JsonValue]:
         """The options that differ from their defaults."""
@@ -167,7 +171,7 @@ def create_task(body: NewTaskBody, caller: CallerDependency) -> Response:
 def list_tasks(
     caller: CallerDependency,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of tasks.")] = 100,
-    cursor: Annotated[str | None, Query(description="The cursor of the previous page.")] = None,
+    cursor: Annotated[str | None, Query(description="The `cursor` of the previous page.")] = None,
     collection: Annotated[
         list[CollectionName] | None, Query(description="Only of this collection; repeat for several.")
     ] = None,
