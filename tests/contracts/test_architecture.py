@@ -1,6 +1,7 @@
 """What the documents say of the tree is true."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,14 @@ DOCUMENTS = [
     *sorted(ROOT.glob("research/notes/*.md")),
 ]
 NAMED_PATH = re.compile(r"`((?:models|indexer|app|research|migrations|tests|docs|samples)/[\w./-]*\w)`")
-LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)")
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """The fragments of a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -23,8 +31,10 @@ def test_every_path_a_document_names_exists(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
-    links = LINK.findall(document.read_text("utf-8"))
-    assert [link for link in links if not (document.parent / link).exists()] == []
+    for link, fragment in LINK.findall(document.read_text("utf-8")):
+        target = document.parent / link if link else document
+        assert target.exists(), link
+        assert not fragment or fragment in anchors(target), f"{link}#{fragment}"
 
 
 def test_every_room_has_a_place_in_the_architecture() -> None:
