@@ -1,6 +1,7 @@
 """Atomic file replacement: readers see the old content or the new one, never a part."""
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ def replacing(path: Path) -> Iterator[Path]:
     ...     [(each.name, each.read_text()) for each in Path(folder).iterdir()]
     [('a.txt', 'whole')]
     """
-    partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
+    partial = path.with_name(f"{path.name}.partial-{secrets.token_hex(4)}")
     try:
         yield partial
         with partial.open("rb") as file:

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from io import StringIO
@@ -12,6 +11,7 @@ from typing import Any
 from app.calibration.label_candidates import LabelCandidate, LabelCandidates
 from app.calibration.labels import Label, LabelsRefused, label_from_json, refused
 from indexer.ndjson import InvalidLine, read_ndjson
+from models.atomic import replacing
 from models.errors import InvalidInput
 
 _COLUMNS = (
@@ -83,9 +83,8 @@ def read_label_rows(path: Path) -> list[LabelRow]:
 def write_label_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write a label file, replacing it in one step: an interruption leaves the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(_as_csv(rows) if path.suffix == ".csv" else _as_ndjson(rows), "utf-8", newline="")
-    temporary.replace(path)
+    with replacing(path) as partial:
+        partial.write_text(_as_csv(rows) if path.suffix == ".csv" else _as_ndjson(rows), "utf-8", newline="")
 
 
 def check_label_file_name(path: Path) -> None:

@@ -13,7 +13,6 @@ from app.tasks.kinds import KINDS
 from app.tasks.service import TaskService, spool_root
 from app.tasks.services import TaskServices
 from app.tasks.spool import Spool
-from indexer.catalog.leases import beating
 from indexer.catalog.tasks import (
     Backlog,
     Claim,
@@ -27,6 +26,7 @@ from indexer.catalog.tasks import (
     renew_claim,
 )
 from indexer.errors import CatalogUnavailable, CollectionBusy, CollectionNotFound, LeaseLost, StorageFull
+from indexer.heartbeat import beating
 from models.errors import BackboneMismatch, BackboneMissing, DeviceUnavailable, SpanseekError, UnknownEncoder
 from models.priority import lower_priority
 

@@ -11,17 +11,18 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from indexer.archives.pins import pin, process_folder
+from indexer.archives.pins import pin
 from indexer.catalog.collections import Catalog
 from indexer.catalog.copying import copy_catalog
 from indexer.errors import BackupFailed, SegmentCorrupt
+from indexer.process_folders import process_folder
 from indexer.store import Store
 from models.errors import InvalidInput
 
 CATALOG = "catalog.sqlite3"
 COLLECTIONS = "collections"
 WHITENINGS = "whitenings"
-_PINS = "backup-pins"
+PINS = "backup-pins"
 _ATTEMPTS = 5
 
 
@@ -63,11 +64,11 @@ def _fill(store: Store, part: Path) -> list[Path]:
     """Copy everything; returns the segments, relative to the folder of collections."""
     # Where the store cannot be written, pins are copies.
     writable = store.data_dir if os.access(store.data_dir, os.W_OK) else part
-    with process_folder(writable / _PINS) as pins:
+    with process_folder(writable / PINS) as pins:
         segments = _pinned(store, part, pins)
         for segment in segments:
             shutil.copytree(pins / segment, part / COLLECTIONS / segment)
-    shutil.rmtree(part / _PINS, ignore_errors=True)
+    shutil.rmtree(part / PINS, ignore_errors=True)
     if (store.data_dir / WHITENINGS).is_dir():
         shutil.copytree(store.data_dir / WHITENINGS, part / WHITENINGS)
     return segments

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from indexer.archives.archive import CATALOG, ArchiveInfo, OnBytes, write_archive
-from indexer.archives.pins import pin, process_folder
+from indexer.archives.pins import pin
 from indexer.catalog.collections import Catalog
 from indexer.catalog.copying import copy_catalog
 from indexer.disk import full_disk_named
 from indexer.errors import BackupFailed, SegmentCorrupt
 from indexer.nuggets.recipe import nugget_recipe
+from indexer.process_folders import process_folder
 from indexer.segments.layout import MANIFEST
 from indexer.segments.manifest import FileEntry, describe, read_manifest
 from indexer.store import Store
@@ -22,6 +23,7 @@ from indexer.types import Collection, Generation
 from models.encoders.nuggets.whitened import whitening_path
 
 PINS: Final = "snapshot-pins"
+_COLLECTION: Final = "collection"
 _ATTEMPTS: Final = 5
 
 
@@ -32,7 +34,7 @@ def create_archive(store: Store, name: str, path: Path, progress: OnBytes = lamb
     """
     collection = store.catalog.collection(name)
     with full_disk_named(), process_folder(store.data_dir / PINS) as folder:
-        folder.mkdir()
+        (folder / _COLLECTION).write_text(collection.id)
         copied, generation = _copied(store, collection, folder)
         sources = {CATALOG: folder / CATALOG, **_segments(folder, generation), **_whitening(store, copied)}
         info = ArchiveInfo(
@@ -46,6 +48,14 @@ def create_archive(store: Store, name: str, path: Path, progress: OnBytes = lamb
         )
         write_archive(path, info, sources, progress)
     return info
+
+
+def collection_of(folder: Path) -> str | None:
+    """The id of the collection whose snapshot is made in a folder; None while that is not known."""
+    try:
+        return (folder / _COLLECTION).read_text() or None
+    except FileNotFoundError:
+        return None
 
 
 def _copied(store: Store, collection: Collection, folder: Path) -> tuple[Collection, Generation]:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from indexer.archives.archive import CATALOG, ArchiveInfo, OnBytes, extract_archive
-from indexer.archives.pins import process_folder
 from indexer.catalog.adoption import Names, adopt_collection
 from indexer.catalog.collections import Catalog
 from indexer.catalog.names import checked_collection_name
 from indexer.catalog.schema import upgrade
 from indexer.disk import full_disk_named
 from indexer.errors import CatalogNotInitialised, CatalogUnavailable, SegmentCorrupt, SnapshotInvalid
+from indexer.process_folders import process_folder
 from indexer.segments.folders import final_name, new_folder
 from indexer.segments.manifest import check_sizes, read_manifest
 from indexer.segments.seal import fsync

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from threading import Event, Thread
 
 import psutil
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
@@ -20,6 +19,8 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 from indexer.catalog.collections import Catalog, lock_collection, lock_names
 from indexer.catalog.tables import collections, leases
 from indexer.errors import CatalogUnavailable, CollectionBusy, LeaseLost, StorageFull
+from indexer.heartbeat import beating
+from indexer.machine import pid_namespace
 
 logger = logging.getLogger(__name__)
 
@@ -191,27 +192,29 @@ _SAME_START_SECONDS = 2.0
 
 
 def this_process() -> str:
-    """``host:pid:start-time`` of the running process; the time is in seconds since the host started.
+    """``host:pid:start-time@namespace`` of the running process; the time is in seconds since the host started.
 
     >>> is_dead(this_process())
     False
     """
-    return f"{socket.gethostname()}:{os.getpid()}:{_started(psutil.Process()):.2f}"
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(psutil.Process()):.2f}@{pid_namespace()}"
 
 
 def is_dead(holder: str) -> bool:
-    """True if the holder was a process of this host that has ended. Any other may be alive.
+    """True if the holder was a process that would be seen here, and has ended. Any other may be alive.
 
     >>> is_dead("a machine far away:1:0.00"), is_dead("the night job")
     (False, False)
     """
-    host, pid, start = _parsed(holder)
-    return host == socket.gethostname() and not _runs(pid, start)
+    name, _, namespace = holder.partition("@")
+    host, pid, start = _parsed(name)
+    # Holders of before version 0.3 have no namespace.
+    return host == socket.gethostname() and namespace in ("", pid_namespace()) and not _runs(pid, start)
 
 
-def _parsed(holder: str) -> tuple[str | None, int, float]:
+def _parsed(name: str) -> tuple[str | None, int, float]:
     try:
-        host, pid, start = holder.rsplit(":", 2)
+        host, pid, start = name.rsplit(":", 2)
         return host, int(pid), float(start)
     except ValueError:
         return None, 0, 0.0
@@ -232,22 +235,3 @@ def _runs(pid: int, start: float) -> bool:
 def _started(process: psutil.Process) -> float:
     # Relative to the start of the host, so that setting the clock does not change it.
     return float(process.create_time()) - float(psutil.boot_time())
-
-
-@contextmanager
-def beating(beat: Callable[[], bool], *, every: float) -> Iterator[None]:
-    """Call ``beat`` on a thread every so many seconds, until it returns False or the block ends."""
-    over = Event()
-    thread = Thread(target=_run, args=(beat, every, over), name="spanseek-lease", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        # Wait for a beat under way: it may use a connection that the caller is about to close.
-        thread.join()
-
-
-def _run(beat: Callable[[], bool], every: float, over: Event) -> None:
-    while not over.wait(every) and beat():
-        pass

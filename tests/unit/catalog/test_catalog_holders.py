@@ -1,6 +1,7 @@
 """Telling whether the holder of a lease still lives."""
 
 import os
+import re
 import socket
 
 import psutil
@@ -16,8 +17,18 @@ def test_this_process_lives():
 
 
 def test_a_later_process_with_the_same_pid_is_another():
-    host, pid, start = this_process().rsplit(":", 2)
-    assert is_dead(f"{host}:{pid}:{float(start) - 60}")
+    host, pid, start, namespace = re.split("[:@]", this_process())
+    assert is_dead(f"{host}:{pid}:{float(start) - 60}@{namespace}")
+
+
+def test_a_pid_says_nothing_of_another_container():
+    """On the same host, under the same name."""
+    _, _, namespace = this_process().partition("@")
+    boot, _, _ = namespace.partition(".")
+    unused = f"{HOST}:{max(psutil.pids()) + 100_000_000}:1.00"
+    assert is_dead(f"{unused}@{namespace}")
+    assert not is_dead(f"{unused}@{boot}.1")
+    assert not is_dead(f"{unused}@00000000.{namespace.partition('.')[2]}")
 
 
 def test_a_process_that_is_not_there_is_dead():

@@ -1,0 +1,29 @@
+"""The kernel that runs this process, which containers of a host share, and the processes it sees, which they do not."""
+
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+_BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
+_PID_NAMESPACE: Final = Path("/proc/self/ns/pid")
+
+
+def boot() -> str:
+    """The start of the kernel, in eight hexadecimal digits."""
+    try:
+        return _BOOT_ID.read_text()[:8]
+    except OSError:
+        return f"{int(psutil.boot_time()) & 0xFFFFFFFF:08x}"
+
+
+def pid_namespace() -> str:
+    """The start of the kernel and the namespace in which this process's pid counts.
+
+    >>> pid_namespace() == pid_namespace()
+    True
+    """
+    try:
+        return f"{boot()}.{_PID_NAMESPACE.stat().st_ino:x}"
+    except OSError:  # a system without such namespaces
+        return f"{boot()}.0"
