@@ -27,8 +27,13 @@ _NAMED = 20
 class ReadingOptions:
     """The reading options of a command."""
 
-    id_column: Annotated[str | None, typer.Option(help="Column of the ids of a table; `id` without it.")] = None
-    text_column: Annotated[str | None, typer.Option(help="Column of the texts of a table; `text` without it.")] = None
+    id_column: Annotated[
+        str | None, typer.Option(help="Column of the ids of a table, or field of JSON; `id` without it.")
+    ] = None
+    text_column: Annotated[
+        str | None,
+        typer.Option(help="Column of the texts, `text` without it; several, with commas between them, become parts."),
+    ] = None
     part_column: Annotated[
         str | None, typer.Option(help="Rows of one id are the parts of one document; the column that numbers them.")
     ] = None
@@ -43,6 +48,13 @@ class ReadingOptions:
     ] = None
     encoding: Annotated[
         str | None, typer.Option(help="Encoding of CSV and text files, as Python names it; detected without it.")
+    ] = None
+    quote: Annotated[
+        str | None,
+        typer.Option(help='The sign around cells of CSV files, `"` without it; `none` for files without quoting.'),
+    ] = None
+    records: Annotated[
+        str | None, typer.Option(help="Field of a JSON object that holds the records; found if there is one.")
     ] = None
     no_types: Annotated[bool, typer.Option("--no-types", help="Keep the cells of tables as strings.")] = False
     metadata: Annotated[
@@ -72,6 +84,8 @@ class ReadingOptions:
             metadata_columns=None if columns is None else tuple(filter(None, map(str.strip, columns.split(",")))),
             row_ids=self.row_ids,
             delimiter=None if self.delimiter is None else self.delimiter.replace("\\t", "\t"),
+            quote=self.quote,
+            records=self.records,
             encoding=self.encoding,
             typed=not self.no_types,
             metadata=self.metadata,
@@ -111,6 +125,11 @@ def report_files(source: "Source") -> None:
         _say(f"lost from {name}: {', '.join(lost)}.")
     if len(source.lost) > _NAMED:
         _say(f"lost from {counted(len(source.lost) - _NAMED, 'more file')}.")
+    if source.replaced:
+        _say(
+            f"{source.replaced:,} of {counted(source.documents, 'document')} were replaced by later ones with the same "
+            "id; --part-column makes the rows of one id the parts of one document."
+        )
     if source.passed_over:
         _say(f"Passed over {counted(len(source.passed_over), 'file')} of other formats: {_names(source.passed_over)}.")
     if source.unmatched_metadata:
@@ -128,6 +147,7 @@ def files_json(source: "Source") -> dict[str, object]:
         "passed_over": list(source.passed_over),
         "unmatched_metadata": list(source.unmatched_metadata),
         "unreadable": list(source.unreadable),
+        "replaced": source.replaced,
     }
 
 

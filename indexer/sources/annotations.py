@@ -70,7 +70,7 @@ def _read(path: Path) -> Iterator[tuple[str, Metadata]]:
             problem = row if isinstance(row, str) else layout.problem(row)
             if problem is not None or isinstance(row, str):
                 raise SourceUnreadable(f"line {line}: {problem}")
-            yield row[layout.text], checked_metadata(layout.values(row, layout.metadata))
+            yield row[layout.texts[0]], checked_metadata(layout.values(row, layout.metadata))
 
 
 def _options(path: Path) -> ReadOptions:

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from math import isfinite
 from typing import Final
 
 from models.types import JsonValue
 
-# A leading zero is part of a code, not of a number; integers up to 18 digits are exact in every reader of JSON of ours.
-_INTEGER: Final = re.compile(r"-?(?:0|[1-9]\d{0,17})", re.ASCII)
+# A leading zero is part of a code, not of a number; integers up to 15 digits are exact in every reader of JSON.
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9]\d{0,14})", re.ASCII)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?", re.ASCII)
 _DECIMAL_COMMA: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:,\d+)?", re.ASCII)
 _BOOLEAN: Final = re.compile(r"true|false", re.ASCII | re.IGNORECASE)
@@ -64,4 +65,10 @@ class ColumnType:
 def _is_of(name: str, cell: str) -> bool:
     if _PATTERNS[name].fullmatch(cell) is None:
         return False
-    return name in ("integer", "boolean") or isfinite(float(cell.replace(",", ".")))
+    return name in ("integer", "boolean") or _is_exact(cell.replace(",", "."))
+
+
+def _is_exact(cell: str) -> bool:
+    """Whether a decimal number is what it was written as: 2.50 is, 0.1234567890123456789 is not."""
+    number = float(cell)
+    return isfinite(number) and Decimal(repr(number)) == Decimal(cell)

@@ -1,73 +1,188 @@
-"""The encoding of a text file: UTF-8, UTF-16 with its mark, or a detected one."""
+"""The encoding of a text file: UTF-8, UTF-16 or UTF-32 with their marks or without, or windows-1252.
+
+Encodings of one byte a sign explain each other's texts, so windows-1252 stands unless the text speaks for another: many
+words of one script, or the letters of a language. What was not said by a mark or by UTF-8 is a guess, and is said.
+"""
 
 import codecs
 import io
+import re
+from dataclasses import dataclass
 from typing import BinaryIO, Final
+from unicodedata import category
 
 from charset_normalizer import from_bytes
 
 _CHUNK: Final = 2**18
 _SAMPLE: Final = 2**16
-# What spreadsheets write where they do not write Unicode. cp1252 and cp1250 share most letters, and short texts of one
-# read as well in the other: cp1250 needs evidence of a language that is written in it.
-_WESTERN: Final = "cp1252"
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_WIDE: Final = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+WESTERN: Final = "cp1252"
 _CENTRAL: Final = "cp1250"
-_LEGACY: Final = [_WESTERN, _CENTRAL, "cp1251", "cp1253", "cp932", "gb18030", "euc_kr", "big5"]
 _CENTRAL_LANGUAGES: Final = {"Croatian", "Czech", "Hungarian", "Polish", "Romanian", "Slovak", "Slovene"}
+# The letters, or signs, that texts of other scripts mostly consist of, and the least share that they have.
+_CYRILLIC, _CHINESE = (
+    "оеаинтсрвлкмдпу",
+    "的一是不了在人有我他这个们中来上大为和国到说时要就会可也你对生能得请谢想們這個來為國說時會對請謝",
+)
+_SCRIPTS: Final = {
+    "cp932": (r"[ぁ-ヺ]", 0.25),
+    "euc_jp": (r"[ぁ-ヺ]", 0.25),
+    "euc_kr": (r"[가-힣]", 0.6),
+    "gb18030": (f"[{_CHINESE}]", 0.15),
+    "big5": (f"[{_CHINESE}]", 0.15),
+    "cp1251": (f"[{_CYRILLIC}]", 0.6),
+    "koi8_r": (f"[{_CYRILLIC}]", 0.6),
+    "cp1253": ("[αοιτενσηρκςλμάίόέήύώ]", 0.6),
+    "cp1255": ("[יוהלארתבמשנ]", 0.6),
+    "cp1256": ("[الينمتربوهكع]", 0.6),
+    "cp874": ("[านรกเงมยลวดทสต่้]", 0.5),
+}
+# Encodings of Central Europe, old Macintosh and DOS programs, in which letters of words are signs of windows-1252.
+_OLD: Final = (_CENTRAL, "mac_roman", "cp850")
+_SEQUENCE: Final = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|(?P<broken>[\x80-\xff])"
+)
+_WORD: Final = re.compile(rb"[A-Za-z\x80-\xff]+")
+_HIGH: Final = re.compile(rb"[\x80-\xff]")
+# Bytes beyond ASCII in words that have some: so many, and such a share, speak for another script.
+_MANY, _MOST = 6, 0.5
+# Control characters, as a share of the bytes, that no text in UTF-8 has.
+_CONTROLS: Final = 0.2
+_READABLE: Final = 0.95
 
 
-def detect_encoding(file: BinaryIO) -> str:
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """The codec of a file, as Python names it, and whether it is a guess."""
+
+    codec: str
+    is_guess: bool = False
+
+    def __str__(self) -> str:
+        name = self.codec.removesuffix("-sig")
+        return f"{name} (a guess; --encoding says otherwise)" if self.is_guess else name
+
+
+def given_encoding(name: str) -> Encoding:
+    """The encoding of a given name; UTF-8 with or without its mark. Raises ``LookupError`` for an unknown one."""
+    codec = codecs.lookup(name).name
+    return Encoding("utf-8-sig" if codec == "utf-8" else codec)
+
+
+def detect_encoding(file: BinaryIO) -> Encoding:
     """The encoding of a file, which is read to its end.
 
-    A file is UTF-8 unless most of its lines beyond ASCII are not: single broken lines do not change the encoding of
-    the others, and are reported.
+    A file is UTF-8 unless most of its bytes beyond ASCII are not: single broken ones do not change the encoding of the
+    others.
 
     >>> import io
-    >>> detect_encoding(io.BytesIO("1;Größe".encode("cp1252")))
-    'cp1252'
-    >>> detect_encoding(io.BytesIO("1,Größe".encode()))
-    'utf-8-sig'
+    >>> print(detect_encoding(io.BytesIO("1;Größe".encode("cp1252"))))
+    cp1252 (a guess; --encoding says otherwise)
+    >>> print(detect_encoding(io.BytesIO("1,Größe".encode())), detect_encoding(io.BytesIO("Hi.".encode("utf-16-be"))))
+    utf-8 utf-16-be (a guess; --encoding says otherwise)
     """
     valid, broken, sample, is_first = 0, 0, bytearray(), True
     while line := file.readline(_CHUNK):
-        if is_first and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
+        if is_first:
+            marked = next((codec for mark, codec in _MARKS if line.startswith(mark)), None)
+            wide = None if marked else _without_mark(line + file.read(_SAMPLE))
+            if marked or wide:
+                return Encoding(marked) if marked else Encoding(str(wide), is_guess=True)
+            file.seek(len(line))
         is_first = False
-        if line.isascii():
-            continue
-        if _is_utf8(line):
-            valid += 1
-        else:
-            broken += 1
-            sample += line[: max(_SAMPLE - len(sample), 0)]
-    return "utf-8-sig" if broken <= valid else _legacy(bytes(sample))
+        if not line.isascii():
+            found = [match["broken"] is not None for match in _SEQUENCE.finditer(line)]
+            broken, valid = broken + sum(found), valid + len(found) - sum(found)
+            if any(found):
+                sample += line[: max(_SAMPLE - len(sample), 0)]
+    return Encoding("utf-8-sig") if broken <= valid else Encoding(_legacy(bytes(sample)), is_guess=True)
 
 
-def _is_utf8(line: bytes) -> bool:
+def _without_mark(start: bytes) -> str | None:
+    """The form of UTF-16 or UTF-32 that a file without a mark has; None for a file of single bytes."""
+    start = start[: min(len(start), _SAMPLE) // 4 * 4 or len(start)]
+    controls = sum(start.count(byte) for byte in range(32)) - sum(map(start.count, b"\t\n\f\r"))
+    if 0 not in start or (controls < _CONTROLS * len(start) and _is_utf8(start)):
+        return None
+    best = max(_WIDE, key=lambda codec: _readable(start, codec))
+    return best if _readable(start, best)[0] >= _READABLE else None
+
+
+def _is_utf8(data: bytes) -> bool:
+    return not any(match["broken"] for match in _SEQUENCE.finditer(data[:-3]))
+
+
+def _readable(data: bytes, codec: str) -> tuple[float, float]:
+    """The share of characters that a text has, and that of ASCII among them, which tells the orders of bytes apart."""
     try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        # A piece of a longer line may end within a character.
-        return len(line) == _CHUNK and error.start >= len(line) - 3
-    return True
+        text = data.decode(codec)
+    except UnicodeDecodeError:
+        return 0.0, 0.0
+    of_text = sum(character in "\t\n\f\r" or category(character)[0] in "LMNPSZ" for character in text)
+    return of_text / len(text), sum(map(str.isascii, text)) / len(text)
 
 
 def _legacy(sample: bytes) -> str:
-    matches = from_bytes(sample, cp_isolation=_LEGACY, threshold=0.5)
+    """The encoding of a text that is not Unicode."""
+    words = [word for word in _WORD.findall(sample) if _HIGH.search(word)]
+    high = sum(len(_HIGH.findall(word)) for word in words)
+    is_other = high >= _MANY and high >= _MOST * sum(map(len, words))
+    script = _of_script(sample) if is_other else None
+    return script or _old(words) or (_CENTRAL if _is_central(sample) else WESTERN)
+
+
+def _of_script(sample: bytes) -> str | None:
+    """The encoding that makes the text one of its script, if any does."""
+    shares = {codec: _share(sample, codec, letters) / least for codec, (letters, least) in _SCRIPTS.items()}
+    best = max(shares, key=lambda codec: shares[codec])
+    return best if shares[best] >= 1 else None
+
+
+def _share(sample: bytes, codec: str, letters: str) -> float:
+    """The share of letters, or signs, among the characters beyond ASCII; 0 for a text that is not of the encoding."""
+    try:
+        text = codecs.getincrementaldecoder(codec)().decode(sample)
+    except UnicodeDecodeError:
+        return 0.0
+    return len(re.findall(letters, text)) / max(sum(not character.isascii() for character in text), 1)
+
+
+def _old(words: list[bytes]) -> str | None:
+    """The old encoding in which the signs within words are letters, if those of windows-1252 are not."""
+    inner = b"".join(high for word in words for high in _HIGH.findall(word[1:-1]))
+    if not inner or _letters(inner, WESTERN) * 2 > len(inner):
+        return None
+    best = max(_OLD, key=lambda codec: _letters(inner, codec))
+    return best if _letters(inner, best) == len(inner) else None
+
+
+def _letters(data: bytes, codec: str) -> int:
+    """How many bytes are small letters, or apostrophes, in an encoding."""
+    return sum(character.islower() or character == "\u2019" for character in data.decode(codec, "replace"))
+
+
+def _is_central(sample: bytes) -> bool:
+    """Whether a text speaks a language that is written in windows-1250."""
+    matches = from_bytes(sample, cp_isolation=[WESTERN, _CENTRAL], threshold=0.5)
     best = matches.best()
-    if best is None or _WESTERN in best.could_be_from_charset:
-        return _WESTERN
-    if best.encoding == _CENTRAL:
-        western = max((match.coherence for match in matches if match.encoding == _WESTERN), default=-1.0)
-        return _CENTRAL if best.language in _CENTRAL_LANGUAGES and best.coherence > western else _WESTERN
-    return best.encoding
+    if best is None or best.encoding != _CENTRAL:
+        return False
+    western = max((match.coherence for match in matches if match.encoding == WESTERN), default=-1.0)
+    return best.language in _CENTRAL_LANGUAGES and best.coherence > western
 
 
-def decoded(data: bytes) -> tuple[str, str]:
-    """A text and its encoding, of a file that is one document.
+def decoded(data: bytes) -> tuple[str, Encoding]:
+    """A text and its encoding, of a file that is one document. Broken bytes of UTF-8 become U+FFFD.
 
-    >>> decoded("Größe".encode("cp1252"))
-    ('Größe', 'cp1252')
+    >>> decoded("Größe".encode("cp1252"))[0]
+    'Größe'
     """
     encoding = detect_encoding(io.BytesIO(data))
-    return data.decode(encoding), encoding
+    return data.decode(encoding.codec, "replace" if encoding.codec == "utf-8-sig" else "strict"), encoding

@@ -1,4 +1,4 @@
-"""Rows of a table grouped into documents: a turn, a clause or a comment a row.
+"""Rows grouped into documents: a turn, a clause or a comment a row.
 
 Rows of one document need not stand together: exports of conversations are often in the order of time. They are sorted
 by SQLite in a temporary database, which is on disk beyond a few megabytes.
@@ -6,34 +6,64 @@ by SQLite in a temporary database, which is on disk beyond a few megabytes.
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Final
+from typing import Final, TypeAlias
 
-from indexer.errors import InvalidDocument
-from indexer.sources.documents import MAX_PARTS, checked_id, checked_metadata, checked_size, checked_text
-from indexer.sources.layout import Layout
-from models.types import Document, JsonValue, Metadata, Part
+from indexer.errors import InvalidDocument, SourceUnreadable
+from indexer.sources.documents import MAX_PARTS, checked_metadata, checked_size
+from indexer.sources.named_rows import NamedRow, document_of, row_of
+from indexer.sources.records import Found, Reading, refuse
+from models.types import Document, JsonValue
+
+# The lines or numbers of rows, from 1, and the functions that read these, or their fields.
+Rows: TypeAlias = Iterable[tuple[int, Callable[[], NamedRow]]]
+FieldsOfRows: TypeAlias = Iterable[tuple[int, Callable[[], Mapping[str, object]]]]
 
 _SCHEMA: Final = "CREATE TABLE cells (id TEXT, line INTEGER, rank REAL, row TEXT)"
 _ORDERED: Final = """
-    SELECT seen.line, cells.id, cells.row FROM cells JOIN seen ON seen.id = cells.id
+    SELECT seen.line, cells.row FROM cells JOIN seen ON seen.id = cells.id
     ORDER BY seen.line, cells.rank, cells.line
 """
+
+
+def read_fields(reading: Reading, rows: FieldsOfRows) -> Iterator[Found]:
+    """The documents of rows of JSON or Parquet, by the options for columns; rows are numbered."""
+    options = reading.options
+    named = ((number, fields, f"{reading.row_prefix}:{number}") for number, fields in rows)
+    if options.part_column is None:
+        return ((number, partial(document_of, fields, options, id)) for number, fields, id in named)
+    return read_groups(reading, ((number, partial(row_of, fields, options, id)) for number, fields, id in named))
+
+
+def read_groups(reading: Reading, rows: Rows) -> Iterator[Found]:
+    """Bad rows first, then the documents in the order of their first rows."""
+    if reading.options.row_ids:
+        raise SourceUnreadable("rows are grouped by their id, which the number of a row cannot be")
+    with closing(RowGroups()) as groups:
+        for number, read in rows:
+            try:
+                groups.add(number, read())
+            except InvalidDocument as error:
+                yield number, partial(refuse, str(error))
+        for number, document in groups.documents():
+            reading.fraction = groups.fraction
+            yield number, document
 
 
 class RowGroups:
     """Collects rows, and yields their documents.
 
-    A column whose cells differ within any document is metadata of parts, in all documents; the others are metadata of
+    A column whose values differ within any document is metadata of parts, in all documents; the others are metadata of
     documents. So is a column that is filled in one row of each document only.
     """
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._of_parts: set[int] = set()
+    def __init__(self) -> None:
+        self._of_parts: set[str] = set()
         self._rows = self._done = 0
         # An empty name makes a temporary database, which is deleted when it is closed.
         self._database = sqlite3.connect("", isolation_level=None)
@@ -50,66 +80,50 @@ class RowGroups:
         """The share of rows whose documents were yielded."""
         return self._done / max(self._rows, 1)
 
-    def add(self, line: int, row: Sequence[str]) -> str | None:
-        """Collect a row, or say why its id is none."""
-        layout = self._layout
-        try:
-            id = checked_id(row[layout.id or 0])
-            checked_text(row[layout.text])
-        except InvalidDocument as error:
-            return str(error)
+    def add(self, line: int, row: NamedRow) -> None:
+        """Collect a row."""
         self._rows += 1
-        self._database.execute("INSERT INTO cells VALUES (?, ?, ?, ?)", (id, line, self._rank(row), json.dumps(row)))
-        self._see_columns(id, line, row)
-        return None
+        cells = (row.id, line, row.rank, json.dumps(asdict(row)))
+        self._database.execute("INSERT INTO cells VALUES (?, ?, ?, ?)", cells)
+        self._see(line, row)
 
-    def _rank(self, row: Sequence[str]) -> float | None:
-        """The place of a row within its document: the number of its part, if parts are numbered."""
-        part = self._layout.part or 0
-        type, cell = self._layout.types[part], row[part]
-        if not type.is_numeric or not cell:
-            return None
-        value = type.value(cell)
-        return float(value) if isinstance(value, int | float) else None
-
-    def _see_columns(self, id: str, line: int, row: Sequence[str]) -> None:
+    def _see(self, line: int, row: NamedRow) -> None:
         """Note the columns in which a row differs from an earlier one of its document."""
-        first = self._database.execute("SELECT row FROM seen WHERE id = ?", (id,)).fetchone()
-        cells = [row[column] for column in self._layout.metadata]
+        first = self._database.execute("SELECT row FROM seen WHERE id = ?", (row.id,)).fetchone()
         if first is None:
-            self._database.execute("INSERT INTO seen VALUES (?, ?, ?)", (id, line, json.dumps(cells)))
+            self._database.execute("INSERT INTO seen VALUES (?, ?, ?)", (row.id, line, json.dumps(row.metadata)))
             return
         before = json.loads(first[0])
-        pairs = [*zip(self._layout.metadata, before, cells, strict=True)]
-        self._of_parts.update(column for column, one, other in pairs if one and other and one != other)
-        filled = [one or other for _, one, other in pairs]
-        if filled != before:
-            self._database.execute("UPDATE seen SET row = ? WHERE id = ?", (json.dumps(filled), id))
+        self._of_parts.update(name for name, value in row.metadata.items() if before.get(name, value) != value)
+        if row.metadata.keys() - before.keys():
+            filled = json.dumps({**row.metadata, **before})
+            self._database.execute("UPDATE seen SET row = ? WHERE id = ?", (filled, row.id))
 
     def documents(self) -> Iterator[tuple[int, Callable[[], Document]]]:
         """The line of each document's first row, and the function that makes it."""
         ordered = self._database.execute(_ORDERED)
         for line, rows in groupby(ordered, key=itemgetter(0)):
-            found = [(id, json.loads(row)) for _, id, row in _at_most(rows)]
+            found = [NamedRow(**json.loads(row)) for _, row in _at_most(rows)]
             self._done += len(found)
-            yield line, partial(self._document, found[0][0], [row for _, row in found])
+            yield line, partial(self._document, found)
 
-    def _document(self, id: str, rows: Sequence[Sequence[str]]) -> Document:
+    def _document(self, rows: Sequence[NamedRow]) -> Document:
         if len(rows) > MAX_PARTS:
             raise InvalidDocument(f"the document has more than {MAX_PARTS:,} rows, and as many parts are allowed")
         metadata: dict[str, JsonValue] = {}
         for row in rows:
-            metadata = {**self._values(row, of_parts=False), **metadata}
-        parts = tuple(Part(row[self._layout.text], self._values(row, of_parts=True)) for row in rows)
-        return checked_size(Document(id, parts, checked_metadata(metadata)))
+            metadata = {**self._of(row, of_parts=False), **metadata}
+        parts = (part for row in rows for part in row.parts(self._of_part(row)))
+        return checked_size(Document(rows[0].id, tuple(parts), checked_metadata(metadata)))
 
-    def _values(self, row: Sequence[str], *, of_parts: bool) -> Metadata:
-        chosen = [column for column in self._layout.metadata if (column in self._of_parts) == of_parts]
-        part = [self._layout.part] if of_parts and self._layout.part is not None else []
-        return checked_metadata(self._layout.values(row, [*part, *chosen]))
+    def _of(self, row: NamedRow, *, of_parts: bool) -> dict[str, JsonValue]:
+        return {name: value for name, value in row.metadata.items() if (name in self._of_parts) == of_parts}
+
+    def _of_part(self, row: NamedRow) -> dict[str, JsonValue]:
+        return dict(checked_metadata({**row.part, **self._of(row, of_parts=True)}))
 
 
-def _at_most(rows: Iterator[tuple[int, str, str]]) -> Iterator[tuple[int, str, str]]:
+def _at_most(rows: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """The rows of one document, but no more than are needed to see that they are too many."""
     for number, row in enumerate(rows):
         if number <= MAX_PARTS:

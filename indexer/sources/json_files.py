@@ -1,40 +1,76 @@
-"""Files of JSON: a document a line, or an array of documents."""
+"""Files of JSON: a document or a row a line, or an array of these, by itself or within an object."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import BinaryIO
 
 import ijson
 
-from indexer.errors import InvalidDocument
+from indexer.errors import InvalidDocument, SourceUnreadable
 from indexer.ndjson import InvalidLine, bounded_lines, parse_json, read_ndjson
 from indexer.sources import records
 from indexer.sources.documents import document_from_json
+from indexer.sources.grouping import read_fields
 from indexer.sources.records import Found, Reading
 from models.types import Document
 
 
 def read_lines(reading: Reading) -> Iterator[Found]:
-    """One JSON document per line; empty lines are skipped."""
-    for number, value in read_ndjson(bounded_lines(reading.file, records.MAX_RECORD)):
-        yield number, partial(document_from_value, value)
+    """One JSON document, or row, per line; empty lines are skipped."""
+    lines = bounded_lines(reading.file, records.MAX_RECORD)
+    return _read(reading, read_ndjson(lines))
 
 
 def read_array(reading: Reading) -> Iterator[Found]:
-    """An array of JSON documents, or a single one; records are numbered."""
+    """An array of JSON documents or rows, by itself or within an object, or a single document; records are numbered."""
     with reading.open_again() as file:
         first = file.read(2**16).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if first == b"{":
-        yield 1, lambda: document_from_value(parse_json(reading.whole().removeprefix(b"\xef\xbb\xbf")))
-        return
-    for number, value in enumerate(ijson.items(_WithoutMark(reading), "item", use_float=True), 1):
-        yield number, partial(document_from_json, value)
+    field = _field_of_records(reading) if first == b"{" else ""
+    if field is None:
+        values: Iterable[object] = [parse_json(reading.whole().removeprefix(b"\xef\xbb\xbf"))]
+    else:
+        values = ijson.items(_WithoutMark(reading.file), f"{field}.item" if field else "item", use_float=True)
+    yield from _read(reading, enumerate(values, 1))
+
+
+def _read(reading: Reading, values: Iterable[tuple[int, object]]) -> Iterator[Found]:
+    """The documents of our own form; rows, if options name their columns."""
+    if not reading.options.names_columns:
+        return ((number, partial(document_from_value, value)) for number, value in values)
+    return read_fields(reading, ((number, partial(_object, value)) for number, value in values))
+
+
+def _field_of_records(reading: Reading) -> str | None:
+    """The field of an object that holds an array of records; None for a document."""
+    with reading.open_again() as file:
+        fields = [*_fields(ijson.parse(_WithoutMark(file)))]
+    found = [name for name, holds_records in fields if holds_records]
+    chosen = reading.options.records
+    if chosen is not None and chosen not in found:
+        raise SourceUnreadable(f"it has no records under {chosen}; it has some under {', '.join(found) or 'no field'}")
+    if chosen is None and (not found or {"text", "parts"} & {name for name, _ in fields}):
+        return None
+    if chosen is None and len(found) > 1:
+        raise SourceUnreadable(
+            f"it holds records under {' and '.join(found)}", hint=f"Choose one: --records {found[0]}."
+        )
+    reading.conclude(f"records from {chosen or found[0]}")
+    return chosen or found[0]
+
+
+def _fields(events: Iterator[tuple[str, str, object]]) -> Iterator[tuple[str, bool]]:
+    """The fields of an object, and whether they hold an array that begins with an object."""
+    for prefix, event, value in events:
+        if not prefix and event == "map_key":
+            _, kind, _ = next(events)
+            yield str(value), kind == "start_array" and next(events)[1] == "start_map"
 
 
 class _WithoutMark:
     """A file without its byte order mark, which the parser of arrays does not know."""
 
-    def __init__(self, reading: Reading) -> None:
-        self._file = reading.file
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
         self._head = self._file.read(3).removeprefix(b"\xef\xbb\xbf")
 
     def read(self, size: int = -1) -> bytes:
@@ -42,6 +78,15 @@ class _WithoutMark:
             return b""
         head, self._head = self._head, b""
         return head or self._file.read(size)
+
+
+def _object(value: object) -> dict[str, object]:
+    """A row. Raises ``InvalidDocument`` for what is none."""
+    if isinstance(value, InvalidLine):
+        raise InvalidDocument(value.reason)
+    if not isinstance(value, dict):
+        raise InvalidDocument("a row must be a JSON object")
+    return value
 
 
 def document_from_value(value: object) -> Document:

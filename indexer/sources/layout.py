@@ -6,43 +6,56 @@ their cells, so that a value has the same type in every document.
 
 import csv
 import io
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import BinaryIO, Final, TextIO
 
 from indexer.errors import SourceUnreadable
-from indexer.sources import records
 from indexer.sources.cells import ColumnType
-from indexer.sources.encodings import detect_encoding
-from indexer.sources.options import ReadOptions
+from indexer.sources.encodings import Encoding, detect_encoding, given_encoding
+from indexer.sources.options import ReadOptions, names_of
 from indexer.sources.records import Reading, unpacked
+from indexer.sources.rows import Dialect, OddRows, Row, read_rows
 from models.types import JsonValue
 
+# More would each become a column of every segment.
+MAX_COLUMNS: Final = 10_000
 _DELIMITERS: Final = ",;\t|"
 _SAMPLED_CHARACTERS: Final = 2**16
 _SAMPLED_ROWS: Final = 100
 _NAMES: Final = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
+# The line by which Excel is told the delimiter.
+_SEPARATOR: Final = re.compile(r"\"?sep=(.)\"?\s*[\r\n]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a table by their index; ``id`` is None where ids are made of rows."""
+    """The columns of a table by their index; ``id`` is None where ids are made of rows.
 
-    encoding: str
-    delimiter: str
+    ``repeated`` are the names that several columns have; ``odd`` counts the rows that were read otherwise than by the
+    rules of CSV.
+    """
+
+    encoding: Encoding
+    dialect: Dialect
     header: tuple[str, ...]
     id: int | None
-    text: int
+    texts: tuple[int, ...]
     part: int | None
     metadata: tuple[int, ...]
     types: tuple[ColumnType, ...]
+    repeated: frozenset[str]
+    odd: OddRows = field(default_factory=OddRows)
 
-    def rows(self, file: BinaryIO) -> Iterator[tuple[int, list[str] | str]]:
+    def rows(self, file: BinaryIO) -> Iterator[Row]:
         """The line and the cells of every row after the header; for a row that is not valid CSV, why."""
-        with io.TextIOWrapper(file, self.encoding, _errors(self.encoding), newline="") as text:
-            yield from islice(read_rows(text, self.delimiter), 1, None)
+        self.odd.counts.clear()
+        with _opened(file, self.encoding) as text:
+            yield from islice(read_rows(text, self.dialect, len(self.header), self.id or 0, self.odd), 1, None)
 
     def problem(self, row: Sequence[str]) -> str | None:
         """The reason why a row cannot be read; None if it can."""
@@ -51,12 +64,20 @@ class Layout:
         try:
             "".join(row).encode()
         except UnicodeEncodeError:
-            return f"the row is not valid {self.encoding.removesuffix('-sig').upper()}"
+            return f"the row is not valid {self.encoding.codec.removesuffix('-sig').upper()}"
         return None
 
     def values(self, row: Sequence[str], columns: Sequence[int]) -> dict[str, JsonValue]:
-        """The cells of some columns that are not empty, by the names of the columns."""
-        return {self.header[column]: self.types[column].value(row[column]) for column in columns if row[column]}
+        """The cells of some columns that are not empty, by the names of the columns; of a repeated name a list."""
+        values: dict[str, JsonValue] = {}
+        for column in columns:
+            if row[column]:
+                name, value = self.header[column], self.types[column].value(row[column])
+                if name in self.repeated:
+                    values[name] = [*values.get(name, []), value]  # type: ignore[misc]
+                else:
+                    values[name] = value
+        return values
 
     @property
     def notice(self) -> str:
@@ -65,13 +86,15 @@ class Layout:
             f"{self.header[column]} {self.types[column].name}" for column in self.metadata if self._is_typed(column)
         ]
         id = "the row number" if self.id is None else self.header[self.id]
+        delimiter = _NAMES.get(self.dialect.delimiter, self.dialect.delimiter)
         parts = [
-            f"encoding {self.encoding.removesuffix('-sig')}, delimiter {_NAMES.get(self.delimiter, self.delimiter)}",
-            f"id from {id}, text from {self.header[self.text]}",
+            f"encoding {self.encoding}, delimiter {delimiter}",
+            f"id from {id}, text from {', '.join(dict.fromkeys(self.header[text] for text in self.texts))}",
         ]
         if self.part is not None:
             parts.append(f"parts by {self.header[self.part]}")
-        return "; ".join([*parts, *([f"typed columns: {', '.join(typed)}"] if typed else [])])
+        parts += [f"typed columns: {', '.join(typed)}"] if typed else []
+        return "; ".join([*parts, *filter(None, [self.odd.notice])])
 
     def _is_typed(self, column: int) -> bool:
         return self.types[column].name != "text"
@@ -80,114 +103,110 @@ class Layout:
 def detect_layout(reading: Reading) -> Layout:
     """The layout of a CSV or TSV file. Raises ``SourceUnreadable`` where a column is missing."""
     options = reading.options
-    encoding = options.encoding
-    if encoding is None:
-        with closing(reading.open_again()) as file:
-            encoding = detect_encoding(file)
-    elif encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
-        encoding = "utf-8-sig"
-    with closing(reading.open_again()) as file, io.TextIOWrapper(file, encoding, _errors(encoding), newline="") as text:
+    encoding = _encoding(reading)
+    with closing(reading.open_again()) as file, _opened(file, encoding) as text:
         sample = text.read(_SAMPLED_CHARACTERS)
-    is_tabbed = unpacked(reading.name).lower().endswith(".tsv")
-    delimiter = options.delimiter or ("\t" if is_tabbed else detect_delimiter(sample))
-    header = tuple(name.strip() for name in _header(sample, delimiter))
-    layout = _layout(options, encoding, delimiter, header)
+    dialect = _dialect(sample, options, is_tabbed=unpacked(reading.name).lower().endswith(".tsv"))
+    with closing(reading.open_again()) as file, _opened(file, encoding) as text:
+        layout = _layout(options, encoding, dialect, _header(text, dialect))
     if options.typed:
         _see_types(layout, reading)
     return layout
 
 
-def detect_delimiter(sample: str) -> str:
+def _encoding(reading: Reading) -> Encoding:
+    if reading.options.encoding is not None:
+        return given_encoding(reading.options.encoding)
+    with closing(reading.open_again()) as file:
+        return detect_encoding(file)
+
+
+def _opened(file: BinaryIO, encoding: Encoding) -> TextIO:
+    """A file as text. Bytes that are not of the encoding make their row a bad one, where its signs have one byte."""
+    errors = "strict" if encoding.codec.startswith(("utf-16", "utf-32")) else "surrogateescape"
+    return io.TextIOWrapper(file, encoding.codec, errors, newline="")
+
+
+def _dialect(sample: str, options: ReadOptions, *, is_tabbed: bool) -> Dialect:
+    separator = _SEPARATOR.match(sample)
+    quote = options.quote or '"'
+    if separator is not None:
+        return Dialect(options.delimiter or separator[1], quote, skipped=1)
+    return Dialect(options.delimiter or ("\t" if is_tabbed else detect_delimiter(sample, quote)), quote)
+
+
+def detect_delimiter(sample: str, quote: str = '"') -> str:
     r"""The delimiter that splits most rows into as many fields as the header, and into the most fields.
 
     >>> detect_delimiter('id;text\n1;"one, two"\n2;three, four, five\n')
     ';'
     """
-    return max(_DELIMITERS, key=lambda delimiter: _consistency(sample, delimiter))
+    return max(_DELIMITERS, key=lambda delimiter: _consistency(sample, Dialect(delimiter, quote)))
 
 
-def _consistency(sample: str, delimiter: str) -> tuple[float, int]:
+def _consistency(sample: str, dialect: Dialect) -> tuple[float, int]:
     whole = sample[: sample.rfind("\n") + 1] or sample
-    rows = [row for _, row in islice(_sampled_rows(whole, delimiter), _SAMPLED_ROWS)]
-    width = len(rows[0]) if rows and not isinstance(rows[0], str) else 0
+    width = len(next((row for _, row in _sampled(whole, dialect, None)), []))
+    rows = [row for _, row in islice(_sampled(whole, dialect, width), _SAMPLED_ROWS)]
     if width < 2:
         return 0.0, 0
     return sum(len(row) == width for row in rows if not isinstance(row, str)) / len(rows), width
 
 
-def _header(sample: str, delimiter: str) -> list[str]:
-    _, header = next(_sampled_rows(sample, delimiter), (0, []))
-    if isinstance(header, str):
-        raise SourceUnreadable(f"its first line must name the columns, but is {header}")
-    return header
-
-
-def _sampled_rows(sample: str, delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
+def _sampled(sample: str, dialect: Dialect, width: int | None) -> Iterator[Row]:
     """The rows of a sample, up to a field that is too long."""
     with suppress(csv.Error):
-        yield from read_rows(io.StringIO(sample, newline=""), delimiter)
+        yield from read_rows(io.StringIO(sample, newline=""), dialect, width)
 
 
-def read_rows(text: TextIO, delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
-    """The line and the cells of every row that is not empty; for a row that is not valid CSV, why.
-
-    Raises ``csv.Error`` at a field that is too long: the next line is in its middle, and no row is certain to begin.
-    """
-    csv.field_size_limit(records.MAX_RECORD)
-    rows = csv.reader(_bounded_lines(text), delimiter=delimiter, strict=True)
-    while True:
-        number = rows.line_num + 1
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            if "field limit" in str(error):
-                raise
-            yield number, f"not valid CSV: {error}"
-            continue
-        if row:
-            yield number, row
+def _header(text: TextIO, dialect: Dialect) -> tuple[str, ...]:
+    _, header = next(read_rows(text, dialect), (0, []))
+    if isinstance(header, str):
+        raise SourceUnreadable(f"its first line must name the columns, but is {header}")
+    if len(header) > MAX_COLUMNS:
+        raise SourceUnreadable(f"it has {len(header):,} columns; at most {MAX_COLUMNS:,} are allowed")
+    return tuple(name.strip() for name in header)
 
 
-def _bounded_lines(text: TextIO) -> Iterator[str]:
-    while line := text.readline(records.MAX_RECORD + 1):
-        if len(line) > records.MAX_RECORD:
-            raise SourceUnreadable(f"a line has more than {records.MAX_RECORD:,} characters")
-        yield line
-
-
-def _layout(options: ReadOptions, encoding: str, delimiter: str, header: tuple[str, ...]) -> Layout:
-    named = [name for name in header if name]
-    if len(set(named)) < len(named):
-        twice = sorted({name for name in named if named.count(name) > 1})
-        raise SourceUnreadable(f"its first line names the column {twice[0]} twice; rename one of them")
-    id = None if options.row_ids else _column(header, options.id_column, "id", "--id-column")
-    text = _column(header, options.text_column, "text", "--text-column")
+def _layout(options: ReadOptions, encoding: Encoding, dialect: Dialect, header: tuple[str, ...]) -> Layout:
+    id = None if options.row_ids else _column(header, options.id_column or "id", "--id-column")
+    texts = [
+        column
+        for name in names_of(options.text_column or "text", header)
+        for column in _columns(header, name, "--text-column")
+    ]
     part = None
     if options.part_column is not None:
-        part = _column(header, options.part_column, "", "--part-column")
+        part = _column(header, options.part_column, "--part-column")
         if id is None:
             raise SourceUnreadable("rows are grouped by their id, which the number of a row cannot be")
-    used = {id, text, part}
-    metadata = tuple(column for column, name in enumerate(header) if name and column not in used)
+    metadata = tuple(column for column, name in enumerate(header) if name and column not in {id, part, *texts})
     if options.metadata_columns is not None:
-        chosen = {_column(header, name, "", "--metadata-columns") for name in options.metadata_columns}
+        chosen = {
+            column for name in options.metadata_columns for column in _columns(header, name, "--metadata-columns")
+        }
         metadata = tuple(column for column in metadata if column in chosen)
-    types = tuple(ColumnType(delimiter) for _ in header)
-    return Layout(encoding, delimiter, header, id, text, part, metadata, types)
+    types = tuple(ColumnType(dialect.delimiter) for _ in header)
+    repeated = frozenset(name for name, count in Counter(header).items() if count > 1)
+    return Layout(encoding, dialect, header, id, tuple(dict.fromkeys(texts)), part, metadata, types, repeated)
 
 
-def _column(header: Sequence[str], given: str | None, default: str, option: str) -> int:
-    name = given or default
-    if name in header:
-        return header.index(name)
-    similar = [column for column, other in enumerate(header) if other.lower() == name.lower()]
-    if len(similar) == 1:
-        return similar[0]
-    columns = ", ".join(filter(None, header)) or "none"
+def _column(header: Sequence[str], name: str, option: str) -> int:
+    columns = _columns(header, name, option)
+    if len(columns) > 1:
+        raise SourceUnreadable(f"its first line names the column {name} {len(columns)} times; rename the others")
+    return columns[0]
+
+
+def _columns(header: Sequence[str], name: str, option: str) -> list[int]:
+    """The columns of a name, or of the one that differs from it in case alone."""
+    columns = [column for column, other in enumerate(header) if other == name]
+    similar = columns or [column for column, other in enumerate(header) if other.lower() == name.lower()]
+    if len({header[column] for column in similar}) == 1:
+        return similar
+    names = ", ".join(dict.fromkeys(filter(None, header))) or "none"
     raise SourceUnreadable(
-        f"it has no column {name}; its columns are {columns}",
+        f"it has no column {name}; its columns are {names}",
         hint=f"Name the right one with {option} (over HTTP {option.strip('-').replace('-', '_')}).",
     )
 
@@ -201,8 +220,3 @@ def _see_types(layout: Layout, reading: Reading) -> None:
                     layout.types[column].see(row[column])
     except (csv.Error, SourceUnreadable):
         return  # the reader meets the same line and reports it
-
-
-def _errors(encoding: str) -> str:
-    """The handler of bytes that are not of the encoding: in those of one byte a sign, only their row is bad."""
-    return "strict" if encoding.startswith("utf-16") else "surrogateescape"

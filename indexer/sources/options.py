@@ -1,5 +1,6 @@
 """The options for reading tables and folders."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,14 +9,15 @@ from pathlib import Path
 class ReadOptions:
     """Columns, delimiter, encoding and types of tables, and a table of metadata.
 
-    ``id_column`` and ``text_column`` name the columns of CSV, TSV and Parquet files; without them ``id`` and ``text``,
-    in any case. ``row_ids`` makes ids of the file's name, or of the given one, and the row's number instead. With
-    ``part_column`` the rows of one id are the parts of one document, in the order of that column if it holds numbers,
-    else of the file.
+    ``id_column`` and ``text_column`` name the columns of tables, and the fields of JSON and Parquet; without them
+    ``id`` and ``text``, in any case. Several columns of texts, with commas between them, become parts. ``row_ids``
+    makes ids of the file's name, or of the given one, and the row's number instead. With ``part_column`` the rows of
+    one id are the parts of one document, in the order of that column if it holds numbers, else of the file.
     ``metadata_columns`` are all other columns unless they are named. ``delimiter`` and ``encoding`` are detected unless
-    they are given. ``typed`` turns columns of which every cell is a number, or true or false, into these.
-    ``metadata`` is a table of further metadata by document id. ``comments`` reads comments of Word files and notes that
-    readers of a PDF stuck to its pages.
+    they are given; ``quote`` is the sign around cells, ``none`` for tables without any. ``records`` names the field of
+    a JSON file that holds its records. ``typed`` turns columns of which every cell is a number, or true or false, into
+    these. ``metadata`` is a table of further metadata by document id. ``comments`` reads comments of Word files and
+    notes that readers of a PDF stuck to its pages.
     """
 
     id_column: str | None = None
@@ -28,3 +30,22 @@ class ReadOptions:
     typed: bool = True
     metadata: Path | None = None
     comments: bool = False
+    quote: str | None = None
+    records: str | None = None
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether records are rows of named columns, rather than documents of our own form."""
+        given = (self.id_column, self.text_column, self.part_column, self.metadata_columns)
+        return bool(self.row_ids) or any(name is not None for name in given)
+
+
+def names_of(given: str, columns: Collection[str]) -> tuple[str, ...]:
+    """The names in an option: one, if a column has it as it is, else those between its commas.
+
+    >>> names_of("name, first", ["name, first"]), names_of("title, body", ["title", "body"])
+    (('name, first',), ('title', 'body'))
+    """
+    if given in columns:
+        return (given,)
+    return tuple(name.strip() for name in given.split(",") if name.strip()) or (given,)

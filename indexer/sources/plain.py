@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from indexer.sources.documents import checked_id, checked_text
-from indexer.sources.encodings import decoded
+from indexer.sources.encodings import decoded, given_encoding
 from indexer.sources.records import Found, Reading
 from models.types import Document, Part
 
@@ -21,8 +21,10 @@ def text_of(reading: Reading) -> str:
     """The text of a file. Raises ``InvalidDocument`` if it is too long."""
     data = reading.whole()
     if reading.options.encoding is not None:
-        return data.decode(reading.options.encoding)
+        return data.decode(given_encoding(reading.options.encoding).codec)
     text, encoding = decoded(data)
-    if encoding != "utf-8-sig":
-        reading.notice = f"encoding {encoding}"
+    if encoding.codec != "utf-8-sig":
+        reading.conclude(f"encoding {encoding}")
+    elif b"\xef\xbf\xbd" not in data and "\ufffd" in text:
+        reading.conclude(f"{text.count(chr(0xFFFD)):,} places are not valid UTF-8 and are read as \ufffd")
     return text

@@ -3,12 +3,14 @@
 import csv
 import gzip
 import zlib
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 import ijson
+import numpy as np
 import pyarrow as pa
 
 from indexer.errors import SourceUnreadable
@@ -52,14 +54,29 @@ class Source:
         self._unreadable: dict[str, None] = {}
         self._notices: dict[str, str] = {}
         self._lost: dict[str, tuple[str, ...]] = {}
+        # Eight bytes a document: hashes of the ids.
+        self._ids = array("q")
 
     def __iter__(self) -> Iterator[Record]:
-        self._finished_bytes = 0
+        self._finished_bytes, self._ids = 0, array("q")
         for path in self._listing.links:
             yield BadRecord(self._name(path), "a link to a folder, or out of the source folder: it was not followed")
         for path in self._listing.files:
-            yield from self._records(path)
+            for record in self._records(path):
+                if isinstance(record, Document):
+                    self._ids.append(hash(record.id))
+                yield record
             self._finished_bytes += path.stat().st_size
+
+    @property
+    def replaced(self) -> int:
+        """The number of documents that a later one of the same id replaces."""
+        return len(self._ids) - len(np.unique(np.array(self._ids)))
+
+    @property
+    def documents(self) -> int:
+        """The number of documents read so far, those that are replaced included."""
+        return len(self._ids)
 
     @property
     def read_bytes(self) -> int:
@@ -106,11 +123,9 @@ class Source:
             with self._open(path) as reading:
                 for number, read in read_file(reading):
                     record = guarded(f"{name}:{number}", lambda read=read: self._annotated(read(), path))  # type: ignore[misc]
-                    if reading.notice:
-                        self._notices[name] = reading.notice
-                    if reading.lost:
-                        self._lost[name] = tuple(reading.lost)
+                    self._note(reading)
                     yield record
+                self._note(reading)
         except _UNREADABLE as error:
             self._unreadable[name] = None
             problem = " ".join(str(error).split())
@@ -119,6 +134,13 @@ class Source:
                 raise SourceUnreadable(f"{name} cannot be read: {problem}", hint=hint, field="source") from error
             reason = "from here on the file cannot be read" if number else "nothing of the file can be read"
             yield BadRecord(f"{name}:{number + 1}", f"{reason}: {problem}")
+
+    def _note(self, reading: Reading) -> None:
+        """Keep what a reader concluded so far, and what it left out."""
+        if reading.notice:
+            self._notices[reading.name] = reading.notice
+        if reading.lost:
+            self._lost[reading.name] = tuple(reading.lost)
 
     def _annotated(self, document: Document, path: Path) -> Document:
         if kind_of(path) in DOCUMENTS:

@@ -1,50 +1,43 @@
 """CSV and TSV: a row a document, or a row a part of one."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from indexer.sources.documents import checked_id, checked_metadata, checked_size, checked_text
-from indexer.sources.grouping import RowGroups
+from indexer.sources.documents import checked_id, checked_text
+from indexer.sources.grouping import read_groups
 from indexer.sources.layout import Layout, detect_layout
+from indexer.sources.named_rows import NamedRow
 from indexer.sources.records import Found, Reading, refuse
-from models.types import Document, Part
+from models.types import Document
 
 
 def read_table(reading: Reading) -> Iterator[Found]:
-    """A column of ids and one of texts; the other columns are metadata, and empty cells are left out."""
+    """A column of ids and one or several of texts; the other columns are metadata, and empty cells are left out."""
     layout = detect_layout(reading)
     reading.notice = layout.notice
-    if layout.part is None:
-        yield from _rows(layout, reading)
+    if layout.part is not None:
+        yield from read_groups(reading, _rows(layout, reading))
     else:
-        yield from _groups(layout, reading)
+        for number, read in _rows(layout, reading):
+            yield number, partial(_document, read)
+    reading.notice = layout.notice
 
 
-def _rows(layout: Layout, reading: Reading) -> Iterator[Found]:
+def _rows(layout: Layout, reading: Reading) -> Iterator[tuple[int, Callable[[], NamedRow]]]:
     for count, (number, row) in enumerate(layout.rows(reading.file), 1):
         problem = row if isinstance(row, str) else layout.problem(row)
         if problem is not None or isinstance(row, str):
             yield number, partial(refuse, str(problem))
         else:
-            yield number, partial(_document, layout, row, f"{reading.row_prefix}:{count}")
+            yield number, partial(_row, layout, row, f"{reading.row_prefix}:{count}")
 
 
-def _document(layout: Layout, row: Sequence[str], row_id: str) -> Document:
+def _row(layout: Layout, row: Sequence[str], row_id: str) -> NamedRow:
     id = checked_id(row_id if layout.id is None else row[layout.id])
-    parts = (Part(checked_text(row[layout.text])),)
-    return checked_size(Document(id, parts, checked_metadata(layout.values(row, layout.metadata))))
+    texts = [(layout.header[column], checked_text(row[column])) for column in layout.texts]
+    part = [] if layout.part is None else [layout.part]
+    return NamedRow(id, texts, layout.values(row, part), layout.values(row, layout.metadata))
 
 
-def _groups(layout: Layout, reading: Reading) -> Iterator[Found]:
-    """Bad rows first, then the documents in the order of their first rows."""
-    if layout.id is None:
-        raise AssertionError("rows are grouped by their id")
-    with closing(RowGroups(layout)) as groups:
-        for number, row in layout.rows(reading.file):
-            problem = row if isinstance(row, str) else layout.problem(row) or groups.add(number, row)
-            if problem is not None:
-                yield number, partial(refuse, str(problem))
-        for number, document in groups.documents():
-            reading.fraction = groups.fraction
-            yield number, document
+def _document(read: Callable[[], NamedRow]) -> Document:
+    return read().document()

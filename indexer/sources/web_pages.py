@@ -66,7 +66,7 @@ def _decoded(reading: Reading) -> str:
     if named is not None and _is_known(named):
         return start.decode(named, "replace")
     text, encoding = decoded(data)
-    if encoding != "utf-8-sig":
+    if encoding.codec != "utf-8-sig":
         reading.notice = f"no encoding is declared: read as {encoding}"
     return text
 

@@ -12,6 +12,7 @@ from typing import Final
 from indexer.errors import InvalidDocument
 from indexer.sources.compose import INSTALL, composed
 from indexer.sources.nested import inside
+from indexer.sources.options import ReadOptions, names_of
 from indexer.sources.packages import MAX_READ, Package, tag
 from indexer.sources.records import Found, Reading, refuse
 from indexer.sources.tables import read_table
@@ -36,15 +37,17 @@ def read_workbook(reading: Reading) -> Iterator[Found]:
     except Exception as error:  # noqa: BLE001 - a parser of untrusted files raises whatever its parts raise
         yield 1, partial(refuse, f"not an Excel workbook that can be read: {error}")
         return
-    wanted = (reading.options.text_column or _DEFAULT).lower()
-    tables = {
-        name: rows for name, rows in sheets.items() if rows and wanted in [cell.strip().lower() for cell in rows[0]]
-    }
+    tables = {name: rows for name, rows in sheets.items() if rows and _has_texts(rows[0], reading.options)}
     for rows in tables.values():
         yield from read_table(_as_table(reading, rows))
     others = {name: rows for name, rows in sheets.items() if name not in tables}
     if any(others.values()) or drawn or not tables:
         yield 1, lambda: _document(reading, others, drawn)
+
+
+def _has_texts(header: list[str], options: ReadOptions) -> bool:
+    names = {cell.strip().lower() for cell in header}
+    return all(name.lower() in names for name in names_of(options.text_column or _DEFAULT, header))
 
 
 def _sheets(reading: Reading) -> dict[str, list[list[str]]]:
@@ -117,5 +120,5 @@ def _as_table(reading: Reading, rows: list[list[str]]) -> Reading:
     csv.writer(out).writerows((row + [""] * width)[:width] for row in rows if any(row))
     inner = inside(reading, reading.name, out.getvalue().encode())
     inner.depth = reading.depth
-    inner.options = replace(reading.options, delimiter=",", encoding="utf-8")
+    inner.options = replace(reading.options, delimiter=",", encoding="utf-8", quote=None)
     return inner
