@@ -4,16 +4,18 @@ An answer is a dataclass. Its annotations describe it in the OpenAPI document an
 validates it, because it was just computed.
 """
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import MISSING, dataclass
 from functools import cache
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import Field, TypeAdapter
 from pydantic.fields import FieldInfo
 
 from models.errors import SpanseekError
 from models.types import SpanBounds
+
+Extended = TypeVar("Extended")
 
 
 def described(description: str) -> FieldInfo:
@@ -42,6 +44,34 @@ def deprecated(description: str) -> FieldInfo:
     """The annotation of a field that is kept for one version."""
     annotation: FieldInfo = Field(description=f"Deprecated. {description}", deprecated=True)
     return annotation
+
+
+def extended(
+    more: Mapping[str, Any],
+    *,
+    after: str,
+    default: Any = MISSING,  # noqa: ANN401
+) -> Callable[[type[Extended]], type[Extended]]:
+    """A decorator of classes that become dataclasses: fields that others declare, behind the field ``after``.
+
+    >>> @dataclass
+    ... @extended({"colour": str}, after="name")
+    ... class Ball:
+    ...     name: str
+    ...     size: int
+    >>> Ball("a", "red", 3)
+    Ball(name='a', colour='red', size=3)
+    """
+
+    def extend(kind: type[Extended]) -> type[Extended]:
+        own = list(kind.__annotations__.items())
+        behind = 1 + [name for name, _ in own].index(after)
+        kind.__annotations__ = dict([*own[:behind], *more.items(), *own[behind:]])
+        for name in more if default is not MISSING else ():
+            setattr(kind, name, default)
+        return kind
+
+    return extend
 
 
 @dataclass(frozen=True, slots=True)

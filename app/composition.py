@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from app.collections.documents import DocumentService
     from app.collections.jobs import CollectionJobs
     from app.collections.reading import DocumentReader
+    from app.collections.recipes import CollectionOptions
     from app.collections.reindexing import Reindexing
-    from app.collections.service import CollectionOptions, CollectionService
+    from app.collections.service import CollectionService
     from app.collections.snapshots import SnapshotService
     from app.phrases.service import PhraseService
     from app.search.service import SearchService
@@ -77,12 +78,8 @@ def make_executor(settings: Settings) -> Executor:
 
 
 def make_encoders(settings: Settings) -> Encoders:
-    """The encoders and facets that the settings name."""
-    return Encoders(
-        settings.encoder_options,
-        facet_weights=settings.facet_weights,
-        restorable_weights=settings.restorable_weights,
-    )
+    """The encoders that the settings name."""
+    return Encoders(settings.encoder_options)
 
 
 def make_span_service(settings: Settings, encoders: Encoders) -> "SpanService":
@@ -123,9 +120,8 @@ class Services:
         from app.collections.service import CollectionService
 
         settings = self._settings
-        return CollectionService(
-            self.store, self.encoders, default_encoder=settings.encoder, default_words=settings.words
-        )
+        left_out = () if settings.words else ("words",)
+        return CollectionService(self.store, self.encoders, default_encoder=settings.encoder, left_out=left_out)
 
     @cached_property
     def aliases(self) -> "AliasService":
@@ -180,7 +176,7 @@ class Services:
         """Summaries of stored and given texts."""
         from app.texts.summaries import SummaryService
 
-        return SummaryService(self.store, self.encoders.facets)
+        return SummaryService(self.store, self.encoders)
 
     @cached_property
     def restoring(self) -> "RestoreService":

@@ -49,7 +49,7 @@ MAX_TEXT = 10_000
 MAX_QUERY = 100_000
 MAX_DIM = 8192
 
-_Request = TypeVar("_Request", bound="SpanOptions | RepresentationOptions")
+_Request = TypeVar("_Request", bound="SpanOptions")
 STRICT = ConfigDict(extra="forbid")
 
 
@@ -193,9 +193,7 @@ class HitOptions(SpanOptions):
     context: Annotated[
         int, option("Characters of context on either side of a hit, within its part.", ge=0, le=MAX_CONTEXT)
     ] = 0
-    explain: Annotated[
-        bool, option("Return the terms of a hit's score, and what each unit or pair of nuggets adds to its cosine.")
-    ] = False
+    explain: Annotated[bool, option("Say what the parts of a hit, such as its units, add to its score.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,10 +203,8 @@ class ModeOptions:
     mode: Annotated[
         Mode,
         described(
-            "How to search: `best_span` finds spans; in a collection with words, `lexical` finds sentences by words, "
-            "`hybrid` by meaning and words; in one with nuggets, `maxsim` finds documents; in one with facets, "
-            "`facets` finds sentences by what is likely to stand near them; in one with restorable vectors, "
-            "`restorable` finds whole sentences."
+            "How to search: `best_span` finds spans, `lexical` sentences by their words, `hybrid` sentences by meaning "
+            "and words; the documentation describes all modes."
         ),
     ] = "best_span"
     filter: Annotated[
@@ -283,8 +279,8 @@ class TextOrVector:
         Field(
             min_length=1,
             max_length=MAX_DIM,
-            description="A query vector of the collection's dimension, of any length but zero, instead of `text`; in "
-            "mode `maxsim` of the dimension of its nuggets.",
+            description="A query vector, of any length but zero, instead of `text`. The collection's description says "
+            "which dimension a mode compares.",
         ),
     ] = None
     query_units: Annotated[
@@ -389,26 +385,6 @@ class ExportRequest(QueryRequest):
     def search(self) -> SearchRequest:
         """The search for the hits and one more, which says whether there are more."""
         return narrowed(self, SearchRequest, collection=self.collection, top_k=self.limit + 1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RepresentationOptions:
-    """The representations that a collection stores; without a value those that it has, or else the default."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT
-
-    nugget_ratio: Annotated[
-        float | None,
-        option("Store nuggets, for mode maxsim: this share of all tokens, 0.05 to 0.25.", allow_inf_nan=False),
-    ] = None
-    words: Annotated[bool | None, option("Store words, which modes that read words need.")] = None
-    facets: Annotated[bool | None, option("Store the facets of sentences, which mode facets needs.")] = None
-    restorable: Annotated[
-        bool | None, option("Store vectors that give sentences back, which mode restorable needs.")
-    ] = None
-    store_text: Annotated[
-        bool | None, option("Store texts; without them those of hits are restored from vectors, and may differ.")
-    ] = None
 
 
 def narrowed(request: object, kind: type[_Request], **others: object) -> _Request:

@@ -124,7 +124,13 @@ class Settings(BaseSettings):
 
     @property
     def encoder_options(self) -> EncoderOptions:
-        """The options of encoders."""
+        """The options of encoders and of the models that read by them."""
         return EncoderOptions(
-            self.backbone, self.weights, self.device, self.nugget_weights, whitenings=self.data_dir / "whitenings"
+            self.backbone,
+            self.weights,
+            self.device,
+            self.nugget_weights,
+            self.facet_weights,
+            self.restorable_weights,
+            whitenings=self.data_dir / "whitenings",
         )

@@ -42,7 +42,7 @@ class Recipe:
         >>> Recipe("slice", "f1", 384, details={"restorable": {"fingerprint": "r1", "store_text": False}}).stores_text
         False
         """
-        return bool(self.details.get("restorable", {}).get("store_text", True))
+        return all(details.get("store_text", True) for details in self.details.values())
 
 
 @dataclass(frozen=True, slots=True)

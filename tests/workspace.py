@@ -9,8 +9,8 @@ from typing import Any
 
 from app.calibration.service import ThresholdService
 from app.collections.reading import DocumentReader
+from app.collections.recipes import CollectionOptions, with_representations
 from app.encoders.encoders import Encoders
-from app.encoders.facets import Facets
 from app.phrases.service import PhraseService
 from app.requests import SearchRequest
 from app.search.mode import load_modes
@@ -19,18 +19,13 @@ from app.search.types import Hit
 from indexer.catalog.collections import Catalog
 from indexer.catalog.schema import upgrade
 from indexer.engine.executor import Executor
-from indexer.facets.recipe import FacetPass
 from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
-from indexer.restorable.recipe import RestorablePass
+from indexer.restorable.models import Restoring
 from indexer.sources import Record
 from indexer.store import Store
 from indexer.types import Collection, Recipe
-from indexer.words.recipe import with_words
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
-from models.encoders.nuggets.forward_pass import NuggetPass
-from models.encoders.passes import ForwardPass, UnitPass
-from models.encoders.registry import load_nuggets
 from models.encoders.restorable.base import Restorer
 from models.ops.span_score import COSINE, SpanScore
 from models.types import Document, Part, SpanBounds
@@ -43,6 +38,13 @@ def document(id: str, *texts: str, **metadata: Any) -> Document:
 
 def records(pairs: Iterable[tuple[str, str]]) -> list[Record]:
     return [document(id, text) for id, text in pairs]
+
+
+def encoders_of(encoder: Encoder, restorer: Restorer | None = None, span_score: SpanScore = COSINE) -> Encoders:
+    """The models of a server whose one encoder is named hashing."""
+    encoders = Encoders.of({"hashing": encoder}, span_score)
+    encoders.share(Restoring, Restoring(encoders, lambda: restorer or ByteRestorer()))
+    return encoders
 
 
 class Workspace(AbstractContextManager["Workspace"]):
@@ -63,25 +65,23 @@ class Workspace(AbstractContextManager["Workspace"]):
         span_score: SpanScore = COSINE,
     ) -> None:
         self.encoder = encoder or HashingEncoder()
-        self.nuggets: ForwardPass | None = None
-        self.words = words
-        if nugget_ratio is not None:
-            self.nuggets = NuggetPass(load_nuggets("hashing", base=self.encoder), nugget_ratio)
-        if facets:
-            self.nuggets = FacetPass(self.nuggets or UnitPass(self.encoder), Facets().sentences)
-        if restorer is not None:
-            self.nuggets = RestorablePass(self.nuggets or UnitPass(self.encoder), restorer, store_text=store_text)
+        self.options = CollectionOptions(
+            nugget_ratio=nugget_ratio,
+            words=words,
+            facets=facets or None,
+            restorable=restorer is not None or None,
+            store_text=store_text,
+        )
         url = f"sqlite:///{folder / 'catalog.sqlite3'}"
         upgrade(url)
         self.catalog = Catalog(url)
         # A clock that leaps makes every look at the store a fresh one.
-        encoders = Encoders.of({"hashing": self.encoder}, span_score, lambda: restorer or ByteRestorer())
-        scores = encoders.span_score
+        encoders = self.encoders = encoders_of(self.encoder, restorer, span_score)
         self.store = Store(
             folder,
             self.catalog,
             grace_s=grace_s,
-            span_scores=scores,
+            span_scores=encoders.span_score,
             executor=lambda: executor or Executor(),
             clock=count().__next__,
         )
@@ -96,9 +96,8 @@ class Workspace(AbstractContextManager["Workspace"]):
         self.catalog.close()
 
     def collection(self, name: str = "c", bounds: SpanBounds | None = None) -> Collection:
-        details = {} if self.nuggets is None else self.nuggets.details
-        recipe = Recipe("hashing", self.encoder.fingerprint, self.encoder.dim, bounds or SpanBounds(), details)
-        return self.catalog.create_collection(name, with_words(recipe) if self.words else recipe)
+        recipe = Recipe("hashing", self.encoder.fingerprint, self.encoder.dim, bounds or SpanBounds())
+        return self.catalog.create_collection(name, with_representations(recipe, self.encoders, self.options, None))
 
     def job(
         self,
@@ -115,7 +114,7 @@ class Workspace(AbstractContextManager["Workspace"]):
             encoder or self.encoder,
             collection,
             JobHooks(**hooks),
-            forward=self.nuggets,
+            forward=self.encoders.forward_pass(collection.recipe),
             segment_units=segment_units,
         )
 

@@ -14,9 +14,9 @@ from app import __version__
 from app.cli.aliases import aliases_cli
 from app.cli.calibrations import calibrate, calibrations_cli
 from app.cli.collections import collections_cli
+from app.cli.comparing import compare, summarize
 from app.cli.console import err, out
 from app.cli.documents import delete, documents_cli
-from app.cli.facets import compare, summarize
 from app.cli.index import index
 from app.cli.keys import keys_cli
 from app.cli.labels import label, labels_cli

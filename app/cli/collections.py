@@ -21,7 +21,7 @@ NameArgument = Annotated[str, typer.Argument(help="The collection's name.")]
 
 
 @collections_cli.command("create")
-@with_options()
+@with_options(recipe=("representations",))
 def create_collection(
     name: NameArgument,
     recipe: RecipeChoice = RecipeChoice(),

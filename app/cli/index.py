@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from indexer.sources import Record
 
 _STOPPING = "Stopping: publishing what has been read. Press Ctrl-C again to drop it."
-# Nuggets are whitened by a sample of this many documents, from the first one on.
+# Models are fitted to a sample of this many documents, from the first one on.
 _SAMPLED = 20_000
 
 
-@with_options()
+@with_options(recipe=("representations",))
 def index(
     collection: CollectionOption,
     source: SourceOption,
@@ -37,7 +37,7 @@ def index(
     reading: ReadingOptions = ReadingOptions(),
     device: Annotated[str | None, typer.Option(help="`auto`, `cpu` or `cuda`; without it `SPANSEEK_DEVICE`.")] = None,
     as_trained: Annotated[
-        bool, typer.Option("--as-trained", help="Do not whiten the nuggets of a new collection by its own texts.")
+        bool, typer.Option("--as-trained", help="Do not fit models of a new collection to its own texts.")
     ] = False,
     wait: Annotated[
         float,
@@ -69,7 +69,7 @@ def index(
     ):
         services = Services(settings, store)
         sample = progress.sampling(islice(records, _SAMPLED))
-        options = recipe.options(texts=_texts(sample), as_trained=as_trained)
+        options = recipe.options(_texts(sample), as_trained=as_trained)
         target = services.collections.create(services.collections.own_name(collection), options).collection
         hooks = JobHooks(
             progress=progress.indexing,
@@ -95,8 +95,8 @@ def index(
 
 
 def _texts(sample: Iterable["Record"]) -> Iterator[str]:
-    """The texts of a sample, to which the nuggets of a new collection are whitened."""
-    err.print("Reading a sample of the documents, to whiten their nuggets.")
+    """The texts of a sample, to which models of a new collection are fitted."""
+    err.print("Reading a sample of the documents, to fit models to them.")
     for record in sample:
         if isinstance(record, Document):
             yield record.text

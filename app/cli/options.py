@@ -5,8 +5,8 @@ An option is described once, for HTTP and for the command line.
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_args, get_type_hints
 
@@ -15,13 +15,14 @@ from annotated_types import Ge, Le
 from pydantic.fields import FieldInfo
 from typer.models import OptionInfo
 
-from app.requests import MAX_CONTEXT, RepresentationOptions, narrowed
+from app.recipes import RepresentationOptions, choices
+from app.requests import MAX_CONTEXT
 from indexer.engine.query import Filter
-from models.encoders.nuggets.base import check_ratio
+from indexer.representations.registry import representations
 from models.types import JsonValue
 
 if TYPE_CHECKING:
-    from app.collections.service import CollectionOptions
+    from app.collections.recipes import CollectionOptions
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -42,6 +43,13 @@ _WHERE = typer.Option(
     "several, all of which must hold.",
 )
 _WHERE_PART = typer.Option("--where-part", help="Metadata of the part, in the same way; repeat for several.")
+_WITH = typer.Option(
+    "--with",
+    metavar="NAME[=VALUE]",
+    help=f"Store a representation: {', '.join(f'`{name}`' for name in representations())}; also with the value of its "
+    "option, or with a JSON object of its options; repeat for several.",
+)
+_WITHOUT = typer.Option(metavar="NAME", help="Do not store a representation; repeat for several.")
 
 
 def with_options(**left_out: tuple[str, ...]) -> Callable[[Command], Command]:
@@ -143,6 +151,8 @@ def _read(kind: Any, given: Mapping[str, Any], left_out: tuple[str, ...]) -> Any
 class RecipeChoice(RepresentationOptions):
     """The recipe that a command asks for; without a value that of the collection, or else the default."""
 
+    with_: Annotated[list[str] | None, _WITH] = None
+    without: Annotated[list[str] | None, _WITHOUT] = None
     encoder: Annotated[
         str | None,
         typer.Option(
@@ -155,13 +165,20 @@ class RecipeChoice(RepresentationOptions):
         int | None, typer.Option(help="The longest span, in units, at most 64; 20 in a new collection.")
     ] = None
 
-    def options(self, **others: object) -> "CollectionOptions":
-        """The options for the service. Raises ``InvalidInput`` for a ratio of nuggets that is not allowed."""
-        from app.collections.service import CollectionOptions
+    def options(self, texts: Iterable[str] | None = None, *, as_trained: bool = False) -> "CollectionOptions":
+        """The options for the service. Raises ``InvalidInput`` for representations that cannot be."""
+        from app.collections.recipes import CollectionOptions
 
-        if self.nugget_ratio is not None:
-            check_ratio(self.nugget_ratio)
-        return narrowed(self, CollectionOptions, shortest=self.min_span, longest=self.max_span, **others)
+        chosen = replace(self, representations=choices(self.with_ or (), self.without or ())).chosen()
+        return CollectionOptions(
+            self.encoder,
+            self.min_span,
+            self.max_span,
+            texts,
+            as_trained=as_trained,
+            representations=chosen,
+            store_text=self.store_text,
+        )
 
 
 def filter_of(where: list[str] | None, where_part: list[str] | None) -> Filter:

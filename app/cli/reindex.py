@@ -14,7 +14,7 @@ from app.cli.reading import report_bad_record
 _STOPPING = "Stopping: keeping what has been encoded. Press Ctrl-C again to drop it."
 
 
-@with_options()
+@with_options(recipe=("representations",))
 def reindex(
     collection: CollectionOption,
     recipe: RecipeChoice = RecipeChoice(),

@@ -70,7 +70,7 @@ def restore(
 
 
 def _spans(collection: str, documents: list[str]) -> "StoredSpans":
-    from app.texts.facet_answers import SpanRange
+    from app.texts.comparing_answers import SpanRange
     from app.texts.restored_answers import StoredSpans
 
     # Longer than any document: whole documents.
@@ -78,11 +78,8 @@ def _spans(collection: str, documents: list[str]) -> "StoredSpans":
 
 
 def _given(services: "Services", texts: list[str], given: Path | None) -> "GivenVectors":
-    from app.texts.restored_answers import GivenVectors
-
     if given is None:
-        restorer = services.encoders.restorer
-        return GivenVectors(tuple(restorer.encode(texts)), restorer.fingerprint)
+        return services.restoring.given(texts)
     return _read_vectors(given)
 
 

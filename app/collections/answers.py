@@ -1,29 +1,24 @@
 """Answers about collections."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from app.answers import SpanUnits, described, optional
-from indexer.nuggets.recipe import nugget_recipe
+from app.answers import SpanUnits, described, extended, optional
+from indexer.representations.registry import representations
 from indexer.types import Collection, Recipe
 
 
-@dataclass(frozen=True, slots=True)
-class Nuggets:
-    """The nuggets of a collection."""
-
-    ratio: Annotated[float, described("Of n tokens of a window, ceil(n * ratio) are nuggets.")]
-    fingerprint: Annotated[str, described("Architecture and weights of the nuggets' encoder.")]
-    dim: Annotated[int, described("The dimension of query vectors in mode maxsim.")]
-
-    @classmethod
-    def of(cls, recipe: Recipe) -> "Nuggets | None":
-        """The nuggets of a recipe as an answer."""
-        nuggets = nugget_recipe(recipe)
-        return None if nuggets is None else cls(nuggets.ratio, nuggets.fingerprint, nuggets.dim)
+def _shown() -> dict[str, Any]:
+    """The fields of representations that show their details."""
+    return {
+        name: Annotated[each.answer | None, described(f"Null if the collection has no {name}.")]
+        for name, each in representations().items()
+        if each.answer is not None
+    }
 
 
 @dataclass(frozen=True, slots=True)
+@extended(_shown(), after="representations")
 class CollectionDescription:
     """A named set of documents, indexed with one encoder."""
 
@@ -33,7 +28,6 @@ class CollectionDescription:
     dim: Annotated[int, described("The dimension of query vectors.")]
     span_units: SpanUnits
     representations: Annotated[tuple[str, ...], described("The stored representations.")]
-    nuggets: Annotated[Nuggets | None, described("Null if the collection has none; mode maxsim is then unavailable.")]
     store_text: Annotated[bool, described("False: texts of hits are restored from vectors.")]
     generation: Annotated[int, described("Increases with every change.")]
     documents: int
@@ -56,7 +50,7 @@ class CollectionDescription:
             dim=recipe.dim,
             span_units=SpanUnits.of(recipe.bounds),
             representations=recipe.representations,
-            nuggets=Nuggets.of(recipe),
+            **_details(recipe),
             store_text=recipe.stores_text,
             generation=collection.generation,
             documents=collection.documents,
@@ -65,6 +59,12 @@ class CollectionDescription:
             bytes=collection.bytes,
             degraded=damages or None,
         )
+
+
+def _details(recipe: Recipe) -> dict[str, Any]:
+    """The details of a recipe as answers."""
+    shown = {name: each.answer for name, each in representations().items() if each.answer is not None}
+    return {name: kind(**recipe.details[name]) if name in recipe.details else None for name, kind in shown.items()}
 
 
 @dataclass(frozen=True, slots=True)

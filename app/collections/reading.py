@@ -120,7 +120,7 @@ class DocumentReader:
         segment, number = located.view.segment, located.document
         if segment.recipe.stores_text:
             return stored_document(segment, number), None
-        restored = self._encoders.restored_texts(segment.recipe).parts(segment, number)
+        restored = self._encoders.texts(segment.recipe).parts(segment, number)
         first = int(segment.document_parts[number])
         parts = tuple(Part(each.text, segment.part_metadata(part)) for part, each in enumerate(restored, first))
         confidence = min((each.confidence for each in restored), default=1.0)

@@ -17,7 +17,8 @@ from jaxtyping import Float32
 
 from app.answers import described
 from app.collections.jobs import CollectionJobs
-from app.collections.service import CollectionOptions, CollectionService
+from app.collections.recipes import CollectionOptions, as_before
+from app.collections.service import CollectionService
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
 from app.search.mode import Modes
@@ -25,19 +26,15 @@ from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
 from indexer.catalog.replacement import PhrasesChanged, Replacement, phrase_texts, replace_content, unlike
 from indexer.errors import RecipeMismatch, TextNotStored
-from indexer.facets.recipe import has_facets
 from indexer.indexing.deletion import mark_deleted, remove_files
 from indexer.indexing.maintenance import purge
 from indexer.indexing.pipeline import JobHooks
-from indexer.nuggets.recipe import nugget_recipe
 from indexer.reading.stored_documents import StoredDocuments
-from indexer.restorable.recipe import has_restorable
 from indexer.store import Store
 from indexer.types import Collection
-from indexer.words.recipe import has_words
 from models.encoders.base import encode_queries
 
-# The nuggets of the new recipe are whitened by a sample of this many documents.
+# The models of the new recipe are fitted to a sample of this many documents.
 _SAMPLED = 20_000
 # Texts of saved phrases per forward pass.
 _BATCH = 32
@@ -108,17 +105,14 @@ class Reindexing:
     def _complete(self, documents: StoredDocuments) -> CollectionOptions:
         """The options, those not given as in the old recipe."""
         recipe, options = self._old.recipe, self._options
-        nuggets, keeps_text = nugget_recipe(recipe), options.store_text is not False
-        return replace(
-            options,
+        return CollectionOptions(
             encoder=options.encoder or recipe.encoder,
             shortest=options.shortest or recipe.bounds.shortest,
             longest=options.longest or recipe.bounds.longest,
-            nugget_ratio=options.nugget_ratio or (nuggets.ratio if nuggets and keeps_text else None),
             texts=(document.text for document in islice(documents, _SAMPLED)),
-            words=_chosen(options.words, has_words(recipe) and keeps_text),
-            facets=_chosen(options.facets, has_facets(recipe) and keeps_text),
-            restorable=_chosen(options.restorable, has_restorable(recipe) or not keeps_text),
+            as_trained=options.as_trained,
+            representations=as_before(recipe, options),
+            store_text=options.store_text,
         )
 
     def _catch_up(self, target: Collection, hooks: JobHooks) -> None:
@@ -132,7 +126,7 @@ class Reindexing:
                 remove(self._store.catalog, held, extra)
 
     def _replace(self, held: Lease, built: Collection) -> Reindexed:
-        store, nuggets = self._store, nugget_recipe(self._old.recipe)
+        store, old = self._store, self._old.recipe.details
         self._link(built)
         calibration = default_calibration(self._encoders, built.recipe)
         fingerprints = {
@@ -150,9 +144,8 @@ class Reindexing:
         store.forget(self._old.name)
         store.forget(built.name)
         remove_files(store, built.id)
-        if nuggets is not None and nuggets != nugget_recipe(built.recipe):
-            self._collections.remove_whitening(nuggets.fingerprint)
         recipe = built.recipe
+        self._collections.forget({name: old[name] for name in old if old[name] != recipe.details.get(name)})
         if not recipe.stores_text:
             purge(store, held)  # the old segments, and the texts of matches
         return Reindexed(
@@ -175,10 +168,6 @@ class Reindexing:
             batch = names[first : first + _BATCH]
             vectors |= zip(batch, encode_queries(encoder, [texts[name] for name in batch]), strict=True)
         return vectors
-
-
-def _chosen(option: bool | None, usual: bool) -> bool:
-    return usual if option is None else option
 
 
 def _link(source: str, target: str) -> None:

@@ -1,42 +1,24 @@
 """Collections: create, describe, list and delete."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
+from collections.abc import Collection as Names
 from dataclasses import dataclass
+from functools import partial
 
 from app.collections.answers import CollectionDescription, CollectionList, DeletedCollection
 from app.collections.bounds import span_bounds
+from app.collections.recipes import CollectionOptions, with_representations
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
-from app.requests import RepresentationOptions
 from indexer.catalog.leases import lease
 from indexer.catalog.names import checked_collection_name
 from indexer.errors import CollectionNotFound
-from indexer.facets.recipe import has_facets, with_facets
 from indexer.indexing.deletion import delete_collection, sweep_deleted
-from indexer.nuggets.recipe import nugget_recipe
-from indexer.restorable.recipe import has_restorable, with_restorable
+from indexer.representations.registry import representations
 from indexer.store import Store
-from indexer.types import Collection, Recipe
-from indexer.words.recipe import has_words, with_words
-from models.encoders.nuggets.base import check_ratio
-from models.encoders.nuggets.forward_pass import NuggetPass
+from indexer.types import Collection, Details, Recipe
 from models.errors import InvalidInput, UnknownEncoder
-from models.types import SpanBounds
-
-
-@dataclass(frozen=True)
-class CollectionOptions(RepresentationOptions):
-    """The recipe of a collection. None stands for the value of an existing collection, else for the default.
-
-    ``texts`` are a sample of its documents, by which the nuggets of a new collection are whitened; without one, and
-    with ``as_trained``, its nuggets are not whitened.
-    """
-
-    encoder: str | None = None
-    shortest: int | None = None
-    longest: int | None = None
-    texts: Iterable[str] | None = None
-    as_trained: bool = False
+from models.types import JsonValue, SpanBounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,35 +29,17 @@ class Created:
     is_new: bool
 
 
-def refuse_texts_beside(options: CollectionOptions) -> None:
-    """Raise ``InvalidInput`` for what a collection that does not store texts cannot have."""
-    wanted = {"words": options.words, "facets": options.facets, "nuggets": options.nugget_ratio is not None}
-    for name in (name for name, is_wanted in wanted.items() if is_wanted):
-        raise InvalidInput(
-            f"A collection that does not store texts has no {name}.",
-            hint=f"Leave {name} out; it is searched in the modes best_span and restorable.",
-            field="store_text",
-        )
-    if options.restorable is False:
-        raise InvalidInput(
-            "A collection without texts and without restorable vectors could not show its hits.",
-            hint="Store one of both.",
-            field="store_text",
-        )
-
-
-def _chosen(option: bool | None, usual: bool) -> bool:
-    return usual if option is None else option
-
-
 class CollectionService:
-    """The collections of one store. Raises ``CollectionNotFound``."""
+    """The collections of one store. Raises ``CollectionNotFound``.
 
-    def __init__(self, store: Store, encoders: Encoders, *, default_encoder: str, default_words: bool = True) -> None:
+    New collections have the default representations, but those that are ``left_out``.
+    """
+
+    def __init__(self, store: Store, encoders: Encoders, *, default_encoder: str, left_out: Names[str] = ()) -> None:
         self._store = store
         self._encoders = encoders
         self._default_encoder = default_encoder
-        self._default_words = default_words
+        self._left_out = left_out
 
     def create(self, name: str, options: CollectionOptions | None = None) -> Created:
         """Create a collection, with its encoder's default calibration; an existing one of the same recipe is returned.
@@ -84,15 +48,14 @@ class CollectionService:
         """
         options = options or CollectionOptions()
         checked_collection_name(name)
-        if options.nugget_ratio is not None:
-            check_ratio(options.nugget_ratio)
+        options.chosen()  # refuses what cannot be before anything is done
         sweep_deleted(self._store)
         existing = self._recipe_of(name)
-        recipe, nuggets = self._recipe(options, existing)
+        recipe = self._recipe(options, existing)
         start = None if existing else default_calibration(self._encoders, recipe)
         collection = self._store.catalog.create_collection(name, recipe, start)
-        if nuggets and not existing:
-            self._encoders.keep_whitening(nuggets.encoder)
+        for representation, details in recipe.details.items() if existing is None else ():
+            representations()[representation].keep(details, self._encoders)
         return Created(collection, is_new=existing is None)
 
     def describe(self, name: str) -> CollectionDescription:
@@ -113,10 +76,9 @@ class CollectionService:
         sweep_deleted(self._store)
         self._store.catalog.require_own_name(name)
         with lease(self._store.catalog, name) as held:
-            nuggets = nugget_recipe(self._store.catalog.collection(name).recipe)
+            recipe = self._store.catalog.collection(name).recipe
             delete_collection(self._store, held)
-        if nuggets is not None:
-            self.remove_whitening(nuggets.fingerprint)
+        self.forget(recipe.details)
         return DeletedCollection(name)
 
     def own_name(self, name: str) -> str:
@@ -126,9 +88,12 @@ class CollectionService:
         except CollectionNotFound:
             return name
 
-    def remove_whitening(self, fingerprint: str) -> None:
-        """Remove the whitening of nuggets that no collection uses any longer."""
-        self._encoders.remove_whitening(fingerprint, lambda: self._is_used(fingerprint))
+    def forget(self, details: Mapping[str, Details]) -> None:
+        """Remove what the details of a recipe refer to, unless a collection uses it."""
+        for name, each in representations().items():
+            if name in details:
+                is_used = partial(self._is_used, name, details[name]["fingerprint"])
+                each.forget(details[name], self._encoders, is_used)
 
     def _describe(self, collection: Collection) -> CollectionDescription:
         return CollectionDescription.of(collection, self._store.damages(collection))
@@ -139,7 +104,7 @@ class CollectionService:
         except CollectionNotFound:
             return None
 
-    def _recipe(self, options: CollectionOptions, existing: Recipe | None) -> tuple[Recipe, NuggetPass | None]:
+    def _recipe(self, options: CollectionOptions, existing: Recipe | None) -> Recipe:
         usual = existing.bounds if existing else SpanBounds()
         bounds = span_bounds(
             usual.shortest if options.shortest is None else options.shortest,
@@ -152,38 +117,9 @@ class CollectionService:
             if options.encoder is None:
                 raise
             raise InvalidInput(str(error), hint=error.hint, field="encoder") from error
-        nuggets = self._existing_nuggets(options, existing) if existing else self._new_nuggets(options, name)
-        recipe = Recipe(name, encoder.fingerprint, encoder.dim, bounds, nuggets.details if nuggets else {})
-        stores_text = _chosen(options.store_text, existing is None or existing.stores_text)
-        if not stores_text:
-            refuse_texts_beside(options)
-        words = self._default_words and stores_text if existing is None else has_words(existing)
-        recipe = with_words(recipe) if _chosen(options.words, words) else recipe
-        if _chosen(options.facets, existing is not None and has_facets(existing)):
-            recipe = with_facets(recipe, self._encoders.facets.sentences)
-        if _chosen(options.restorable, existing is not None and has_restorable(existing)) or not stores_text:
-            recipe = with_restorable(recipe, self._encoders.restorer, store_text=stores_text)
-        return recipe, nuggets
+        units = Recipe(name, encoder.fingerprint, encoder.dim, bounds)
+        return with_representations(units, self._encoders, options, existing, self._left_out)
 
-    def _existing_nuggets(self, options: CollectionOptions, existing: Recipe) -> NuggetPass | None:
-        """The collection's nuggets, or the requested ones if these differ, which the catalog then refuses."""
-        ratio, nuggets = options.nugget_ratio, nugget_recipe(existing)
-        if nuggets is None:
-            return None if ratio is None else NuggetPass(self._encoders.load_nuggets(existing.encoder), ratio)
-        if options.as_trained:
-            encoder = self._encoders.load_nuggets(existing.encoder)
-        else:
-            encoder = self._encoders.nugget_pass(existing).encoder
-        return NuggetPass(encoder, nuggets.ratio if ratio is None else ratio)
-
-    def _new_nuggets(self, options: CollectionOptions, encoder: str) -> NuggetPass | None:
-        ratio = options.nugget_ratio
-        if ratio is None:
-            return None
-        if options.texts is None or options.as_trained:
-            return NuggetPass(self._encoders.load_nuggets(encoder), ratio)
-        return NuggetPass(self._encoders.whiten_nuggets(encoder, options.texts, ratio), ratio)
-
-    def _is_used(self, fingerprint: str) -> bool:
-        recipes = (nugget_recipe(collection.recipe) for collection in self._store.catalog.collections())
-        return any(recipe is not None and recipe.fingerprint == fingerprint for recipe in recipes)
+    def _is_used(self, name: str, fingerprint: JsonValue) -> bool:
+        recipes = (collection.recipe for collection in self._store.catalog.collections())
+        return any(recipe.details.get(name, {}).get("fingerprint") == fingerprint for recipe in recipes)

@@ -1,1 +1,1 @@
-"""Every model that the services use, loaded once: encoders, facets, restorers, and their default calibrations."""
+"""Every model that the services use, loaded once: encoders, what reads by them, and their default calibrations."""

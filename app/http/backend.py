@@ -142,19 +142,21 @@ class Backend:
         if checks["encoder"] is None:
             encode_queries(self._startup.load_encoder(), ["warm up"])  # the first pass takes many times as long
         self.refresh()
-        self._warm_up_restorer()
+        self._warm_up_texts()
         try:
             self._startup.warm_up_engine()
         except OSError as error:  # nowhere to put a temporary file; searches need none
             _log.warning("the first search will be slow: %s", error)
 
-    def _warm_up_restorer(self) -> None:
-        """Load what restores texts if a collection needs it: torch and transformers take seconds."""
-        if self._opened is not None and not all(each.recipe.stores_text for each in self.sizes):
+    def _warm_up_texts(self) -> None:
+        """Load what restores the texts of collections that store none: torch and transformers take seconds."""
+        opened = self._opened
+        for each in self.sizes if opened is not None else ():
             try:
-                self._opened.services.encoders.restorer.encode(["warm up"])
+                if opened is not None and not each.recipe.stores_text:
+                    opened.services.encoders.texts(each.recipe).warm_up()
             except SpanseekError as error:
-                _log.error("texts cannot be restored: %s %s", error, error.hint)
+                _log.error("texts of %s cannot be restored: %s %s", each.name, error, error.hint)
 
     def waiting(self) -> Mapping[str, int]:
         """The number of waiting requests, by lane."""

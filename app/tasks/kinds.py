@@ -33,7 +33,7 @@ def run_upload(context: TaskContext) -> Mapping[str, JsonValue]:
 
 def run_reindex(context: TaskContext) -> Mapping[str, JsonValue]:
     """Bring a collection into another recipe; a cancelled one is as it was."""
-    from app.collections.service import CollectionOptions
+    from app.collections.recipes import CollectionOptions
     from indexer.indexing.pipeline import JobHooks
 
     job = context.services.reindexing(context.collection, CollectionOptions(**context.options))

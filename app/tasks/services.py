@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from app.calibration.service import ThresholdService
     from app.collections.documents import DocumentService
     from app.collections.jobs import CollectionJobs
+    from app.collections.recipes import CollectionOptions
     from app.collections.reindexing import Reindexing
-    from app.collections.service import CollectionOptions, CollectionService
+    from app.collections.service import CollectionService
     from app.collections.snapshots import SnapshotService
 
 

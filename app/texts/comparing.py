@@ -11,7 +11,7 @@ from app.requests import SearchRequest
 from app.search import literal
 from app.search.accepting import read_request
 from app.search.mode import AnyMode, Modes
-from app.texts.facet_answers import (
+from app.texts.comparing_answers import (
     CompareAnswer,
     CompareRequest,
     Direction,
@@ -20,20 +20,16 @@ from app.texts.facet_answers import (
     ModeSimilarity,
     Side,
 )
-from indexer.facets.recipe import with_facets
-from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
-from indexer.restorable.recipe import with_restorable
+from indexer.facets.models import Facets
+from indexer.representations.registry import with_all
 from indexer.store import Store
 from indexer.tuning import Tuning
 from indexer.types import Recipe
-from indexer.words.recipe import with_words
 from models.encoders.facets.directions import generality
 from models.errors import InvalidInput, SpanseekError
 from models.ops.facets import codebook_distance
 from models.ops.similarity import raws
 
-# The nugget ratio of comparisons without a collection: that of the paper's experiments.
-_RATIO = 0.1
 _WORDS_OF_A_FACET = 3
 # A smaller difference says nothing: the coefficients are found to about so much.
 _NO_DIFFERENCE = 1e-6
@@ -46,7 +42,7 @@ class CompareService:
         self._store = store
         self._encoders = encoders
         self._modes = modes
-        self._facets = encoders.facets
+        self._facets = encoders.shared(Facets)
         self._default_encoder = default_encoder
 
     def compare(self, request: CompareRequest) -> CompareAnswer:
@@ -63,10 +59,7 @@ class CompareService:
         if request.collection is not None:
             return self._store.catalog.collection(request.collection).recipe
         encoder = self._encoders.load(self._default_encoder)
-        recipe = with_words(Recipe(self._default_encoder, encoder.fingerprint, encoder.dim))
-        nuggets = self._encoders.load_nuggets(self._default_encoder)
-        recipe = with_nuggets(recipe, NuggetRecipe(nuggets.fingerprint, nuggets.dim, _RATIO))
-        return with_restorable(with_facets(recipe, self._encoders.facets.sentences), self._encoders.restorer)
+        return with_all(Recipe(self._default_encoder, encoder.fingerprint, encoder.dim), self._encoders)
 
     def _similarity(self, mode: AnyMode, request: CompareRequest, recipe: Recipe) -> ModeSimilarity:
         try:

@@ -7,7 +7,7 @@ import numpy as np
 
 from app.encoders.encoders import Encoders
 from app.search.errors import ModeUnavailable
-from app.texts.facet_answers import SpanRange, TooManySentences
+from app.texts.comparing_answers import SpanRange, TooManySentences
 from app.texts.restored_answers import (
     MAX_SENTENCES,
     GivenVectors,
@@ -20,7 +20,8 @@ from app.texts.restored_answers import (
 )
 from indexer.engine.named_spans import Located, find_documents
 from indexer.errors import DocumentNotFound
-from indexer.restorable.recipe import has_restorable
+from indexer.restorable.files import NAME
+from indexer.restorable.models import Restoring
 from indexer.restorable.representation import stored_restorable
 from indexer.restorable.texts import Row, is_apart, rows_of
 from indexer.segments.reader import Segment
@@ -38,14 +39,19 @@ class RestoreService:
 
     def __init__(self, store: Store, encoders: Encoders, *, warn_below: float) -> None:
         self._store = store
-        self._encoders = encoders
+        self._restoring = encoders.shared(Restoring)
         self._warn_below = warn_below
 
     def vectors(self, texts: Sequence[str]) -> TextVectors:
         """The vectors of texts. Raises ``InvalidInput`` for a text that is longer than the restorer reads."""
-        restorer = self._encoders.restorer
+        restorer = self._restoring.restorer
         vectors = tuple(tuple(map(tuple, memory.tolist())) for memory in restorer.encode(texts))
         return TextVectors(vectors, restorer.fingerprint, restorer.dim, restorer.compared)
+
+    def given(self, texts: Sequence[str]) -> GivenVectors:
+        """The vectors of texts, to be restored."""
+        restorer = self._restoring.restorer
+        return GivenVectors(tuple(restorer.encode(texts)), restorer.fingerprint)
 
     def restore(self, request: RestoreRequest) -> RestoreAnswer:
         """The texts of vectors or of stored sentences.
@@ -60,10 +66,10 @@ class RestoreService:
             answers = self._given(request.vectors, request.beams, warn_below)
         else:
             raise InvalidInput("There is nothing to restore.", hint="Give vectors, or spans of a collection.")
-        return RestoreAnswer(tuple(answers), self._encoders.restorer.fingerprint)
+        return RestoreAnswer(tuple(answers), self._restoring.restorer.fingerprint)
 
     def _given(self, vectors: GivenVectors, beams: int, warn_below: float) -> Iterator[RestoredTextAnswer]:
-        restorer = self._encoders.restorer
+        restorer = self._restoring.restorer
         if vectors.fingerprint != restorer.fingerprint:
             raise InvalidInput(
                 f"The vectors are of {vectors.fingerprint}; this server restores those of {restorer.fingerprint}.",
@@ -75,7 +81,7 @@ class RestoreService:
 
     def _stored(self, stored: StoredSpans, beams: int, warn_below: float) -> Iterator[RestoredTextAnswer]:
         snapshot = self._store.snapshot(stored.collection)
-        if not has_restorable(snapshot.recipe):
+        if NAME not in snapshot.recipe.details:
             raise ModeUnavailable(
                 f"The collection {stored.collection} has no vectors that give its sentences back.",
                 hint="Run `spanseek reindex --restorable`; or read the document, whose text is stored.",
@@ -88,7 +94,7 @@ class RestoreService:
                 raise DocumentNotFound.of(stored.collection, span.document_id)
         rows = [_touched(located[span.document_id], span) for span in stored.spans]
         _check_number(sum(map(len, rows)))
-        restorer = self._encoders.restored_texts(snapshot.recipe).restorer
+        restorer = self._restoring.matching(snapshot.recipe).restorer
         restorations = iter(_restored(restorer, list(chain.from_iterable(rows)), beams))
         for span, of_span in zip(stored.spans, rows, strict=True):
             whole = of_span[0].segment.char_span(UnitSpan(of_span[0].units.start, of_span[-1].units.end))

@@ -10,8 +10,8 @@ from itertools import groupby
 
 import numpy as np
 
-from app.encoders.facets import Facets
-from app.texts.facet_answers import (
+from app.encoders.encoders import Encoders
+from app.texts.comparing_answers import (
     MAX_CHOSEN,
     MAX_SENTENCES,
     SpanRange,
@@ -23,6 +23,7 @@ from app.texts.facet_answers import (
 )
 from indexer.engine.named_spans import find_documents
 from indexer.errors import DocumentNotFound
+from indexer.facets.models import Facets
 from indexer.reading.stored_documents import stored_document
 from indexer.segments.text import offset_in
 from indexer.store import Store
@@ -62,9 +63,9 @@ def sentences_of(document: Document) -> Iterator[Sentence]:
 class SummaryService:
     """Summarizes stored and given texts."""
 
-    def __init__(self, store: Store, facets: Facets) -> None:
+    def __init__(self, store: Store, encoders: Encoders) -> None:
         self._store = store
-        self._facets = facets
+        self._facets = encoders.shared(Facets)
 
     def summarize(self, request: SummaryRequest) -> SummaryAnswer:
         """Choose sentences of the texts together.

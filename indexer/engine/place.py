@@ -1,6 +1,8 @@
 """The place of a span, made when a hit is presented: its document, text and metadata."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -139,3 +141,25 @@ class ScoredSpan:
     def order(self) -> tuple[float, str, int]:
         """Sorts the best first: by falling cosine (so by falling raw), then document id, then start."""
         return -self.cosine, self.document_id, self.span.start
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredText:
+    """A restored text, and the confidence of its least certain token."""
+
+    text: str
+    confidence: float
+
+
+@runtime_checkable
+class Texts(Protocol):
+    """Gives the texts back that segments do not store."""
+
+    def warm_up(self) -> None:
+        """Load what that needs."""
+
+    def placed(self, spans: Sequence[ScoredSpan]) -> list[ScoredSpan]:
+        """The same spans at places that read restored texts."""
+
+    def parts(self, segment: Segment, document: int) -> list[RestoredText]:
+        """The texts of the parts of a document."""

@@ -12,6 +12,7 @@ All numbers are little-endian.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float32, Int, Int8, Integer
@@ -19,6 +20,7 @@ from jaxtyping import Float32, Int, Int8, Integer
 from indexer.representations.columns import ArrayRows
 from indexer.segments.mapping import mapped
 
+NAME: Final = "facets"
 CODES, SCALES, UNITS = "facets.i8", "facet_scales.f32", "facet_units.u32"
 COLUMNS = {CODES: "i1", SCALES: "<f4", UNITS: "<u4"}
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from indexer.facets.files import COLUMNS, FacetRows
-from indexer.facets.recipe import NAME
-from indexer.representations.base import EncodedWindow, Representation
+from indexer.facets.files import COLUMNS, NAME, FacetRows
+from indexer.facets.models import Facets, facet_details
+from indexer.representations.base import EncodedWindow, Representation, Storing, Wanted
 from indexer.representations.columns import ColumnRepresentation
-from indexer.segments.reader import Segment
-from indexer.types import Details
+from indexer.types import Details, Recipe
 from models.encoders.facets.model import FacetModel
+from models.encoders.passes import Maker
+from models.encoders.registry import Models
 from models.ops.quantization import quantize_directions
 from models.text.sentences import sentence_spans
 
@@ -21,12 +22,22 @@ from models.text.sentences import sentence_spans
 _spans_of_part = lru_cache(maxsize=8)(sentence_spans)
 
 
-class FacetRepresentation(ColumnRepresentation):
+class FacetRepresentation(ColumnRepresentation, Representation[FacetRows]):
     """The facets of sentences that have words: int8 vectors."""
 
     name = NAME
+    description = "Store the facets of sentences, which mode facets needs."
+    alias = "facets"
     columns = COLUMNS
     rows_a_piece = 4_096
+
+    def details(self, wanted: Wanted, models: Models) -> Details:
+        """The details of the facets of sentences that are loaded."""
+        return facet_details(models.shared(Facets).sentences)
+
+    def maker(self, recipe: Recipe, models: Models) -> Maker:
+        """Hands the collection's model on: facets follow from texts."""
+        return Maker(recipe.details[NAME], models.shared(Facets).matching(recipe))
 
     def rows(self, window: EncodedWindow) -> FacetRows:
         """The facets of the sentences that begin in a window, read to their end."""
@@ -50,7 +61,7 @@ class FacetRepresentation(ColumnRepresentation):
         return FacetRows.open(folder, count, *_shape(details))
 
 
-def stored_facets(segment: Segment) -> FacetRows:
+def stored_facets(segment: Storing) -> FacetRows:
     """The facets of a segment whose collection has some."""
     stored: FacetRows = segment.stored[NAME]
     return stored
@@ -69,6 +80,3 @@ def _encoded(model: FacetModel, texts: Sequence[str], units: Sequence[int]) -> F
 def _shape(details: Details) -> tuple[int, int]:
     values: Any = details
     return values["facets"], values["dim"]
-
-
-REPRESENTATION: Representation[FacetRows] = FacetRepresentation()

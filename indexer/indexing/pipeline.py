@@ -18,16 +18,17 @@ from indexer.indexing.encode import EncodedDocuments, SplitDocument, encode, spl
 from indexer.indexing.maintenance import sweep, tidy
 from indexer.indexing.matching import publish_matched
 from indexer.indexing.new_segment import new_segment
-from indexer.representations.registry import MODULES
+from indexer.representations.registry import representations
 from indexer.segments.folders import settle
 from indexer.segments.writer import SegmentWriter
 from indexer.sources import BadRecord, Record
 from indexer.sources.documents import content_hash
 from indexer.store import Store
 from indexer.types import Collection, Recipe
-from indexer.words.recipe import WordPass, has_words
+from indexer.words.recipe import DETAILS, has_words
+from indexer.words.recipe import NAME as WORDS
 from models.encoders.base import Encoder
-from models.encoders.passes import ForwardPass, UnitPass
+from models.encoders.passes import ForwardPass, Maker, UnitPass
 from models.types import Document
 
 # Documents are looked up and tokenized in batches.
@@ -61,7 +62,7 @@ class IndexReport:
         """Return all figures, with the rows of every known representation as ``units`` are."""
         figures = asdict(self)
         rows = figures.pop("rows")
-        return figures | dict.fromkeys(MODULES, 0) | rows
+        return figures | dict.fromkeys(representations(), 0) | rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +223,7 @@ def _checked_pass(recipe: Recipe, encoder: Encoder, forward: ForwardPass | None)
     """The forward pass of a job. Raises ``RecipeMismatch`` if its outputs differ from the recipe."""
     if not recipe.details:
         return UnitPass(encoder)
-    forward = forward or UnitPass(encoder)
-    forward = WordPass(forward) if has_words(recipe) else forward
+    forward = forward or UnitPass(encoder, {WORDS: Maker(DETAILS)} if has_words(recipe) else {})
     for name in sorted({*recipe.details, *forward.details}):
         details = recipe.details.get(name, {"fingerprint": "none"})
         if forward.details.get(name) != details:

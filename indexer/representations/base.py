@@ -1,19 +1,24 @@
 """The interface of representations: rows that a segment stores beside its units.
 
+A representation owns its options, the models that make its rows, and its files. It is a class that an entry point of
+the group ``spanseek.representations`` names, and is made without arguments.
+
 Rows belong to units, and so to documents. A representation writes its rows to files of its own as their units are
 written, copies the rows of live documents in a merge, and opens them with the segment. The manifest has its files, like
 all others: their checksums are not its concern.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32, Int
 
-from indexer.types import Details
+from indexer.types import Details, Recipe
+from models.encoders.passes import Maker
+from models.encoders.registry import Models
 from models.text.tokens import UnitTokens
 from models.types import CharSpans
 
@@ -80,12 +85,78 @@ class RowWriter(Protocol[Appended]):
 
 
 @runtime_checkable
-class Representation(Protocol[RowsT]):
-    """One kind of rows. ``details`` come from the collection's recipe."""
+class Storing(Protocol):
+    """A segment, as far as representations know it."""
 
     @property
-    def name(self) -> str:
-        """The key of its details in recipes and manifests."""
+    def stored(self) -> Mapping[str, Stored]:
+        """What every representation has in it, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """The options of a representation that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a recipe wants of a representation.
+
+    ``options`` are an object of its own class. ``before`` has the details of the collection, if it exists and has the
+    representation. ``texts`` are a sample of the documents of a new collection, to which models may be fitted, unless
+    they shall stay ``as_trained``. ``store_text`` says whether the collection stores its texts.
+    """
+
+    options: Any
+    encoder: str
+    before: Details | None = None
+    texts: Iterable[str] | None = None
+    as_trained: bool = False
+    store_text: bool = True
+
+
+@runtime_checkable
+class Representation(Protocol[RowsT]):
+    """One kind of rows. Subclass it explicitly to inherit the defaults, which suit rows that follow from texts alone.
+
+    ``name`` is the key of its details in recipes, manifests, requests and answers. ``options`` is a dataclass of what a
+    recipe may choose; details have its fields, too. ``alias`` names an older field of requests, if there is one: a
+    flag, or the value of the first option. ``is_default`` says whether new collections have it unless they are to have
+    none, ``needs_text`` whether it cannot be without stored texts, and ``restores_text`` whether it gives them back.
+    ``answer`` is a dataclass of details, by which descriptions of collections show them.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    options: ClassVar[type[Any]] = NoOptions
+    alias: ClassVar[str] = ""
+    is_default: ClassVar[bool] = False
+    needs_text: ClassVar[bool] = True
+    restores_text: ClassVar[bool] = False
+    answer: ClassVar[type[Any] | None] = None
+
+    def details(self, wanted: Wanted, models: Models) -> Details:
+        """The details of a recipe. Their ``fingerprint`` identifies what affects the rows, except options."""
+
+    def chosen(self, details: Details) -> Details:
+        """The options with which these details were made."""
+        return {each.name: details[each.name] for each in fields(self.options) if each.name in details}
+
+    def maker(self, recipe: Recipe, models: Models) -> Maker:
+        """What makes the rows of a collection. Raises ``RecipeMismatch`` if weights have changed since."""
+        return Maker(recipe.details[self.name])
+
+    def keep(self, details: Details, models: Models) -> None:
+        """Called when a new collection is in the catalog: store what its details refer to."""
+        return None
+
+    def forget(self, details: Details, models: Models, is_used: Callable[[], bool]) -> None:
+        """Called when a collection is gone: remove what its details refer to, unless another one uses it."""
+        return None
+
+    def texts(self, recipe: Recipe, models: Models) -> Any:  # noqa: ANN401
+        """What gives the texts of a collection back (``indexer.engine.place.Texts``), where ``restores_text``."""
+        raise NotImplementedError(f"{self.name} restores no texts")
 
     def rows(self, window: EncodedWindow) -> RowsT:
         """Make the rows of a window."""

@@ -1,28 +1,43 @@
-"""Representations by name. A name here enrols the representation in the contract tests.
+"""Representations by name. An entry point of the group enrols one in the contract tests."""
 
-Each is imported when a collection has it: most collections need none.
-"""
-
-import importlib
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
-from typing import Any, cast
+from importlib.metadata import entry_points
+from typing import Any, Final
 
-from indexer.representations.base import Representation
+from indexer.errors import RecipeMismatch
+from indexer.representations.base import Representation, Wanted
+from indexer.types import Recipe
+from models.encoders.registry import Models
 
-# The module of every representation; its REPRESENTATION is what the Protocol describes.
-MODULES = {
-    "facets": "indexer.facets.representation",
-    "nuggets": "indexer.nuggets.representation",
-    "restorable": "indexer.restorable.representation",
-    "words": "indexer.words.representation",
-}
+GROUP: Final = "spanseek.representations"
 
 
 @cache
+def representations() -> Mapping[str, Representation[Any]]:
+    """All representations, by name."""
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    return {name: found[name].load()() for name in sorted(found)}
+
+
 def representation(name: str) -> Representation[Any]:
-    """Import the representation of this name.
+    """The representation of this name. Raises ``RecipeMismatch`` where it is not installed.
 
     >>> representation("nuggets").name
     'nuggets'
     """
-    return cast("Representation[Any]", importlib.import_module(MODULES[name]).REPRESENTATION)
+    if name not in representations():
+        raise RecipeMismatch(
+            f"The collection stores {name}, which this installation does not know.",
+            hint=f"Install the distribution that provides the representation {name}.",
+            field="collection",
+        )
+    return representations()[name]
+
+
+def with_all(recipe: Recipe, models: Models) -> Recipe:
+    """A recipe of units with every representation, as its options are by default."""
+    found = representations().items()
+    details = {name: each.details(Wanted(each.options(), recipe.encoder), models) for name, each in found}
+    return replace(recipe, details=details)

@@ -15,6 +15,7 @@ numbers are little-endian.
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float16, Float32, Int, Int8, Integer, UInt8
@@ -23,6 +24,7 @@ from indexer.representations.columns import ArrayRows
 from indexer.segments.mapping import mapped
 from models.encoders.restorable.base import Memory
 
+NAME: Final = "restorable"
 COMPARED, SCALES, VECTORS, COUNTS, UNITS = (
     "restorable_compared.i8",
     "restorable_scales.f32",

@@ -4,20 +4,24 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from indexer.representations.base import EncodedWindow, Representation
+from indexer.representations.base import EncodedWindow, Representation, Storing, Wanted
 from indexer.representations.columns import ColumnRepresentation
-from indexer.restorable.files import COLUMNS, RestorableRows, no_rows
+from indexer.restorable.files import COLUMNS, NAME, RestorableRows, no_rows
+from indexer.restorable.models import Restoring
 from indexer.restorable.pieces import pieces
-from indexer.restorable.recipe import NAME
-from indexer.segments.reader import Segment
-from indexer.types import Details
+from indexer.types import Details, Recipe
+from models.encoders.passes import Maker
+from models.encoders.registry import Models
 from models.encoders.restorable.base import Restorer
 from models.ops.quantization import quantize_directions
 from models.types import CharSpan
+
+if TYPE_CHECKING:
+    from indexer.restorable.texts import RestoredTexts
 
 
 # A long part has many windows, which come together.
@@ -38,12 +42,29 @@ class PendingRows:
         return len(self.texts)
 
 
-class RestorableRepresentation(ColumnRepresentation):
+# Any, because windows have other rows than pools.
+class RestorableRepresentation(ColumnRepresentation, Representation[Any]):
     """Restorable vectors of sentences: those that are compared in int8, those that are restored in fp16."""
 
     name = NAME
+    description = "Store vectors that give sentences back, which mode restorable needs."
+    alias = "restorable"
+    needs_text = False
+    restores_text = True
     columns = COLUMNS
     rows_a_piece = 1_024
+
+    def details(self, wanted: Wanted, models: Models) -> Details:
+        """The details of the restorer's vectors, and whether texts are stored beside them."""
+        return restorable_details(models.shared(Restoring).restorer, store_text=wanted.store_text)
+
+    def maker(self, recipe: Recipe, models: Models) -> Maker:
+        """Hands the collection's restorer on: vectors follow from texts."""
+        return Maker(recipe.details[NAME], self.texts(recipe, models).restorer)
+
+    def texts(self, recipe: Recipe, models: Models) -> "RestoredTexts":
+        """The texts of a collection, restored. Raises ``RecipeMismatch`` if the weights have changed."""
+        return models.shared(Restoring).matching(recipe)
 
     def rows(self, window: EncodedWindow) -> PendingRows:
         """The sentences that begin in a window, read to their end."""
@@ -68,7 +89,7 @@ class RestorableRepresentation(ColumnRepresentation):
         return RestorableRows.open(folder, count, *_sizes(details))
 
 
-def stored_restorable(segment: Segment) -> RestorableRows:
+def stored_restorable(segment: Storing) -> RestorableRows:
     """The restorable vectors of a segment whose collection has some."""
     stored: RestorableRows = segment.stored[NAME]
     return stored
@@ -91,5 +112,11 @@ def _sizes(details: Details) -> tuple[int, int]:
     return values["dim"], values["compared"]
 
 
-# Any, because windows have other rows than pools.
-REPRESENTATION: Representation[Any] = RestorableRepresentation()
+def restorable_details(restorer: Restorer, *, store_text: bool = True) -> Details:
+    """The details of a restorer's vectors. ``store_text`` says whether texts are stored beside them."""
+    return {
+        "fingerprint": restorer.fingerprint,
+        "dim": restorer.dim,
+        "compared": restorer.compared,
+        "store_text": store_text,
+    }

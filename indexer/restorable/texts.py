@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from indexer.engine.place import Place, ScoredSpan
+from indexer.engine.place import Place, RestoredText, ScoredSpan
 from indexer.restorable.representation import stored_restorable
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.reader import Segment
@@ -36,14 +36,6 @@ class Row:
         return self.segment.key, self.number
 
 
-@dataclass(frozen=True, slots=True)
-class RestoredText:
-    """A restored text, and the confidence of its least certain token."""
-
-    text: str
-    confidence: float
-
-
 class RestoredTexts:
     """Restores sentences of segments, many at once, and keeps the last ones. Safe to share between threads."""
 
@@ -51,6 +43,14 @@ class RestoredTexts:
         self.restorer = restorer
         self._kept: dict[tuple[SegmentKey, int], Restoration] = {}
         self._lock = Lock()
+        self._is_warm = False
+
+    def warm_up(self) -> None:
+        """Load what restores texts: torch and its kernels load with the first ones."""
+        if not self._is_warm:
+            self.restorer.meanings(["word"])
+            self.restorer.restore(self.restorer.encode(["word"]))
+            self._is_warm = True
 
     def placed(self, spans: Sequence[ScoredSpan]) -> list[ScoredSpan]:
         """The same spans at places that read restored texts; their sentences are restored together."""

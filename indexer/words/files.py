@@ -21,7 +21,6 @@ from typing import Self
 import numpy as np
 from jaxtyping import Int, Integer, UInt8, UInt32
 
-from indexer import kernels
 from indexer.segments.mapping import mapped
 from indexer.words.stems import StemIndex
 from models.text.stemming import Language, stems
@@ -196,6 +195,8 @@ class WordWriter:
         path = self._folder / UNITS
         with path.open("wb") as file:
             file.truncate(4 * int(starts[-1]))
+        from indexer import kernels  # numba, which recipes do without
+
         kernels.group_units(_writable(self._folder / OF_UNITS), starts[:-1].copy(), _writable(path))
 
     def _write(self, name: str, numbers: Integer[np.ndarray, " numbers"]) -> None:

@@ -4,11 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from indexer.representations.base import EncodedWindow, LiveRows, Representation
-from indexer.segments.reader import Segment
-from indexer.types import Details
+from indexer.representations.base import EncodedWindow, LiveRows, Representation, Storing, Wanted
+from indexer.types import Details, Recipe
 from indexer.words.files import StoredWords, WordWriter
-from indexer.words.recipe import NAME
+from indexer.words.recipe import DETAILS, NAME
+from models.encoders.passes import Maker
+from models.encoders.registry import Models
 from models.text.folding import folded_units
 
 
@@ -41,10 +42,21 @@ class WordRowWriter:
         self._writer.close()
 
 
-class WordRepresentation:
+class WordRepresentation(Representation[WordRows]):
     """The words of units: a dictionary, the word of every unit, and the units of every word."""
 
     name = NAME
+    description = "Store words, which modes that read words need."
+    alias = "words"
+    is_default = True
+
+    def details(self, wanted: Wanted, models: Models) -> Details:
+        """The details of words as they are folded now."""
+        return DETAILS
+
+    def maker(self, recipe: Recipe, models: Models) -> Maker:
+        """Words follow from texts: nothing is added to the network's work."""
+        return Maker(DETAILS)
 
     def rows(self, window: EncodedWindow) -> WordRows:
         """The words of the units that are stored from a window."""
@@ -77,10 +89,7 @@ class WordRepresentation:
         return StoredWords.open(folder, count)
 
 
-def stored_words(segment: Segment) -> StoredWords | None:
+def stored_words(segment: Storing) -> StoredWords | None:
     """The words of a segment; None if it has none."""
     stored: StoredWords | None = segment.stored.get(NAME)
     return stored
-
-
-REPRESENTATION: Representation[WordRows] = WordRepresentation()

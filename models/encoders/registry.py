@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from models.artifacts import SHIPPED
 from models.backbones.folders import locate
@@ -31,18 +31,37 @@ if TYPE_CHECKING:
 
 GROUP = "spanseek.encoders"
 
+Made = TypeVar("Made")
+
 
 @dataclass(frozen=True, slots=True)
 class EncoderOptions:
-    """The operator's settings of encoders."""
+    """The operator's settings of encoders and of the models that read by them."""
 
     backbone: str = DEFAULT
     weights: Path | None = None
     device: str = "auto"
     nugget_weights: Path | None = None
+    facet_weights: Path | None = None
+    restorable_weights: Path | None = None
     whitenings: Path = Path("data") / "whitenings"  # of the nuggets of collections
     # Opens a backbone by its name and device; a function that shares those that are open already.
     open_backbone: Callable[[str, str], "BackboneFiles"] | None = field(default=None, compare=False)
+
+
+@runtime_checkable
+class Models(Protocol):
+    """The models of a process, each loaded once."""
+
+    @property
+    def options(self) -> EncoderOptions:
+        """The operator's settings."""
+
+    def load(self, name: str) -> Encoder:
+        """The encoder of this name."""
+
+    def shared(self, make: "Callable[[Models], Made]") -> Made:
+        """What ``make`` makes of these models at its first call. It loads nothing: what it makes loads at first use."""
 
 
 @dataclass(frozen=True, slots=True)

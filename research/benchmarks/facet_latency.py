@@ -19,24 +19,21 @@ from typing import Final
 
 import numpy as np
 
+from app.collections.recipes import CollectionOptions, with_representations
 from app.encoders.encoders import Encoders
-from app.encoders.facets import Facets
 from app.requests import Mode, SearchRequest
 from app.search.mode import load_modes
 from app.search.service import SearchService
 from indexer.engine.query import Selection
 from indexer.engine.selection import search
-from indexer.facets.recipe import FacetPass
+from indexer.facets.models import Facets
 from indexer.facets.scan import FacetScan
 from indexer.indexing.pipeline import IndexJob
 from indexer.sources import Source
 from indexer.store import Store
 from indexer.types import Recipe
 from indexer.words.files import BOUNDS, OF_UNITS, STARTS, TERMS, UNITS
-from indexer.words.recipe import with_words
 from models.encoders.hashing import HashingEncoder
-from models.encoders.nuggets.forward_pass import NuggetPass
-from models.encoders.registry import load_nuggets
 from models.text.sentences import sentence_spans
 from models.types import Document
 from research.benchmarks.http_latency import print_figures
@@ -119,19 +116,20 @@ def measure(source: Path, sentences: int, dim: int, queries: int, seed: int) -> 
     documents = list(first_documents(records, sentences))
     if not any(document.text for document in documents):
         raise SystemExit(f"{source} has no text.")
-    encoder, facets = HashingEncoder(dim=dim), Facets()
+    encoder = HashingEncoder(dim=dim)
+    encoders = Encoders.of({"hashing": encoder}, shipped_score())
     with scratch_store() as store:
-        nuggets = NuggetPass(load_nuggets("hashing", base=encoder), _NUGGET_RATIO)
-        forward = FacetPass(nuggets, facets.sentences)
-        recipe = with_words(Recipe("hashing", encoder.fingerprint, dim, details=forward.details))
-        collection = store.catalog.create_collection(COLLECTION, recipe)
+        stored = CollectionOptions(representations={"nuggets": {"ratio": _NUGGET_RATIO}, "facets": {}})
+        units = Recipe("hashing", encoder.fingerprint, dim)
+        collection = store.catalog.create_collection(COLLECTION, with_representations(units, encoders, stored, None))
+        forward = encoders.forward_pass(collection.recipe)
         started = time.perf_counter()
         IndexJob(store, encoder, collection, forward=forward).run(documents)
         took = 1000 * (time.perf_counter() - started)
-        service = SearchService(store, load_modes(Encoders.of({"hashing": encoder}, shipped_score())))
+        service = SearchService(store, load_modes(encoders))
         texts = queries_of(documents, queries, seed)
         times = times_of(service, texts)
-        share, exhaustive = missed(store, facets, texts)
+        share, exhaustive = missed(store, encoders.shared(Facets), texts)
         rows, sizes = sizes_of(store)
         return Figures(
             sentences=rows,

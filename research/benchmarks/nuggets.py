@@ -30,6 +30,7 @@ from indexer.sources import Source
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.encoders.nuggets.forward_pass import NuggetPass
+from models.encoders.passes import UnitPass
 from models.encoders.registry import EncoderOptions, load_encoder, load_nuggets
 from models.types import Document, QueryVectors
 from research.evaluation.searching import scratch_store
@@ -56,9 +57,9 @@ class Figures:
 def measure(encoder: Encoder, nuggets: NuggetPass, documents: Sequence[Document], queries: Sequence[str]) -> Figures:
     """Index the documents with a ratio of nuggets, and search."""
     with scratch_store() as store:
-        recipe = Recipe("bench", encoder.fingerprint, encoder.dim, details=nuggets.details)
+        recipe = Recipe("bench", encoder.fingerprint, encoder.dim, details={"nuggets": nuggets.maker.details})
         collection = store.catalog.create_collection("bench", recipe)
-        IndexJob(store, encoder, collection, forward=nuggets).run(documents)
+        IndexJob(store, encoder, collection, forward=UnitPass(encoder, {"nuggets": nuggets.maker})).run(documents)
         snapshot = store.snapshot("bench")
         files = [view.segment.manifest.files for view in snapshot.views]
         size = sum(each[name].bytes for each in files for name in _NUGGET_FILES if name in each)

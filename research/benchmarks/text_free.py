@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from app.encoders.restorers import load_restorer_of
 from indexer.indexing.pipeline import IndexJob
+from indexer.restorable.files import NAME
+from indexer.restorable.models import load_restorer_of
 from indexer.restorable.pieces import pieces
-from indexer.restorable.recipe import RestorablePass
-from indexer.restorable.representation import stored_restorable
+from indexer.restorable.representation import restorable_details, stored_restorable
 from indexer.segments import layout
 from indexer.store import Store
 from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
-from models.encoders.passes import UnitPass
+from models.encoders.passes import Maker, UnitPass
 from models.encoders.restorable.base import Restorer
 from models.types import Document, Part
 from research.benchmarks.http_latency import print_figures
@@ -95,7 +95,10 @@ def _indexed(
 ) -> tuple[dict[str, int], float]:
     """The sizes of a collection's files by name, and the processor's seconds that indexing took."""
     encoder = HashingEncoder(dim=_DIM)
-    forward = UnitPass(encoder) if restorer is None else RestorablePass(UnitPass(encoder), restorer, store_text=False)
+    makers = {}
+    if restorer is not None:
+        makers[NAME] = Maker(restorable_details(restorer, store_text=False), restorer)
+    forward = UnitPass(encoder, makers)
     recipe = Recipe("hashing", encoder.fingerprint, _DIM, details=forward.details)
     collection = store.catalog.create_collection(name, recipe)
     started = time.process_time()

@@ -42,12 +42,13 @@ def eval_paraphrase_identification(
 
 def evaluate_nuggets(tasks: "Tasks", ratio: float, encoder: str | None, *, as_trained: bool) -> "Report":
     """The nuggets of an encoder beside the baselines, made as indexing makes those of a new collection."""
+    from indexer.nuggets.models import NuggetModels
     from models.encoders.nuggets.whitened import WhitenedNuggets, fit_whitening
     from research.evaluation.paraphrase_identification import evaluate_paraphrases
 
     settings = Settings()
     encoders = Encoders(settings.encoder_options)
-    nuggets = encoders.load_nuggets(encoder or settings.encoder)
+    nuggets = encoders.shared(NuggetModels).trained(encoder or settings.encoder)
     if not as_trained:
         nuggets = WhitenedNuggets(nuggets, fit_whitening(nuggets, tasks.texts, ratio))
     return evaluate_paraphrases(nuggets, encoders.load("untrained"), tasks, ratio)

@@ -17,15 +17,16 @@ import numpy as np
 from jaxtyping import Float, Int32
 
 from app.cli.console import print_json
-from app.collections.service import CollectionOptions, CollectionService
+from app.collections.recipes import CollectionOptions
+from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
-from app.encoders.facets import Facets
 from app.requests import SearchRequest
 from app.search import literal
 from app.search.modes.best_span import BestSpan, SpanQuery
 from app.settings import Settings
 from indexer.engine.query import EVERYTHING, Selection
 from indexer.engine.snapshot import Snapshot
+from indexer.facets.models import Facets
 from indexer.indexing.pipeline import IndexJob
 from indexer.words.literal import Terms
 from models.encoders.base import Encoder, tokenize_units
@@ -121,7 +122,7 @@ def main() -> None:
     settings = Settings()
     encoders = Encoders(settings.encoder_options)
     topics = read_intents(given.data, "dev")
-    facets = Facets(settings.facet_weights, encoders.load)
+    facets = encoders.shared(Facets)
     print_json(measure(topics, encoders, given.encoder or settings.encoder, facets))
 
 

@@ -11,14 +11,17 @@ from itertools import chain
 import numpy as np
 from jaxtyping import Float32, Int
 
-from app.collections.service import CollectionOptions, CollectionService
+from app.collections.recipes import CollectionOptions
+from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
+from app.recipes import Choice
 from app.requests import Boundaries, Mode, Ranking, SearchRequest, SpanChoice
 from app.search.mode import AnyMode, available_mode, load_modes
 from app.search.service import SearchService
 from app.search.types import Hit
 from indexer.engine.query import Filter, Grouping
 from indexer.indexing.pipeline import IndexJob
+from indexer.representations.registry import representations
 from indexer.types import Recipe
 from models.encoders.base import Encoder
 from models.errors import InvalidInput
@@ -49,15 +52,11 @@ class Setup:
 
     def collection(self, texts: Iterable[str]) -> CollectionOptions:
         """The collection to create for documents with these texts."""
-        return CollectionOptions(
-            self.encoder,
-            self.bounds.shortest,
-            self.bounds.longest,
-            nugget_ratio=self.nugget_ratio,
-            texts=texts,
-            facets=self.mode == "facets",
-            restorable=self.mode == "restorable",
-        )
+        stored: dict[str, Choice] = {self.mode: {}} if self.mode in representations() else {}
+        if self.nugget_ratio is not None:
+            stored["nuggets"] = {"ratio": self.nugget_ratio}
+        shortest, longest = self.bounds.shortest, self.bounds.longest
+        return CollectionOptions(self.encoder, shortest, longest, texts, representations=stored)
 
     def request(self, text: str, filter: Filter, top_k: int, group_by: Grouping | None) -> SearchRequest:
         """The request for a text; ``ranking`` and ``boundaries`` apply to modes whose hits are spans."""

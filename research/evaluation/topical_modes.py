@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.collections.service import CollectionOptions, CollectionService
+from app.collections.recipes import CollectionOptions
+from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
+from app.recipes import Choice
 from app.requests import Mode, SearchRequest
 from app.search import literal
 from app.search.accepting import read_request
@@ -30,8 +32,9 @@ def mode_scores(
     [[1.0, -1.0]]
     """
     with scratch_store() as store:
+        stored: dict[str, Choice] = {"facets": {}} if "facets" in modes else {}
         options = CollectionOptions(
-            encoder, bounds.shortest, bounds.longest, texts=topics.texts, facets="facets" in modes
+            encoder, bounds.shortest, bounds.longest, texts=topics.texts, representations=stored
         )
         collection = CollectionService(store, encoders, default_encoder=encoder).create(COLLECTION, options).collection
         forward = encoders.forward_pass(collection.recipe)

@@ -1,44 +1,30 @@
-"""The contract of representations. A name in the registry enrols one; it needs a forward pass in ``PASSES``."""
+"""The contract of representations. An entry point enrols one, with its default options."""
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from app.encoders.facets import Facets
 from indexer.engine.snapshot import SegmentView
 from indexer.errors import SegmentCorrupt
-from indexer.facets.recipe import FacetPass
 from indexer.indexing.encode import EncodedDocuments, encode, split
-from indexer.representations.base import Representation, RowWriter
-from indexer.representations.registry import MODULES, representation
-from indexer.restorable.recipe import RestorablePass
+from indexer.representations.base import Representation, RowWriter, Wanted
+from indexer.representations.registry import representation, representations
 from indexer.segments.manifest import damages
 from indexer.segments.merge import Source, merge
 from indexer.segments.reader import Segment
 from indexer.segments.writer import SegmentWriter
 from indexer.types import Recipe
-from indexer.words.recipe import WordPass
 from models.encoders.hashing import HashingEncoder
-from models.encoders.nuggets.forward_pass import NuggetPass
-from models.encoders.passes import ForwardPass, UnitPass
-from models.encoders.registry import load_nuggets
 from models.types import Document, Part, SpanBounds
-from tests.byte_restorer import ByteRestorer
-from tests.workspace import document
+from tests.workspace import document, encoders_of
 
 ENCODER = HashingEncoder(dim=8, window=16)
-# The forward pass that each representation is made from.
-PASSES: dict[str, Callable[[], ForwardPass]] = {
-    "facets": lambda: FacetPass(UnitPass(ENCODER), Facets().sentences),
-    "nuggets": lambda: NuggetPass(load_nuggets("hashing", base=ENCODER), 0.4),
-    "restorable": lambda: RestorablePass(UnitPass(ENCODER), ByteRestorer()),
-    "words": lambda: WordPass(UnitPass(ENCODER)),
-}
+MODELS = encoders_of(ENCODER)
 
 DOCUMENTS = [
     document("first", "one two three four five", "six seven", kind="a"),
@@ -55,8 +41,10 @@ class Case:
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
         self.folder = folder
-        self.forward = PASSES[name]()
-        self.recipe = Recipe("hashing", ENCODER.fingerprint, 8, SpanBounds(1, 6), self.forward.details)
+        found = representation(name)
+        details = {name: found.details(Wanted(found.options(), "hashing"), MODELS)}
+        self.recipe = Recipe("hashing", ENCODER.fingerprint, 8, SpanBounds(1, 6), details)
+        self.forward = MODELS.forward_pass(self.recipe)
         self._numbers = count()
 
     def path(self) -> Path:
@@ -85,7 +73,7 @@ class Case:
         return Segment(folder, merge(folder, self.recipe, sources)[0].manifest_sha256)
 
 
-@pytest.fixture(params=sorted(MODULES))
+@pytest.fixture(params=representations())
 def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
     return Case(request.param, tmp_path)
 

@@ -28,11 +28,10 @@ from app.texts.spans import SpanService, slices
 from indexer.engine.query import Filter
 from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
-from indexer.words.recipe import WordPass, with_words
+from indexer.words.recipe import with_words
 from models.encoders.base import Encoder
 from models.encoders.calibrations import DefaultCalibration
 from models.encoders.hashing import HashingEncoder
-from models.encoders.passes import UnitPass
 from models.encoders.slice import SliceEncoder
 from models.ops.span_score import SpanScore
 from models.types import Document, Part
@@ -83,7 +82,7 @@ def indexed(encoders: Encoders, documents: tuple[Document, ...], spans: SpanChoi
             replace(document, id=f"{number:04}", metadata={**document.metadata, "n": number})
             for number, document in enumerate(documents)
         )
-        IndexJob(store, encoder, target, forward=WordPass(UnitPass(encoder)), segment_units=50).run(numbered)
+        IndexJob(store, encoder, target, segment_units=50).run(numbered)
         yield SearchService(store, load_modes(encoders))
 
 

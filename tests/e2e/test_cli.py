@@ -125,7 +125,7 @@ def test_nuggets_are_whitened_by_what_is_indexed(data: Path, run: Run) -> None:
     index = ("index", "--source", "calls.ndjson", "--nugget-ratio", "0.5", "-c")
     assert run(*index, "trained", "--as-trained").code == 0
     assert not (data / "whitenings").exists()
-    assert "to whiten their nuggets" in run(*index, "calls").err
+    assert "to fit models to them" in run(*index, "calls").err
     (kept,) = (data / "whitenings").iterdir()
     search = ("search", "Where is it, my parcel?", "--mode", "maxsim", "--json", "-c")
     first, trained = (run(*search, name).json["hits"][0] for name in ("calls", "trained"))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.collections.service import CollectionOptions
+from app.collections.recipes import CollectionOptions
 from app.composition import Services, open_store
 from app.requests import SearchRequest
 from app.search.modes.best_span import Explanation

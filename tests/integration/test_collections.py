@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from app.collections.service import CollectionOptions, CollectionService
+from app.collections.recipes import CollectionOptions
+from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
 from indexer.catalog.keys import create_key, list_keys

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from app.collections.service import CollectionOptions
+from app.collections.recipes import CollectionOptions
 from app.composition import Services, open_store
 from app.requests import SearchRequest
 from app.settings import Settings

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from app.collections.jobs import CollectionJobs
+from app.collections.recipes import CollectionOptions
 from app.collections.reindexing import Reindexing
-from app.collections.service import CollectionOptions, CollectionService
+from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
-from app.encoders.facets import Facets
 from app.requests import SpanChoice
 from app.search.errors import ModeUnavailable
 from app.search.modes.facets import FacetExplanation
 from indexer.engine.query import Filter
 from indexer.errors import RecipeMismatch
 from indexer.facets import scan
-from indexer.facets.recipe import has_facets, with_facets
+from indexer.facets.models import Facets, facet_details
 from indexer.facets.representation import stored_facets
 from indexer.indexing.pipeline import JobHooks
 from indexer.types import Recipe
@@ -52,7 +52,7 @@ def test_sentences_are_ranked_by_what_stands_near_them(workspace: Workspace) -> 
 
 
 def test_raw_is_made_of_the_distance_of_facets(workspace: Workspace) -> None:
-    model, query = Facets().sentences, "a violin concert"
+    model, query = Facets(Encoders(EncoderOptions())).sentences, "a violin concert"
     for hit in workspace.search(query, mode="facets"):
         first, second = model.encode([query, hit.text])
         assert hit.raw == pytest.approx(1 - float(codebook_distance(first, second)) / 20, abs=5e-3)  # int8
@@ -106,7 +106,7 @@ def test_a_sentence_in_several_windows_has_facets_of_all_its_words(tmp_path: Pat
         (view,) = made.store.snapshot("c").views
         stored = stored_facets(view.segment)
         assert len(stored) == 3
-        expected = Facets().sentences.encode([sentence])[0]
+        expected = Facets(Encoders(EncoderOptions())).sentences.encode([sentence])[0]
         np.testing.assert_allclose(stored.vectors(np.array([1]))[0], expected, atol=0.02)
 
 
@@ -131,11 +131,11 @@ def test_lengths_of_sentences_are_chosen(workspace: Workspace) -> None:
 
 
 def test_other_weights_are_refused() -> None:
-    model = Facets().sentences
+    model = Facets(Encoders(EncoderOptions())).sentences
     other = FacetModel({}, model.shape, model.words, "other weights")
-    recipe = with_facets(Recipe("hashing", "f", 64), other)
+    recipe = Recipe("hashing", "f", 64, details={"facets": facet_details(other)})
     with pytest.raises(RecipeMismatch, match="facets"):
-        Encoders(EncoderOptions()).facet_model(recipe)
+        Encoders(EncoderOptions()).shared(Facets).matching(recipe)
 
 
 def test_reindexing_adds_facets_to_stored_texts_and_removes_them(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_reindexing_adds_facets_to_stored_texts_and_removes_them(tmp_path: Path)
             jobs = CollectionJobs(made.store, encoders, segment_units=1_000)
             job = Reindexing(made.store, encoders, collections, jobs, made.service.modes, "c", options)
             assert job.run(job.documents(), JobHooks()) is not None
-            assert has_facets(made.catalog.collection("c").recipe) == (facets is not False)
+            assert ("facets" in made.catalog.collection("c").recipe.details) == (facets is not False)
             if facets is not False:
                 assert texts(made, "a violin concert")[0] == MUSIC
         with pytest.raises(ModeUnavailable, match="facets"):
@@ -159,9 +159,9 @@ def test_facets_of_earlier_weights_are_refused_and_made_anew(tmp_path: Path) -> 
     with Workspace(tmp_path) as made:
         made.index([document("a", PETS, MUSIC)])
         now, before = (Encoders.of({"hashing": made.encoder}) for _ in range(2))
-        model = copy(before.facets.sentences)
+        model = copy(before.shared(Facets).sentences)
         model.sha256 = "earlier weights"
-        before.facets.__dict__["sentences"] = model
+        before.shared(Facets).__dict__["sentences"] = model
         for encoders, facets in ((before, True), (now, None)):
             collections = CollectionService(made.store, encoders, default_encoder="hashing")
             jobs, options = CollectionJobs(made.store, encoders, segment_units=1_000), CollectionOptions(facets=facets)

@@ -9,23 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.encoders.encoders import Encoders
-from app.encoders.facets import Facets
 from app.search.mode import load_modes
 from app.texts.comparing import CompareService
-from app.texts.facet_answers import CompareRequest, SpanRange, StoredTexts, SummaryRequest, TooManySentences
+from app.texts.comparing_answers import CompareRequest, SpanRange, StoredTexts, SummaryRequest, TooManySentences
 from app.texts.summaries import SummaryService, sentences_of
 from indexer.errors import CollectionNotFound, DocumentNotFound
+from indexer.facets.models import Facets
 from models.encoders.facets.directions import FREQUENCY
 from models.encoders.facets.shape import FacetShape
 from models.encoders.facets.word_vectors import WordVectors
+from models.encoders.registry import EncoderOptions
 from models.errors import InvalidInput
 from models.ops.facets import codebook_distance, direction, frequency_weights
 from models.types import Document, Part
 from research.training.facet_network import FacetNetwork, facet_model
 from tests import reference
-from tests.byte_restorer import ByteRestorer
 from tests.examples import examples
-from tests.workspace import Workspace, document
+from tests.workspace import Workspace, document, encoders_of
 
 VOCABULARY = ("parcel", "plan", "cancel", "router", "slow", "the", "invoice", "late")
 
@@ -34,7 +34,7 @@ class SmallFacets(Facets):
     """Facets of an untrained network in a space of eight words."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(Encoders(EncoderOptions()))
         torch.manual_seed(7)
         vectors = np.random.default_rng(7).normal(size=(len(VOCABULARY), 12)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -57,15 +57,20 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
         yield made
 
 
+def encoders_of_facets(workspace: Workspace) -> Encoders:
+    encoders = encoders_of(workspace.encoder)
+    encoders.share(Facets, FACETS)
+    return encoders
+
+
 @pytest.fixture
 def summaries(workspace: Workspace) -> SummaryService:
-    return SummaryService(workspace.store, FACETS)
+    return SummaryService(workspace.store, encoders_of_facets(workspace))
 
 
 @pytest.fixture
 def comparing(workspace: Workspace) -> CompareService:
-    encoders = Encoders.of({"hashing": workspace.encoder}, restorer=ByteRestorer)
-    encoders.facets = FACETS
+    encoders = encoders_of_facets(workspace)
     return CompareService(workspace.store, encoders, load_modes(encoders), "hashing")
 
 
@@ -77,9 +82,9 @@ def test_a_summary_is_that_of_loops(workspace: Workspace, sentences: list[list[s
     words = [word for sentence in sentences for word in sentence if word != "unheard"]
     if not words:
         with pytest.raises(InvalidInput, match="no word"):
-            SummaryService(workspace.store, FACETS).summarize(request)
+            SummaryService(workspace.store, encoders_of_facets(workspace)).summarize(request)
         return
-    answer = SummaryService(workspace.store, FACETS).summarize(request)
+    answer = SummaryService(workspace.store, encoders_of_facets(workspace)).summarize(request)
     ids = FACETS.words.ids(words)
     codebooks = FACETS.sentences.encode(texts)
     for row, sentence in enumerate(sentences):

@@ -26,6 +26,8 @@ from indexer.indexing.maintenance import optimize
 from indexer.nuggets.recipe import NuggetRecipe, with_nuggets
 from indexer.nuggets.representation import stored_nuggets
 from indexer.types import Recipe
+from models.encoders.nuggets.forward_pass import NuggetPass
+from models.encoders.registry import load_nuggets
 from models.errors import InvalidInput
 from models.ops.quantization import dequantize
 from models.types import CharSpan, Document, Part
@@ -45,6 +47,10 @@ DOCUMENTS = [
     Document("call-3", (Part("how do I change the address of my contract, please?"),), {"lang": "de"}),
     Document("empty", (Part(" "),), {"lang": "en"}),
 ]
+
+
+def nuggets_of(workspace: Workspace) -> NuggetPass:
+    return NuggetPass(load_nuggets("hashing", base=workspace.encoder), workspace.options.nugget_ratio)
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +80,7 @@ def test_hits_are_whole_documents_best_first(workspace: Workspace) -> None:
 
 def test_raw_is_that_of_the_oracle(workspace: Workspace) -> None:
     text = "I want to change my address, where is my parcel?"
-    assert workspace.nuggets is not None
-    (query,) = encode_nugget_queries(workspace.nuggets, [text])
+    (query,) = encode_nugget_queries(nuggets_of(workspace), [text])
     assert len(query.vectors) > 1
     for hit in documents(workspace, text):
         stored = [
@@ -124,8 +129,7 @@ def test_the_best_sentence_is_that_of_loops(tmp_path: Path) -> None:
         assert best.cosine <= hit.explanation.cosine + 1e-6  # sums of float32
         (view,) = made.store.snapshot("c").views
         stored = stored_nuggets(view.segment)
-        assert made.nuggets is not None
-        (query,) = encode_nugget_queries(made.nuggets, [asked])
+        (query,) = encode_nugget_queries(nuggets_of(made), [asked])
         vectors = dequantize(stored.codes, stored.scales)
         bounds = view.segment.whole_spans["sentence"].tolist()
         naive = [
@@ -187,10 +191,9 @@ def test_a_threshold_holds_and_includes_its_own_value(workspace: Workspace, on: 
 
 def test_a_query_longer_than_a_window_is_read_whole(tmp_path: Path) -> None:
     with Workspace(tmp_path, nugget_ratio=0.1) as made:
-        assert made.nuggets is not None
         words = [f"w{number}" for number in range(1_000)]
         made.index([document("end", " ".join(words[900:])), document("start", " ".join(words[:100]))])
-        (query,) = encode_nugget_queries(made.nuggets, [" ".join(words)])
+        (query,) = encode_nugget_queries(nuggets_of(made), [" ".join(words)])
         assert query.parts is not None
         assert len(query.vectors) >= 100
         assert query.parts[-1].segment_span.end > len(" ".join(words[:960]))
@@ -202,9 +205,8 @@ def test_a_query_longer_than_a_window_is_read_whole(tmp_path: Path) -> None:
 
 def test_windows_of_a_query_are_of_like_length(workspace: Workspace) -> None:
     """65 words and windows of 64: not one word alone, which would count as much as the 64."""
-    assert workspace.nuggets is not None
     text = " ".join(f"w{number}" for number in range(65))
-    (query,) = encode_nugget_queries(workspace.nuggets, [text])
+    (query,) = encode_nugget_queries(nuggets_of(workspace), [text])
     assert len(query.vectors) == 10 + 10  # of 33 and of 32 words, 0.3 of each rounded up
     assert query.parts is not None
     assert CharSpan(0, query.parts[-1].segment_span.end).of(text)

@@ -9,8 +9,9 @@ import pytest
 
 from app.collections import reindexing
 from app.collections.jobs import CollectionJobs
+from app.collections.recipes import CollectionOptions
 from app.collections.reindexing import Reindexed, Reindexing
-from app.collections.service import CollectionOptions, CollectionService
+from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
 from app.phrases.service import PhraseService
 from app.requests import SearchRequest

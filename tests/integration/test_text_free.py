@@ -1,6 +1,7 @@
 """Collections that do not store their texts: hits are restored, and the data folder holds no text."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from app.search.errors import ModeUnavailable
 from app.search.mode import load_modes
 from app.tasks.service import TaskService
 from app.texts import restoring
-from app.texts.facet_answers import SpanRange, TooManySentences
+from app.texts.comparing_answers import SpanRange, TooManySentences
 from app.texts.restored_answers import GivenVectors, RestoreRequest, StoredSpans
 from app.texts.restoring import RestoreService
 from indexer.catalog.collections import recipe_columns
@@ -25,13 +26,13 @@ from indexer.errors import DocumentNotFound, TextNotStored
 from indexer.indexing.maintenance import optimize
 from indexer.phrases import PhraseDraft
 from indexer.restorable import texts
-from indexer.restorable.recipe import with_restorable
+from indexer.restorable.models import Restoring
+from indexer.restorable.representation import restorable_details
 from models.encoders.restorable.base import Restorer
 from models.errors import InvalidInput
-from models.ops.span_score import COSINE
 from models.types import Document
 from tests.byte_restorer import ByteRestorer
-from tests.workspace import Workspace, document
+from tests.workspace import Workspace, document, encoders_of
 
 WRONG = "The word quokka is rare."
 DOCUMENTS = [
@@ -56,7 +57,7 @@ def workspace(tmp_path: Path, restorer: ByteRestorer) -> Iterator[Workspace]:
 
 
 def service_of(workspace: Workspace, restorer: Restorer) -> RestoreService:
-    encoders = Encoders.of({"hashing": workspace.encoder}, COSINE, lambda: restorer)
+    encoders = encoders_of(workspace.encoder, restorer)
     return RestoreService(workspace.store, encoders, warn_below=0.5)
 
 
@@ -158,7 +159,7 @@ def test_a_document_is_read(workspace: Workspace) -> None:
 
 
 def test_metadata_changes_and_documents_are_replaced(workspace: Workspace, restorer: ByteRestorer) -> None:
-    encoders = Encoders.of({"hashing": workspace.encoder}, COSINE, lambda: restorer)
+    encoders = encoders_of(workspace.encoder, restorer)
     documents = DocumentService(workspace.store, CollectionJobs(workspace.store, encoders, segment_units=10**6))
     assert documents.change("c", "a", {"kind": "mail"}).metadata == {"kind": "mail"}
     assert workspace.reader.get("c", "a").text == DOCUMENTS[0].text
@@ -191,7 +192,8 @@ def test_stored_sentences_are_restored(workspace: Workspace, restorer: ByteResto
 
 def test_queries_load_what_restores_their_hits_before_they_are_timed(workspace: Workspace) -> None:
     loaded: list[ByteRestorer] = []
-    encoders = Encoders.of({"hashing": workspace.encoder}, COSINE, lambda: loaded.append(ByteRestorer()) or loaded[0])
+    encoders = Encoders.of({"hashing": workspace.encoder})
+    encoders.share(Restoring, Restoring(encoders, lambda: loaded.append(ByteRestorer()) or loaded[0]))
     load_modes(encoders)["best_span"].load(workspace.catalog.collection("c").recipe)
     assert len(loaded) == 1
 
@@ -214,7 +216,8 @@ def test_an_upload_that_began_before_texts_were_given_up_is_not_spooled(tmp_path
         tasks = TaskService(stored.store, backlog=10**9)
         upload = tasks.begin_upload("c", "ndjson", 0)
         upload.write(b'{"id": "a", "text": "The heron waits."}\n')
-        recipe = with_restorable(stored.catalog.collection("c").recipe, ByteRestorer(), store_text=False)
+        details = {"restorable": restorable_details(ByteRestorer(), store_text=False)}
+        recipe = replace(stored.catalog.collection("c").recipe, details=details)
         with stored.catalog.database.write() as connection:
             connection.execute(update(collections).values(**recipe_columns(recipe)))
         with pytest.raises(TextNotStored):

@@ -9,12 +9,13 @@ from starlette.responses import Response
 
 from app.answers import described
 from app.collections.answers import CollectionDescription, CollectionList, DeletedCollection
-from app.collections.service import CollectionOptions
+from app.collections.recipes import CollectionOptions
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, EncoderName
-from app.requests import Body, RepresentationOptions, narrowed
+from app.recipes import RepresentationOptions
+from app.requests import Body
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 
@@ -42,14 +43,16 @@ class RecipeBody(RepresentationOptions):
     span_units: Annotated[SpanUnitsOptions | None, described("The bounds of a span's length, in units.")] = None
 
     def recipe(self) -> CollectionOptions:
-        """The options for the service."""
+        """The options for the service. Raises ``InvalidInput`` for representations that cannot be."""
         shortest, longest = (self.span_units.shortest, self.span_units.longest) if self.span_units else (None, None)
-        return narrowed(self, CollectionOptions, shortest=shortest, longest=longest)
+        return CollectionOptions(
+            self.encoder, shortest, longest, representations=self.chosen(), store_text=self.store_text
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class CreateCollectionBody(RecipeBody):
-    """The recipe of a new collection; absent fields have their defaults. Nuggets are not whitened."""
+    """The recipe of a new collection; absent fields have their defaults. Models are as trained."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"span_units": {"shortest": 1, "longest": 12}}]}

@@ -10,9 +10,9 @@ from starlette.responses import Response
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.routes.facets import SpanBody
+from app.http.routes.comparing import SpanBody
 from app.requests import Body, CollectionName
-from app.texts.facet_answers import SpanRange
+from app.texts.comparing_answers import SpanRange
 from app.texts.requests import StorableText
 from app.texts.restored_answers import (
     MAX_BEAMS,

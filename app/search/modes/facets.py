@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Float32
@@ -15,12 +15,12 @@ from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
-from indexer.facets.recipe import NAME, has_facets
+from indexer.facets.files import NAME
+from indexer.facets.models import Facets, fingerprint
 from indexer.facets.representation import stored_facets
 from indexer.facets.scan import FacetScan, cosines_of, facet_cosines
 from indexer.types import Recipe
 from indexer.words.literal import Terms, holds
-from models.encoders.facets.model import FacetModel
 from models.errors import InvalidInput
 from models.ops.facets import codebook_distance
 
@@ -69,20 +69,19 @@ class FacetMode(SearchMode[FacetQuery, FacetQuery]):
     requirement = "Run `spanseek reindex --facets` once, which adds the facets of its sentences."
 
     def __init__(self, encoders: Encoders) -> None:
-        self._encoders = encoders
+        self._facets = encoders.shared(Facets)
 
     def available(self, recipe: Recipe) -> bool:
         """True if the collection has facets."""
-        return has_facets(recipe)
+        return NAME in recipe.details
 
     def fingerprint(self, recipe: Recipe) -> str:
         """The fingerprint of the facets."""
-        details: Any = recipe.details[NAME]
-        return str(details["fingerprint"])
+        return fingerprint(recipe)
 
     def load(self, recipe: Recipe) -> None:
         """Load the facets' weights."""
-        self._model(recipe)
+        self._facets.matching(recipe)
 
     def read(self, request: SearchRequest, recipe: Recipe) -> FacetQuery:
         """Check a request; hits are sentences."""
@@ -96,7 +95,7 @@ class FacetMode(SearchMode[FacetQuery, FacetQuery]):
 
     def encode(self, queries: Sequence[FacetQuery], recipe: Recipe) -> list[FacetQuery]:
         """The facets of every query that has a word of the word vectors."""
-        model = self._model(recipe)
+        model = self._facets.matching(recipe)
         return [
             replace(query, codebook=model.encode([query.text])[0]) if len(model.words.text_ids(query.text)) else query
             for query in queries
@@ -126,9 +125,6 @@ class FacetMode(SearchMode[FacetQuery, FacetQuery]):
         """True for a text that holds the query's words, as sentences do."""
         return holds(text, terms)
 
-    def _model(self, recipe: Recipe) -> FacetModel:
-        return self._encoders.facet_model(recipe)
-
     def explain(self, request: SearchRequest, query: FacetQuery, span: ScoredSpan, total: Total) -> FacetExplanation:
         """The facets of both sides, by the words nearest to them."""
         stored, unit = stored_facets(span.place.segment), span.place.segment_units.start
@@ -140,7 +136,7 @@ class FacetMode(SearchMode[FacetQuery, FacetQuery]):
         return FacetExplanation(cosine, self._named(query.codebook), self._named(of_hit), span.cosine - cosine)
 
     def _named(self, codebook: Float32[np.ndarray, "facets dim"]) -> tuple[FacetWords, ...]:
-        nearest = self._encoders.facets.words.nearest(codebook, _WORDS_OF_A_FACET)
+        nearest = self._facets.words.nearest(codebook, _WORDS_OF_A_FACET)
         return tuple(FacetWords(tuple(word for word, _ in of_facet)) for of_facet in nearest)
 
 

@@ -15,7 +15,8 @@ from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.snapshot import Snapshot
-from indexer.restorable.recipe import has_restorable, restorable_fingerprint
+from indexer.restorable.files import NAME
+from indexer.restorable.models import Restoring, fingerprint
 from indexer.restorable.representation import stored_restorable
 from indexer.restorable.scan import SentenceCounts, SentenceQuery, SentenceScan, cosines_of
 from indexer.restorable.texts import rows_of
@@ -43,24 +44,24 @@ class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery]):
     requirement = "Run `spanseek reindex --restorable` once, which adds the restorable vectors of its sentences."
 
     def __init__(self, encoders: Encoders) -> None:
-        self._encoders = encoders
+        self._encoders, self._restoring = encoders, encoders.shared(Restoring)
 
     def available(self, recipe: Recipe) -> bool:
         """True if the collection has restorable vectors."""
-        return has_restorable(recipe)
+        return NAME in recipe.details
 
     def fingerprint(self, recipe: Recipe) -> str:
         """The fingerprint of the restorer."""
-        return restorable_fingerprint(recipe)
+        return fingerprint(recipe)
 
     def load(self, recipe: Recipe) -> None:
         """Load the restorer."""
-        self._encoders.warm_up_restorer(recipe)
+        self._restoring.matching(recipe).warm_up()
 
     def read(self, request: SearchRequest, recipe: Recipe) -> TextQuery | SentenceQuery:
         """Split a text into sentences, or normalize a vector."""
         if request.text is None:
-            vector = query_vector(request, self._encoders.restored_texts(recipe).restorer.compared)
+            vector = query_vector(request, self._restoring.matching(recipe).restorer.compared)
             return SentenceQuery(vector, vector[None])
         if not request.text.strip():
             raise InvalidInput("The query holds no words.", hint="Give at least one word.", field="text")
@@ -68,7 +69,7 @@ class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery]):
 
     def encode(self, queries: Sequence[TextQuery | SentenceQuery], recipe: Recipe) -> list[SentenceQuery]:
         """The vectors of every query and of its sentences, from one forward pass."""
-        restorer = self._encoders.restored_texts(recipe).restorer
+        restorer = self._restoring.matching(recipe).restorer
         texts = [text for query in queries if isinstance(query, TextQuery) for text in (query.text, *query.sentences)]
         vectors = dict(zip(texts, restorer.meanings(texts), strict=True)) if texts else {}
         return [

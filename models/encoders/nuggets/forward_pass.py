@@ -1,13 +1,10 @@
-"""A forward pass that returns nuggets with the token vectors."""
+"""The nuggets of a collection: their encoder, and how many there are."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from jaxtyping import Int32
+from functools import partial
 
 from models.encoders.nuggets.base import NuggetEncoder
-from models.encoders.passes import WindowOutputs
+from models.encoders.passes import Maker
 from models.types import JsonValue
 
 
@@ -19,11 +16,11 @@ class NuggetPass:
     ratio: float
 
     @property
-    def details(self) -> Mapping[str, Mapping[str, JsonValue]]:
-        """The details of the nuggets in a recipe."""
-        return {"nuggets": {"fingerprint": self.encoder.fingerprint, "dim": self.encoder.dim, "ratio": self.ratio}}
-
-    def forward(self, batches: Iterable[Sequence[Int32[np.ndarray, " _tokens"]]]) -> Iterator[list[WindowOutputs]]:
-        """Token vectors and nuggets of every window of every batch, in order."""
-        for windows in self.encoder.forward(batches, self.ratio):
-            yield [WindowOutputs(vectors, {"nuggets": nuggets}) for vectors, nuggets in windows]
+    def maker(self) -> Maker:
+        """Makes nuggets in the forward pass of the token vectors."""
+        details: dict[str, JsonValue] = {
+            "fingerprint": self.encoder.fingerprint,
+            "dim": self.encoder.dim,
+            "ratio": self.ratio,
+        }
+        return Maker(details, forward=partial(self.encoder.forward, ratio=self.ratio))

@@ -58,11 +58,24 @@ def test_a_new_collection_of_an_old_name_is_empty(admin) -> None:
         ({"encoder": "no-such"}, 422, "invalid_input", "encoder"),
         ({"nugget_ratio": 1.5}, 422, "invalid_input", "nugget_ratio"),
         ({"nuggets": 0.1}, 422, "invalid_input", "nuggets"),
+        ({"representations": {"nuggets": 0.1}}, 422, "invalid_input", "representations.nuggets"),
+        ({"representations": {"nuggets": {"ratio": 1.5}}}, 422, "invalid_input", "representations.nuggets"),
+        ({"representations": {"nugets": {}}}, 422, "invalid_input", "representations"),
+        ({"representations": {"nuggets": {"ratio": 0.1}}, "nugget_ratio": 0.2}, 422, "invalid_input", "nugget_ratio"),
     ],
 )
 def test_what_cannot_be_created(admin, problem, body, status, code, field) -> None:
     refused = problem(admin.put("/collections/sample", body), status, code)
     assert refused["errors"][0]["field"] == field
+
+
+def test_representations_are_named_or_given_by_their_older_fields(admin) -> None:
+    named = admin.put(ROOT, {"representations": {"nuggets": {"ratio": 0.2}, "words": None}})
+    assert (named.status_code, named.json()["representations"]) == (201, ["units", "nuggets"])
+    assert named.json()["nuggets"]["ratio"] == 0.2
+    for same in ({"nugget_ratio": 0.2, "words": False}, {"representations": {"nuggets": {}}}, {}):
+        assert admin.put(ROOT, same).status_code == 200
+    assert admin.put(ROOT, {"representations": {"words": {}}}).status_code == 409
 
 
 def test_names_that_no_collection_may_have(admin, problem) -> None:

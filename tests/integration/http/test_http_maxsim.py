@@ -12,6 +12,7 @@ from indexer.catalog.schema import upgrade
 from indexer.indexing.pipeline import IndexJob
 from indexer.types import Recipe
 from models.encoders.nuggets.forward_pass import NuggetPass
+from models.encoders.passes import UnitPass
 from models.encoders.registry import load_encoder, load_nuggets
 from tests.integration.http.conftest import DOCUMENTS, Client, settings_of
 
@@ -26,9 +27,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     nuggets = NuggetPass(load_nuggets("hashing", base=encoder), 0.25)
     with closing(store.catalog):
         plain = Recipe("hashing", encoder.fingerprint, encoder.dim)
-        recipe = replace(plain, details=nuggets.details)
+        recipe = replace(plain, details={"nuggets": nuggets.maker.details})
         made = store.catalog.create_collection("sample", recipe)
-        IndexJob(store, encoder, made, forward=nuggets).run(DOCUMENTS)
+        IndexJob(store, encoder, made, forward=UnitPass(encoder, {"nuggets": nuggets.maker})).run(DOCUMENTS)
         IndexJob(store, encoder, store.catalog.create_collection("plain", plain)).run(DOCUMENTS[:1])
     with Client(settings) as started:
         yield started

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from app.encoders.facets import Facets
+from app.encoders.encoders import Encoders
+from indexer.facets.models import Facets
 from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
+from models.encoders.registry import EncoderOptions
 from models.text.units import split
 from research.evaluation.query_weights import WEIGHTINGS, query_vectors, weights_of
 
@@ -15,14 +17,16 @@ TEXTS = ["I want to cancel my subscription", "zzyzx", "reset the router!"]
 def test_uniform_weights_give_the_query_of_a_search() -> None:
     encoder = HashingEncoder()
     np.testing.assert_allclose(
-        query_vectors(encoder, TEXTS, Facets(), "uniform"), encode_queries(encoder, TEXTS), atol=1e-6
+        query_vectors(encoder, TEXTS, Facets(Encoders(EncoderOptions())), "uniform"),
+        encode_queries(encoder, TEXTS),
+        atol=1e-6,
     )
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_known_words_weigh_1_in_the_mean_and_unknown_words_1(weighting: str) -> None:
     text = "the zzyzx hospital"
-    weights = weights_of(split(text), text, Facets(), weighting)
+    weights = weights_of(split(text), text, Facets(Encoders(EncoderOptions())), weighting)
     assert weights[1] == 1
     assert weights[[0, 2]].mean() == pytest.approx(1)
     if weighting == "frequency":

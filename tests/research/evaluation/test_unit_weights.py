@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from app.encoders.facets import Facets
+from app.encoders.encoders import Encoders
+from indexer.facets.models import Facets
 from models.encoders.facets.word_vectors import WordVectors
+from models.encoders.registry import EncoderOptions
 from models.text.units import split
 from research.evaluation.query_weights import weights_of
 from research.evaluation.unit_weights import unit_weights
@@ -49,7 +51,7 @@ def test_words_without_any_weight_weigh_1() -> None:
 
 
 def test_importance_is_that_of_loops() -> None:
-    text, facets = "Visit the hospital, the hospital!", Facets()
+    text, facets = "Visit the hospital, the hospital!", Facets(Encoders(EncoderOptions()))
     model = facets.sentences
     (codebook,) = model.encode([text])
     names = ["visit", "the", "hospital"]
@@ -65,6 +67,6 @@ def test_importance_is_that_of_loops() -> None:
 def test_words_that_tell_sentences_apart_are_the_most_important() -> None:
     text = "I can't cancel my subscription, please!"
     units = split(text)
-    weights = weights_of(units, text, Facets(), "importance")
+    weights = weights_of(units, text, Facets(Encoders(EncoderOptions())), "importance")
     of_units = {text[start:end]: weight for (start, end), weight in zip(units.tolist(), weights, strict=True)}
     assert min(of_units["cancel"], of_units["subscription"]) > 1 > max(of_units["I"], of_units["my"])

@@ -12,6 +12,8 @@ from app.encoders.backbones import Backbones
 SCRIPT = """
 import models.backbones.opening as opening
 from app.encoders.encoders import Encoders
+from indexer.facets.models import Facets
+from indexer.restorable.models import Restoring
 from models.backbones.packages import DEFAULT
 from models.encoders.registry import EncoderOptions
 
@@ -20,9 +22,10 @@ opening.open_backbone = lambda source, **options: opened.append(source) or open_
 encoders = Encoders(EncoderOptions(device="cpu"))
 names = ("slice", "slice128", "untrained", f"untrained@{DEFAULT}")
 trained, small, plain, named = map(encoders.load, names)
-for model in (encoders.facets.sentences, encoders.facets.phrases):
+facets = encoders.shared(Facets)
+for model in (facets.sentences, facets.phrases):
     model.encode(["one word"])
-encoders.restorer.meanings(["one word"])
+encoders.shared(Restoring).restorer.meanings(["one word"])
 assert opened == [DEFAULT], opened
 assert trained.files is small.files is plain.files is named.files
 assert plain.query_network is named.query_network is not trained.query_network

@@ -11,6 +11,7 @@ from indexer.indexing.encode import EncodedDocuments, encode, split
 from indexer.nuggets.rows import NuggetRows
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
+from models.encoders.passes import UnitPass
 from models.encoders.registry import load_nuggets
 from models.types import CharSpan, Document, Part
 from tests import strategies
@@ -21,11 +22,11 @@ ENCODER = HashingEncoder(dim=8, window=WINDOW)
 parts = st.lists(st.builds(Part, strategies.texts), max_size=3).map(tuple)
 
 
-def nuggets(ratio: float) -> NuggetPass:
-    return NuggetPass(load_nuggets("hashing", base=ENCODER), ratio)
+def nuggets(ratio: float) -> UnitPass:
+    return UnitPass(ENCODER, {"nuggets": NuggetPass(load_nuggets("hashing", base=ENCODER), ratio).maker})
 
 
-def encoded(documents: list[Document], with_nuggets: NuggetPass | None, batch_tokens: int = 64) -> EncodedDocuments:
+def encoded(documents: list[Document], with_nuggets: UnitPass | None, batch_tokens: int = 64) -> EncodedDocuments:
     """All pools, as one."""
     pools = list(encode(ENCODER, split(ENCODER, [(each, "") for each in documents]), batch_tokens, with_nuggets))
     vectors = np.concatenate([pool.vectors for pool in pools])

@@ -49,7 +49,7 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
         """Load the collection's encoder, and what restores its texts if they are not stored."""
         self._encoders.warm_up(recipe)
         if not recipe.stores_text:
-            self._encoders.restored_texts(recipe)
+            self._encoders.texts(recipe)
 
     def read(self, request: SearchRequest, recipe: Recipe) -> TokenizedQuery | SpanQuery:
         """Tokenize a text that fits into one window, or normalize a vector."""

@@ -16,11 +16,13 @@ from app.search.types import Hit
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import Snapshot
+from indexer.nuggets.models import NuggetModels
 from indexer.nuggets.recipe import NAME, NuggetRecipe, nugget_recipe
 from indexer.nuggets.scan import NuggetCounts, NuggetScan
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.literal import Terms, holds
+from models.encoders.nuggets.forward_pass import NuggetPass
 from models.ops.maxsim import maxsim
 from models.text.tokens import UnitTokens
 
@@ -44,7 +46,7 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery]):
     requirement = "Index its documents into a new collection with `spanseek index --nugget-ratio 0.1`."
 
     def __init__(self, encoders: Encoders) -> None:
-        self._encoders = encoders
+        self._models = encoders.shared(NuggetModels)
 
     def available(self, recipe: Recipe) -> bool:
         """True if the collection has nuggets."""
@@ -57,20 +59,23 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery]):
 
     def load(self, recipe: Recipe) -> None:
         """Load the collection's nugget encoder."""
-        self._encoders.warm_up_nuggets(recipe)
+        self._models.warm_up(self._pass(recipe))
 
     def read(self, request: SearchRequest, recipe: Recipe) -> TokenizedQuery | NuggetQuery:
         """Tokenize a text of any length, or normalize a vector."""
         if request.text is None:
             return NuggetQuery(query_vector(request, _nuggets(recipe).dim)[None])
-        (windows,) = query_windows(self._encoders.nugget_pass(recipe), [request.text])
+        (windows,) = query_windows(self._pass(recipe), [request.text])
         return TokenizedQuery(windows)
 
     def encode(self, queries: Sequence[TokenizedQuery | NuggetQuery], recipe: Recipe) -> list[NuggetQuery]:
         """The nuggets of every query; windows of all texts share forward passes."""
         tokenized = [query.windows for query in queries if isinstance(query, TokenizedQuery)]
-        encoded = iter(encode_windows(self._encoders.nugget_pass(recipe), tokenized) if tokenized else ())
+        encoded = iter(encode_windows(self._pass(recipe), tokenized) if tokenized else ())
         return [next(encoded) if isinstance(query, TokenizedQuery) else query for query in queries]
+
+    def _pass(self, recipe: Recipe) -> NuggetPass:
+        return self._models.matching(recipe.encoder, _nuggets(recipe))
 
     def segment_query(self, snapshot: Snapshot, queries: Sequence[NuggetQuery], selection: Selection) -> BatchQuery:
         """The best documents for every query."""

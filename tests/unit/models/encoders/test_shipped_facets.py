@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from app.encoders.facets import Facets
+from app.encoders.encoders import Encoders
+from indexer.facets.models import Facets
 from models.artifacts import SHIPPED
 from models.encoders.facets.model import FacetModel, load_facets
 from models.encoders.facets.word_vectors import WordVectors, load_word_vectors
-from models.encoders.registry import EncoderOptions, load_encoder
+from models.encoders.registry import EncoderOptions
 
 FOLDERS = ("facets-words", "facets-k1", "facets-k10", "facets-phrases")
 
@@ -40,5 +41,5 @@ def test_ten_facets_name_several_things_of_a_sentence(words: WordVectors) -> Non
 
 def test_facets_read_by_their_own_backbone_whatever_the_settings_say(words: WordVectors) -> None:
     texts = ["The invoice was charged twice."]
-    elsewhere = Facets(load=lambda name: load_encoder(name, EncoderOptions(backbone="no-such-model"))).sentences
+    elsewhere = Facets(Encoders(EncoderOptions(backbone="no-such-model"))).sentences
     np.testing.assert_array_equal(elsewhere.encode(texts), model(words, "facets-k10").encode(texts))

@@ -10,7 +10,7 @@ from app.http.auth import Caller, CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName, DocumentId
-from app.texts.facet_answers import (
+from app.texts.comparing_answers import (
     MAX_CHOSEN,
     MAX_COMPARED,
     MAX_SPANS,

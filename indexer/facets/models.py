@@ -1,25 +1,27 @@
 """The facets that come with Spanseek, or the operator's own, loaded at first use."""
 
-from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from indexer.errors import RecipeMismatch
+from indexer.facets.files import NAME
+from indexer.types import Details, Recipe
 from models.artifacts import SHIPPED
-from models.encoders.base import Encoder
 from models.encoders.facets.model import FacetModel, load_facets
 from models.encoders.facets.word_vectors import WordVectors, load_word_vectors
-from models.encoders.registry import load_encoder
+from models.encoders.registry import Models
 from models.errors import BackboneMissing
 
 
 class Facets:
     """Word vectors and the facets of sentences and phrases, from the folders of trained weights.
 
-    Raises ``BackboneMissing`` where the folder lacks them. ``load`` gives the encoders by which facets read.
+    Raises ``BackboneMissing`` where the folder lacks them.
     """
 
-    def __init__(self, folder: Path | None = None, load: Callable[[str], Encoder] = load_encoder) -> None:
-        self._folder, self._load = folder or SHIPPED, load
+    def __init__(self, models: Models) -> None:
+        self._folder, self._load = models.options.facet_weights or SHIPPED, models.load
 
     @cached_property
     def words(self) -> WordVectors:
@@ -36,6 +38,17 @@ class Facets:
         """One facet for a phrase."""
         return self._facets("facets-phrases")
 
+    def matching(self, recipe: Recipe) -> FacetModel:
+        """The facets of a collection that has some. Raises ``RecipeMismatch`` if their weights have changed since."""
+        stored, loaded = fingerprint(recipe), facet_details(self.sentences)["fingerprint"]
+        if stored != loaded:
+            raise RecipeMismatch(
+                f"The collection's facets are of {stored}; this server has {loaded}.",
+                hint="Run `spanseek reindex` once, or serve with the facets it was indexed with.",
+                field="collection",
+            )
+        return self.sentences
+
     def _facets(self, name: str) -> FacetModel:
         return load_facets(self._existing(name), self.words, self._load)
 
@@ -47,3 +60,14 @@ class Facets:
                 hint="Check SPANSEEK_FACET_WEIGHTS: its folder holds facets-words, facets-k10 and facets-phrases.",
             )
         return folder
+
+
+def facet_details(model: FacetModel) -> Details:
+    """The details of a model's facets; the fingerprint changes with the weights and with the files."""
+    return {"fingerprint": f"facets.v1-{model.sha256[:12]}", "facets": model.shape.facets, "dim": model.shape.dim}
+
+
+def fingerprint(recipe: Recipe) -> str:
+    """The fingerprint of the facets of a collection that has some."""
+    details: Any = recipe.details[NAME]
+    return str(details["fingerprint"])

@@ -11,7 +11,7 @@ from app.cli.console import JsonOption, checked_store, one_line, out, print_json
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.texts.facet_answers import CompareAnswer, Facet, SummaryAnswer
+    from app.texts.comparing_answers import CompareAnswer, Facet, SummaryAnswer
     from models.types import Document
 
 CompareCollection = Annotated[
@@ -30,7 +30,7 @@ def compare(
 ) -> None:
     """Compare two texts: their similarity in every mode, their facets, and which is more general."""
     from app.composition import Services
-    from app.texts.facet_answers import CompareRequest
+    from app.texts.comparing_answers import CompareRequest
 
     settings = Settings()
     with checked_store(settings) as store:
@@ -53,7 +53,7 @@ def summarize(
 ) -> None:
     """Choose the sentences of texts, all together, that cover their words best."""
     from app.composition import Services
-    from app.texts.facet_answers import StoredTexts, SummaryRequest
+    from app.texts.comparing_answers import StoredTexts, SummaryRequest
 
     if bool(documents) != (collection is not None):
         raise typer.BadParameter("give --collection together with the ids of its documents")
