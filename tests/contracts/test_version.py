@@ -28,3 +28,9 @@ def test_every_place_says_the_same_version() -> None:
     assert entries[0] == __version__
     pinned = re.compile(r"spanseek(?:==|:|@v?)(\d+\.\d+\.\d+)")
     assert {each for name in PLACES for each in pinned.findall((ROOT / name).read_text("utf-8"))} <= {__version__}
+
+
+def test_the_newest_entry_has_every_group_once() -> None:
+    entry = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text("utf-8"), flags=re.MULTILINE)[1]
+    groups = ["Added", "Changed", "Deprecated", "Removed", "Fixed"]
+    assert re.findall(r"^### (.+)$", entry, re.MULTILINE) == groups
