@@ -44,7 +44,7 @@ def _aliases() -> dict[str, Any]:
 
 
 def _alias(each: Representation[Any]) -> Any:  # noqa: ANN401
-    """The annotation of an older field: that of the first option, or of a flag."""
+    """The annotation of an older field: the first option's, or a flag's."""
     for annotation in get_type_hints(each.options, include_extras=True).values():
         kind, *metadata = get_args(annotation)
         return Annotated[(kind | None, *metadata)]
@@ -63,7 +63,7 @@ class RepresentationOptions:
         described("Representations to store by name, each with its options; null for one that is not to be stored."),
     ] = None
     store_text: Annotated[
-        bool | None, option("Store texts; without them those of hits are restored from vectors, and may differ.")
+        bool | None, option("Store texts; without them the texts of hits are restored from vectors, and may differ.")
     ] = None
 
     def chosen(self) -> dict[str, Choice]:

@@ -312,7 +312,7 @@ class PageRequest(QueryRequest):
 
     top_k: Annotated[int, option("Maximum number of hits.", ge=1, le=MAX_TOP_K)] = 10
     offset: Annotated[
-        int, option("How many of the best hits to leave out: those of earlier pages.", ge=0, le=MAX_OFFSET)
+        int, option("The number of best hits to leave out, as on earlier pages.", ge=0, le=MAX_OFFSET)
     ] = 0
     total: Annotated[
         bool,

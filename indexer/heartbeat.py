@@ -7,7 +7,7 @@ from threading import Event, Thread
 
 @contextmanager
 def beating(beat: Callable[[], bool], *, every: float) -> Iterator[None]:
-    """Call ``beat`` on a thread every so many seconds, until it returns False or the block ends.
+    """Call ``beat`` on a thread every ``seconds``, until it returns False or the block ends.
 
     >>> beats = Event()
     >>> with beating(lambda: bool(beats.set()), every=0.001):

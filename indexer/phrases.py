@@ -50,7 +50,7 @@ class PhraseChanges:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A saved phrase. ``own`` has its own threshold, if any, ``collection`` that of the collection, read together."""
+    """A saved phrase. ``own`` has its own threshold, if any, and ``collection`` the collection's, read together."""
 
     name: str
     text: str

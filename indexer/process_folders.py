@@ -36,7 +36,7 @@ class _LocksMissing(Exception):
 
 @contextmanager
 def process_folder(parent: Path) -> Iterator[Path]:
-    """A new folder below ``parent``, removed at the end. Those of processes that are gone are removed first."""
+    """A new folder below ``parent``, removed at the end. Folders of processes that are gone are removed first."""
     parent.mkdir(parents=True, exist_ok=True)
     sweep(parent)
     with ExitStack() as held:

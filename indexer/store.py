@@ -34,7 +34,7 @@ class Store:
     ``tunings`` has the calibrations and thresholds in force, ``phrases`` the saved phrases. ``grace_s`` is how long the
     files of retired segments are kept for those who are about to open them, and ``withdrawn_s`` how long withdrawn
     matches are for those who have yet to read of it. Of collections of ``candidates_from`` units
-    and more, large segments get windows, which say where to look. ``span_scores`` are those of the encoders: saved
+    and more, large segments get windows, which say where to look. ``span_scores`` are the encoders': saved
     phrases are matched by them. ``executor`` makes what reads the snapshots.
     """
 

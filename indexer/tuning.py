@@ -103,7 +103,7 @@ class Tuning:
         return score_from_raw(raw, self.knots)
 
     def score(self, raw: float) -> float:
-        """The score of one raw, bit for bit that of :meth:`scores`."""
+        """The score of one raw, equal to :meth:`scores` bit for bit."""
         return float(self.scores(np.array([raw]))[0])
 
     def raw(self, value: float, on: ThresholdOn) -> float:
@@ -136,7 +136,7 @@ class Tuning:
         Filter spans above a bound by the raw or score that is presented.
         """
         raw = np.where(on_raw, values, raw_floors(values, self.knots))
-        # A raw of 0 is that of every lower score, too.
+        # A raw of 0 stands for every lower score, too.
         return np.where(raw > 0, cosine_from_raw(raw) - _ROUNDING, -np.inf)
 
 

@@ -61,7 +61,7 @@ def isotonic_knots(raw: Shares, degree: Shares) -> Knots:
     """The least-squares increasing steps, joined by straight lines through their centres.
 
     A step alone would give all its hits one score. Through the centres (centred isotonic regression, Oron and
-    Flournoy, 2017) the map increases everywhere; at the mean raw of a step's labels its value is that of the step.
+    Flournoy, 2017) the map increases everywhere; at the mean raw of a step's labels it has the step's value.
 
     >>> isotonic_knots(np.array([0.5, 0.7, 0.8, 0.9]), np.array([0.0, 0.0, 1.0, 1.0])).round(2).tolist()
     [[0.0, 0.0], [0.6, 0.25], [0.85, 0.75], [1.0, 1.0]]

@@ -21,7 +21,7 @@ _BATCH = 32
 
 
 def label_scores(labels: Sequence[Label], snapshot: Snapshot, mode: AnyMode) -> Float[np.ndarray, " labels"]:
-    """The raw of every label: for a stored span that of a search hit, for a text that of the text alone.
+    """The raw of every label: a stored span is scored as a hit of a search, a text as it stands alone.
 
     Raises ``LabelsRefused`` for texts that the mode cannot read, unknown documents, offsets outside their text, and for
     spans in modes that compare documents.

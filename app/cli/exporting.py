@@ -45,7 +45,7 @@ def write_hits(path: Path, items: Iterable[Hit | ExportEnd]) -> ExportEnd:
 
 @contextmanager
 def line_file(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """A new file of lines, gzipped if its name ends in ``.gz``; nothing is left of it after an error."""
+    """A new file of lines, gzipped if its name ends in ``.gz``; an error removes it."""
     with replacing(path) as partial, partial.open("wb") as file:
         if path.suffix == ".gz":
             with gzip.open(file, "wb") as packed:

@@ -89,7 +89,7 @@ def with_options(**left_out: tuple[str, ...]) -> Callable[[Command], Command]:
 
 
 def _parameters(kind: Any, left_out: tuple[str, ...]) -> Iterator[inspect.Parameter]:  # noqa: ANN401
-    """The options of a dataclass, those of dataclasses within it included."""
+    """The options of a dataclass and of the dataclasses within it."""
     if kind is Filter:
         yield _parameter("where", Annotated[list[str] | None, _WHERE], None)
         yield _parameter("where_part", Annotated[list[str] | None, _WHERE_PART], None)
@@ -149,15 +149,14 @@ def _read(kind: Any, given: Mapping[str, Any], left_out: tuple[str, ...]) -> Any
 
 @dataclass(frozen=True, kw_only=True)
 class RecipeChoice(RepresentationOptions):
-    """The recipe that a command asks for; without a value that of the collection, or else the default."""
+    """The recipe that a command asks for; an option without a value keeps the collection's, or else the default."""
 
     with_: Annotated[list[str] | None, _WITH] = None
     without: Annotated[list[str] | None, _WITHOUT] = None
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="The encoder, also `untrained@BACKBONE`; without one that of the collection, or else "
-            "`SPANSEEK_ENCODER`."
+            help="The encoder, also `untrained@BACKBONE`; without one the collection's, or else `SPANSEEK_ENCODER`."
         ),
     ] = None
     min_span: Annotated[int | None, typer.Option(help="The shortest span, in units; 1 in a new collection.")] = None

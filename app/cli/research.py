@@ -22,13 +22,13 @@ class ResearchMissing(InvalidInput):
 
 
 class CommandGroup(TyperGroup):
-    """The product's commands, and those of the entry-point group ``spanseek.commands``, loaded when called."""
+    """The product's commands and the ones of the entry-point group ``spanseek.commands``, loaded when called."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  the class of contexts is private to typer
         """The product's commands, then the installed ones of research."""
         return [*super().list_commands(ctx), *(name for name in RESEARCH_COMMANDS if _entry_point("commands", name))]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401  as is that of commands
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401  as in typer
         """A command by name. Raises ``ResearchMissing`` for one of research that is not installed."""
         command = super().get_command(ctx, cmd_name)
         if command is not None or cmd_name not in RESEARCH_COMMANDS:

@@ -47,7 +47,7 @@ def restore(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Restore texts from vectors: those of stored documents, of a file, or of a text that is given for a test."""
+    """Restore texts from vectors of stored documents, of a file, or of a text that is given for a test."""
     from app.composition import Services
     from app.texts.restored_answers import RestoreRequest
 

@@ -31,7 +31,7 @@ class CollectionDescription:
     store_text: Annotated[bool, described("False: texts of hits are restored from vectors.")]
     generation: Annotated[int, described("Increases with every change.")]
     documents: int
-    units: Annotated[int, described("Stored units, including those of deleted documents.")]
+    units: Annotated[int, described("Stored units, deleted documents included.")]
     segments: int
     bytes: Annotated[int, described("Size on disk.")]
     degraded: Annotated[

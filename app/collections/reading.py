@@ -83,7 +83,7 @@ class MetadataCounts:
     """The metadata of a collection's documents and parts, with exact counts of documents."""
 
     fields: Annotated[
-        tuple[FieldCounts, ...], described("The keys: those of documents, then those of parts, each in order of names.")
+        tuple[FieldCounts, ...], described("The keys of documents, then the keys of parts, each in order of names.")
     ]
     documents: Annotated[int, described("The documents that pass the filter.")]
     generation: int

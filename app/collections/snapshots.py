@@ -23,7 +23,7 @@ _ID: Final = re.compile(r"[0-9a-f]{24}")
 class SnapshotDescription:
     """A snapshot of a collection."""
 
-    id: Annotated[str, described("Names the snapshot among those of its collection.")]
+    id: Annotated[str, described("Names the snapshot among the collection's.")]
     collection: Annotated[str, described("The collection that it was made of.")]
     encoder: str
     documents: int

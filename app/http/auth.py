@@ -114,7 +114,7 @@ class AuthenticationMiddleware:
         self.app = app
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
-        """Identify the caller of a request, except those of ``GET`` and ``OPTIONS``, which have no body."""
+        """Identify the caller of a request, unless it is ``GET`` or ``OPTIONS``, which have no body."""
         if scope["type"] == "http" and scope["method"] not in ("GET", "OPTIONS"):
             request = Request(scope)
             scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))

@@ -1,6 +1,6 @@
 """``/metrics`` for Prometheus: routes, statuses, durations and collections; never a key or a text.
 
-Figures of collections name them, so a caller gets those of the collections that it may search.
+Figures of collections name them, so a caller gets figures of the collections that it may search.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from indexer.types import Collection
 from models.errors import SpanseekError
 
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
-# At most so many collections have figures of their own: those with the most units.
+# The number of collections with figures of their own, the largest first.
 _COLLECTIONS = 100
 # A scrape waits no longer for the catalog to look up its key.
 _KEY_S = 2.0
@@ -43,7 +43,7 @@ _STAGES: Mapping[Stage, str] = {
 }
 _SIZES: Mapping[str, tuple[str, Callable[[Collection], int]]] = {
     "documents": ("Live documents.", lambda collection: collection.documents),
-    "units": ("Stored units, those of deleted documents included.", lambda collection: collection.units),
+    "units": ("Stored units, deleted documents included.", lambda collection: collection.units),
     "generation": ("The newest generation.", lambda collection: collection.generation),
     "unmerged_units": ("Units outside the largest segment.", lambda collection: collection.unmerged),
 }

@@ -44,7 +44,7 @@ TAGS = [
 _REF = "#/components/schemas/{model}"
 
 _REQUEST_ID = {
-    "description": "The id of the request: that of its own header, if it is well-formed, else a new one. It is logged.",
+    "description": "The id of the request: its own header's, if well-formed, else a new one. It is logged.",
     "schema": {"type": "string"},
 }
 

@@ -344,5 +344,5 @@ def printable(text: str) -> str:
 _NO_OBJECT = {"missing", "model_type", "model_attributes_type", "dataclass_type", "dict_type"}
 _NO_FIELD = {"extra_forbidden", "unexpected_keyword_argument"}
 _NO_SUCH_FIELD = "There is no such field; /docs names those there are."
-_FILTER_KEYS = "There is no such field: metadata of documents stands under `document`, that of parts under `part`."
+_FILTER_KEYS = "There is no such field: metadata of documents stands under `document`, metadata of parts under `part`."
 _FIELDS_HINT = "`errors` names every field that must be changed; /docs says what each may be."

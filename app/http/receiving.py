@@ -26,7 +26,7 @@ _LONGEST_PAUSE_S: Final = 0.25
 async def receive_upload(
     request: Request, tasks: TaskService, collection: str, table: Mapping[str, JsonValue]
 ) -> TaskDescription:
-    """Receive a body, whole, and queue its task; of a body that is cut off nothing is left.
+    """Receive a whole body and queue its task; a body that is cut off leaves nothing.
 
     ``table`` says how a body of CSV is read.
 

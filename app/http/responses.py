@@ -25,7 +25,7 @@ def lines_response(lines: Iterable[bytes]) -> StreamingResponse:
 
 
 def pieces(lines: Iterable[bytes], size: int = _PIECE_BYTES) -> Iterator[bytes]:
-    r"""Lines joined to pieces of at least so many bytes.
+    r"""Lines joined to pieces of at least ``size`` bytes.
 
     >>> [*pieces([b"one\n", b"two\n", b"three\n"], size=5)]
     [b'one\ntwo\n', b'three\n']

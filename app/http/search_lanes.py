@@ -1,6 +1,6 @@
 """Searches of many callers: prepare and finish in any thread, encode, scan and exact counts in their lanes.
 
-Where a collection does not store texts, those of hits are restored by a decoder, which takes all processors:
+Where a collection does not store texts, a decoder restores the texts of hits, which takes all processors:
 it has a lane of its own, so that the threads that finish other searches stay free.
 """
 

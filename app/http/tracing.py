@@ -55,7 +55,7 @@ class Tracing:
 
 
 class TracingMiddleware:
-    """Makes the span of a request, below that of the caller's header ``traceparent``."""
+    """Makes the span of a request, below the span of the caller's header ``traceparent``."""
 
     def __init__(self, app: ASGIApp, tracing: Tracing) -> None:
         self.app = app

@@ -39,7 +39,7 @@ async function stretches(hit, request) {
   return { hits: [], own: [...places.values()].sort((a, b) => a.start - b.start || a.end - b.end) };
 }
 
-// Offsets are those of the text that was sent. In a restored text, hits stand where their own texts do, if they came back alike.
+// Offsets count the text that was sent. In a restored text, hits stand where their own texts do, if they came back alike.
 function found(text, hits) {
   return hits.map((hit) => ({ ...hit, sent: hit.start, ...nearest(text, hit) })).filter((hit) => hit.start >= 0).sort((a, b) => a.start - b.start || a.end - b.end);
 }
@@ -96,7 +96,7 @@ function present(hit, { text, parts = [], metadata, restored }, hits, note) {
 const closest = (hits, at) => hits.reduce((best, hit, index) => (Math.abs(hit.start - at) < Math.abs(hits[best].start - at) ? index : best), 0);
 
 // Stretches of the text that the browser can leave out of layout; none ends inside a hit or, where there are spaces, a word.
-// Hits are sorted by start; those of a block have their numbers. Blocks end at cuts, which are sorted.
+// Hits are sorted by start; a block has the numbers of its own. Blocks end at cuts, which are sorted.
 export function* blocksOf(text, hits, cuts = []) {
   let start = 0, row = 0, cut = 0;
   while (start < text.length) {

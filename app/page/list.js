@@ -1,6 +1,6 @@
 import { el } from "./dom.js";
 
-// The width of a letter in pixels, a little more than that of most fonts, and what a row has beside its text.
+// The width of a letter in pixels, a little more than in most fonts, and what a row has beside its text.
 const LETTER = 8.6;
 const EDGES = 40;
 

@@ -19,7 +19,7 @@ const MOST = 1000;
 // Restoring a text takes longer than reading one.
 const MOST_RESTORED = 100;
 
-// A request for each mode of the address. Without a threshold in the address that of the collection applies, if it has one.
+// A request for each mode of the address. Without a threshold in the address the collection's applies, if it has one.
 export function requestsOf() {
   return [...new Set([state.mode || "best_span", ...(state.vs ? [state.vs] : [])])].map((mode, column) => {
     const request = { collection: state.c, text: state.q, mode, offset_unit: "utf16" };

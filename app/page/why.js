@@ -17,7 +17,7 @@ export async function showWhy(hit, request) {
 
 // The terms of a score, in the order in which they add up, with what each means.
 const TERMS = {
-  cosine: ["Similarity (cosine)", "How close the meaning is to that of the query."],
+  cosine: ["Similarity (cosine)", "How close the meaning is to the query's."],
   length: ["Length", "Less than 0 if the span is shorter than the query."],
   borders: ["Borders of the text", "Less than 0 if the span begins or ends within a clause, or a sentence ends inside it."],
   exact: ["The query's own words", "What an occurrence of the query itself adds, up to the highest score."],

@@ -60,7 +60,7 @@ class PhraseService:
         return get_phrase(self._catalog, collection, draft.name)
 
     def put(self, collection: str, lines: Sequence[Line], *, backfill: bool = False) -> ImportedPhrases:
-        """Save phrases, replacing those of the same names; of drafts with the same name the last counts.
+        """Save phrases; they replace phrases of the same names, and of drafts with one name the last counts.
 
         Invalid lines, and texts that cannot be encoded, are reported; the others are saved.
         """

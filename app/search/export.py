@@ -15,7 +15,7 @@ _PAGE = 500
 
 
 def exported(service: SearchService, encoded: Encoded, results: Found, limit: int) -> Iterator[Hit | ExportEnd]:
-    """The first ``limit`` hits, best first, and how many they are; ``results`` are one more, if there are so many."""
+    """The first ``limit`` hits, best first, and their number; ``results`` has one more, if there is one."""
     count = 0
     for page in service.pages(encoded, results, limit, _PAGE):
         count += len(page)
@@ -28,7 +28,7 @@ def exported(service: SearchService, encoded: Encoded, results: Found, limit: in
 
 
 def export(service: SearchService, request: SearchRequest, limit: int = MAX_EXPORT) -> Iterator[Hit | ExportEnd]:
-    """The first ``limit`` hits of a request, and how many they are."""
+    """The first ``limit`` hits of a request, and their number."""
     encoded = service.encode([service.prepare(replace(request, top_k=limit + 1))])
     (results,) = service.scan(encoded)
     return exported(service, encoded[0], results, limit)

@@ -170,7 +170,7 @@ class SearchMode(Protocol[Read, Query]):
         """
 
     def counting_query(self, snapshot: Snapshot, query: Query, floor: float | None, selection: Selection) -> BatchQuery:
-        """The query of a segment for counts: all rows, or two of them: those of ``Counts``, selected."""
+        """The query of a segment for counts: all rows, or the two lists of ``Counts``, selected."""
         return self.segment_query(snapshot, [query], selection)
 
     def readable(self, spans: list[ScoredSpan]) -> list[ScoredSpan]:

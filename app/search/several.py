@@ -51,7 +51,7 @@ def located(error: SpanseekError, number: int) -> SpanseekError:
 
 
 def merged(request: SearchRequest, collections: Sequence[str], answers: Sequence[SearchAnswer]) -> CollectionsAnswer:
-    """The best hits of all answers, by raw, then the order of collections, then that of hits."""
+    """The best hits of all answers, by raw, then the order of collections, then of hits."""
     hits: list[Hit] = [
         replace(hit, collection=name) for name, answer in zip(collections, answers, strict=True) for hit in answer.hits
     ]

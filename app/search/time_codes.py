@@ -1,4 +1,4 @@
-"""The times of the words of a hit, from those of the cues that its part was joined from."""
+"""The times of the words of a hit, from the cues that its part was joined from."""
 
 from collections.abc import Mapping
 from itertools import pairwise

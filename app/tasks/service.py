@@ -182,7 +182,7 @@ class Upload:
         self._body.finish()
         if not self._body.text_bytes:
             raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
-        # Progress through NDJSON counts the bytes of its text, that through CSV those of the file.
+        # Progress counts the bytes of the text of NDJSON, and of the file of CSV.
         total = self._body.text_bytes if self._options["format"] == "ndjson" else self._body.bytes
         # The collection may have given its texts up since the body began to arrive.
         _require_stored_texts(self._catalog.by_id(self._target_id))

@@ -1,7 +1,7 @@
 """The files of tasks: the body of an upload as it arrived, and one result for each of its lines.
 
 A body is checked while it arrives: a gzipped one is decompressed, so that one that is damaged or truncated is refused
-before anything is promised. Memory is that of one piece.
+before anything is promised. Memory holds one piece.
 """
 
 import json

@@ -150,7 +150,7 @@ class UploadLines:
 
     @property
     def read_bytes(self) -> int:
-        """The bytes of the lines that were read: of NDJSON those of its text, of CSV about those of its file."""
+        """The bytes of the lines that were read: of NDJSON bytes of its text, of CSV about the bytes of its file."""
         if self._source is not None:
             return self._source.read_bytes
         return self._file.tell() if self._file is not None and not self._file.closed else self.total_bytes
@@ -166,7 +166,7 @@ class UploadLines:
 
 
 def table_options(values: Mapping[str, JsonValue]) -> ReadOptions:
-    """The reading options of a table, from those of its task.
+    """The reading options of a table, from the options of its task.
 
     >>> table_options({"metadata_columns": ["team"]}).metadata_columns
     ('team',)

@@ -27,7 +27,7 @@ class TooManySentences(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """Two texts. With a collection its encoder, nuggets and calibrations apply; else those of the server."""
+    """Two texts. With a collection its encoder, nuggets and calibrations apply; else the server's."""
 
     first: str
     second: str

@@ -53,7 +53,7 @@ class RestoredTextAnswer:
     """A restored text."""
 
     text: str
-    confidence: Annotated[float, described("That of its least certain token.")]
+    confidence: Annotated[float, described("The confidence of its least certain token.")]
     tokens: tuple[TokenAnswer, ...]
     warning: Annotated[str | None, optional("The confidence is below `warn_below`.")] = None
     document_id: Annotated[str | None, optional("Of a stored span.")] = None

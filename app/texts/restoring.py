@@ -1,4 +1,4 @@
-"""Restores texts from vectors, given ones or those of stored sentences."""
+"""Restores texts from given vectors or the vectors of stored sentences."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
@@ -72,7 +72,7 @@ class RestoreService:
         restorer = self._restoring.restorer
         if vectors.fingerprint != restorer.fingerprint:
             raise InvalidInput(
-                f"The vectors are of {vectors.fingerprint}; this server restores those of {restorer.fingerprint}.",
+                f"The vectors are of {vectors.fingerprint}; this server restores vectors of {restorer.fingerprint}.",
                 hint="Make them anew with `POST /vectors`, or serve with the weights that made them.",
                 field="fingerprint",
             )

@@ -31,7 +31,7 @@ class TextHit(Hit):
 
 @dataclass(frozen=True, slots=True)
 class TextSpans:
-    """The best spans of one text, best first; `rank` counts those of one phrase."""
+    """The best spans of one text, best first; `rank` counts the spans of one phrase."""
 
     id: Annotated[str, described("The text's id; its number in the request, from 0, where it was given none.")]
     hits: tuple[TextHit, ...]

@@ -1,7 +1,7 @@
 """The best spans of texts, without an index: encode the texts, search each alone, and forget them.
 
 A text becomes a segment in memory, and a search reads it as it reads a collection: the same kernels, scores and
-presentation. Its vectors are quantised as in a collection, so that a score here is that of the indexed text.
+presentation. Its vectors are quantised as in a collection, so that a score here equals the score of the indexed text.
 """
 
 import time
@@ -133,7 +133,7 @@ class SpanService:
 
 
 def _bounds(spans: SpanChoice) -> SpanBounds:
-    """The bounds of the spans to index: those of the request, else those of a new collection."""
+    """The bounds of the spans to index: the request's, else the bounds of a new collection."""
     if spans.boundary:
         return SpanBounds()
     shortest = SpanBounds().shortest if spans.min_units is None else spans.min_units

@@ -13,7 +13,7 @@ from indexer.catalog.tables import aliases, collections, keys, leases, metadata,
 from indexer.errors import CollectionExists
 
 _ROWS_AT_ONCE: Final = 5_000
-# Those of an installation, not of a collection.
+# Tables of an installation, not of a collection.
 _OTHERS: Final = (aliases, keys, leases, tasks)
 
 
@@ -58,7 +58,7 @@ def _check_free(connection: Connection, name: str) -> None:
 
 
 def _renamed(table: str, row: dict[str, Any], names: Names, calibrations: Mapping[str, str]) -> dict[str, Any]:
-    """A row with new ids: those of segments and calibrations are unique in a catalog."""
+    """A row with new ids: a segment's or calibration's id is unique in a catalog."""
     if "collection_id" in row:
         row["collection_id"] = names.collection_id
     if row.get("calibration_id") is not None:

@@ -27,7 +27,7 @@ def add_calibration(
 ) -> Calibration:
     """Store a calibration of a collection, and optionally make it the active one of its mode in the same commit.
 
-    ``fingerprint`` is that of the mode's encoder, by default the recipe's.
+    ``fingerprint`` names the mode's encoder, by default the recipe's.
     Raises ``CalibrationMismatch`` if it was made for another encoder or other span bounds than the collection.
     """
     with catalog.locked(name) as (connection, collection_id):

@@ -110,7 +110,7 @@ class Catalog:
             return tuple(retired_segments(connection, collection_id))
 
     def content_hashes(self, name: str, ids: Iterable[str]) -> dict[str, str]:
-        """The content hashes of those of these documents that are live."""
+        """The content hashes of the live documents among these."""
         with self.database.snapshot() as connection:
             return _hashes(connection, collection_id(connection, name), ids)
 

@@ -60,7 +60,7 @@ def lease(
     """Hold the collection's lease while the block runs, and renew it in the background.
 
     Raises ``CollectionBusy`` while another writer holds it, unless ``again``, which may wait, returns true. Two leases
-    are free at once: that of a process of this host that has ended, and one that this process could not release because
+    are free at once: one of a process of this host that has ended, and one that this process could not release because
     the catalog did not answer. Any other is free when it expires.
     """
     if ttl <= 0:

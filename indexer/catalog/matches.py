@@ -150,7 +150,7 @@ def _withdraw(
 
 
 def _counted(connection: Connection, collection_id: str) -> tuple[int, int]:
-    """The number of the last event, and that of the last withdrawal whose match is deleted."""
+    """The numbers of the last event and of the last withdrawal whose match is deleted."""
     columns = select(phrase_sets.c.events, phrase_sets.c.forgotten)
     row = connection.execute(columns.where(phrase_sets.c.collection_id == collection_id)).first()
     return (0, 0) if row is None else (row.events, row.forgotten)

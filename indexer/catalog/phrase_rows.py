@@ -48,7 +48,7 @@ def filter_of(row: PhraseRow) -> Filter:
 
 
 def existing_phrases(connection: Connection, collection_id: str, names: Iterable[str]) -> dict[str, PhraseRow]:
-    """The rows of those of the named phrases that exist."""
+    """The rows of the named phrases that exist."""
     # Text that cannot be a name is not sent to the database: not every text can be.
     condition: ColumnElement[bool] = phrases.c.name.in_(listed(connection, filter(is_phrase_name, names)))
     return {row.name: row for row in connection.execute(phrases_of(collection_id).where(condition))}

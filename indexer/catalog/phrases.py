@@ -89,7 +89,7 @@ def change_phrase(
 def saved_vectors(
     catalog: Catalog, name: str, names: Iterable[str]
 ) -> dict[str, tuple[str, Float32[np.ndarray, " dim"]]]:
-    """The texts and the query vectors of those of the named phrases that exist."""
+    """The texts and the query vectors of the named phrases that exist."""
     with catalog.reading(name) as (connection, collection_id):
         rows = existing_phrases(connection, collection_id, names)
     return {name: (row.text, np.frombuffer(row.vector, "<f4").astype(np.float32)) for name, row in rows.items()}
@@ -237,7 +237,7 @@ def _bytes(vector: Float32[np.ndarray, " dim"]) -> bytes:
 
 
 def _differs(values: _Columns, row: PhraseRow, columns: Sequence[str]) -> bool:
-    """True if values differ from those of a row in any of the columns, as JSON: true is not 1."""
+    """True if values differ from a row's in any of the columns, as JSON: true is not 1."""
     return any(name in values and canonical(values[name]) != canonical(getattr(row, name)) for name in columns)
 
 

@@ -96,7 +96,7 @@ def _check_unchanged(connection: Connection, held: Lease, new: Replacement) -> N
 
 
 def _modes(connection: Connection, collection_id: str) -> set[str]:
-    """The modes that have a threshold, and that of phrases."""
+    """The modes that have a threshold, and the mode of phrases."""
     rows = select(thresholds.c.mode).where(thresholds.c.collection_id == collection_id).distinct()
     return {MODE, *connection.scalars(rows)}
 

@@ -180,7 +180,7 @@ thresholds = Table(
     # The value on raw when it was set. No foreign key: the calibration of that time may be deleted.
     Column("raw", Double),
     Column("calibration_id", _id()),
-    # The number of the row that undoing restores, 0 for no threshold; null where nothing is left to undo.
+    # The number of the row that undoing restores, 0 for no threshold; null where there is nothing to undo.
     Column("goes_back_to", BigInteger),
     Column("undo", Boolean, nullable=False),
     Column("note", Text, nullable=False),

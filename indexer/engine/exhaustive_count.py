@@ -20,7 +20,7 @@ from indexer.engine.snapshot import SegmentView
 from indexer.segments.layout import BLOCK
 from models.errors import InvalidInput
 
-# At most so many starts may have spans over the floor: this bounds memory.
+# The most starts whose spans may be over the floor: this bounds memory.
 MAX_STARTS = 500_000
 
 

@@ -1,6 +1,6 @@
 """Many queries, each with its own floor, against one segment: how saved phrases are matched.
 
-The kernels are those of the scan, and so the cosines are the same. Queries are coded and packed once.
+The kernels are the scan's, and so the cosines are the same. Queries are coded and packed once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from models.types import QueryVectors
 
 # Runs of starts, over all queries, that one pass scores; each takes 12 bytes.
 _RUNS_A_PASS = 2**22
-# Runs whose spans are scored exactly at once. Those of one query stay together.
+# Runs whose spans are scored exactly at once. The runs of one query stay together.
 _EXACT_RUNS = 2**13
 
 _Packed = tuple[Int8[np.ndarray, "groups words lanes 4"], Int32[np.ndarray, "groups lanes"]]

@@ -85,7 +85,7 @@ def find_documents(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Located]
 def named_cosines(
     spans: Sequence[NamedSpan], queries: QueryVectors, terms: SpanTerms | None = None
 ) -> Float[np.ndarray, " spans"]:
-    """The exact score of every span with its unit-length query: to the last bit that of a search."""
+    """The exact score of every span with its unit-length query, equal to a search's to the last bit."""
     cosines = np.empty(len(spans), np.float64)
     by_view: defaultdict[int, list[int]] = defaultdict(list)
     for number, span in enumerate(spans):

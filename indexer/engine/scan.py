@@ -24,7 +24,7 @@ from models.types import QueryVectors
 
 # Largest component of a query as int16, and as int8.
 _FINE, COARSE = 8191, 127
-# From so many queries on, one batch of int8 is faster than one pass for each of int16.
+# The number of queries from which on one batch of int8 is faster than one pass for each of int16.
 _BATCH_FROM = 3
 # Rounding errors besides those that ``norm_errors`` bounds.
 _ROUNDING = 1e-5

@@ -115,7 +115,7 @@ class Snapshot:
 
     @property
     def units(self) -> int:
-        """The number of units of its segments, including those of deleted documents."""
+        """The number of units of its segments, deleted documents included."""
         return sum(segment.manifest.units for segment in self._segments.values())
 
     def map(self, query: SegmentQuery[Total, Rows], selection: Selection = Selection()) -> Mapped[Total, Rows]:

@@ -1,6 +1,6 @@
 """Search for whole clauses, sentences and parts: exact, and free of the bounds of the collection's spans.
 
-A whole span is ranked by its own span score and by that of its best span (``SpanScore.share``): a long sentence that
+A whole span is ranked by its own span score and its best span's (``SpanScore.share``): a long sentence that
 says it in passing has a span that says it. The part around a clause or sentence tells its topic
 (``SpanScore.share_of_context``): "It was built in 1998." does not.
 """
@@ -187,7 +187,7 @@ def score_whole_spans(
     score: SpanScore,
     boundary: Boundary,
 ) -> WholeSpanScores:
-    """Score some whole spans of a segment for a unit-length query of so many units."""
+    """Score some whole spans of a segment for a unit-length query of ``units`` units."""
     counts = np.array([units])
     best, spans, cosines = best_within(segment, starts, ends, query, SpanTerms.of(score, counts))
     own, context = cosines + _terms(segment, starts, ends, score, counts)[0], score.share_of_context(boundary)
@@ -240,7 +240,7 @@ def _terms(
     score: SpanScore,
     query_units: Int[np.ndarray, " queries"],
 ) -> Float[np.ndarray, "queries whole_spans"]:
-    """The terms added to the cosines; lengths are not limited to those of the collection's spans."""
+    """The terms added to the cosines; lengths are not limited to the collection's."""
     lengths = ends - starts
     of_lengths = score.lengths(query_units, int(lengths.max(initial=0)))[:, lengths]
     borders = SpanTerms.of(score, np.zeros(1, np.int64))

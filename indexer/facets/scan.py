@@ -26,14 +26,14 @@ from models.ops.facets import PENALTY, SWEEPS
 
 Codebook = Float32[np.ndarray, "facets dim"]
 
-# Up to so many sentences are all scored exactly, and of more at least so many candidates.
+# The number of sentences up to which all are scored exactly, and the least number of candidates among more.
 EXACT_UP_TO: Final = 5_000
 CANDIDATES: Final = 2_000
 _CANDIDATES_A_HIT: Final = 10
 
 
 class Near(NamedTuple):
-    """The number of allowed sentences, the highest nearness of some, and that of the best documents or parts."""
+    """The number of allowed sentences, the highest nearness of some, and of the best documents or parts."""
 
     rows: int
     nearness: Float32[np.ndarray, " some"]
@@ -79,7 +79,7 @@ class FacetScan(SegmentQuery[list[Near], list[SpanRows]]):
         return [Near(len(rows), near, _best_of_groups(near, groups, selection)) for near in nearness]
 
     def total(self, parts: Sequence[list[Near]], selection: Selection) -> list[Near]:
-        """That of all segments together."""
+        """The nearness of all segments together."""
         return [_together(of_query) for of_query in zip(*parts, strict=True)]
 
     def rows(self, view: SegmentView, total: list[Near] | None, selection: Selection) -> list[SpanRows]:
@@ -110,13 +110,13 @@ class FacetScan(SegmentQuery[list[Near], list[SpanRows]]):
 def facet_cosines(
     codebook: Codebook, stored: FacetRows, rows: Int[np.ndarray, " rows"]
 ) -> Float64[np.ndarray, " rows"]:
-    """The exact scores of some sentences: ``1 - SC / K``, less than that of an occurrence."""
+    """The exact scores of some sentences: ``1 - SC / K``, below the score of an occurrence."""
     distances = facet_distances(stored.codes, stored.scales, rows, codebook, PENALTY, SWEEPS)
     return cosines_of(distances, len(codebook))
 
 
 def cosines_of(distances: Float64[np.ndarray, " texts"], facets: int) -> Float64[np.ndarray, " texts"]:
-    """Scores from distances of codebooks that have so many facets.
+    """Scores from distances of codebooks of ``facets`` facets.
 
     >>> cosines_of(np.array([20.0, 10.0, 0.8]), 10).tolist()
     [-1.0, 0.0, 0.92]

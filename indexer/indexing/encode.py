@@ -1,7 +1,7 @@
 """Documents to unit vectors and rows of representations: split, plan windows, one forward pass each, back in order.
 
-Windows are gathered in pools, so that those of a batch are of one length, and leave a pool in the order in which they
-came. Memory is that of a pool and of one document's tokens.
+Windows are gathered in pools, so that a batch has windows of one length, and leave a pool in the order in which they
+came. Memory holds a pool and one document's tokens.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ class SplitDocument:
 
 @dataclass(frozen=True, slots=True)
 class EncodedDocuments:
-    """Documents, and the vectors of the units that come next: those of these documents, or of one begun before.
+    """Documents, and the vectors of the units that come next: of these documents, or of one begun before.
 
     ``rows`` are those that representations have of these units, by name.
     """

@@ -17,7 +17,7 @@ from models.errors import SpanseekError
 def new_segment(store: Store, held: Lease) -> Iterator[Path]:
     """A folder to write a segment to, which the block publishes under its final name.
 
-    Where writing fails, nothing is left of it. Raises ``StorageFull`` where there is no room: a segment that is whole
+    A failure to write leaves nothing. Raises ``StorageFull`` where there is no room: a segment that is whole
     and could not be published is then removed as well, because the next job, which would, may need its room to begin.
     """
     folder = new_folder(store.folder_of(held.collection_id))

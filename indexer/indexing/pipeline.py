@@ -40,7 +40,7 @@ _PART_CHARACTERS = 64
 
 @dataclass(slots=True)
 class IndexReport:
-    """The progress of a job. Units, bytes and seconds are those of the job, not of the collection.
+    """The progress of a job. Units, bytes and seconds count the job, not the collection.
 
     ``rows`` counts the rows of every representation besides units.
     """

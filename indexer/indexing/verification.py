@@ -29,7 +29,7 @@ def _verify(store: Store, collection: Collection, live: LiveSegment) -> list[str
 
 
 def _differences(store: Store, collection: Collection, live: LiveSegment) -> Iterator[str]:
-    """Compare the ids of a segment in the catalog with those of its live documents."""
+    """Compare the ids of a segment in the catalog with the ids of its live documents."""
     segment = open_segment(store.folder(collection) / live.info.name, live.info.manifest_sha256)
     ids = np.array(segment.document_table.column("id").to_pylist(), object)
     held = set(np.delete(ids, live.tombstones))

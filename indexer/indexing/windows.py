@@ -62,7 +62,7 @@ def _cover(
 
 
 def _seam(joined: UnitTokens, left: UnitSpan, right: UnitSpan) -> int:
-    """The unit at which the stored units of one window end and those of the next begin."""
+    """The unit at which the stored units of one window end and the next window's begin."""
     # An integer: for a fraction numpy would convert the whole part to floats, once per window.
     middle = (joined.first[right.start] + joined.last[left.end - 1] + 1) // 2
     seam = int(np.searchsorted(joined.first, middle, side="left"))

@@ -130,7 +130,7 @@ def score_run(  # type: ignore[no-untyped-def]
     ``prefix`` is float32 [bounds] of a block, ``codes`` uint8 [lengths, BLOCK], ``affine`` float32 [lengths, 2],
     ``lengths`` float32 [lengths] and ``ends`` float32 [bounds] what a length and an end add to a score, and
     ``crossing`` float32 what spans longer than ``room``, int32 [BLOCK], add. ``begin`` is the run's first start in the
-    block, ``top`` float32 [BLOCK], of which that of the run is written.
+    block, ``top`` float32 [BLOCK], of which the run's is written.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -17,7 +17,7 @@ from models.types import QueryVectors
 _NUGGETS, _NUGGETS_A_DOCUMENT = 1_000, 50
 # Least number of documents that are scored exactly, and for every one of ``top_k``.
 _DOCUMENTS, _DOCUMENTS_A_HIT = 500, 20
-# With at most so many allowed nuggets, a scan is as fast.
+# The number of allowed nuggets up to which a scan is as fast.
 _FEW_NUGGETS = 50_000
 
 

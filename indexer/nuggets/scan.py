@@ -1,4 +1,4 @@
-"""Documents by MaxSim: the nuggets of a segment scored exactly, all of them or those of some documents.
+"""Documents by MaxSim: the nuggets of a segment, or of some of its documents, scored exactly.
 
 A pass over all nuggets gives every document's score in float32. Documents that may be among the best are rescored in
 float64, one by one, so that a score depends on the vectors of the query and of the document alone.
@@ -173,7 +173,7 @@ def match(place: DocumentPlace, query: QueryVectors) -> MaxSim:
 
 
 def _floor(scores: Scores, selection: Selection) -> float:
-    """An approximate score below which no document is among the best, given those of all segments."""
+    """An approximate score below which no document is among the best of all segments."""
     least = -np.inf if selection.floor is None else selection.floor - _ROUNDING
     if len(scores) > selection.top_k:
         least = max(least, float(_best(scores, selection.top_k).min()) - 2 * _ROUNDING)

@@ -47,7 +47,7 @@ class PassingCounts(SegmentQuery[None, Passing]):
     """The number of documents that pass the selection's filter."""
 
     def rows(self, view: SegmentView, total: None, selection: Selection) -> Passing:
-        """Those of a segment."""
+        """The passing documents of a segment."""
         filter, segment = selection.filter, view.segment
         levels = ("document", filter.document, segment.document_table), ("part", filter.part, segment.part_table)
         unknown = tuple(

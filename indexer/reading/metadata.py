@@ -41,7 +41,7 @@ class FieldCounts:
 
 
 def metadata_counts(snapshot: Snapshot, filter: Filter, limit: int) -> tuple[FieldCounts, ...]:
-    """The keys in order, those of documents first, each with its ``limit`` most frequent values.
+    """The keys in order, of documents first, each with its ``limit`` most frequent values.
 
     The count of a value is the number of documents that pass the filter with this value in place of its own for the
     key.

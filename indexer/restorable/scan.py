@@ -24,13 +24,13 @@ _ROWS_AT_ONCE: Final = 4_096
 
 @dataclass(frozen=True, slots=True)
 class SentenceQuery:
-    """The unit vector of a query, and those of its sentences."""
+    """The unit vectors of a query and of its sentences."""
 
     vector: Float32[np.ndarray, " compared"]
     sentences: Float32[np.ndarray, "sentences compared"]
 
     def vectors(self, selection: Selection) -> Float32[np.ndarray, "_vectors compared"]:
-        """The vectors that count: those of the sentences for documents, else that of the whole."""
+        """The vectors that count: the sentences' for documents, else the query's."""
         return self.sentences if selection.group_by == "document" else self.vector[None]
 
 

@@ -16,7 +16,7 @@ from models.encoders.restorable.base import Restoration, Restorer
 from models.text.units import split
 from models.types import CharSpan, UnitSpan
 
-# Restored sentences that are kept: those of some hundred answers.
+# The number of restored sentences that are kept, enough for some hundred answers.
 _KEPT: Final = 10_000
 # Sentences that are restored before another thread may: a large document does not hold up searches.
 _AT_ONCE: Final = 128
@@ -114,7 +114,7 @@ class RestoredPlace(Place):
         return self._texts.read(self._segment, self._units).confidence
 
     def around(self, before: int, after: int) -> tuple[str, int, int]:
-        """The span with so many characters before and after it in its sentences, and where it stands in them."""
+        """The span with the characters ``before`` and ``after`` it in its sentences, and where it stands in them."""
         rows = rows_of(self._segment, self._units)
         first, last = rows[0].units.start, rows[-1].units.end
         text, whole, left = (

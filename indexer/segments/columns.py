@@ -117,7 +117,7 @@ def _holding(spellings: pa.StringArray, value: JsonValue) -> Bool[np.ndarray, " 
     key = value_key(value)
     held = pc.is_in(spellings, pa.array(_spellings(value), spellings.type)).to_numpy(zero_copy_only=False).copy()
     lists = np.flatnonzero(pc.starts_with(spellings, "[").to_numpy(zero_copy_only=False))
-    if len(lists):  # few are parsed: those whose spelling holds that of the value
+    if len(lists):  # few are parsed: those whose spelling holds the value's
         chosen = pc.match_substring(spellings.take(pa.array(lists)), key).to_numpy(zero_copy_only=False)
         for row in lists[chosen].tolist():
             held[row] |= key in element_keys(spellings[row].as_py())

@@ -190,7 +190,7 @@ class Segment:
 
 
 def _numbers(table: pa.Table, column: str) -> Int[np.ndarray, " rows"]:
-    # Of numpy's own kind: to look a number up among those of another kind copies them all.
+    # Of numpy's own kind: to look a number up among numbers of another kind copies them all.
     return table.column(column).combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64)
 
 

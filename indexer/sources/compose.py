@@ -48,7 +48,7 @@ def composed(reading: Reading, parts: Sequence[Part], metadata: Mapping[str, obj
 def within(parts: Sequence[Part], most: int) -> Sequence[Part]:
     r"""At most some number of parts: where there are more, neighbours become one part of several lines.
 
-    Those of one section and one page are joined first.
+    Pieces of one section and one page are joined first.
 
     >>> [part.text for part in within([Part("a", {"n": 1}), Part("b", {"n": 1}), Part("c", {"n": 2})], 2)]
     ['a\nb', 'c']

@@ -78,7 +78,7 @@ def _append(run: Run, line: str) -> None:
 
 
 def _speakers(cues: Sequence[Sequence[Run]]) -> frozenset[str]:
-    """The names before a colon that are those of speakers, judged by the whole file."""
+    """The names before a colon that name speakers, judged by the whole file."""
     unnamed = [run for runs in cues for run in runs if run.speaker is None]
     names = Counter(name for run in unnamed for line in run.lines if (name := _name(line)) is not None)
     begun = sum(_name(run.lines[0]) is not None for run in unnamed)

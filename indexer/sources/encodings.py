@@ -51,7 +51,7 @@ _SEQUENCE: Final = re.compile(
 )
 _WORD: Final = re.compile(rb"[A-Za-z\x80-\xff]+")
 _HIGH: Final = re.compile(rb"[\x80-\xff]")
-# Bytes beyond ASCII in words that have some: so many, and such a share, speak for another script.
+# Bytes beyond ASCII in words that have some: this number, and this share, speak for another script.
 _MANY, _MOST = 6, 0.5
 # Control characters, as a share of the bytes, that no text in UTF-8 has.
 _CONTROLS: Final = 0.2
@@ -120,7 +120,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _readable(data: bytes, codec: str) -> tuple[float, float]:
-    """The share of characters that a text has, and that of ASCII among them, which tells the orders of bytes apart."""
+    """The shares of characters in a text, and of ASCII among them, which tells the orders of bytes apart."""
     try:
         text = data.decode(codec)
     except UnicodeDecodeError:

@@ -10,7 +10,7 @@ from indexer.sources.formats import DOCUMENTS, HINT, kind_of, reader_of
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files to read, those of other formats, and the links that are not followed, each in the order of names."""
+    """The files to read, files of other formats, and links that are not followed, each in the order of names."""
 
     files: tuple[Path, ...]
     others: tuple[Path, ...] = ()

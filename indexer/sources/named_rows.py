@@ -45,7 +45,7 @@ class NamedRow:
 
 
 def row_of(read: Callable[[], Mapping[str, object]], options: ReadOptions, row_id: str) -> NamedRow:
-    """A row of JSON or Parquet, by the options for columns; nothing is left of what is null.
+    """A row of JSON or Parquet, by the options for columns, without nulls.
 
     >>> row_of(lambda: {"n": 7, "body": "Late.", "team": None}, ReadOptions("n", "body"), "").document().id
     '7'
@@ -91,7 +91,7 @@ def _taken(fields: dict[str, JsonValue], name: str, default: JsonValue = None) -
 
 
 def plain(fields: Mapping[str, object]) -> dict[str, JsonValue]:
-    """Values as JSON has them: moments as ISO 8601 writes them, decimals as they are written; nothing is left of nulls.
+    """Values as JSON has them: moments as ISO 8601 writes them, decimals as they are written; without nulls.
 
     >>> plain({"day": date(2026, 1, 2), "price": Decimal("2.50"), "near": {"a": None, "b": [Decimal(3)]}})
     {'day': '2026-01-02', 'price': '2.50', 'near': {'b': [3]}}

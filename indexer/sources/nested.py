@@ -1,4 +1,4 @@
-"""Files within files, such as attachments: read by their kind, their parts joined to those of the file around them."""
+"""Files within files, such as attachments: read by their kind, their parts joined to those around them."""
 
 import io
 from collections.abc import Iterator

@@ -34,7 +34,7 @@ def _document(reading: Reading) -> Document:
 
 
 def _link_id(slide: Element) -> str:
-    """The id of the link, not that of the slide."""
+    """The id of the link, not of the slide."""
     return next((value for key, value in slide.attrib.items() if key.endswith("}id")), "")
 
 
@@ -53,7 +53,7 @@ def _slide(package: Package, name: str, number: int, reading: Reading) -> Iterat
 
 
 def _story(package: Package, root: Element, links: dict[str, Relation]) -> Iterator[Part]:
-    """The texts of all shapes in their order, each in its place, and those of diagrams and charts."""
+    """The texts of all shapes in their order, each in its place, and of diagrams and charts."""
 
     def beside(kind: str, element: Element) -> Iterator[Part]:
         yield from Story(element, shared).parts()

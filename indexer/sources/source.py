@@ -36,7 +36,7 @@ class Source:
     that is truncated or whose checksum is wrong. That costs one more pass over the file, and no memory.
 
     ``total_bytes`` and ``read_bytes`` tell how far the reading has come. ``unreadable`` names the files that could not
-    be read to their end, ``passed_over`` those of other formats, ``lost`` what was left out of files that were read.
+    be read to their end, ``passed_over`` files of other formats, ``lost`` what was left out of files that were read.
     Links to folders, and out of this folder, are bad records. Raises ``SourceUnreadable`` where there is nothing that
     Spanseek can read. ``name`` stands for a single file's own name in what is reported.
     """

@@ -18,7 +18,7 @@ _PAUSE: Final = 1.0
 _LONG_PAUSE: Final = 5.0
 _ENDS: Final = tuple(".!?\u2026\u3002\uff01\uff1f\u061f\u0964")
 _CLOSING: Final = "\"')]}\u201d\u2019\u00bb\u266a "
-# Lines of a cue that are compared with those of the one before.
+# Lines of a cue that are compared with the lines of the cue before.
 _LINES: Final = 40
 # The share of cues that repeat lines in a file whose captions roll.
 _ROLLING: Final = 0.5

@@ -6,10 +6,9 @@ of Lucene, which is never negative:
     score(q, s) = sum over words w of q:  idf(w) * f * (k1 + 1) / (f + k1 * (1 - b + b * length(s) / mean length))
     idf(w) = ln(1 + (n - n(w) + 0.5) / (n(w) + 0.5))
 
-``n`` counts the sentences of all segments of the snapshot, those of deleted documents included until a merge. Two
-changes bound the score by that of the query's own text: ``f``, how often the sentence holds w, counts up to the number
-of times in the query, and a sentence shorter than the query counts as long as it. The share of this bound, from 0 to 1,
-is raw.
+``n`` counts the sentences of all segments of the snapshot, deleted documents included until a merge. Two changes bound
+the score by the score of the query's own text: ``f``, how often the sentence holds w, counts up to the number of times
+in the query, and a sentence shorter than the query counts as long as it. The share of this bound, from 0 to 1, is raw.
 """
 
 from collections import Counter

@@ -39,7 +39,7 @@ class LiteralRows(NamedTuple):
     spans: SpanRows
 
     def applied(self, rows: SpanRows, selection: Selection) -> SpanRows:
-        """Rows of a search with those of the literal floor; of whole sentences or documents those in them are exact.
+        """Rows of a search and of the literal floor; the latter make whole sentences or documents exact.
 
         Whole spans that the search did not find join if the selection allows their length.
         """
@@ -133,7 +133,7 @@ def below(scores: Float[np.ndarray, " spans"]) -> Float[np.ndarray, " spans"]:
 
 
 def holds(text: Terms, terms: Terms) -> bool:
-    """True if a text's words hold those of a query, in their order and without gaps.
+    """True if a text's words hold a query's, in their order and without gaps.
 
     >>> holds(("cancel", "my", "plan"), ("my", "plan")), holds(("my", "old", "plan"), ("my", "plan")), holds((), ())
     (True, False, False)

@@ -71,7 +71,7 @@ class WordRepresentation(Representation[WordRows]):
         return WordRowWriter(folder)
 
     def merge(self, folder: Path, details: Details, sources: Sequence[LiveRows]) -> int:
-        """Copy the words of live documents, and return how many there are. Those of older segments are read anew."""
+        """Copy the words of live documents, and return their number. The words of older segments are read anew."""
         writer = WordWriter(folder)
         try:
             for source in sources:

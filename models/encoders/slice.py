@@ -103,7 +103,7 @@ class SliceEncoder:
         return None if self.files.in_memory and self.backbone.device.type != "cpu" else self._network()
 
     def _network(self, *, bfloat16: bool = False) -> QueryNetwork | None:
-        """A network without torch: that of the files, unless layers were trained."""
+        """A network without torch: the files', unless layers were trained."""
         size = self.files.bert
         if size is None or (self._artifact is None and not self.has_network):
             return self.files.network(bfloat16=bfloat16)

@@ -26,7 +26,7 @@ class SpanScore:
     """The parameters of the span score of one encoder. Without any it is the literal cosine.
 
     ``start`` and ``end`` are by the strength of the border; like ``crossing`` they are not positive. ``whole_share`` is
-    the weight of the own score of a whole clause or sentence beside that of its best span, ``part_share`` that of a
+    the weight of the own score of a whole clause or sentence beside its best span's, ``part_share`` the same of a
     whole part. ``context_share`` is the weight of the cosine of the part around in the own score of a clause or
     sentence, whose topic it tells. Raises ``ValueError`` for other values.
 

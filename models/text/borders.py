@@ -5,7 +5,7 @@ initials and numbered lists; a full stop before a small letter ends a clause. Li
 turn or an item. Closing punctuation belongs to what it ends, and opening punctuation to what it begins, but a span may
 leave it out: "this month" ends at a border in "this month." as does "this month.".
 
-So a unit has two strengths in one code: that of a span which starts at it (low four bits), and that of a span which
+So a unit has two strengths in one code: of a span that starts at it (low four bits), and of a span that
 ends before it (high four bits).
 """
 

@@ -1,7 +1,7 @@
 """Polarity: is a span of text negated? Rules for English.
 
 A negation cue ("not", "never", "couldn't") has a scope: the words after it in its clause, at most ``REACH`` of them. A
-few predicates ("is not possible") negate what precedes them. The method is that of NegEx (Chapman et al. 2001, A simple
+few predicates ("is not possible") negate what precedes them. The method is NegEx (Chapman et al. 2001, A simple
 algorithm for identifying negated findings and diseases in discharge summaries), with cues of conversations and
 contracts. It reads words, not grammar: irony, negation across sentences and verbs of doubt are not seen.
 """

@@ -54,8 +54,10 @@ class LabelBody(Body):
     degree: FiniteFloat | None = Field(
         None, ge=0, le=5, description="Or the degree, from 0 to 5; 4 or more is a match."
     )
-    probability: FiniteFloat | None = Field(None, gt=0, le=1, description="That of the label candidate, if it was one.")
-    stratum: int = Field(0, ge=0, lt=2**31, description="That of the label candidate.")
+    probability: FiniteFloat | None = Field(
+        None, gt=0, le=1, description="The label candidate's probability, if it was one."
+    )
+    stratum: int = Field(0, ge=0, lt=2**31, description="The label candidate's stratum.")
 
 
 class CalibrateBody(Body):

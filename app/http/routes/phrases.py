@@ -152,7 +152,7 @@ async def import_phrases(
     caller: CallerDependency,
     backfill: Annotated[bool, Query(description="Also match existing documents.")] = False,
 ) -> Response:
-    """Save phrases, replacing those of the same names. Errors are reported per line; valid lines are imported."""
+    """Save phrases; they replace phrases of the same names. Errors are reported per line; valid lines are imported."""
     caller.require("index", collection)
     body, content_type = await request.body(), request.headers.get("content-type", "")
     lines = await asyncio.to_thread(phrase_uploads, body, content_type)

@@ -56,7 +56,9 @@ class RestoreBody(Body):
         [], max_length=MAX_RESTORED, description="For every text its vectors, as `POST /vectors` gives them."
     )
     fingerprint: str | None = Field(
-        None, max_length=200, description="That of `vectors`, which they need: those of another model are refused."
+        None,
+        max_length=200,
+        description="The fingerprint of `vectors`, which need it: vectors of another model are refused.",
     )
     collection: CollectionName | None = Field(None, description="The collection of `spans`.")
     spans: list[SpanBody] = Field(

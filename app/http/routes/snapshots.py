@@ -28,7 +28,9 @@ class RestoreBody(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "calls-restored"}]})
 
-    name: CollectionName | None = Field(None, description="A new name; without it, that of the snapshot's collection.")
+    name: CollectionName | None = Field(
+        None, description="A new name; by default the name of the snapshot's collection."
+    )
 
 
 @router.get("", response_model=SnapshotList, summary="List snapshots", responses=_READ)

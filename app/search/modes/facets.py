@@ -61,7 +61,7 @@ class FacetQuery:
 
 
 class FacetMode(SearchMode[FacetQuery, FacetQuery]):
-    """Sentences by the similarity SC of their facets to those of the query."""
+    """Sentences by the similarity SC of their facets to the query's."""
 
     name = "facets"
     accepts = Accepts(ranking=True, boundaries=("any", "sentence"))

@@ -91,7 +91,7 @@ class LexicalScan(SegmentQuery[list[WordCounts], list[SpanRows]]):
         ]
 
     def total(self, parts: Sequence[list[WordCounts]], selection: Selection) -> list[WordCounts]:
-        """Those of all segments."""
+        """The counts of all segments."""
         return sum_counts([query.words for query in self.queries], parts)
 
     def rows(self, view: SegmentView, total: list[WordCounts] | None, selection: Selection) -> list[SpanRows]:

@@ -94,7 +94,7 @@ class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery]):
         return self._encoders.readable(spans)
 
     def explain(self, request: SearchRequest, query: SentenceQuery, span: ScoredSpan, total: Total) -> Explanation:
-        """The cosine: that of whole sentences has no parts."""
+        """The cosine alone: a whole sentence has no terms."""
         return Explanation(span.cosine, ())
 
     def text_cosines(

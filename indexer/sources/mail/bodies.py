@@ -26,7 +26,7 @@ _ITEM: Final = re.compile(r"\s*(?:[-*•–]|\(?\w{1,3}[.)])\s")  # noqa: RUF001
 
 
 def body_parts(text: str) -> Iterator[Part]:
-    r"""A part a paragraph; those of earlier messages are marked ``quoted``.
+    r"""A part a paragraph; paragraphs of earlier messages are marked ``quoted``.
 
     >>> for part in body_parts("Yes.\n\nOn Monday, Ann wrote:\n> Will you\n> come?\n"):
     ...     print(part)

@@ -2,7 +2,7 @@
 
 A program rather than a module: parsers of untrusted files may crash, and this one is given little memory. It imports
 nothing of the project, so that it starts in a tenth of a second. It reads a PDF from standard input and writes a line
-of JSON for the file and one for every page; after that of a page follow its signs, ``signs`` times ``SIGN``.
+of JSON for the file and one for every page; a page's is followed by its signs, ``signs`` times ``SIGN``.
 """
 
 import ctypes
@@ -62,7 +62,7 @@ def _write(value: dict[str, Any]) -> None:
 
 
 def _page(document: Handle, number: int) -> tuple[dict[str, Any], list[tuple[Any, ...]]]:
-    """A page: its box, what it says beside its signs, and the signs, with those of filled forms and of annotations."""
+    """A page: its box, what it says beside its signs, and the signs, also of filled forms and of annotations."""
     page = document[number]
     fields, comments = _annotations(document, page)
     facts = {

@@ -10,7 +10,7 @@ from typing import Final
 from indexer.sources.pdf.geometry import Line, Segment, rows, spread
 from indexer.sources.pdf.words import logical
 
-# A line goes on with the next one at up to so many usual distances, and with a font of so different a size.
+# A line goes on with the next one up to this ratio of their distance to the usual one, and of their fonts' sizes.
 _APART: Final = 1.4
 # In heights of the line: a gap between cells.
 _WIDE: Final = 1.3
@@ -26,7 +26,7 @@ _WORD: Final = re.compile(r"\w+(?:-\w+)*")
 
 @dataclass(slots=True)
 class Paragraph:
-    """Lines that are read as one. ``room`` is the width that the last line left free, ``kind`` that of furniture."""
+    """Lines that are read as one. ``room`` is the width that the last line left free, ``kind`` names furniture."""
 
     lines: list[Line]
     pages: list[int]

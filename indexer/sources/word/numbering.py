@@ -122,7 +122,7 @@ def _label(levels: dict[int, Element], level: int, counts: dict[int, int]) -> st
 
 
 def formatted(number: int, form: str) -> str:
-    """A number in one of Word's formats; decimal in those of other scripts.
+    """A number in one of Word's formats; decimal in formats of other scripts.
 
     >>> [formatted(4, form) for form in ("upperRoman", "lowerLetter", "decimalZero", "ordinal", "none")]
     ['IV', 'd', '04', '4th', '']

@@ -103,7 +103,7 @@ class Word:
             yield Part(text, self._shared.metadata(kind))
 
     def _margins(self, name: str, kind: str) -> Iterator[Part]:
-        """Headers or footers of all sections, each text once; those of first and of even pages if they are shown."""
+        """Headers or footers of all sections, each text once; of first and of even pages if they are shown."""
         settings = self._linked("settings")
         even = settings is not None and is_on(child(settings, "w:evenAndOddHeaders"))
         for section in self._root.iter():

@@ -105,7 +105,7 @@ def check_foundation(artifact: Artifact, checksum: str) -> None:
     """Raise ``BackboneMismatch`` if weights were trained on layers of another checksum."""
     if artifact.config.get("foundation_sha256") != checksum:
         raise BackboneMismatch(
-            f"These nugget weights were trained on other layers than those of this encoder "
+            f"These nugget weights were trained on other layers than this encoder's "
             f"({artifact.config.get('foundation_sha256')}, not {checksum}).",
             hint="Use them with the backbone and the SLICE weights that they were trained on, "
             "or train nugget weights for these.",

@@ -168,7 +168,7 @@ class RestorableModel:
     def _check(self, number: int, memory: Memory) -> None:
         reason = ""
         if memory.shape[1] != self.dim:
-            reason = f"has vectors of length {memory.shape[1]}; those of this model have {self.dim}"
+            reason = f"has vectors of length {memory.shape[1]}; vectors of this model have {self.dim}"
         elif not 1 <= len(memory) <= self.longest:
             reason = f"has {len(memory)} vectors; a text has 1 to {self.longest}"
         elif not np.isfinite(memory).all():

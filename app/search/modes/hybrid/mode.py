@@ -2,7 +2,7 @@
 
 The score of a sentence is a convex combination of the score by which mode ``best_span`` ranks whole sentences
 (``indexer.engine.whole_spans``), and of ``2 * share - 1`` of BM25. Both count the sentence and the part around it. A
-search scores the sentences of the best spans and those of the best BM25 scores, counts score all sentences.
+search scores the sentences of the best spans and of the best BM25 scores; counts score all sentences.
 """
 
 from collections import defaultdict

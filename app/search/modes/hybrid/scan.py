@@ -43,7 +43,7 @@ class HybridScan(SegmentQuery[list[SegmentCounts], list[SpanRows]]):
         ]
 
     def total(self, parts: Sequence[list[SegmentCounts]], selection: Selection) -> list[SegmentCounts]:
-        """Those of all segments."""
+        """The counts of all segments."""
         words = [query.words for query in self.queries]
         own, of_parts = ([[pair[at] for pair in part] for part in parts] for at in (0, 1))
         return list(zip(sum_counts(words, own), sum_counts(words, of_parts), strict=True))

@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 Shares: TypeAlias = Float[np.ndarray, " whole_spans"]
 
-# Queries of so many words: words count least, and words count most; the part's words count as much as the sentence's
+# The number of words of a query at which words count least, and most; the part's words count as much as the sentence's
 # own, and not at all.
 _FEW, _MANY = 6, 30
 _QUESTION, _TEXT = 10, 30
@@ -24,14 +24,14 @@ _MOST: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weight of words beside meaning, and of the words of the part around beside those of the sentence."""
+    """The weight of words beside meaning, and of the words of the part around beside the sentence's."""
 
     words: float
     of_part: float
 
     @classmethod
     def of(cls, length: int) -> Self:
-        """The weights for a query of so many words.
+        """The weights for a query of ``length`` words.
 
         >>> Weights.of(2), Weights.of(40)
         (Weights(words=0.01, of_part=0.5), Weights(words=0.5, of_part=0.0))
@@ -43,7 +43,7 @@ class Weights:
         return (1 - self.of_part) * whole_spans + self.of_part * parts
 
     def scores(self, meanings: Float[np.ndarray, " whole_spans"], shares: Shares) -> Float[np.ndarray, " whole_spans"]:
-        """The scores of whole spans from those of their meaning and their shares of BM25.
+        """The scores of whole spans by the scores of their meaning and their shares of BM25.
 
         >>> Weights(0.2, 0.5).scores(np.array([1.0, 0.5]), np.array([1.0, 0.0])).round(2).tolist()
         [1.0, 0.2]
