@@ -177,6 +177,12 @@ class EngineMemoryLimit(SpanseekError):
     code = "engine_memory_limit"
 
 
+class ExecutorUnavailable(SpanseekError):
+    """The executor cannot read segments now, such as when its device is lost."""
+
+    code = "executor_unavailable"
+
+
 class SourceUnreadable(InvalidInput):
     """A source file or folder cannot be read at all (a single bad line is skipped and counted instead)."""
 

@@ -148,6 +148,7 @@ def _backend(settings: Settings, encoders: Encoders, executor: Executor | None, 
         load_encoder=lambda: encoders.load(settings.encoder),
         open_services=lambda: Services(settings, open_store(settings, chosen), encoders=encoders),
         warm_up_engine=lambda: warm_up(chosen),
+        executor=chosen,
     )
     # A batch that is larger than the queue would never be accepted.
     batch_limit = min(settings.batch_limit, settings.queue_limit)

@@ -22,7 +22,8 @@ from app.http.write_lane import WriteLane
 from app.tasks.worker import TaskWorkers
 from indexer.catalog import schema
 from indexer.catalog.tasks import Backlog
-from indexer.errors import CatalogUnavailable
+from indexer.engine.executor import Executor
+from indexer.errors import CatalogUnavailable, ExecutorUnavailable
 from indexer.types import Collection
 from models.encoders.base import Encoder, encode_queries
 from models.errors import InvalidInput, SpanseekError
@@ -39,6 +40,7 @@ class Startup:
     load_encoder: Callable[[], Encoder]
     open_services: Callable[[], Services]
     warm_up_engine: Callable[[], None]
+    executor: Executor
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,13 @@ class Backend:
         return {
             "database": _error_of(lambda: schema.check(self.store.catalog)),
             "encoder": _error_of(self._startup.load_encoder),
+            "executor": _error_of(lambda: _check_health(self.executor)),
         }
+
+    @property
+    def executor(self) -> Executor:
+        """The executor that reads the segments of collections."""
+        return self._startup.executor
 
     def warm_up(self) -> None:
         """Open and load everything now, so that no request waits for it. Failures are logged."""
@@ -215,6 +223,12 @@ class Backend:
             JobLane("texts", timeout=late, hint="Send less at once.", limit=limit),
             services.task_workers(),
         )
+
+
+def _check_health(executor: Executor) -> None:
+    reason = executor.health()
+    if reason is not None:
+        raise ExecutorUnavailable(reason, hint="Mend what it runs on, and restart the server.")
 
 
 def _error_of(check: Callable[[], object]) -> SpanseekError | None:

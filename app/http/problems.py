@@ -147,6 +147,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     models.BackboneMissing: HTTPStatus.SERVICE_UNAVAILABLE,
     models.BackboneMismatch: HTTPStatus.SERVICE_UNAVAILABLE,
     models.DeviceUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    indexer.ExecutorUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     models.UnknownEncoder: HTTPStatus.SERVICE_UNAVAILABLE,
     search.DeadlineExceeded: HTTPStatus.GATEWAY_TIMEOUT,
     indexer.StorageFull: HTTPStatus.INSUFFICIENT_STORAGE,

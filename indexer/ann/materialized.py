@@ -53,6 +53,11 @@ class MaterializedExecutor(Executor):
         self._check_memory(snapshot)
         return _MaterializedScan(query, self._index)
 
+    @property
+    def held_segments(self) -> int:
+        """The number of segments whose spans are in memory."""
+        return len(self._indexes)
+
     def close(self) -> None:
         """Free the memory of all spans."""
         with self._lock:

@@ -50,6 +50,19 @@ class DeviceExecutor(Executor):
         # Always as int8: so dot products are whole numbers, which do not depend on the order of the sums.
         return replace(query, read=self._read, batch_from=1) if isinstance(query, SpanScan) else query
 
+    @property
+    def held_segments(self) -> int:
+        """The number of segments on the device."""
+        return len(self._copied)
+
+    def health(self) -> str | None:
+        """What the device answers where it takes no data."""
+        try:
+            torch.zeros(1, device=self._device).item()
+        except RuntimeError as error:
+            return f"The device {self._device} does not answer: {str(error).splitlines()[0]}."
+        return None
+
     def close(self) -> None:
         """Free the device's memory."""
         with self._lock:

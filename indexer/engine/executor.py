@@ -127,8 +127,13 @@ class Executor:
         """The results of all segments, in their order."""
         return [read(view) for view in snapshot.views]
 
+    @property
+    def held_segments(self) -> int:
+        """The number of segments that it keeps copies or indexes of, in memory of its own."""
+        return 0
+
     def health(self) -> str | None:
-        """The reason why segments cannot be asked, in a sentence; None if they can."""
+        """The reason why segments cannot be asked, in a sentence; None if they can. Takes a second at most."""
         return None
 
     def close(self) -> None:

@@ -381,6 +381,19 @@ def test_two_executors_agree_on_the_best_span_of_every_part(folder: Path) -> Non
             assert all(abs(best[part] - again[part]) <= 1e-3 for part in best), kind
 
 
+@pytest.mark.parametrize(
+    ("executor", "held"), [(DeviceExecutor("cpu"), 2), (MaterializedExecutor(), 2), (Executor(), 0)]
+)
+def test_executors_say_what_they_hold_and_free_it(executor: Executor, held: int, folder: Path) -> None:
+    case = collection(folder, (1, 3), [[[9]], [[5]]], "random", 1, set())
+    assert executor.health() is None
+    assert executor.held_segments == 0
+    found_by(executor, case.snapshot, unit(np.ones((1, DIM))), Selection())
+    assert executor.held_segments == held
+    executor.close()
+    assert executor.held_segments == 0
+
+
 def test_materialized_refuses_more_than_its_memory(folder: Path) -> None:
     case = collection(folder, (1, 20), [[[100]]], "random", 1, set())
     spans = len(reference.all_spans(100, 1, 20))

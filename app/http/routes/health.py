@@ -40,12 +40,22 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutorState:
+    """What reads the segments of collections."""
+
+    name: Annotated[str, described("The executor's name.")]
+    ready: Annotated[bool, described("Whether segments can be read; `checks` says why not.")]
+    segments: Annotated[int, described("The number of segments that it keeps in memory of its own, such as a GPU's.")]
+
+
+@dataclass(frozen=True, slots=True)
 class Ready:
     """The server can answer searches."""
 
     status: Literal["ready"]
     checks: Mapping[str, Check]
     damaged_segments: Annotated[int, described("Segments that are left out of searches. See spanseek verify.")]
+    executor: ExecutorState
 
 
 @router.get("/live", response_model=Live, summary="Is the process alive?")
@@ -64,9 +74,12 @@ async def ready(backend: BackendDependency) -> Response:
     """200 if the database and the encoder are available; else 503, and ``checks`` says which fails and why."""
     errors = await backend.readiness.checks()
     checks = {name: Check.of(error) for name, error in errors.items()}
-    answer = Ready("ready", checks, backend.damaged_segments())
+    executor = backend.executor
+    state = ExecutorState(executor.name, checks.get("executor", Check(False)).ok, executor.held_segments)
+    answer = Ready("ready", checks, backend.damaged_segments(), state)
     if any(errors.values()):
-        return problem_response(_not_ready(errors), checks=json_values(answer)["checks"])
+        details = json_values(answer)
+        return problem_response(_not_ready(errors), checks=details["checks"], executor=details["executor"])
     return answer_response(answer)
 
 

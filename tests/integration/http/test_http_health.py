@@ -10,7 +10,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.http.auth import AnonymousAccess
 from app.settings import Settings
+from indexer.ann.materialized import MaterializedExecutor
 from indexer.catalog.schema import upgrade
+from indexer.engine.executor import Executor
 from tests.integration.http.conftest import build
 
 SEARCH = {"collection": "sample", "text": "cancel"}
@@ -22,8 +24,9 @@ def test_live_and_ready(client) -> None:
     assert ready.status_code == 200
     assert ready.json() == {
         "status": "ready",
-        "checks": {"database": {"ok": True}, "encoder": {"ok": True}},
+        "checks": {"database": {"ok": True}, "encoder": {"ok": True}, "executor": {"ok": True}},
         "damaged_segments": 0,
+        "executor": {"name": "candidates", "ready": True, "segments": 0},
     }
 
 
@@ -77,6 +80,23 @@ def test_a_database_url_that_means_nothing(tmp_path, start, problem, url) -> Non
 def test_a_model_that_is_missing(settings, start, problem, changes, code) -> None:
     client = start(settings.model_copy(update=changes))
     failing(client, problem, "encoder", code)
+
+
+def test_an_executor_that_holds_segments(settings, start) -> None:
+    client = start(settings, MaterializedExecutor())
+    held = client.get("/health/ready").json()["executor"]
+    client.search(text="cancel")
+    assert client.get("/health/ready").json()["executor"] == held | {"segments": held["segments"] + 1}
+
+
+def test_an_executor_that_is_lost(settings, start, problem) -> None:
+    class Lost(Executor):
+        def health(self) -> str:
+            return "The device is lost."
+
+    client = start(settings, Lost())
+    assert failing(client, problem, "executor", "executor_unavailable")["detail"] == "The device is lost."
+    assert client.get("/health/ready").json()["executor"] == {"name": "local", "ready": False, "segments": 0}
 
 
 def test_segments_that_are_missing(settings, start, problem) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from app.http.backend import Backend, Limits, Startup
+from indexer.engine.executor import Executor
 from indexer.errors import CatalogUnavailable
 from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
@@ -28,7 +29,7 @@ def backend(load_encoder: Callable[[], Encoder], warm_up_engine: Callable[[], No
         raise CatalogUnavailable("There is no database.")
 
     return Backend(
-        Startup(load_encoder, unavailable, warm_up_engine),
+        Startup(load_encoder, unavailable, warm_up_engine, Executor()),
         Limits(queue=1, deadline_s=1.0, write_deadline_s=1.0, batch=1),
     )
 
