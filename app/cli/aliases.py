@@ -1,17 +1,14 @@
 """``spanseek aliases``: list, set and delete names that stand for collections."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from app.answers import json_values
-from app.cli.console import JsonOption, checked_store, out, print_json
-from app.settings import Settings
+from app.cli.console import JsonOption, open_services, out, print_json
 
 if TYPE_CHECKING:
-    from app.collections.aliases import AliasList, AliasService
+    from app.collections.aliases import AliasList
 
 aliases_cli = typer.Typer(help="Names that stand for collections.", no_args_is_help=True)
 
@@ -19,8 +16,8 @@ aliases_cli = typer.Typer(help="Names that stand for collections.", no_args_is_h
 @aliases_cli.command("list")
 def list_aliases(as_json: JsonOption = False) -> None:
     """List the aliases, and the collections that they name."""
-    with _service() as service:
-        _show(service.list(), as_json=as_json)
+    with open_services() as services:
+        _show(services.aliases.list(), as_json=as_json)
 
 
 @aliases_cli.command("set")
@@ -29,8 +26,8 @@ def set_aliases(
     as_json: JsonOption = False,
 ) -> None:
     """Let aliases name collections, from the next search on; several change in one transaction."""
-    with _service() as service:
-        _show(service.set(dict(map(_pair, targets))), as_json=as_json)
+    with open_services() as services:
+        _show(services.aliases.set(dict(map(_pair, targets))), as_json=as_json)
 
 
 @aliases_cli.command("delete")
@@ -39,8 +36,8 @@ def delete_aliases(
     as_json: JsonOption = False,
 ) -> None:
     """Delete aliases. The collections stay."""
-    with _service() as service:
-        _show(service.set(dict.fromkeys(names)), as_json=as_json)
+    with open_services() as services:
+        _show(services.aliases.set(dict.fromkeys(names)), as_json=as_json)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -48,14 +45,6 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals:
         raise typer.BadParameter(f"{text!r} is not ALIAS=COLLECTION, such as live=calls")
     return name, collection
-
-
-@contextmanager
-def _service() -> Iterator["AliasService"]:
-    from app.collections.aliases import AliasService
-
-    with checked_store(Settings()) as store:
-        yield AliasService(store)
 
 
 def _show(answer: "AliasList", *, as_json: bool) -> None:

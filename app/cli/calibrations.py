@@ -1,7 +1,5 @@
 """``spanseek calibrate`` and ``spanseek calibrations``: learn what scores mean from labels, and manage the results."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,15 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, counted, err, one_line, open_services, out, print_json
 from app.cli.plots import plots_for
 from app.requests import Mode
-from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.calibration.answers import Report
     from app.calibration.metrics import Share
-    from app.calibration.service import ThresholdService
     from indexer.tuning import Calibration
 
 calibrations_cli = typer.Typer(help="List, activate and delete the calibrations of a collection.", no_args_is_help=True)
@@ -52,8 +48,8 @@ def calibrate(
 
     plots = plots_for(plot)
     request = CalibrationRequest(read_labels(labels), mode, note, activate, ThresholdTargets(precision, recall))
-    with _service() as service:
-        calibration, report = service.calibrate(collection, request)
+    with open_services() as services:
+        calibration, report = services.thresholds.calibrate(collection, request)
     if plot is not None and plots is not None:
         plots.save_report(plot, report, calibration.knots)
     if as_json:
@@ -68,8 +64,8 @@ def list_calibrations(collection: CollectionOption, as_json: JsonOption = False)
     """List the calibrations of a collection, the newest first."""
     from app.calibration.answers import CalibrationDescription
 
-    with _service() as service:
-        calibrations = service.calibrations(collection)
+    with open_services() as services:
+        calibrations = services.thresholds.calibrations(collection)
     if as_json:
         print_json([json_values(CalibrationDescription.of(each)) for each in calibrations])
         return
@@ -85,34 +81,25 @@ def list_calibrations(collection: CollectionOption, as_json: JsonOption = False)
 @calibrations_cli.command("activate")
 def activate_calibration(id: IdArgument, collection: CollectionOption) -> None:
     """Make a calibration the active one of its mode."""
-    with _service() as service:
-        calibration = service.activate(collection, id)
+    with open_services() as services:
+        calibration = services.thresholds.activate(collection, id)
     out.print(f"Calibration {calibration.id} is active now.")
 
 
 @calibrations_cli.command("deactivate")
 def deactivate_calibration(id: IdArgument, collection: CollectionOption) -> None:
     """Deactivate a calibration: score equals raw again."""
-    with _service() as service:
-        calibration = service.deactivate(collection, id)
+    with open_services() as services:
+        calibration = services.thresholds.deactivate(collection, id)
     out.print(f"Calibration {calibration.id} is not active.")
 
 
 @calibrations_cli.command("delete")
 def delete_calibration(id: IdArgument, collection: CollectionOption) -> None:
     """Delete an inactive calibration. Thresholds set under it keep selecting the same hits."""
-    with _service() as service:
-        service.delete(collection, id)
+    with open_services() as services:
+        services.thresholds.delete(collection, id)
     out.print(f"Calibration {one_line(id)} is deleted.", markup=False)
-
-
-@contextmanager
-def _service() -> Iterator["ThresholdService"]:
-    from app.composition import Services
-
-    settings = Settings()
-    with checked_store(settings) as store:
-        yield Services(settings, store).thresholds
 
 
 def _show_report(report: "Report") -> None:

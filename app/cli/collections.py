@@ -1,20 +1,17 @@
 """``spanseek collections``: create, list, show and delete collections."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from app.answers import json_values
-from app.cli.console import JsonOption, checked_store, counted, out, print_json
+from app.cli.console import JsonOption, counted, open_services, out, print_json
 from app.cli.options import RecipeChoice, with_options
-from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.collections.answers import CollectionDescription
-    from app.collections.service import CollectionService
 
 collections_cli = typer.Typer(help="Create, list, show and delete collections.", no_args_is_help=True)
 NameArgument = Annotated[str, typer.Argument(help="The collection's name.")]
@@ -30,8 +27,8 @@ def create_collection(
     """Create an empty collection; an existing one of the same recipe stays as it is."""
     from app.collections.answers import CollectionDescription
 
-    with _service(create=True) as service:
-        created = service.create(name, recipe.options())
+    with open_services(create=True) as services:
+        created = services.collections.create(name, recipe.options())
     if as_json:
         print_json(json_values(CollectionDescription.of(created.collection)))
     else:
@@ -41,8 +38,8 @@ def create_collection(
 @collections_cli.command("list")
 def list_collections(as_json: JsonOption = False) -> None:
     """List the collections."""
-    with _service() as service:
-        answer = service.list()
+    with open_services() as services:
+        answer = services.collections.list()
     if as_json:
         print_json(json_values(answer))
     else:
@@ -52,8 +49,8 @@ def list_collections(as_json: JsonOption = False) -> None:
 @collections_cli.command("show")
 def show_collection(name: NameArgument, as_json: JsonOption = False) -> None:
     """Show how a collection was made and what it holds."""
-    with _service() as service:
-        description = service.describe(name)
+    with open_services() as services:
+        description = services.collections.describe(name)
     values = json_values(description)
     if as_json:
         print_json(values)
@@ -80,24 +77,15 @@ def delete_collection(
     as_json: JsonOption = False,
 ) -> None:
     """Delete a collection with its documents, phrases, matches, thresholds and calibrations."""
-    with _service() as service:
-        description = service.describe(name)
+    with open_services() as services:
+        description = services.collections.describe(name)
         if not yes:
             typer.confirm(f"Delete {name} with {counted(description.documents, 'document')}?", abort=True, err=True)
-        deleted = service.delete(name)
+        deleted = services.collections.delete(name)
     if as_json:
         print_json(json_values(deleted))
     else:
         out.print(f"The collection {name} is deleted.")
-
-
-@contextmanager
-def _service(*, create: bool = False) -> Iterator["CollectionService"]:
-    from app.composition import Services
-
-    settings = Settings()
-    with checked_store(settings, create=create) as store:
-        yield Services(settings, store).collections
 
 
 def _show(collections: Sequence["CollectionDescription"]) -> None:

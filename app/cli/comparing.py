@@ -7,8 +7,7 @@ import typer
 from rich.table import Table
 
 from app.answers import json_values
-from app.cli.console import JsonOption, checked_store, one_line, out, print_json
-from app.settings import Settings
+from app.cli.console import JsonOption, one_line, open_services, out, print_json
 
 if TYPE_CHECKING:
     from app.texts.comparing_answers import CompareAnswer, Facet, SummaryAnswer
@@ -29,12 +28,10 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare two texts: their similarity in every mode, their facets, and which is more general."""
-    from app.composition import Services
     from app.texts.comparing_answers import CompareRequest
 
-    settings = Settings()
-    with checked_store(settings) as store:
-        answer = Services(settings, store).comparing.compare(CompareRequest(first, second, collection))
+    with open_services() as services:
+        answer = services.comparing.compare(CompareRequest(first, second, collection))
     if as_json:
         print_json(json_values(answer))
     else:
@@ -52,7 +49,6 @@ def summarize(
     as_json: JsonOption = False,
 ) -> None:
     """Choose the sentences of texts, all together, that cover their words best."""
-    from app.composition import Services
     from app.texts.comparing_answers import StoredTexts, SummaryRequest
 
     if bool(documents) != (collection is not None):
@@ -61,9 +57,8 @@ def summarize(
         raise typer.BadParameter("give ids of documents, or --source")
     stored = StoredTexts(collection, tuple(documents or ())) if collection else None
     request = SummaryRequest(stored, () if source is None else _texts(source), sentences)
-    settings = Settings()
-    with checked_store(settings) as store:
-        answer = Services(settings, store).summaries.summarize(request)
+    with open_services() as services:
+        answer = services.summaries.summarize(request)
     if as_json:
         print_json(json_values(answer))
     else:

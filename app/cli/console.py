@@ -12,6 +12,7 @@ from rich.text import Text
 from app.settings import Settings
 
 if TYPE_CHECKING:
+    from app.composition import Services
     from indexer.store import Store
 
 # Line ends, and control characters that would let a document write escape sequences to the terminal.
@@ -25,7 +26,17 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one line of JSON
 
 
 @contextmanager
-def checked_store(settings: Settings, *, create: bool = False) -> Iterator["Store"]:
+def open_services(settings: Settings | None = None, *, create: bool = False) -> Iterator["Services"]:
+    """The services over :func:`checked_store`."""
+    from app.composition import Services
+
+    settings = settings or Settings()
+    with checked_store(settings, create=create) as store:
+        yield Services(settings, store)
+
+
+@contextmanager
+def checked_store(settings: Settings | None = None, *, create: bool = False) -> Iterator["Store"]:
     """The store, with a checked catalog. With ``create``, an embedded database is created or upgraded.
 
     A data folder that the settings name is never created here: ``spanseek init-db`` does that.
@@ -33,6 +44,7 @@ def checked_store(settings: Settings, *, create: bool = False) -> Iterator["Stor
     from app.composition import open_store, require_data_folder
     from indexer.catalog import schema
 
+    settings = settings or Settings()
     require_data_folder(settings, create=create)
     if create and not settings.database_url:
         schema.upgrade(settings.catalog_url)

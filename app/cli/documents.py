@@ -9,11 +9,10 @@ from typing import Annotated
 import typer
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, counted, one_line, open_services, out, print_json
 from app.cli.exporting import check_new_file, line_file
 from app.cli.maintenance import removed_text, wait_for_readers
 from app.cli.options import key_values, with_options
-from app.settings import Settings
 from indexer.engine.query import Filter
 from models.errors import InvalidInput
 from models.types import JsonValue
@@ -32,11 +31,8 @@ def list_documents(
     as_json: JsonOption = False,
 ) -> None:
     """List documents by id, with the beginnings of their texts."""
-    from app.composition import Services
-
-    settings = Settings()
-    with checked_store(settings) as store:
-        page = Services(settings, store).reader.list(collection, limit, cursor, filter)
+    with open_services() as services:
+        page = services.reader.list(collection, limit, cursor, filter)
     if as_json:
         print_json(json_values(page))
         return
@@ -54,11 +50,8 @@ def show_document(
     as_json: JsonOption = False,
 ) -> None:
     """Show a document: its metadata, and its parts with their metadata and texts."""
-    from app.composition import Services
-
-    settings = Settings()
-    with checked_store(settings) as store:
-        document = Services(settings, store).reader.get(collection, id)
+    with open_services() as services:
+        document = services.reader.get(collection, id)
     if as_json:
         print_json(json_values(document))
         return
@@ -81,13 +74,11 @@ def export_documents(
 ) -> None:
     """Write documents with their texts to a file that can be indexed again."""
     from app.collections.exporting import document_line
-    from app.composition import Services
 
     check_new_file(path, (".ndjson", ".ndjson.gz"))
-    settings = Settings()
     written = 0
-    with checked_store(settings) as store:
-        documents = Services(settings, store).reader.export(collection, filter)
+    with open_services() as services:
+        documents = services.reader.export(collection, filter)
         with line_file(path) as file:
             for document in documents:
                 file.write(document_line(document))
@@ -109,13 +100,11 @@ def change_document(
     as_json: JsonOption = False,
 ) -> None:
     """Change the metadata of a document. Its text is not encoded again."""
-    from app.composition import Services
     from indexer.sources.documents import checked_metadata
 
     metadata = checked_metadata(key_values(set))
-    settings = Settings()
-    with checked_store(settings) as store:
-        changed = Services(settings, store).documents.change(collection, id, metadata, remove or ())
+    with open_services() as services:
+        changed = services.documents.change(collection, id, metadata, remove or ())
     if as_json:
         print_json(json_values(changed))
     else:
@@ -142,14 +131,12 @@ def delete(
 ) -> None:
     """Delete documents: searches no longer find them. --purge also erases them from the disk."""
     from app.collections.jobs import Waiting
-    from app.composition import Services
 
     names, filter = [*(id or []), *_lines(ids)], filter
     if not names and not filter and not purge:
         raise InvalidInput("No document is named.", hint="Give --id, --ids or --where, or --purge alone.", field="id")
-    settings = Settings()
-    with checked_store(settings) as store:
-        jobs = Services(settings, store).jobs
+    with open_services() as services:
+        jobs = services.jobs
         deletion = jobs.delete(collection, names, filter, purged=purge, waiting=Waiting(sleep=wait_for_readers))
     deleted, missing, removed = len(deletion.ids), sorted(set(names) - deletion.ids), deletion.purged
     if as_json:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, out, print_json, settings_with
+from app.cli.console import CollectionOption, JsonOption, counted, err, open_services, out, print_json, settings_with
 from app.cli.dry_run import show_contents
 from app.cli.options import RecipeChoice, with_options
 from app.cli.progress import indexing_progress, stop_on_interrupt
@@ -52,22 +52,20 @@ def index(
 
     Unchanged documents are skipped: run an interrupted job again to resume it.
     """
-    from app.composition import Services
     from indexer.indexing.pipeline import JobHooks
     from indexer.patience import Patience
     from indexer.sources import Source
 
-    settings, records = settings_with(device=device), Source(source, reading.options())
+    records = Source(source, reading.options())
     if dry_run:
         show_contents(records, source, as_json=as_json)
         return
     check_any_document(records, source)
     with (
-        checked_store(settings, create=True) as store,
+        open_services(settings_with(device=device), create=True) as services,
         indexing_progress(records, err) as progress,
         stop_on_interrupt(_STOPPING) as stop,
     ):
-        services = Services(settings, store)
         sample = progress.sampling(islice(records, _SAMPLED))
         options = recipe.options(_texts(sample), as_trained=as_trained)
         target = services.collections.create(services.collections.own_name(collection), options).collection

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from app.cli.console import JsonOption, checked_store, one_line, out, print_json
-from app.settings import Settings
 from models.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def create_key(
     """Create an API key. It is shown once and stored as a hash."""
     from indexer.catalog import keys
 
-    with checked_store(Settings(), create=True) as store:
+    with checked_store(create=True) as store:
         if if_none and keys.any_keys(store.catalog):
             out.print("There is a key already: none was created.")
             return
@@ -58,7 +57,7 @@ def list_keys(as_json: JsonOption = False) -> None:
     """List the API keys, without their secrets."""
     from indexer.catalog import keys
 
-    with checked_store(Settings()) as store:
+    with checked_store() as store:
         listed = keys.list_keys(store.catalog)
     if as_json:
         print_json([_key_facts(key) for key in listed])
@@ -125,6 +124,6 @@ def revoke_key(key_id: Annotated[str, typer.Argument(help="The key's id, as list
     """Revoke an API key from the next request on."""
     from indexer.catalog import keys
 
-    with checked_store(Settings()) as store:
+    with checked_store() as store:
         keys.revoke_key(store.catalog, key_id)
     out.print(f"Key {key_id} is revoked.")

@@ -9,10 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, marked, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, counted, marked, one_line, open_services, out, print_json
 from app.cli.options import with_options
 from app.requests import Mode
-from app.settings import Settings
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
 
@@ -51,7 +50,6 @@ def propose_labels(
     """Draw pairs of a phrase and a span to label, most of them near the threshold, into a file."""
     from app.calibration.label_candidates import LabelCandidatesRequest
     from app.calibration.label_files import check_label_file_name, write_label_candidates
-    from app.composition import Services
 
     check_label_file_name(file)
     request = LabelCandidatesRequest(
@@ -65,9 +63,8 @@ def propose_labels(
         floor=floor,
         filter=filter,
     )
-    settings = Settings()
-    with checked_store(settings) as store:
-        candidates = Services(settings, store).thresholds.candidates(request)
+    with open_services() as services:
+        candidates = services.thresholds.candidates(request)
     write_label_candidates(file, candidates)
     if as_json:
         print_json({name: value for name, value in json_values(candidates).items() if name != "candidates"})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, out, print_json
+from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, open_services, out, print_json
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def verify(
     """Check every file of every segment against its checksum, and the catalog against the segments."""
     from indexer.indexing.verification import verify_collection
 
-    with checked_store(Settings()) as store:
+    with checked_store() as store:
         named = [store.catalog.collection(collection)] if collection else store.catalog.collections()
         segments = sum(item.segments for item in named)
         damage = [sentence for item in named for sentence in verify_collection(store, item)]
@@ -50,7 +50,7 @@ def backup(
     """Copy the catalog and all segments, while others search and write."""
     from indexer.archives.backup import back_up
 
-    with checked_store(Settings()) as store:
+    with checked_store() as store:
         copy = back_up(store, folder)
     if as_json:
         print_json(
@@ -88,13 +88,9 @@ def optimize(
 ) -> None:
     """Merge segments now: into as few as possible, without deleted or replaced documents."""
     from app.collections.jobs import Waiting
-    from app.composition import Services
 
-    settings = Settings()
-    with checked_store(settings) as store:
-        optimized = Services(settings, store).jobs.optimize(
-            collection, words=words, waiting=Waiting(sleep=wait_for_readers)
-        )
+    with open_services() as services:
+        optimized = services.jobs.optimize(collection, words=words, waiting=Waiting(sleep=wait_for_readers))
     if as_json:
         print_json(asdict(optimized))
     else:
@@ -106,7 +102,7 @@ def stats(collection: CollectionOption, as_json: JsonOption = False) -> None:
     """Show the size of a collection, its deleted share, and its segments."""
     from indexer.indexing.stats import collection_stats
 
-    with checked_store(Settings()) as store:
+    with checked_store() as store:
         figures = collection_stats(store, collection)
     if as_json:
         print_json(asdict(figures))

@@ -9,9 +9,18 @@ from rich.table import Table
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, one_line, out, print_json
+from app.cli.console import (
+    CollectionOption,
+    JsonOption,
+    checked_store,
+    counted,
+    err,
+    one_line,
+    open_services,
+    out,
+    print_json,
+)
 from app.cli.options import with_options
-from app.settings import Settings
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
@@ -45,14 +54,12 @@ def add_phrase(
     as_json: JsonOption = False,
 ) -> None:
     """Save a phrase, to be matched against every new or changed document."""
-    from app.composition import Services
     from app.phrases.answers import PhraseDescription
     from indexer.phrases import PhraseDraft
 
     draft = PhraseDraft(name or text, text, threshold, threshold_on, filter, note)
-    settings = Settings()
-    with checked_store(settings) as store:
-        phrase = Services(settings, store).phrases.add(collection, draft, backfill=backfill)
+    with open_services() as services:
+        phrase = services.phrases.add(collection, draft, backfill=backfill)
     if as_json:
         print_json(json_values(PhraseDescription.of(phrase)))
         return
@@ -67,7 +74,7 @@ def list_phrases(collection: CollectionOption, as_json: JsonOption = False) -> N
     from app.phrases.answers import PhraseDescription
     from indexer.catalog.phrases import list_phrases as listed
 
-    with checked_store(Settings()) as store:
+    with checked_store() as store:
         phrases: list[Phrase] = []
         while page := listed(store.catalog, collection, 1000, phrases[-1].name if phrases else ""):
             phrases += page
@@ -90,7 +97,7 @@ def remove_phrases(
     """Delete phrases and their thresholds; their matches are withdrawn."""
     from indexer.catalog.phrases import delete_phrases
 
-    with checked_store(Settings()) as store:
+    with checked_store() as store:
         deleted = delete_phrases(store.catalog, collection, names)
     missing = sorted(set(names) - deleted)
     if as_json:
@@ -107,16 +114,14 @@ def import_phrases(
     as_json: JsonOption = False,
 ) -> None:
     """Save or replace phrases from a file. Errors are reported per line; valid lines are still imported."""
-    from app.composition import Services
     from app.phrases.parsing import phrases_from_lines
 
     try:
         lines = list(phrases_from_lines(file.read_bytes()))
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error}", hint="Give an NDJSON file.", field="file") from error
-    settings = Settings()
-    with checked_store(settings) as store:
-        imported = Services(settings, store).phrases.put(collection, lines, backfill=backfill)
+    with open_services() as services:
+        imported = services.phrases.put(collection, lines, backfill=backfill)
     states = [result.status for result in imported.results]
     if as_json:
         print_json(json_values(imported))
@@ -135,11 +140,8 @@ def read_matches(
     as_json: JsonOption = False,
 ) -> None:
     """Read new and withdrawn matches since a cursor."""
-    from app.composition import Services
-
-    settings = Settings()
-    with checked_store(settings) as store:
-        page = Services(settings, store).phrases.events(collection, limit, cursor, phrase or ())
+    with open_services() as services:
+        page = services.phrases.events(collection, limit, cursor, phrase or ())
     if as_json:
         print_json(json_values(page))
     else:

@@ -8,11 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, counted, one_line, open_services, out, print_json
 from app.cli.options import with_options
 from app.cli.plots import plots_for
 from app.requests import PreviewOptions, PreviewRequest, narrowed
-from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.calibration.preview import Example, PhrasePreview, Preview
@@ -38,8 +37,6 @@ def preview(
     as_json: JsonOption = False,
 ) -> None:
     """Count what a threshold would find in the whole collection, with examples just above and below it."""
-    from app.composition import Services
-
     plots = plots_for(plot)
     request = narrowed(
         options,
@@ -48,9 +45,8 @@ def preview(
         phrases=tuple(phrases or ()),
         saved="all" if all_saved else tuple(saved or ()),
     )
-    settings = Settings()
-    with checked_store(settings) as store:
-        answer = Services(settings, store).thresholds.preview(request)
+    with open_services() as services:
+        answer = services.thresholds.preview(request)
     if plot is not None and plots is not None:
         plots.save_preview(plot, answer)
     if as_json:

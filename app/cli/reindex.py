@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, out, print_json, settings_with
+from app.cli.console import CollectionOption, JsonOption, counted, err, open_services, out, print_json, settings_with
 from app.cli.index import report_busy
 from app.cli.options import RecipeChoice, with_options
 from app.cli.progress import indexing_progress, stop_on_interrupt
@@ -30,13 +30,11 @@ def reindex(
     The collection is searched and written to meanwhile. Thresholds, phrases, matches and keys stay. Run an interrupted
     job again to resume it.
     """
-    from app.composition import Services
     from indexer.indexing.pipeline import JobHooks
     from indexer.patience import Patience
 
-    settings, options = settings_with(device=device), recipe.options()
-    with checked_store(settings) as store, stop_on_interrupt(_STOPPING) as stop:
-        job = Services(settings, store).reindexing(collection, options)
+    with open_services(settings_with(device=device)) as services, stop_on_interrupt(_STOPPING) as stop:
+        job = services.reindexing(collection, recipe.options())
         documents = job.documents()
         with indexing_progress(documents, err) as progress:
             busy = Patience(wait, stop=stop.is_set, begin=report_busy)

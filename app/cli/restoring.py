@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.answers import json_values
-from app.cli.console import JsonOption, checked_store, one_line, out, print_json
-from app.settings import Settings
+from app.cli.console import JsonOption, one_line, open_services, out, print_json
 
 if TYPE_CHECKING:
     from app.composition import Services
@@ -22,11 +21,8 @@ Beams = Annotated[int, typer.Option(min=1, max=8, help="Beams of the search for 
 
 def vectors(texts: Annotated[list[str], typer.Argument(help="Texts of a few sentences each.")]) -> None:
     """Print vectors of texts, as JSON, from which `spanseek restore --vectors` writes the texts again."""
-    from app.composition import Services
-
-    settings = Settings()
-    with checked_store(settings) as store:
-        print_json(json_values(Services(settings, store).restoring.vectors(texts)))
+    with open_services() as services:
+        print_json(json_values(services.restoring.vectors(texts)))
 
 
 def restore(
@@ -48,16 +44,13 @@ def restore(
     as_json: JsonOption = False,
 ) -> None:
     """Restore texts from vectors of stored documents, of a file, or of a text that is given for a test."""
-    from app.composition import Services
     from app.texts.restored_answers import RestoreRequest
 
     if bool(documents) != (collection is not None):
         raise typer.BadParameter("give --collection together with the ids of its documents")
     if sum(map(bool, (documents, texts, given))) != 1:
         raise typer.BadParameter("give ids of documents, --text, or --vectors")
-    settings = Settings()
-    with checked_store(settings) as store:
-        services = Services(settings, store)
+    with open_services() as services:
         if collection is not None:
             request = RestoreRequest(None, _spans(collection, documents or []), beams, warn_below)
         else:

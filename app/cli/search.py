@@ -10,13 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import JsonOption, checked_store, counted, err, marked, one_line, out, print_json
+from app.cli.console import JsonOption, counted, err, marked, one_line, open_services, out, print_json
 from app.cli.exporting import check_new_file, write_hits
 from app.cli.options import SHOWN_CONTEXT, ContextOption, with_options
 from app.requests import MAX_EXPORT, PageRequest, SearchRequest, narrowed
 from app.search.answers import CollectionsAnswer, ExportEnd, Filtered, SearchAnswer, Total, UsedThreshold
 from app.search.types import Hit
-from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.search.mode import HitUnit
@@ -43,18 +42,16 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Find spans that mean the same as a phrase; in mode maxsim documents, in mode lexical its words."""
-    from app.composition import Services
     from app.search.export import export
     from app.search.several import search_several
 
-    settings = Settings()
     if path is not None:
         check_new_file(path, (".ndjson", ".csv"))
         if len(collection) > 1 or page.offset or page.total:
             raise typer.BadParameter("All hits of one collection are written: no --offset, no --total.")
     request = narrowed(page, SearchRequest, collection=collection[0], text=phrase, context=context or 0)
-    with checked_store(settings) as store:
-        service = Services(settings, store).search
+    with open_services() as services:
+        service = services.search
         unit = service.modes[request.mode].unit
         if path is not None:
             _written(path, write_hits(path, export(service, request)), as_json)

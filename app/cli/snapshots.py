@@ -1,19 +1,16 @@
 """``spanseek snapshot``: make, list, verify and restore snapshots of collections."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, counted, out, print_json
+from app.cli.console import CollectionOption, JsonOption, counted, open_services, out, print_json
 from app.cli.progress import bytes_progress
-from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.collections.snapshots import SnapshotDescription, SnapshotService
+    from app.collections.snapshots import SnapshotDescription
 
 snapshot_cli = typer.Typer(help="Snapshots: one file that holds a collection.", no_args_is_help=True)
 FileArgument = Annotated[Path, typer.Argument(help="The file of a snapshot.")]
@@ -28,9 +25,9 @@ def create_snapshot(
     """Write a collection to one file, while others search and write."""
     if path is not None and path.exists():
         raise typer.BadParameter(f"{path} exists; name a new file.", param_hint="--out")
-    with _service() as service, bytes_progress("Writing") as progress:
-        made = service.create(collection, path, progress=progress)
-        written = path or service.path(collection, made.id)
+    with open_services() as services, bytes_progress("Writing") as progress:
+        made = services.snapshots.create(collection, path, progress=progress)
+        written = path or services.snapshots.path(collection, made.id)
     if as_json:
         print_json(json_values(made) | {"file": str(written)})
     else:
@@ -40,8 +37,8 @@ def create_snapshot(
 @snapshot_cli.command("list")
 def list_snapshots(collection: CollectionOption, as_json: JsonOption = False) -> None:
     """List the snapshots of a collection in the data folder, the newest first."""
-    with _service() as service:
-        listed = service.list(collection)
+    with open_services() as services:
+        listed = services.snapshots.list(collection)
     if as_json:
         print_json(json_values(listed))
         return
@@ -72,20 +69,12 @@ def restore_snapshot(
     as_json: JsonOption = False,
 ) -> None:
     """Restore a snapshot as a new collection, with its thresholds, phrases and calibrations."""
-    with _service(create=True) as service, bytes_progress("Restoring") as progress:
-        restored = service.restore(file, name, progress)
+    with open_services(create=True) as services, bytes_progress("Restoring") as progress:
+        restored = services.snapshots.restore(file, name, progress)
     if as_json:
         print_json({"collection": restored.name, "documents": restored.documents, "units": restored.units})
     else:
         out.print(f"{counted(restored.documents, 'document')} restored as {restored.name}.", soft_wrap=True)
-
-
-@contextmanager
-def _service(*, create: bool = False) -> Iterator["SnapshotService"]:
-    from app.collections.snapshots import SnapshotService
-
-    with checked_store(Settings(), create=create) as store:
-        yield SnapshotService(store)
 
 
 def _text(made: "SnapshotDescription") -> str:

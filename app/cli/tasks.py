@@ -1,18 +1,14 @@
 """``spanseek tasks``: list, show and cancel the tasks of a server."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from app.answers import json_values
-from app.cli.console import JsonOption, checked_store, one_line, out, print_json
-from app.settings import Settings
+from app.cli.console import JsonOption, one_line, open_services, out, print_json
 
 if TYPE_CHECKING:
     from app.tasks.answers import KindName, TaskDescription
-    from app.tasks.service import TaskService
     from indexer.catalog.tasks import Status
 
 tasks_cli = typer.Typer(help="Uploads and other long work of a server.", no_args_is_help=True)
@@ -30,8 +26,8 @@ def list_tasks(
 ) -> None:
     """List tasks, the newest first."""
     kinds, statuses = cast("list[KindName]", kind or []), cast("list[Status]", status or [])
-    with _service() as service:
-        page = service.list(limit, cursor, collections=collection, kinds=kinds, statuses=statuses)
+    with open_services() as services:
+        page = services.tasks.list(limit, cursor, collections=collection, kinds=kinds, statuses=statuses)
     if as_json:
         print_json(json_values(page))
         return
@@ -47,24 +43,15 @@ def list_tasks(
 @tasks_cli.command("show")
 def show_task(id: IdArgument, as_json: JsonOption = False) -> None:
     """Show a task: its progress, counts and errors."""
-    with _service() as service:
-        _show(service.get(id), as_json=as_json)
+    with open_services() as services:
+        _show(services.tasks.get(id), as_json=as_json)
 
 
 @tasks_cli.command("cancel")
 def cancel_task(id: IdArgument, as_json: JsonOption = False) -> None:
     """Cancel a task: at once while it waits, soon while it runs. What it has published stays."""
-    with _service() as service:
-        _show(service.cancel(id), as_json=as_json)
-
-
-@contextmanager
-def _service() -> Iterator["TaskService"]:
-    from app.tasks.service import TaskService
-
-    settings = Settings()
-    with checked_store(settings) as store:
-        yield TaskService(store, backlog=settings.task_backlog_bytes)
+    with open_services() as services:
+        _show(services.tasks.cancel(id), as_json=as_json)
 
 
 def _line(task: "TaskDescription") -> str:

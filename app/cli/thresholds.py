@@ -1,7 +1,5 @@
 """``spanseek thresholds``: show, set and undo the threshold of a collection or of a saved phrase."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,15 +7,13 @@ from rich.table import Table
 from rich.text import Text
 
 from app.answers import json_values
-from app.cli.console import CollectionOption, JsonOption, checked_store, one_line, out, print_json
+from app.cli.console import CollectionOption, JsonOption, one_line, open_services, out, print_json
 from app.requests import Mode
-from app.settings import Settings
 from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
 
 if TYPE_CHECKING:
     from app.calibration.answers import ModeThreshold
-    from app.composition import Services
     from indexer.phrases import Phrase
     from indexer.tuning import Threshold
 
@@ -32,7 +28,7 @@ def get_thresholds(collection: CollectionOption, phrase: PhraseOption = None, as
     """Show the threshold of every mode, or of a saved phrase."""
     from app.calibration.answers import ModeThresholds
 
-    with _services() as services:
+    with open_services() as services:
         if phrase is not None:
             _show_phrase(services.phrases.get(collection, phrase), as_json=as_json)
             return
@@ -58,7 +54,7 @@ def set_threshold(
 ) -> None:
     """Set the default threshold of searches, or of a saved phrase, from the next search on."""
     number = _value(value)
-    with _services() as services:
+    with open_services() as services:
         if phrase is None:
             changed_mode = services.thresholds.set(collection, mode or "best_span", number, threshold_on, note)
             _show_mode(collection, changed_mode, as_json=as_json)
@@ -77,7 +73,7 @@ def undo_threshold(
     as_json: JsonOption = False,
 ) -> None:
     """Undo the last change; again undoes the one before it."""
-    with _services() as services:
+    with open_services() as services:
         if phrase is None:
             _show_mode(collection, services.thresholds.undo(collection, mode or "best_span", note), as_json=as_json)
         else:
@@ -92,7 +88,7 @@ def threshold_history(
     """Show the changes of a threshold, the newest first."""
     from app.calibration.answers import ThresholdHistory
 
-    with _services() as services:
+    with open_services() as services:
         if phrase is None:
             changes = services.thresholds.history(collection, mode or "best_span")
         else:
@@ -108,15 +104,6 @@ def threshold_history(
         note = f"undo. {change.note}" if change.undo else change.note
         at = (change.at.isoformat(timespec="seconds"), "dim")
         out.print(Text.assemble(at, f"  {values}  {one_line(note)}".rstrip()), soft_wrap=True)
-
-
-@contextmanager
-def _services() -> Iterator["Services"]:
-    from app.composition import Services
-
-    settings = Settings()
-    with checked_store(settings) as store:
-        yield Services(settings, store)
 
 
 def _value(given: str) -> float | None:
