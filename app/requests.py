@@ -8,9 +8,9 @@ Field types are strict: a wrong type or an unknown field is refused, never coerc
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, GetPydanticSchema, PlainValidator
 from pydantic.fields import FieldInfo
@@ -21,6 +21,7 @@ from indexer.catalog.names import MAX_ID_LENGTH
 from indexer.engine.query import Filter, Grouping, SpanLengths
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
+from models.fields import converted
 from models.text.borders import Boundary
 from models.text.checks import unstorable
 from models.text.stemming import Language
@@ -49,7 +50,6 @@ MAX_TEXT = 10_000
 MAX_QUERY = 100_000
 MAX_DIM = 8192
 
-_Request = TypeVar("_Request", bound="SpanOptions")
 STRICT = ConfigDict(extra="forbid")
 
 
@@ -363,7 +363,7 @@ class CollectionsRequest(PageRequest):
 
     def first(self) -> SearchRequest:
         """The same query to the first of the collections."""
-        return narrowed(self, SearchRequest, collection=self.collections[0])
+        return converted(self, SearchRequest, collection=self.collections[0])
 
 
 @dataclass(frozen=True)
@@ -384,14 +384,4 @@ class ExportRequest(QueryRequest):
 
     def search(self) -> SearchRequest:
         """The search for the hits and one more, which says whether there are more."""
-        return narrowed(self, SearchRequest, collection=self.collection, top_k=self.limit + 1)
-
-
-def narrowed(request: object, kind: type[_Request], **others: object) -> _Request:
-    """The options of a request that another kind of request has too, and others.
-
-    >>> narrowed(ExportRequest("calls", text="refund", limit=7), SearchRequest, collection="calls", top_k=8).text
-    'refund'
-    """
-    names = {each.name for each in fields(kind)} & vars(request).keys()
-    return kind(**{name: getattr(request, name) for name in names} | others)
+        return converted(self, SearchRequest, collection=self.collection, top_k=self.limit + 1)

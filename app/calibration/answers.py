@@ -9,6 +9,7 @@ from app.answers import SpanUnits, described
 from app.calibration.metrics import AtThreshold, Bar
 from app.requests import Mode
 from indexer.tuning import Calibration, Threshold, ThresholdChange, Tuning
+from models.fields import converted
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +92,7 @@ class CalibrationDescription:
     @classmethod
     def of(cls, calibration: Calibration) -> "CalibrationDescription":
         """A calibration as an answer, which can be imported into another collection as it is."""
-        return cls(
-            id=calibration.id,
-            mode=calibration.mode,
-            active=calibration.active,
-            method=calibration.method,
-            labels=calibration.labels,
-            note=calibration.note,
-            created_at=calibration.created_at,
-            fingerprint=calibration.fingerprint,
-            span_units=SpanUnits.of(calibration.bounds),
-            knots=calibration.knots,
-            figures=calibration.figures,
-        )
+        return converted(calibration, cls, span_units=SpanUnits.of(calibration.bounds))
 
 
 @dataclass(frozen=True, slots=True)

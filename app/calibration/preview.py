@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from app.answers import described, optional
 from app.calibration.prepare_all import prepare_all
-from app.requests import MAX_PREVIEWED, Mode, PreviewRequest, SearchRequest, narrowed
+from app.requests import MAX_PREVIEWED, Mode, PreviewRequest, SearchRequest
 from app.search.answers import UsedThreshold
 from app.search.mode import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
@@ -20,6 +20,7 @@ from indexer.phrases import Phrase
 from indexer.tuning import ThresholdOn, Tuning, check_threshold
 from models.encoders.calibrations import NoMatch
 from models.errors import InvalidInput
+from models.fields import converted
 from models.ops.similarity import raws
 
 # The scores at which documents and spans are counted: the bounds of the histogram's bars.
@@ -133,7 +134,7 @@ def _encoded(
 ) -> tuple[list[Encoded], UsedThreshold]:
     """The phrases, prepared as searches and encoded, all for one snapshot and one tuning; and the common threshold."""
     searches = [
-        narrowed(request, SearchRequest, text=text, filter=request.filter or own)
+        converted(request, SearchRequest, text=text, filter=request.filter or own)
         for text, own in [
             *((text, Filter()) for text in request.phrases),
             *((phrase.text, phrase.filter) for phrase in saved),

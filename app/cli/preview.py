@@ -11,7 +11,8 @@ from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, counted, one_line, open_services, out, print_json
 from app.cli.options import with_options
 from app.cli.plots import plots_for
-from app.requests import PreviewOptions, PreviewRequest, narrowed
+from app.requests import PreviewOptions, PreviewRequest
+from models.fields import converted
 
 if TYPE_CHECKING:
     from app.calibration.preview import Example, PhrasePreview, Preview
@@ -38,7 +39,7 @@ def preview(
 ) -> None:
     """Count what a threshold would find in the whole collection, with examples just above and below it."""
     plots = plots_for(plot)
-    request = narrowed(
+    request = converted(
         options,
         PreviewRequest,
         collection=collection,

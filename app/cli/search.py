@@ -13,9 +13,10 @@ from app.answers import json_values
 from app.cli.console import JsonOption, counted, err, marked, one_line, open_services, out, print_json
 from app.cli.exporting import check_new_file, write_hits
 from app.cli.options import SHOWN_CONTEXT, ContextOption, with_options
-from app.requests import MAX_EXPORT, PageRequest, SearchRequest, narrowed
+from app.requests import MAX_EXPORT, PageRequest, SearchRequest
 from app.search.answers import CollectionsAnswer, ExportEnd, Filtered, SearchAnswer, Total, UsedThreshold
 from app.search.types import Hit
+from models.fields import converted
 
 if TYPE_CHECKING:
     from app.search.mode import HitUnit
@@ -49,7 +50,7 @@ def search(
         check_new_file(path, (".ndjson", ".csv"))
         if len(collection) > 1 or page.offset or page.total:
             raise typer.BadParameter("All hits of one collection are written: no --offset, no --total.")
-    request = narrowed(page, SearchRequest, collection=collection[0], text=phrase, context=context or 0)
+    request = converted(page, SearchRequest, collection=collection[0], text=phrase, context=context or 0)
     with open_services() as services:
         service = services.search
         unit = service.modes[request.mode].unit

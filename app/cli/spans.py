@@ -10,7 +10,8 @@ from app.answers import json_values
 from app.cli.console import JsonOption, counted, err, one_line, out, print_json, settings_with
 from app.cli.options import SHOWN_CONTEXT, ContextOption, with_options
 from app.cli.search import show_hits
-from app.requests import HitOptions, narrowed
+from app.requests import HitOptions
+from models.fields import converted
 
 if TYPE_CHECKING:
     from app.texts.span_answers import TextSpans
@@ -38,7 +39,7 @@ def spans(
 
     settings = settings_with(encoder=encoder)
     context = (0 if as_json else SHOWN_CONTEXT) if context is None else context
-    request = narrowed(options, SpansRequest, phrases=tuple(phrases), texts=(), limit=limit, context=context)
+    request = converted(options, SpansRequest, phrases=tuple(phrases), texts=(), limit=limit, context=context)
     records = _Records(Source(source))
     service = make_span_service(settings, make_encoders(settings))
     encoded = service.encode(request)

@@ -13,6 +13,7 @@ from indexer.tuning import Threshold, ThresholdOn
 from indexer.types import Recipe
 from indexer.words.recipe import has_words
 from models.errors import SpanseekError
+from models.fields import converted
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +55,8 @@ class PhraseDescription:
     @classmethod
     def of(cls, phrase: Phrase) -> "PhraseDescription":
         """A phrase as an answer."""
-        return cls(
-            name=phrase.name,
-            text=phrase.text,
-            threshold=phrase.own.present_threshold,
-            as_set=phrase.own.threshold,
-            applies=AppliedThreshold.of(phrase),
-            filter=phrase.filter,
-            note=phrase.note,
-            created_at=phrase.created_at,
-            changed_at=phrase.changed_at,
-        )
+        own, applies = phrase.own, AppliedThreshold.of(phrase)
+        return converted(phrase, cls, threshold=own.present_threshold, as_set=own.threshold, applies=applies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,22 +123,8 @@ class Event:
     @classmethod
     def of(cls, event: MatchEvent, recipe: Recipe) -> "Event":
         """An event of a collection as an answer. In a collection with words nothing but an occurrence has raw 1."""
-        return cls(
-            event=event.kind,
-            match=event.id,
-            at=event.at,
-            phrase=event.phrase,
-            document_id=event.document_id,
-            start=event.span.start,
-            end=event.span.end,
-            text=event.text,
-            score=event.score,
-            raw=event.raw,
-            calibration=event.calibration,
-            generation=event.generation,
-            reason=event.reason,
-            exact=True if event.raw == 1 and has_words(recipe) else None,
-        )
+        span, exact = event.span, True if event.raw == 1 and has_words(recipe) else None
+        return converted(event, cls, event=event.kind, match=event.id, start=span.start, end=span.end, exact=exact)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
-from app.requests import SearchRequest, SpanChoice, narrowed
+from app.requests import SearchRequest, SpanChoice
 from app.search.mode import AnyMode
 from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
 from app.search.types import Hit
@@ -25,6 +25,7 @@ from indexer.kernels import on_one_thread
 from indexer.types import Generation, Recipe
 from indexer.words.recipe import with_words
 from models.errors import InvalidInput, SpanseekError
+from models.fields import converted
 from models.types import Document, SpanBounds
 
 # Characters of texts that are encoded together; a longer text is alone.
@@ -149,7 +150,7 @@ def _bounds(spans: SpanChoice) -> SpanBounds:
 
 
 def _query(request: SpansRequest, phrase: str) -> SearchRequest:
-    return narrowed(request, SearchRequest, collection="", text=phrase, top_k=request.limit)
+    return converted(request, SearchRequest, collection="", text=phrase, top_k=request.limit)
 
 
 def _hits(phrases: Phrases, view: SegmentView) -> tuple[TextHit, ...]:

@@ -14,6 +14,7 @@ from indexer.catalog.tables import active_calibrations, calibrations
 from indexer.errors import CalibrationActive, CalibrationMismatch, CalibrationNotFound
 from indexer.tuning import Calibration, CalibrationDraft
 from models.errors import InvalidInput
+from models.fields import converted
 from models.ops.calibrate import check_knots
 from models.types import SpanBounds
 
@@ -122,16 +123,5 @@ def _selected(collection_id: str) -> Select[*tuple[object, ...]]:
 
 
 def _calibration(row: Row[*tuple[object, ...]]) -> Calibration:
-    return Calibration(
-        mode=row.mode,
-        fingerprint=row.fingerprint,
-        bounds=SpanBounds(row.shortest, row.longest),
-        knots=tuple((raw, score) for raw, score in row.knots),
-        method=row.method,
-        labels=row.labels,
-        note=row.note,
-        figures=row.figures,
-        id=row.id,
-        created_at=row.created_at,
-        active=bool(row.active),
-    )
+    bounds, knots = SpanBounds(row.shortest, row.longest), tuple((raw, score) for raw, score in row.knots)
+    return converted(row, Calibration, bounds=bounds, knots=knots, active=bool(row.active))

@@ -19,6 +19,7 @@ from indexer.catalog.tables import aliases, collections, documents, segments, to
 from indexer.errors import AliasExists, CollectionNotFound, RecipeMismatch
 from indexer.tuning import CalibrationDraft
 from indexer.types import Collection, Details, Generation, LiveSegment, Recipe, SegmentInfo
+from models.fields import converted
 from models.types import SpanBounds
 
 _NAMES_IN_HINT = 20
@@ -215,17 +216,9 @@ def _summaries(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
 
 
 def _collection(row: Row[*tuple[Any, ...]]) -> Collection:
-    return Collection(
-        id=row.id,
-        name=row.name,
-        recipe=_recipe(row),
-        generation=row.generation,
-        documents=int(row.documents),
-        units=int(row.units),
-        segments=row.segments,
-        bytes=int(row.bytes),
-        largest=int(row.largest),
-    )
+    # PostgreSQL sums integers to decimals.
+    sums = {name: int(getattr(row, name)) for name in ("documents", "units", "bytes", "largest")}
+    return converted(row, Collection, recipe=_recipe(row), **sums)
 
 
 def recipe_columns(recipe: Recipe) -> dict[str, object]:
@@ -241,13 +234,7 @@ def recipe_columns(recipe: Recipe) -> dict[str, object]:
 
 
 def _recipe(row: Row[*tuple[Any, ...]]) -> Recipe:
-    return Recipe(
-        encoder=row.encoder,
-        fingerprint=row.fingerprint,
-        dim=row.dim,
-        bounds=SpanBounds(row.shortest, row.longest),
-        details=row.representations,
-    )
+    return converted(row, Recipe, bounds=SpanBounds(row.shortest, row.longest), details=row.representations)
 
 
 def _hashes(connection: Connection, collection_id: str, ids: Iterable[str]) -> dict[str, str]:

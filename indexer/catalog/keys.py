@@ -15,6 +15,7 @@ from indexer.catalog.collections import Catalog
 from indexer.catalog.names import checked_collection_name, checked_key_name
 from indexer.catalog.tables import keys
 from models.errors import InvalidInput
+from models.fields import converted
 
 Scope: TypeAlias = Literal["search", "index", "admin"]
 MAX_RATE = 1_000_000
@@ -172,14 +173,5 @@ def _checked_rate(rate: int | None) -> int | None:
 
 
 def _key(row: Row[*tuple[Any, ...]]) -> Key:
-    return Key(
-        id=row.id,
-        name=row.name,
-        scopes=tuple(row.scopes),
-        collections=None if row.collections is None else tuple(row.collections),
-        created_at=row.created_at,
-        revoked_at=row.revoked_at,
-        expires_at=row.expires_at,
-        rate=row.rate,
-        last_used_at=row.last_used_at,
-    )
+    collections = None if row.collections is None else tuple(row.collections)
+    return converted(row, Key, scopes=tuple(row.scopes), collections=collections)

@@ -23,6 +23,7 @@ from indexer.catalog.sql import listed, listed_numbers
 from indexer.catalog.tables import matches, phrase_sets
 from indexer.errors import CursorExpired
 from indexer.phrases import EventCursor, EventKind, EventRead, Match, Matches, MatchEvent, Reason
+from models.fields import converted
 from models.types import CharSpan
 
 _Key = tuple[str, str, int, int]
@@ -212,18 +213,14 @@ def _columns(match: Match, number: int) -> dict[str, object]:
 
 def _event(row: Row[*tuple[Any, ...]], kind: EventKind) -> MatchEvent:
     is_match = kind == "matched"
-    return MatchEvent(
+    return converted(
+        row,
+        MatchEvent,
         number=row.number if is_match else row.withdrawn,
         kind=kind,
         at=row.found_at if is_match else row.withdrawn_at,
         id=row.number,
-        phrase=row.phrase,
-        document_id=row.document_id,
         span=CharSpan(row.start, row.end),
-        text=row.text,
-        score=row.score,
-        raw=row.raw,
         calibration=row.calibration_id,
-        generation=row.generation,
         reason=None if is_match else row.reason,
     )

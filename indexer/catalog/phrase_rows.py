@@ -17,6 +17,7 @@ from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
 from indexer.phrases import MODE, Phrase, PhraseSet
 from indexer.tuning import Tuning
+from models.fields import converted
 from models.ops.span_score import SpanScore
 from models.text.borders import count_sentences
 from models.text.folding import words
@@ -74,16 +75,7 @@ def read_phrase(connection: Connection, collection_id: str, collection: str, nam
 
 def phrase_from(row: PhraseRow, tuning: Tuning) -> Phrase:
     """The phrase of a row and its collection's tuning."""
-    return Phrase(
-        name=row.name,
-        text=row.text,
-        filter=filter_of(row),
-        note=row.note,
-        created_at=row.created_at,
-        changed_at=row.changed_at,
-        own=own_tuning(row, tuning),
-        collection=tuning,
-    )
+    return converted(row, Phrase, filter=filter_of(row), own=own_tuning(row, tuning), collection=tuning)
 
 
 def own_tuning(row: PhraseRow, tuning: Tuning) -> Tuning:

@@ -19,8 +19,8 @@ from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath
 from app.requests import FilterBody, Mode, QueryText, SimilarityText
-from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn
+from models.fields import converted
 
 router = APIRouter(prefix="/admin/collections/{collection}", tags=["admin"])
 
@@ -50,17 +50,8 @@ class LabelCandidatesQuery(BaseModel):
 
     def request(self, collection: str) -> LabelCandidatesRequest:
         """The request for the service."""
-        return LabelCandidatesRequest(
-            collection=collection,
-            phrases=tuple(self.phrase),
-            count=self.count,
-            seed=self.seed,
-            mode=self.mode,
-            threshold=self.threshold,
-            threshold_on=self.threshold_on,
-            floor=self.floor,
-            filter=Filter(self.filter.document, self.filter.part),
-        )
+        phrases, filter = tuple(self.phrase), self.filter.filter()
+        return converted(self, LabelCandidatesRequest, collection=collection, phrases=phrases, filter=filter)
 
 
 @router.get(

@@ -21,6 +21,7 @@ from indexer.indexing.matching import Rematched
 from indexer.phrases import Phrase, PhraseChanges, PhraseDraft
 from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
+from models.fields import converted
 
 router = APIRouter(prefix="/collections/{collection}/phrases", tags=["phrases"])
 Name = Annotated[str, Path(description="The phrase's name, percent-encoded.")]
@@ -58,14 +59,8 @@ class NewPhraseBody(Body):
 
     def draft(self) -> PhraseDraft:
         """The draft for the service."""
-        return PhraseDraft(
-            name=checked_phrase_name(self.text) if self.name is None else self.name,
-            text=self.text,
-            threshold=self.threshold,
-            threshold_on=self.threshold_on,
-            filter=self.filter.filter(),
-            note=self.note,
-        )
+        name = checked_phrase_name(self.text) if self.name is None else self.name
+        return converted(self, PhraseDraft, name=name, filter=self.filter.filter())
 
 
 class ChangePhraseBody(Body):

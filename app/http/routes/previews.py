@@ -8,7 +8,8 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath
-from app.requests import PreviewOptions, PreviewRequest, narrowed
+from app.requests import PreviewOptions, PreviewRequest
+from models.fields import converted
 
 router = APIRouter(prefix="/admin/collections/{collection}/thresholds/preview", tags=["admin"])
 
@@ -22,6 +23,6 @@ router = APIRouter(prefix="/admin/collections/{collection}/thresholds/preview", 
 async def preview_threshold(collection: CollectionPath, body: PreviewOptions, caller: CallerDependency) -> Response:
     """Count, exactly and over the whole collection, the hits of every threshold. Changes nothing."""
     caller.require("admin", collection)
-    backend, request = caller.backend, narrowed(body, PreviewRequest, collection=collection)
+    backend, request = caller.backend, converted(body, PreviewRequest, collection=collection)
     preview = await backend.tuning.run(lambda: backend.thresholds.preview(request), backend.limits.write_deadline_s)
     return answer_response(preview)
