@@ -80,7 +80,7 @@ _WITH_BODY: Final = (400, 413, 415, 422)
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The error answers of a route, as FastAPI's ``responses``."""
+    """The error answers of a route, as FastAPI's ``responses``, but for those that any route may give."""
     return {status: _documented(status) for status in statuses}
 
 

@@ -13,9 +13,9 @@ from app.http.responses import answer_response
 from app.requests import Body, CollectionName
 from indexer.catalog.aliases import alias_not_found
 
-router = APIRouter(prefix="/aliases", tags=["collections"])
+router = APIRouter(prefix="/aliases", tags=["collections"], responses=problems(401, 403))
 Name = Annotated[CollectionName, Path(description="The alias.")]
-_WRITE = problems(400, 401, 403, 404, 409, 413, 422, 503, 507)
+_WRITE = problems(404, 409, 422, 507)
 
 
 class AliasBody(Body):
@@ -36,7 +36,7 @@ class AliasesBody(Body):
     )
 
 
-@router.get("", response_model=AliasList, summary="List the aliases", responses=problems(401, 403, 503))
+@router.get("", response_model=AliasList, summary="List the aliases")
 def list_aliases(caller: CallerDependency) -> Response:
     """List the aliases that the caller may search, and the collections that they name."""
     caller.require_scope("search")
@@ -55,9 +55,7 @@ def put_alias(alias: Name, body: AliasBody, caller: CallerDependency) -> Respons
     return _set(caller, {alias: body.collection})
 
 
-@router.delete(
-    "/{alias}", response_model=AliasList, summary="Delete an alias", responses=problems(401, 403, 404, 409, 422, 503)
-)
+@router.delete("/{alias}", response_model=AliasList, summary="Delete an alias", responses=problems(404, 409, 422))
 def delete_alias(alias: Name, caller: CallerDependency) -> Response:
     """Delete an alias. The collection stays."""
     return _set(caller, {alias: None})

@@ -20,7 +20,9 @@ from indexer.tuning import CalibrationDraft
 from models.errors import InvalidInput
 from models.types import SpanBounds
 
-router = APIRouter(prefix="/admin/collections/{collection}/calibrations", tags=["admin"])
+router = APIRouter(
+    prefix="/admin/collections/{collection}/calibrations", tags=["admin"], responses=problems(401, 403, 404, 422)
+)
 MAX_KNOTS = 20_000
 CalibrationId = Annotated[
     str, Path(description="The calibration's id, or a unique prefix of at least 4 characters.", max_length=200)
@@ -136,9 +138,7 @@ class ImportBody(Body):
         )
 
 
-@router.get(
-    "", response_model=CalibrationList, summary="List the calibrations", responses=problems(401, 403, 404, 422, 503)
-)
+@router.get("", response_model=CalibrationList, summary="List the calibrations")
 def list_calibrations(collection: CollectionPath, caller: CallerDependency) -> Response:
     """List the collection's calibrations, the newest first."""
     caller.require("admin", collection)
@@ -147,10 +147,7 @@ def list_calibrations(collection: CollectionPath, caller: CallerDependency) -> R
 
 
 @router.post(
-    "",
-    response_model=FittedCalibration,
-    summary="Learn a calibration from labels",
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507),
+    "", response_model=FittedCalibration, summary="Learn a calibration from labels", responses=problems(409, 507)
 )
 async def calibrate(collection: CollectionPath, body: CalibrateBody, caller: CallerDependency) -> Response:
     """Fit an increasing map from raw to score and store it. If labels are refused, nothing is stored."""
@@ -166,7 +163,7 @@ async def calibrate(collection: CollectionPath, body: CalibrateBody, caller: Cal
     "/import",
     response_model=CalibrationDescription,
     summary="Take a calibration over from another collection",
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 503, 507),
+    responses=problems(409, 507),
 )
 def import_calibration(collection: CollectionPath, body: ImportBody, caller: CallerDependency) -> Response:
     """Import a calibration with the same encoder, mode and span bounds; others are refused."""
@@ -175,36 +172,21 @@ def import_calibration(collection: CollectionPath, body: ImportBody, caller: Cal
     return answer_response(CalibrationDescription.of(service.adopt(collection, body.draft(), activate=body.activate)))
 
 
-@router.post(
-    "/{id}/activate",
-    response_model=CalibrationDescription,
-    summary="Activate a calibration",
-    responses=problems(401, 403, 404, 422, 503),
-)
+@router.post("/{id}/activate", response_model=CalibrationDescription, summary="Activate a calibration")
 def activate_calibration(collection: CollectionPath, id: CalibrationId, caller: CallerDependency) -> Response:
     """Activate a calibration atomically; the collection's threshold still selects the same hits."""
     caller.require("admin", collection)
     return answer_response(CalibrationDescription.of(caller.backend.thresholds.activate(collection, id)))
 
 
-@router.post(
-    "/{id}/deactivate",
-    response_model=CalibrationDescription,
-    summary="Deactivate a calibration",
-    responses=problems(401, 403, 404, 422, 503),
-)
+@router.post("/{id}/deactivate", response_model=CalibrationDescription, summary="Deactivate a calibration")
 def deactivate_calibration(collection: CollectionPath, id: CalibrationId, caller: CallerDependency) -> Response:
     """Deactivate a calibration; score then equals raw."""
     caller.require("admin", collection)
     return answer_response(CalibrationDescription.of(caller.backend.thresholds.deactivate(collection, id)))
 
 
-@router.delete(
-    "/{id}",
-    response_model=DeletedCalibration,
-    summary="Delete a calibration",
-    responses=problems(401, 403, 404, 409, 422, 503),
-)
+@router.delete("/{id}", response_model=DeletedCalibration, summary="Delete a calibration", responses=problems(409))
 def delete_calibration(collection: CollectionPath, id: CalibrationId, caller: CallerDependency) -> Response:
     """Delete an inactive calibration. Thresholds that were set under it still select the same hits."""
     caller.require("admin", collection)

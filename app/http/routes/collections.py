@@ -17,7 +17,7 @@ from app.http.schemas import CollectionPath, EncoderName
 from app.recipes import RepresentationOptions
 from app.requests import Body
 
-router = APIRouter(prefix="/collections", tags=["collections"])
+router = APIRouter(prefix="/collections", tags=["collections"], responses=problems(401, 403))
 
 _CREATED: dict[int | str, dict[str, Any]] = {201: {"model": CollectionDescription, "description": "Created"}}
 
@@ -59,7 +59,7 @@ class CreateCollectionBody(RecipeBody):
     )
 
 
-@router.get("", response_model=CollectionList, summary="List the collections", responses=problems(401, 403, 503))
+@router.get("", response_model=CollectionList, summary="List the collections")
 def list_collections(caller: CallerDependency) -> Response:
     """List the collections that the caller may search."""
     caller.require_scope("search")
@@ -67,10 +67,7 @@ def list_collections(caller: CallerDependency) -> Response:
 
 
 @router.get(
-    "/{collection}",
-    response_model=CollectionDescription,
-    summary="Describe a collection",
-    responses=problems(401, 403, 404, 422, 503),
+    "/{collection}", response_model=CollectionDescription, summary="Describe a collection", responses=problems(404, 422)
 )
 def get_collection(collection: CollectionPath, caller: CallerDependency) -> Response:
     """Describe a collection."""
@@ -82,7 +79,7 @@ def get_collection(collection: CollectionPath, caller: CallerDependency) -> Resp
     "/{collection}",
     response_model=CollectionDescription,
     summary="Create a collection",
-    responses=_CREATED | problems(400, 401, 403, 409, 413, 422, 429, 503, 504, 507),
+    responses=_CREATED | problems(409, 422, 507),
 )
 async def create_collection(
     collection: CollectionPath, caller: CallerDependency, body: CreateCollectionBody | None = None
@@ -97,10 +94,7 @@ async def create_collection(
 
 
 @router.delete(
-    "/{collection}",
-    response_model=DeletedCollection,
-    summary="Delete a collection",
-    responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
+    "/{collection}", response_model=DeletedCollection, summary="Delete a collection", responses=problems(404, 409, 422)
 )
 async def delete_collection(collection: CollectionPath, caller: CallerDependency) -> Response:
     """Delete a collection with all its data; running searches finish."""

@@ -25,8 +25,7 @@ from app.texts.requests import StorableText, TextInput
 from app.texts.span_answers import MAX_TEXTS, check_size
 from indexer.segments.text import OffsetUnit
 
-router = APIRouter(tags=["search"])
-_PROBLEMS = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504)
+router = APIRouter(tags=["search"], responses=problems(401, 403, 404, 409, 422))
 
 
 def _short(text: str) -> str:
@@ -104,7 +103,7 @@ class SummaryBody(Body):
         return SummaryRequest(stored, texts, self.sentences, self.offset_unit)
 
 
-@router.post("/compare", response_model=CompareAnswer, summary="Compare two texts in every mode", responses=_PROBLEMS)
+@router.post("/compare", response_model=CompareAnswer, summary="Compare two texts in every mode")
 async def compare(body: CompareBody, caller: CallerDependency) -> Response:
     """Say how similar two texts are in every mode, what their facets are, and which is more general."""
     _require(caller, body.collection)
@@ -114,7 +113,7 @@ async def compare(body: CompareBody, caller: CallerDependency) -> Response:
     return answer_response(answer)
 
 
-@router.post("/summarize", response_model=SummaryAnswer, summary="Summarize texts", responses=_PROBLEMS)
+@router.post("/summarize", response_model=SummaryAnswer, summary="Summarize texts")
 async def summarize(body: SummaryBody, caller: CallerDependency) -> Response:
     """Choose the sentences of documents, of hits or of given texts that cover their words best."""
     _require(caller, body.collection)

@@ -33,11 +33,9 @@ from models.types import Document
 
 Result = TypeVar("Result")
 router = APIRouter(
-    prefix="/collections/{collection}/documents",
-    tags=["documents"],
+    prefix="/collections/{collection}/documents", tags=["documents"], responses=problems(401, 403, 404, 409, 422)
 )
-_WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507)
-_READ = problems(401, 403, 404, 409, 422, 503)
+_WRITE = problems(400, 413, 507)
 Id = Annotated[DocumentId, Path(description="The document's id, percent-encoded.")]
 
 
@@ -61,7 +59,7 @@ _SENT: dict[str, Any] = {
 }
 
 
-@router.get("", response_model=DocumentPage, summary="List documents", responses=_READ)
+@router.get("", response_model=DocumentPage, summary="List documents")
 def list_documents(
     collection: CollectionPath,
     caller: CallerDependency,
@@ -80,12 +78,7 @@ def list_documents(
     return answer_response(caller.backend.reader.list(collection, limit, cursor, filter_of(filter)))
 
 
-@router.get(
-    "/{document_id:path}",
-    response_model=StoredDocument,
-    summary="Read a document",
-    responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
-)
+@router.get("/{document_id:path}", response_model=StoredDocument, summary="Read a document")
 async def get_document(
     collection: CollectionPath,
     document_id: Id,

@@ -13,7 +13,9 @@ from app.http.responses import lines_response
 from app.http.routes.documents import filter_of
 from app.http.schemas import CollectionPath
 
-router = APIRouter(prefix="/collections/{collection}/export", tags=["documents"])
+router = APIRouter(
+    prefix="/collections/{collection}/export", tags=["documents"], responses=problems(401, 403, 404, 409, 422)
+)
 
 
 @router.get(
@@ -22,7 +24,6 @@ router = APIRouter(prefix="/collections/{collection}/export", tags=["documents"]
     summary="Read all documents",
     responses={
         200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}, "description": "A document a line"},
-        **problems(401, 403, 404, 409, 422, 503),
     },
 )
 async def export_documents(

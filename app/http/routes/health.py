@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from app.answers import described, json_values, optional
 from app.http.auth import BackendDependency
-from app.http.openapi import problems
 from app.http.problems import NotReady, problem_response
 from app.http.responses import answer_response
 from models.errors import SpanseekError
@@ -64,12 +63,7 @@ async def live() -> Response:
     return answer_response(Live())
 
 
-@router.get(
-    "/ready",
-    response_model=Ready,
-    summary="Can it answer searches?",
-    responses=problems(503),
-)
+@router.get("/ready", response_model=Ready, summary="Can it answer searches?")
 async def ready(backend: BackendDependency) -> Response:
     """200 if the database and the encoder are available; else 503, and ``checks`` says which fails and why."""
     errors = await backend.readiness.checks()

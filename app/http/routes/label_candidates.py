@@ -22,7 +22,9 @@ from app.requests import FilterBody, Mode, QueryText, SimilarityText
 from indexer.tuning import ThresholdOn
 from models.fields import converted
 
-router = APIRouter(prefix="/admin/collections/{collection}", tags=["admin"])
+router = APIRouter(
+    prefix="/admin/collections/{collection}", tags=["admin"], responses=problems(401, 403, 404, 409, 422)
+)
 
 
 class LabelCandidatesQuery(BaseModel):
@@ -54,12 +56,7 @@ class LabelCandidatesQuery(BaseModel):
         return converted(self, LabelCandidatesRequest, collection=collection, phrases=phrases, filter=filter)
 
 
-@router.get(
-    "/label-candidates",
-    response_model=LabelCandidates,
-    summary="Propose what to label",
-    responses=problems(401, 403, 404, 409, 422, 429, 503, 504),
-)
+@router.get("/label-candidates", response_model=LabelCandidates, summary="Propose what to label")
 async def propose_label_candidates(
     collection: CollectionPath, query: Annotated[LabelCandidatesQuery, Query()], caller: CallerDependency
 ) -> Response:

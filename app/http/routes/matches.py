@@ -13,12 +13,12 @@ from app.phrases.answers import EventPage
 from app.phrases.service import MAX_EVENTS
 from app.requests import QueryText
 
-router = APIRouter(prefix="/collections/{collection}/matches", tags=["phrases"])
-
-
-@router.get(
-    "", response_model=EventPage, summary="Read what phrases matched", responses=problems(401, 403, 404, 410, 422, 503)
+router = APIRouter(
+    prefix="/collections/{collection}/matches", tags=["phrases"], responses=problems(401, 403, 404, 410, 422)
 )
+
+
+@router.get("", response_model=EventPage, summary="Read what phrases matched")
 def read_matches(
     collection: CollectionPath,
     caller: CallerDependency,

@@ -12,15 +12,12 @@ from app.http.responses import answer_response
 from app.http.routes.documents import filter_of
 from app.http.schemas import CollectionPath
 
-router = APIRouter(prefix="/collections/{collection}/metadata", tags=["documents"])
-
-
-@router.get(
-    "",
-    response_model=MetadataCounts,
-    summary="Count documents by metadata",
-    responses=problems(401, 403, 404, 422, 503),
+router = APIRouter(
+    prefix="/collections/{collection}/metadata", tags=["documents"], responses=problems(401, 403, 404, 422)
 )
+
+
+@router.get("", response_model=MetadataCounts, summary="Count documents by metadata")
 def count_metadata(
     collection: CollectionPath,
     caller: CallerDependency,

@@ -23,7 +23,7 @@ from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
 from models.fields import converted
 
-router = APIRouter(prefix="/collections/{collection}/phrases", tags=["phrases"])
+router = APIRouter(prefix="/collections/{collection}/phrases", tags=["phrases"], responses=problems(401, 403, 404, 422))
 Name = Annotated[str, Path(description="The phrase's name, percent-encoded.")]
 
 
@@ -111,11 +111,10 @@ _SENT: dict[str, Any] = {
         },
     }
 }
-_WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507)
-_READ = problems(401, 403, 404, 422, 503)
+_WRITE = problems(400, 409, 413, 507)
 
 
-@router.get("", response_model=PhrasePage, summary="List the phrases", responses=_READ)
+@router.get("", response_model=PhrasePage, summary="List the phrases")
 def list_phrases(
     collection: CollectionPath,
     caller: CallerDependency,
@@ -158,7 +157,7 @@ async def import_phrases(
     return answer_response(imported)
 
 
-@router.get("/{name}", response_model=PhraseDescription, summary="See a phrase", responses=_READ)
+@router.get("/{name}", response_model=PhraseDescription, summary="See a phrase")
 def get_phrase(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """Read a phrase, and the threshold that applies to it."""
     caller.require("search", collection)
@@ -178,7 +177,7 @@ async def change_phrase(
     return _answer(changed)
 
 
-@router.delete("/{name}", response_model=DeletedPhrase, summary="Delete a phrase", responses=_READ)
+@router.delete("/{name}", response_model=DeletedPhrase, summary="Delete a phrase")
 def delete_phrase(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """Delete a phrase with its thresholds; its matches are withdrawn."""
     caller.require("index", collection)
@@ -187,10 +186,7 @@ def delete_phrase(collection: CollectionPath, name: Name, caller: CallerDependen
 
 
 @router.post(
-    "/{name}/backfill",
-    response_model=Rematched,
-    summary="Match the documents that are there",
-    responses=_WRITE,
+    "/{name}/backfill", response_model=Rematched, summary="Match the documents that are there", responses=_WRITE
 )
 async def backfill_phrase(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """Update the phrase's matches to the current hits of a search with its threshold."""
@@ -202,17 +198,14 @@ async def backfill_phrase(collection: CollectionPath, name: Name, caller: Caller
     return answer_response(rematched)
 
 
-@router.get("/{name}/threshold", response_model=PhraseDescription, summary="See a phrase's threshold", responses=_READ)
+@router.get("/{name}/threshold", response_model=PhraseDescription, summary="See a phrase's threshold")
 def get_phrase_threshold(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """Read a phrase with its own threshold, and the one that applies."""
     return get_phrase(collection, name, caller)
 
 
 @router.put(
-    "/{name}/threshold",
-    response_model=PhraseDescription,
-    summary="Set a phrase's threshold",
-    responses=problems(400, 401, 403, 404, 413, 422, 503, 507),
+    "/{name}/threshold", response_model=PhraseDescription, summary="Set a phrase's threshold", responses=problems(507)
 )
 def put_phrase_threshold(
     collection: CollectionPath, name: Name, body: PutPhraseThresholdBody, caller: CallerDependency
@@ -223,10 +216,7 @@ def put_phrase_threshold(
 
 
 @router.get(
-    "/{name}/threshold/history",
-    response_model=ThresholdHistory,
-    summary="See how a phrase's threshold was changed",
-    responses=_READ,
+    "/{name}/threshold/history", response_model=ThresholdHistory, summary="See how a phrase's threshold was changed"
 )
 def get_phrase_threshold_history(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """List all changes, the newest first."""
@@ -238,7 +228,7 @@ def get_phrase_threshold_history(collection: CollectionPath, name: Name, caller:
     "/{name}/threshold/undo",
     response_model=PhraseDescription,
     summary="Take a change of a phrase's threshold back",
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 503, 507),
+    responses=problems(409, 507),
 )
 def undo_phrase_threshold(
     collection: CollectionPath, name: Name, caller: CallerDependency, body: UndoPhraseBody | None = None

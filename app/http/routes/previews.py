@@ -11,15 +11,14 @@ from app.http.schemas import CollectionPath
 from app.requests import PreviewOptions, PreviewRequest
 from models.fields import converted
 
-router = APIRouter(prefix="/admin/collections/{collection}/thresholds/preview", tags=["admin"])
-
-
-@router.post(
-    "",
-    response_model=Preview,
-    summary="See what a threshold would find",
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507),
+router = APIRouter(
+    prefix="/admin/collections/{collection}/thresholds/preview",
+    tags=["admin"],
+    responses=problems(401, 403, 404, 409, 422, 507),
 )
+
+
+@router.post("", response_model=Preview, summary="See what a threshold would find")
 async def preview_threshold(collection: CollectionPath, body: PreviewOptions, caller: CallerDependency) -> Response:
     """Count, exactly and over the whole collection, the hits of every threshold. Changes nothing."""
     caller.require("admin", collection)

@@ -26,8 +26,7 @@ from app.texts.restored_answers import (
 from models.encoders.restorable.base import Memory
 from models.errors import InvalidInput
 
-router = APIRouter(tags=["search"])
-_PROBLEMS = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504)
+router = APIRouter(tags=["search"], responses=problems(401, 403, 404, 409, 422))
 Vector = list[float]
 
 
@@ -102,7 +101,7 @@ def memory(number: int, rows: list[Vector]) -> Memory:
         return np.array(rows, np.float32)
 
 
-@router.post("/vectors", response_model=TextVectors, summary="Make vectors that give texts back", responses=_PROBLEMS)
+@router.post("/vectors", response_model=TextVectors, summary="Make vectors that give texts back")
 async def make_vectors(body: VectorsBody, caller: CallerDependency) -> Response:
     """Encode texts into vectors from which `POST /restore` writes them again. They are as confidential as the texts."""
     caller.require_scope("search")
@@ -113,7 +112,7 @@ async def make_vectors(body: VectorsBody, caller: CallerDependency) -> Response:
     return answer_response(answer)
 
 
-@router.post("/restore", response_model=RestoreAnswer, summary="Restore texts from vectors", responses=_PROBLEMS)
+@router.post("/restore", response_model=RestoreAnswer, summary="Restore texts from vectors")
 async def restore(body: RestoreBody, caller: CallerDependency) -> Response:
     """Write the texts of vectors, or of stored sentences, with the confidence of every token."""
     if body.collection is None:

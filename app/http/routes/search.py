@@ -17,9 +17,7 @@ from app.search.export import export_lines
 from indexer.errors import CollectionNotFound
 from models.errors import InvalidInput, SpanseekError
 
-router = APIRouter(
-    prefix="/search", tags=["search"], responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 504, 507)
-)
+router = APIRouter(prefix="/search", tags=["search"], responses=problems(401, 403, 404, 409, 422, 507))
 
 
 @router.post("", response_model=SearchAnswer, summary="Find the spans that mean the same as a phrase")

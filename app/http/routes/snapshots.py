@@ -15,12 +15,13 @@ from app.http.responses import answer_response
 from app.requests import Body, CollectionName
 from app.tasks.answers import TaskDescription
 
-router = APIRouter(prefix="/admin/collections/{collection}/snapshots", tags=["snapshots"])
+router = APIRouter(
+    prefix="/admin/collections/{collection}/snapshots", tags=["snapshots"], responses=problems(401, 403, 404, 422)
+)
 Name = Annotated[CollectionName, Path(description="The collection, also one that was deleted.")]
 Id = Annotated[str, Path(description="The snapshot's id.", max_length=200)]
 Wait = Annotated[float, Query(ge=0, le=60, description="Seconds to wait for its end before the answer.")]
-_READ = problems(401, 403, 404, 422, 503)
-_WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 507)
+_WRITE = problems(400, 409, 413, 507)
 
 
 class RestoreBody(Body):
@@ -33,7 +34,7 @@ class RestoreBody(Body):
     )
 
 
-@router.get("", response_model=SnapshotList, summary="List snapshots", responses=_READ)
+@router.get("", response_model=SnapshotList, summary="List snapshots")
 def list_snapshots(collection: Name, caller: CallerDependency) -> Response:
     """List the snapshots of a collection in the data folder, the newest first."""
     caller.require("admin", collection)
@@ -54,7 +55,7 @@ async def create_snapshot(collection: Name, caller: CallerDependency, wait: Wait
     "/{id}",
     response_class=Response,
     summary="Download a snapshot",
-    responses={200: {"content": {"application/x-tar": {}}, "description": "The file of the snapshot"}, **_READ},
+    responses={200: {"content": {"application/x-tar": {}}, "description": "The file of the snapshot"}},
 )
 def download_snapshot(collection: Name, id: Id, caller: CallerDependency) -> Response:
     """Send the file of a snapshot, which `spanseek snapshot restore` reads; ranges are supported."""
@@ -63,7 +64,7 @@ def download_snapshot(collection: Name, id: Id, caller: CallerDependency) -> Res
     return FileResponse(path, media_type="application/x-tar", filename=f"{collection}-{id}.tar")
 
 
-@router.delete("/{id}", response_model=SnapshotDescription, summary="Delete a snapshot", responses=_READ)
+@router.delete("/{id}", response_model=SnapshotDescription, summary="Delete a snapshot")
 def delete_snapshot(collection: Name, id: Id, caller: CallerDependency) -> Response:
     """Delete the file of a snapshot; the answer says what it held."""
     caller.require("admin", collection)

@@ -11,7 +11,7 @@ from app.http.responses import answer_response
 from app.texts.requests import SpansRequest
 from app.texts.span_answers import SpansAnswer
 
-router = APIRouter(tags=["search"], responses=problems(400, 401, 403, 413, 422, 429, 503, 504))
+router = APIRouter(tags=["search"], responses=problems(401, 403, 422))
 
 
 @router.post("/spans", response_model=SpansAnswer, summary="Find the best spans of texts that are not indexed")

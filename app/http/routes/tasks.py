@@ -25,12 +25,12 @@ from app.tasks.service import MAX_LISTED
 from indexer.catalog.tasks import Status
 from models.types import JsonValue
 
-router = APIRouter(tags=["tasks"])
+router = APIRouter(tags=["tasks"], responses=problems(401, 403, 422))
 Id = Annotated[str, Path(description="The task's id.", max_length=200)]
 Wait = Annotated[float, Query(ge=0, le=60, description="Seconds to wait for its end before the answer.")]
 _Column = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
-_READ = problems(401, 403, 404, 422, 503)
-_WRITE = problems(400, 401, 403, 404, 409, 413, 422, 429, 503, 507)
+_READ = problems(404)
+_WRITE = problems(404, 409, 507)
 
 
 class _TaskBody(Body):
@@ -146,7 +146,7 @@ _SENT: dict[str, Any] = {
     response_model=TaskDescription,
     openapi_extra=_SENT,
     summary="Upload documents of any number",
-    responses=problems(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503, 504, 507),
+    responses=problems(404, 409, 507),
 )
 async def import_documents(
     collection: CollectionPath,
@@ -167,7 +167,7 @@ def create_task(body: NewTaskBody, caller: CallerDependency) -> Response:
     return answer_response(caller.backend.tasks.add(body.kind, body.collection, body.options(), size), 202)
 
 
-@router.get("/tasks", response_model=TaskPage, summary="List tasks", responses=problems(401, 403, 422, 503))
+@router.get("/tasks", response_model=TaskPage, summary="List tasks")
 def list_tasks(
     caller: CallerDependency,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of tasks.")] = 100,

@@ -14,7 +14,9 @@ from app.http.schemas import CollectionPath, Note
 from app.requests import Body, Mode, Similarity
 from indexer.tuning import ThresholdOn
 
-router = APIRouter(prefix="/admin/collections/{collection}/thresholds", tags=["admin"])
+router = APIRouter(
+    prefix="/admin/collections/{collection}/thresholds", tags=["admin"], responses=problems(401, 403, 404, 422)
+)
 
 
 _EXAMPLES: dict[str, Any] = {"examples": [{"value": 0.8, "on": "score", "note": "90 % precision in the audit"}]}
@@ -38,21 +40,14 @@ class UndoBody(Body):
     note: Note = Field("", description="The reason; stored in the history.")
 
 
-@router.get(
-    "", response_model=ModeThresholds, summary="See the thresholds", responses=problems(401, 403, 404, 422, 503)
-)
+@router.get("", response_model=ModeThresholds, summary="See the thresholds")
 def get_thresholds(collection: CollectionPath, caller: CallerDependency) -> Response:
     """List the threshold of every mode, under the active calibration."""
     caller.require("admin", collection)
     return answer_response(ModeThresholds(caller.backend.thresholds.thresholds(collection)))
 
 
-@router.put(
-    "",
-    response_model=ModeThreshold,
-    summary="Set a threshold",
-    responses=problems(400, 401, 403, 404, 413, 422, 503, 507),
-)
+@router.put("", response_model=ModeThreshold, summary="Set a threshold", responses=problems(507))
 def put_threshold(collection: CollectionPath, body: PutThresholdBody, caller: CallerDependency) -> Response:
     """Set the default threshold of searches; null removes it."""
     caller.require("admin", collection)
@@ -60,12 +55,7 @@ def put_threshold(collection: CollectionPath, body: PutThresholdBody, caller: Ca
     return answer_response(service.set(collection, body.mode, body.value, body.on, body.note))
 
 
-@router.get(
-    "/history",
-    response_model=ThresholdHistory,
-    summary="See how a threshold was changed",
-    responses=problems(401, 403, 404, 422, 503),
-)
+@router.get("/history", response_model=ThresholdHistory, summary="See how a threshold was changed")
 def get_threshold_history(
     collection: CollectionPath,
     caller: CallerDependency,
@@ -76,12 +66,7 @@ def get_threshold_history(
     return answer_response(ThresholdHistory(caller.backend.thresholds.history(collection, mode)))
 
 
-@router.post(
-    "/undo",
-    response_model=ModeThreshold,
-    summary="Take a change back",
-    responses=problems(400, 401, 403, 404, 409, 413, 422, 503, 507),
-)
+@router.post("/undo", response_model=ModeThreshold, summary="Take a change back", responses=problems(409, 507))
 def undo_threshold(collection: CollectionPath, caller: CallerDependency, body: UndoBody | None = None) -> Response:
     """Undo the last change; a second call undoes the change before it."""
     caller.require("admin", collection)
