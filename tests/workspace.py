@@ -1,8 +1,10 @@
 """A store in a folder, the hashing encoder, and the shortest way from documents to hits."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from itertools import count
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -106,6 +108,8 @@ class Workspace(AbstractContextManager["Workspace"]):
         bounds: SpanBounds | None = None,
         encoder: Encoder | None = None,
         segment_units: int = 500_000,
+        publish_s: float = inf,
+        clock: Callable[[], float] = time.perf_counter,
         **hooks: Any,
     ) -> IndexJob:
         collection = self.collection(name, bounds)
@@ -116,6 +120,8 @@ class Workspace(AbstractContextManager["Workspace"]):
             JobHooks(**hooks),
             forward=self.encoders.forward_pass(collection.recipe),
             segment_units=segment_units,
+            publish_s=publish_s,
+            clock=clock,
         )
 
     def index(self, records: Iterable[Record], **options: Any) -> IndexReport:

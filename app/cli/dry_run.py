@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from app.cli.console import counted, one_line, out, print_json
-from app.cli.reading import check_any_document, files_json, report_bad_record, report_files
+from app.cli.reading import TEXT_LOST, Skipped, check_any_document, files_json, loses_text, report_files
 from models.types import Document, Metadata
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ class _Contents:
     documents: int = 0
     parts: int = 0
     characters: int = 0
-    skipped: int = 0
     examples: list[Document] = field(default_factory=list)
 
     def add(self, document: Document) -> None:
@@ -34,33 +33,32 @@ class _Contents:
             self.examples.append(document)
 
 
-def show_contents(source: "Source", path: Path, *, as_json: bool) -> None:
+def show_contents(source: "Source", path: Path, skipped: Skipped, *, as_json: bool) -> None:
     """Read a source to its end, and print what it holds with three examples.
 
-    Raises ``SourceUnreadable`` where no document could be read, and exits with 1, as indexing does, where a file could
-    not be read to its end.
+    Raises ``SourceUnreadable`` where no document could be read, and exits with 3, as indexing does, where text is lost.
     """
-    check_any_document(source, path)
+    check_any_document(source, path, skipped)
     contents = _Contents()
     for record in source:
         if isinstance(record, Document):
             contents.add(record)
         else:
-            contents.skipped += 1
-            report_bad_record(record)
+            skipped(record)
+    skipped.close()
     report_files(source)
     if as_json:
-        print_json(_json(contents) | files_json(source))
+        print_json(_json(contents) | {"skipped": skipped.count} | files_json(source))
     else:
-        _print(contents)
-    if source.unreadable:
-        raise typer.Exit(1)
+        _print(contents, skipped.count)
+    if loses_text(source, skipped):
+        raise typer.Exit(TEXT_LOST)
 
 
-def _print(contents: _Contents) -> None:
+def _print(contents: _Contents, skipped: int) -> None:
     out.print(
         f"{counted(contents.documents, 'document')} ({counted(contents.parts, 'part')}, "
-        f"{counted(contents.characters, 'character')}) would be indexed, {contents.skipped:,} skipped.",
+        f"{counted(contents.characters, 'character')}) would be indexed, {skipped:,} skipped.",
         soft_wrap=True,
     )
     for document in contents.examples:
@@ -80,7 +78,6 @@ def _json(contents: _Contents) -> dict[str, object]:
         "documents": contents.documents,
         "parts": contents.parts,
         "characters": contents.characters,
-        "skipped": contents.skipped,
         "examples": examples,
     }
 

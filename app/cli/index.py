@@ -1,30 +1,39 @@
 """``spanseek index``: index documents into a collection."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from app.cli.console import CollectionOption, JsonOption, counted, err, open_services, out, print_json, settings_with
 from app.cli.dry_run import show_contents
+from app.cli.languages import Languages
 from app.cli.options import RecipeChoice, with_options
 from app.cli.progress import indexing_progress, stop_on_interrupt
 from app.cli.reading import (
+    TEXT_LOST,
     ReadingOptions,
+    ReportOption,
+    Skipped,
     SourceOption,
     check_any_document,
     files_json,
-    report_bad_record,
+    loses_text,
     report_files,
 )
 from indexer.errors import CollectionBusy
 from models.types import Document
 
 if TYPE_CHECKING:
+    from indexer.indexing.pipeline import IndexReport
     from indexer.sources import Record
 
 _STOPPING = "Stopping: publishing what has been read. Press Ctrl-C again to drop it."
+# The most reasons for skipping that a summary names.
+_REASONS = 10
 # Models are fitted to a sample of this many documents, from the first one on.
 _SAMPLED = 20_000
 
@@ -35,6 +44,7 @@ def index(
     source: SourceOption,
     recipe: RecipeChoice = RecipeChoice(),
     reading: ReadingOptions = ReadingOptions(),
+    report: ReportOption = None,
     device: Annotated[str | None, typer.Option(help="`auto`, `cpu` or `cuda`; without it `SPANSEEK_DEVICE`.")] = None,
     as_trained: Annotated[
         bool, typer.Option("--as-trained", help="Do not fit models of a new collection to its own texts.")
@@ -50,17 +60,19 @@ def index(
 ) -> None:
     """Index documents into a collection; a new collection is created.
 
-    Unchanged documents are skipped: run an interrupted job again to resume it.
+    Work is published every few seconds, and unchanged documents are skipped: run an interrupted job again to resume it.
+    The exit status is 3 where text of the source was lost.
     """
     from indexer.indexing.pipeline import JobHooks
     from indexer.patience import Patience
     from indexer.sources import Source
 
     records = Source(source, reading.options())
+    skipped, languages = Skipped(report, Path(f"{source.name}.skipped.ndjson")), Languages()
     if dry_run:
-        show_contents(records, source, as_json=as_json)
+        show_contents(records, source, skipped, as_json=as_json)
         return
-    check_any_document(records, source)
+    check_any_document(records, source, skipped)
     with (
         open_services(settings_with(device=device), create=True) as services,
         indexing_progress(records, err) as progress,
@@ -71,25 +83,36 @@ def index(
         target = services.collections.create(services.collections.own_name(collection), options).collection
         hooks = JobHooks(
             progress=progress.indexing,
-            bad_record=report_bad_record,
+            bad_record=skipped,
             stop=stop.is_set,
             busy=Patience(wait, stop=stop.is_set, begin=report_busy),
         )
-        report = services.jobs.index(target, records, hooks)
+        indexed = services.jobs.index(target, languages.sampling(records), hooks)
+    skipped.close()
     report_files(records)
     if as_json:
-        print_json(report.to_json() | files_json(records))
+        print_json(indexed.to_json() | files_json(records) | {"languages": languages.shares()})
     else:
-        out.print(
-            f"{counted(report.documents, 'document')} ({counted(report.units, 'unit')}) indexed into {collection}, "
-            f"{report.unchanged:,} unchanged, {report.skipped:,} skipped, in {report.seconds:.1f} s.",
-            soft_wrap=True,
-        )
+        _print(indexed, collection, languages)
     if stop.is_set():
         err.print("Stopped early. Run the same command again to resume.")
         raise typer.Exit(130)
-    if records.unreadable:
-        raise typer.Exit(1)
+    if loses_text(records, skipped):
+        raise typer.Exit(TEXT_LOST)
+
+
+def _print(report: "IndexReport", collection: str, languages: Languages) -> None:
+    words = f"{counted(report.rows['words'], 'word')}, " if "words" in report.rows else ""
+    out.print(
+        f"{counted(report.documents, 'document')} ({words}{counted(report.units, 'unit')}) indexed into {collection}, "
+        f"{report.unchanged:,} unchanged, {report.skipped:,} skipped, in {report.seconds:.1f} s.",
+        soft_wrap=True,
+    )
+    for reason, count in Counter(report.reasons).most_common(_REASONS):
+        out.print(f"  skipped {count:,}: {reason}", markup=False, soft_wrap=True)
+    shares = ", ".join(f"{code} {share:.0%}" for code, share in languages.shares().items())
+    if shares:
+        out.print(f"Languages: {shares}.", soft_wrap=True)
 
 
 def _texts(sample: Iterable["Record"]) -> Iterator[str]:

@@ -33,25 +33,61 @@ class Position(Protocol):
 
 
 class IndexingProgress:
-    """Shows how far a source has been read: a bar on a terminal, else one line a minute."""
+    """Shows how much of a source has been read and encoded: a bar on a terminal, else one line a minute."""
 
-    def __init__(self, source: Position, show: Callable[[str, float, str], None]) -> None:
+    def __init__(self, source: Position, show: Callable[[str, float, str], None], clock: Callable[[], float]) -> None:
         self._source = source
         self._show = show
+        self._clock = clock
+        # When the first pool was encoded, and its characters: encoders are slow before.
+        self._began: tuple[float, int] | None = None
 
     def sampling(self, records: Iterable[Item]) -> Iterator[Item]:
         """The records of a sample, each shown when it is read."""
         for number, record in enumerate(records, 1):
-            self._show("sample", self._share(), f"{counted(number, 'document')} read")
+            self._show("sample", self._read_share(), f"{counted(number, 'document')} read")
             yield record
 
     def indexing(self, report: "IndexReport") -> None:
         """Show a report of the job."""
-        documents = report.documents + report.unchanged
-        self._show("index", self._share(), f"{counted(documents, 'document')}, {report.units_per_second:,.0f} units/s")
+        documents, left = report.documents + report.unchanged, self.seconds_left(report)
+        said = [
+            counted(documents, "document"),
+            counted(report.units, "unit"),
+            f"{report.units_per_second:,.0f} units/s",
+        ]
+        share = self._read_share() * (report.encoded + report.passed) / max(report.read, 1)
+        self._show("index", share, ", ".join([*said, *([] if left is None else [f"{_spoken(left)} left"])]))
 
-    def _share(self) -> float:
+    def seconds_left(self, report: "IndexReport") -> float | None:
+        """The time that the characters left will take at the rate of those encoded; None before there is a rate.
+
+        Characters are left of the records that were read and, by the size of these, of the bytes that were not.
+        """
+        if self._began is None:
+            self._began = (self._clock(), report.encoded) if report.encoded else None
+            return None
+        began, first = self._began
+        if report.encoded == first:
+            return None
+        total = report.read / max(self._read_share(), 1e-9)
+        left = total - report.encoded - report.passed
+        return max(left, 0.0) * (self._clock() - began) / (report.encoded - first)
+
+    def _read_share(self) -> float:
         return self._source.read_bytes / max(self._source.total_bytes, 1)
+
+
+def _spoken(seconds: float) -> str:
+    """A duration in words.
+
+    >>> _spoken(42.4), _spoken(600), _spoken(7800)
+    ('42 s', '10 min', '2 h 10 min')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 @contextmanager
@@ -60,14 +96,13 @@ def indexing_progress(
 ) -> Iterator[IndexingProgress]:
     """The progress of a job: a bar if the console is a terminal, else one line a minute."""
     if not console.is_terminal:
-        yield IndexingProgress(source, _lines(console, clock))
+        yield IndexingProgress(source, _lines(console, clock), clock)
         return
     columns = (
         TextColumn("{task.description:>6}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TextColumn("{task.fields[detail]}"),
-        TimeRemainingColumn(),
     )
     with Progress(*columns, console=console) as progress:
         tasks = {step: progress.add_task(step, total=1.0, start=False, visible=False, detail="") for step in _STEPS}
@@ -77,7 +112,7 @@ def indexing_progress(
                 progress.start_task(tasks[step])
             progress.update(tasks[step], completed=share, visible=True, detail=detail)
 
-        yield IndexingProgress(source, show)
+        yield IndexingProgress(source, show, clock)
 
 
 def _lines(console: Console, clock: Callable[[], float]) -> Callable[[str, float, str], None]:

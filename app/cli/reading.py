@@ -1,8 +1,9 @@
 """Options of commands that read documents from files, and reports of what was read."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final, TextIO
 
 import typer
 
@@ -21,6 +22,12 @@ SourceOption = Annotated[
     ),
 ]
 _NAMED = 20
+# The exit status of a command that indexed a source and lost text of it.
+TEXT_LOST: Final = 3
+ReportOption = Annotated[
+    Path | None,
+    typer.Option(help="Write all skipped records to this file, NDJSON; without it, only where they are over twenty."),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,18 +100,58 @@ class ReadingOptions:
         )
 
 
-def check_any_document(source: "Source", path: Path) -> None:
-    """Raise ``SourceUnreadable``, after reporting each bad record, where no record is valid."""
-    bad = 0
-    for record in source:
-        if isinstance(record, Document):
-            return
-        bad += 1
+class Skipped:
+    """Names skipped records: the first twenty one by one, and all in a file, NDJSON, where there are more.
+
+    Without ``report`` the file is ``otherwise``; with it, it is written from the first record on.
+    """
+
+    def __init__(self, report: Path | None, otherwise: Path) -> None:
+        self.count = 0
+        self.loses_text = False
+        self._path, self._from = report or otherwise, 1 if report else _NAMED + 1
+        self._waiting: list[BadRecord] = []
+        self._file: TextIO | None = None
+
+    def __call__(self, record: "BadRecord") -> None:
+        self.count += 1
+        self.loses_text |= record.lost
+        if self.count <= _NAMED:
+            report_bad_record(record)
+        if self.count <= max(_NAMED, self._from) or self._file is not None:
+            self._waiting.append(record)
+        if self.count == self._from:
+            self._open()
+        if self._file is not None:
+            self._file.writelines(json.dumps(asdict(waiting), ensure_ascii=False) + "\n" for waiting in self._waiting)
+            self._waiting.clear()
+
+    def close(self) -> None:
+        """Say how many more there were, and where all of them are."""
+        more = f"Skipped {counted(self.count - _NAMED, 'more record')}. " if self.count > _NAMED else ""
+        if self._file is not None:
+            self._file.close()
+            _say(f"{more}All skipped records are in {self._path}.")
+        elif more:
+            _say(more.strip())
+
+    def _open(self) -> None:
+        try:
+            self._file = self._path.open("w", encoding="utf-8")
+        except OSError as error:
+            _say(f"{self._path} cannot be written ({error.strerror}): name another file with --report.")
+
+
+def check_any_document(source: "Source", path: Path, skipped: Skipped) -> None:
+    """Raise ``SourceUnreadable``, after reporting the bad records, where no record is valid."""
+    if any(isinstance(record, Document) for record in source):
+        return
     for record in source:
         if not isinstance(record, Document):
-            report_bad_record(record)
+            skipped(record)
+    skipped.close()
     report_files(source)
-    held = f"{counted(bad, 'record')}, none of them valid" if bad else "no documents"
+    held = f"{counted(skipped.count, 'record')}, none of them valid" if skipped.count else "no documents"
     raise SourceUnreadable(
         f"{path} holds {held}; nothing was indexed.",
         hint="Correct the records named above, or give another --source.",
@@ -137,6 +184,11 @@ def report_files(source: "Source") -> None:
         _say(f"The table of metadata names {counted(len(ids), 'document')} that did not come: {_names(ids)}.")
     if source.unreadable:
         _say(f"Could not be read to the end: {', '.join(source.unreadable)}.")
+
+
+def loses_text(source: "Source", skipped: Skipped) -> bool:
+    """Whether text of a source is not in the index: of skipped records, of files read in part, or left out of files."""
+    return bool(skipped.loses_text or source.lost or source.unreadable)
 
 
 def files_json(source: "Source") -> dict[str, object]:

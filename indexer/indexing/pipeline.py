@@ -4,9 +4,11 @@ A job can be killed at any moment and run again: published documents are skipped
 hashes, and unpublished ones leave no trace.
 """
 
+import re
 import resource
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
@@ -29,20 +31,26 @@ from indexer.words.recipe import DETAILS, has_words
 from indexer.words.recipe import NAME as WORDS
 from models.encoders.base import Encoder
 from models.encoders.passes import ForwardPass, Maker, UnitPass
-from models.types import Document
+from models.types import Document, JsonValue
 
 # Documents are looked up and tokenized in batches.
 _BATCH_DOCUMENTS = 256
 _BATCH_CHARACTERS = 1_000_000
 # The memory of a part beside its text, in characters.
 _PART_CHARACTERS = 64
+# Seconds of work after which it is published: what a killed job loses.
+_PUBLISH_S = 5.0
+# The reasons that a report names.
+_REASONS = 20
+_DIGITS = re.compile(r"\d[\d,.]*")
 
 
 @dataclass(slots=True)
 class IndexReport:
     """The progress of a job. Units, bytes and seconds count the job, not the collection.
 
-    ``rows`` counts the rows of every representation besides units.
+    ``rows`` counts the rows of every representation besides units, ``reasons`` the skipped records by their reasons, in
+    which numbers are ``N``. Of the characters ``read``, ``encoded`` were encoded and ``passed`` needed no encoding.
     """
 
     documents: int = 0
@@ -51,18 +59,24 @@ class IndexReport:
     units: int = 0
     rows: dict[str, int] = field(default_factory=dict)
     skipped: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
     unknown_units: int = 0
     bytes_on_disk: int = 0
     generation: int = 0
     seconds: float = 0.0
     units_per_second: float = 0.0
     peak_rss_mb: float = 0.0
+    read: int = 0
+    encoded: int = 0
+    passed: int = 0
 
-    def to_json(self) -> dict[str, float]:
+    def to_json(self) -> dict[str, JsonValue]:
         """Return all figures, with the rows of every known representation as ``units`` are."""
         figures = asdict(self)
-        rows = figures.pop("rows")
-        return figures | dict.fromkeys(representations(), 0) | rows
+        for name in ("read", "encoded", "passed"):
+            del figures[name]
+        reasons, rows = dict(Counter(figures.pop("reasons")).most_common(_REASONS)), figures.pop("rows")
+        return figures | {"skipped_by_reason": reasons} | dict.fromkeys(representations(), 0) | rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +102,8 @@ class JobHooks:
 class IndexJob:
     """Brings records into one collection: new documents are added, changed ones replaced, equal ones skipped.
 
-    A segment is published after ``segment_units`` units, together with the matches of saved phrases: an interruption
-    loses at most that much work. When all is published, segments that are due are merged, unless ``merge`` is false.
+    A segment is published after ``publish_s`` seconds of work, or ``segment_units`` units, together with the matches of
+    saved phrases: a kill loses at most that much work. Segments that are due are merged, unless ``merge`` is false.
     """
 
     def __init__(
@@ -101,24 +115,28 @@ class IndexJob:
         *,
         forward: ForwardPass | None = None,
         segment_units: int = 500_000,
+        publish_s: float = _PUBLISH_S,
         merge: bool = True,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._store = store
         self._encoder = encoder
         self._forward = _checked_pass(collection.recipe, encoder, forward)
         self._collection = collection
         self._segment_units = segment_units
+        self._publish_s = publish_s
         self._merge = merge
+        self._clock = clock
         self._hooks = hooks or JobHooks()
         self._folder = store.folder(collection)
         # Content hashes of documents for the next segments, which are not in the catalog yet.
         self._under_way: dict[str, str] = {}
-        self._started = time.perf_counter()
+        self._started = self._clock()
         self.report = IndexReport(generation=collection.generation)
 
     def run(self, records: Iterable[Record]) -> IndexReport:
         """Index all records. When ``hooks.stop`` returns True, publish the records read so far and return."""
-        self._started = time.perf_counter()
+        self._started = self._clock()
         with lease(self._store.catalog, self._collection.name, again=self._hooks.busy) as held:
             self._folder.mkdir(parents=True, exist_ok=True)
             sweep(self._store, held)
@@ -131,7 +149,7 @@ class IndexJob:
         return self.report
 
     def _tell(self) -> None:
-        self.report.seconds = round(time.perf_counter() - self._started, 3)
+        self.report.seconds = round(self._clock() - self._started, 3)
         self.report.units_per_second = round(self.report.units / max(self.report.seconds, 1e-3), 1)
         self.report.peak_rss_mb = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
         self._hooks.progress(self.report)
@@ -143,10 +161,13 @@ class IndexJob:
             if isinstance(record, BadRecord):
                 self._skip(record)
             else:
+                self.report.read += len(record.text)
                 yield record
 
     def _skip(self, record: BadRecord) -> None:
         self.report.skipped += 1
+        reason = _DIGITS.sub("N", record.reason)
+        self.report.reasons[reason] = self.report.reasons.get(reason, 0) + 1
         self._hooks.bad_record(record)
 
     def _changed(self, documents: Iterable[Document]) -> Iterator[list[tuple[Document, str]]]:
@@ -161,6 +182,7 @@ class IndexJob:
             changed = [(last[id], value) for id, value in hashed.items() if stored.get(id) != value]
             self._under_way |= {document.id: value for document, value in changed}
             self.report.unchanged += len(last) - len(changed)
+            self.report.passed += sum(len(one.text) for one in batch) - sum(len(one.text) for one, _ in changed)
             for id in last.keys() - {document.id for document, _ in changed}:
                 self._hooks.settled(Outcome(id, "unchanged"))
             yield changed
@@ -170,6 +192,7 @@ class IndexJob:
             if item.longest_unit > self._encoder.window:
                 reason = f"one unit has {item.longest_unit} tokens; the encoder reads {self._encoder.window} at once"
                 self._arrived(item.document.id, item.content_hash)
+                self.report.passed += len(item.document.text)
                 self._skip(BadRecord(f"document {item.document.id}", reason))
                 self._hooks.settled(Outcome(item.document.id, "failed", reason))
             else:
@@ -185,12 +208,16 @@ class IndexJob:
                     self._publish(writer, held)
                 else:
                     shutil.rmtree(writer.folder)
+            if self._merge:
+                tidy(self._store, held, self._hooks.stop, windows=False)
 
     def _fill(self, writer: SegmentWriter, pools: Iterable[EncodedDocuments]) -> None:
+        begun = self._clock()
         for pool in pools:
             self._append(writer, pool)
             self._tell()
-            if writer.is_whole and writer.units >= self._segment_units:
+            is_due = writer.units >= self._segment_units or self._clock() - begun >= self._publish_s
+            if writer.is_whole and is_due:
                 return
 
     def _append(self, writer: SegmentWriter, pool: EncodedDocuments) -> None:
@@ -199,6 +226,7 @@ class IndexJob:
             writer.add_document(item.document, item.content_hash, parts)
             self.report.documents += 1
             self.report.parts += len(parts)
+            self.report.encoded += len(item.document.text)
             self.report.unknown_units += sum(part.unknown for part in parts)
         writer.add_vectors(pool.vectors, pool.rows)
         self.report.units += len(pool.vectors)

@@ -17,7 +17,10 @@ def read_parquet(reading: Reading) -> Iterator[Found]:
     file = pq.ParquetFile(reading.file, page_checksum_verification=True)
     _check_columns(reading.options, file.schema_arrow.names)
     rows = ((batch, row) for batch in file.iter_batches(batch_size=256) for row in range(batch.num_rows))
-    yield from read_fields(reading, ((number, partial(_fields, *row)) for number, row in enumerate(rows, 1)))
+    for number, found in read_fields(reading, ((at, partial(_fields, *row)) for at, row in enumerate(rows, 1))):
+        if reading.options.part_column is None:
+            reading.fraction = number / file.metadata.num_rows
+        yield number, found
 
 
 def _check_columns(options: ReadOptions, names: list[str]) -> None:
