@@ -1,12 +1,15 @@
-"""Recognise a full disk, a quota and a limit on file sizes among the errors of the operating system."""
+"""Recognise a full disk, a quota and other limits of the machine among the errors of the operating system."""
 
 import errno
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from indexer.errors import CatalogReadOnly, StorageFull
+from indexer.errors import CatalogReadOnly, ResourcesExhausted, StorageFull
+from models.errors import SpanseekError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 
 
 @contextmanager
@@ -21,14 +24,43 @@ def full_disk_named() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno == errno.EROFS:
-            raise CatalogReadOnly(
-                f"The data folder is read-only: {error.filename or 'a file'} cannot be written",
-                hint="Make it writable, or send writes to a server that can write.",
-            ) from error
-        if error.errno not in _FULL:
+        named = _of_disk(error)
+        if named is None:
             raise
-        raise storage_full(error.filename or "a file", error.strerror or str(error)) from error
+        raise named from error
+
+
+def named_error(error: BaseException) -> SpanseekError | None:
+    """The error with a code that an error of the machine stands for: of the disk, of memory, descriptors or threads.
+
+    >>> named_error(OSError(errno.EMFILE, "Too many open files")).code, named_error(KeyError("a"))
+    ('resources_exhausted', None)
+    """
+    if isinstance(error, SpanseekError):
+        return error
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:  # of a temporary database
+        return storage_full("a temporary file", str(error))
+    if isinstance(error, MemoryError):
+        return _exhausted("memory")
+    if isinstance(error, OSError):
+        return _exhausted(error.strerror) if error.errno in _EXHAUSTED else _of_disk(error)
+    return None
+
+
+def _of_disk(error: OSError) -> SpanseekError | None:
+    if error.errno == errno.EROFS:
+        return CatalogReadOnly(
+            f"The data folder is read-only: {error.filename or 'a file'} cannot be written",
+            hint="Make it writable, or send writes to a server that can write.",
+        )
+    return storage_full(error.filename or "a file", error.strerror or str(error)) if error.errno in _FULL else None
+
+
+def _exhausted(what: str | None) -> ResourcesExhausted:
+    return ResourcesExhausted(
+        f"The process has reached a limit of the machine: {what}.",
+        hint="Send less at once; or raise the limit (`ulimit -n` for files), or give the process more memory.",
+    )
 
 
 def storage_full(where: object, reason: str) -> StorageFull:

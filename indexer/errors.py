@@ -123,6 +123,18 @@ class TaskBacklogFull(SpanseekError):
     code = "task_backlog_full"
 
 
+class TaskInterrupted(SpanseekError):
+    """The process that ran the task ended, more than once, before the task had made progress."""
+
+    code = "interrupted"
+
+
+class ResourcesExhausted(SpanseekError):
+    """The process has no descriptor, no thread or no memory left for this."""
+
+    code = "resources_exhausted"
+
+
 class CatalogUnavailable(SpanseekError):
     """The database does not answer."""
 

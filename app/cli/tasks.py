@@ -71,3 +71,6 @@ def _show(task: "TaskDescription", *, as_json: bool) -> None:
         out.print(f"line {error.line:,}: {one_line(error.detail)}", soft_wrap=True, markup=False)
     if task.error is not None:
         out.print(f"{task.error.code}: {one_line(task.error.detail)} {task.error.hint}", soft_wrap=True, markup=False)
+    if task.waiting is not None:
+        since, again = (f"{each:%Y-%m-%d %H:%M:%S} UTC" for each in (task.waiting.since, task.waiting.next_try))
+        out.print(f"It waits since {since} and is tried again at {again}.", soft_wrap=True, markup=False)

@@ -123,6 +123,12 @@ class DocumentService:
             report = self._jobs.index(target, last.values(), hooks, merge=False)
         return Written(report.generation, outcomes)
 
+    def require_writable(self, collection: str, busy: Callable[[CollectionBusy], bool] = refuse) -> None:
+        """Raise at once what an ``upsert`` of any documents would raise now: a writer or a missing model."""
+        self._jobs.prepare(self._store.catalog.collection(collection))
+        with self._writing(collection, busy):
+            pass
+
     def delete(self, collection: str, ids: Sequence[str]) -> DeletedDocuments:
         """Delete documents; unknown ids are ignored."""
         with self._turn(self._store.catalog.collection(collection), refuse):

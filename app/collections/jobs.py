@@ -63,6 +63,10 @@ class CollectionJobs:
     def __init__(self, store: Store, encoders: Encoders, *, segment_units: int) -> None:
         self._store, self._encoders, self._segment_units = store, encoders, segment_units
 
+    def prepare(self, target: Collection) -> None:
+        """Load what indexing into a collection needs. Raises the errors of models that are missing, or are others."""
+        self._encoders.forward_pass(target.recipe)
+
     def index(
         self, target: Collection, records: Iterable[Record], hooks: JobHooks | None = None, *, merge: bool = True
     ) -> IndexReport:

@@ -53,6 +53,11 @@ class Reindexed:
     bytes: Annotated[int, described("Size on disk.")]
 
 
+def target_name(collection_id: str) -> str:
+    """The name of the collection that is built beside the one of this id."""
+    return f"reindex-{collection_id}"
+
+
 class Reindexing:
     """Reindexes one collection. ``target`` is the collection that is built beside it; deleting it abandons the work."""
 
@@ -75,7 +80,7 @@ class Reindexing:
                 hint="Index the documents, from where they came, into a new collection.",
                 field="collection",
             )
-        self.target = f"reindex-{self._old.id}"
+        self.target = target_name(self._old.id)
         self._options = options
 
     def documents(self) -> StoredDocuments:

@@ -144,6 +144,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     TooManyConnections: HTTPStatus.SERVICE_UNAVAILABLE,
     indexer.CatalogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     indexer.CatalogNotInitialised: HTTPStatus.SERVICE_UNAVAILABLE,
+    indexer.ResourcesExhausted: HTTPStatus.SERVICE_UNAVAILABLE,
     models.BackboneMissing: HTTPStatus.SERVICE_UNAVAILABLE,
     models.BackboneMismatch: HTTPStatus.SERVICE_UNAVAILABLE,
     models.DeviceUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,

@@ -33,6 +33,17 @@ class TaskFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskWaiting:
+    """The error that a queued task waits for to pass: it is tried again, and loses nothing."""
+
+    code: Annotated[str, described("A stable error code.")]
+    detail: str
+    hint: str
+    since: Annotated[datetime, described("Since when it has made no progress.")]
+    next_try: Annotated[datetime, described("When it is tried again; the pauses grow from a second to five minutes.")]
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """The progress of a task: only what is published counts."""
 
@@ -58,7 +69,8 @@ class TaskDescription:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    error: Annotated[TaskFailure | None, optional("Absent unless it failed.")] = None
+    error: Annotated[TaskFailure | None, optional("Absent unless it failed, or waits after an error.")] = None
+    waiting: Annotated[TaskWaiting | None, optional("Absent unless it waits after an error.")] = None
 
     @classmethod
     def of(cls, task: Task, unit: Unit) -> "TaskDescription":
@@ -78,12 +90,19 @@ class TaskDescription:
             started_at=task.started_at,
             finished_at=task.finished_at,
             error=None if task.error is None else TaskFailure(**task.error),
+            waiting=_waiting(task),
         )
 
     @property
     def has_ended(self) -> bool:
         """True if nothing changes any more."""
         return self.status in ("done", "failed", "cancelled")
+
+
+def _waiting(task: Task) -> TaskWaiting | None:
+    if task.status != "queued" or task.error is None or task.retry_at is None:
+        return None
+    return TaskWaiting(**task.error, since=task.waiting_since or task.created_at, next_try=task.retry_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,16 @@
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from app.tasks.services import TaskServices
 from app.tasks.spool import Spool
-from indexer.catalog.tasks import Claim, record_progress
-from indexer.errors import CollectionBusy
+from indexer.catalog.claims import Claim, record_progress
+from indexer.patience import Patience
 from models.types import JsonValue
 
-# Seconds between two tries to take the lease of a collection.
-_BUSY_S = 0.2
+# Seconds for which a task waits for another writer of its collection before it gives its worker back.
+_BUSY_S: Final = 2.0
 
 
 class TaskStopped(Exception):
@@ -54,11 +54,9 @@ class TaskContext:
         if self.claim.task.target_id:
             self.services.store.catalog.by_id(self.claim.task.target_id)
 
-    def busy(self, error: CollectionBusy) -> bool:
-        """Wait a moment while another process writes; False if the task is to end."""
-        if not self.stop():
-            self.sleep(_BUSY_S)
-        return not self.stop()
+    def patience(self) -> Patience:
+        """Whether to go on waiting while another process writes: for a moment, unless the task is to end."""
+        return Patience(_BUSY_S, stop=self.stop)
 
     def sleep(self, seconds: float) -> None:
         """Wait, but not longer than the server runs."""

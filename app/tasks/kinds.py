@@ -8,13 +8,31 @@ Modules that take long to import are imported by the kinds that need them: listi
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 from app.answers import json_values
 from app.tasks.answers import KindName, Unit
 from app.tasks.context import TaskContext, TaskStopped
-from indexer.errors import CollectionBusy
+from indexer.errors import (
+    CatalogNotInitialised,
+    CatalogUnavailable,
+    CollectionBusy,
+    CollectionNotFound,
+    LeaseLost,
+    ResourcesExhausted,
+    StorageFull,
+    TextNotStored,
+)
+from models.errors import (
+    BackboneMismatch,
+    BackboneMissing,
+    DeviceUnavailable,
+    InvalidInput,
+    SpanseekError,
+    UnknownEncoder,
+)
 from models.types import JsonValue
 
 if TYPE_CHECKING:
@@ -22,6 +40,21 @@ if TYPE_CHECKING:
     from indexer.indexing.pipeline import IndexReport
 
 _RECORDED_S: Final = 0.25
+# Tries without progress after which work that can be started again ends by an unforeseen error: two minutes.
+_TRIES: Final = 7
+# What a task waits for instead of failing: others, the machine, or the operator.
+_PASSING: Final = (
+    CatalogNotInitialised,
+    CatalogUnavailable,
+    CollectionBusy,
+    LeaseLost,
+    ResourcesExhausted,
+    StorageFull,
+    BackboneMissing,
+    BackboneMismatch,
+    DeviceUnavailable,
+    UnknownEncoder,
+)
 
 
 def run_upload(context: TaskContext) -> Mapping[str, JsonValue]:
@@ -45,16 +78,19 @@ def run_reindex(context: TaskContext) -> Mapping[str, JsonValue]:
         most = max(most, min(report.documents + report.unchanged + report.skipped, total))
         context.progress(most, total)
 
-    try:
-        reindexed = job.run(job.documents(), JobHooks(progress, stop=context.stop, busy=context.busy))
-    except CollectionBusy:  # it waited for another writer until it was stopped
-        reindexed = None
+    reindexed = job.run(job.documents(), JobHooks(progress, stop=context.stop, busy=context.patience()))
     if reindexed is None:
-        if context.cancelled.is_set():
-            context.services.collections.delete(job.target)
         raise TaskStopped
     context.progress(total, total)
     return json_values(reindexed)
+
+
+def undo_reindex(context: TaskContext) -> None:
+    """Delete what an unfinished reindexing has built."""
+    from app.collections.reindexing import target_name
+
+    with suppress(CollectionNotFound):
+        context.services.collections.delete(target_name(context.claim.task.target_id))
 
 
 def run_optimize(context: TaskContext) -> Mapping[str, JsonValue]:
@@ -120,7 +156,7 @@ def run_restore(context: TaskContext) -> Mapping[str, JsonValue]:
 def _waiting(context: TaskContext) -> "Waiting":
     from app.collections.jobs import Waiting
 
-    return Waiting(context.busy, context.sleep, context.stop)
+    return Waiting(context.patience(), context.sleep, context.stop)
 
 
 class BytesProgress:
@@ -136,20 +172,40 @@ class BytesProgress:
             self._next = time.monotonic() + _RECORDED_S
 
 
+def _ends_upload(error: BaseException, tries: int) -> bool:
+    """Only a refusal of the body ends an upload: it was promised, and is nowhere else."""
+    return isinstance(error, InvalidInput | CollectionNotFound | TextNotStored)
+
+
+def _ends_others(error: BaseException, tries: int) -> bool:
+    """What can be started again ends by every error but those that pass, or after some tries."""
+    return not isinstance(error, _PASSING) and (isinstance(error, SpanseekError) or tries >= _TRIES)
+
+
+def _nothing(context: TaskContext) -> None:
+    """Most kinds leave nothing that a cancellation has to remove."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskKind:
-    """A kind of tasks: its name, what it does, and what its progress counts."""
+    """A kind of tasks: its name, what it does, what its progress counts, and which errors end it.
+
+    ``ends`` gets an error and the number of tries that failed before; after any other error the task is tried again.
+    ``undo`` removes what a cancelled task has made.
+    """
 
     name: KindName
     run: Callable[[TaskContext], Mapping[str, JsonValue]]
     unit: Unit = "steps"
+    ends: Callable[[BaseException, int], bool] = _ends_others
+    undo: Callable[[TaskContext], None] = _nothing
 
 
 KINDS: Final[Mapping[str, TaskKind]] = {
     kind.name: kind
     for kind in (
-        TaskKind("upload", run_upload, "bytes"),
-        TaskKind("reindex", run_reindex, "documents"),
+        TaskKind("upload", run_upload, "bytes", _ends_upload),
+        TaskKind("reindex", run_reindex, "documents", undo=undo_reindex),
         TaskKind("optimize", run_optimize),
         TaskKind("purge", run_purge),
         TaskKind("backfill", run_backfill),
@@ -158,3 +214,5 @@ KINDS: Final[Mapping[str, TaskKind]] = {
         TaskKind("restore", run_restore, "bytes"),
     )
 }
+# The kinds of which a worker removes what a cancelled task has made.
+UNDONE: Final = tuple(name for name, kind in KINDS.items() if kind.undo is not _nothing)

@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 
 from app.cursors import cursor_at, position_of
 from app.tasks.answers import KindName, TaskDescription, TaskPage
-from app.tasks.kinds import KINDS
+from app.tasks.kinds import KINDS, UNDONE
 from app.tasks.spool import BodyWriter, Format, Spool
 from indexer.catalog.tasks import (
     STATUSES,
@@ -127,9 +127,11 @@ class TaskService:
     def cancel(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> TaskDescription:
         """Cancel a task: a queued one now, a running one soon; what it published stays. Raises ``TaskNotFound``."""
         self._visible(id, is_visible)
-        task = cancel_task(self._store.catalog, id)
+        task = cancel_task(self._store.catalog, id, undone=UNDONE)
         if task.status == "cancelled":
             self.spool(id).remove_body()
+        else:
+            self.queued()
         return described(task)
 
     def results(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> Iterator[bytes]:

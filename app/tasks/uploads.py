@@ -67,6 +67,8 @@ class _Progress:
 
 def index_upload(context: TaskContext) -> dict[str, JsonValue]:
     """Index an upload from its checkpoint on."""
+    # Before the body is read up to the checkpoint, perhaps in vain.
+    context.services.documents.require_writable(context.collection, context.patience())
     lines = UploadLines(
         context.spool.body(context.options["format"], packed=context.options["packed"]),
         context.options["format"],
@@ -82,7 +84,7 @@ def index_upload(context: TaskContext) -> dict[str, JsonValue]:
             batch = _batch(rest, characters)
             if not batch or number % _BATCHES_A_TIDYING == 0:
                 documents = context.services.documents
-                documents.tidy(context.collection, context.stop, busy=context.busy, windows=not batch)
+                documents.tidy(context.collection, context.stop, busy=context.patience(), windows=not batch)
             context.check()
             if not batch:
                 break
@@ -102,7 +104,7 @@ def _index(context: TaskContext, batch: Sequence[Line], results: ResultWriter, p
     documents = [item for _, item in batch if isinstance(item, Document)]
     outcomes: Mapping[str, Outcome] = {}
     if documents:
-        outcomes = context.services.documents.upsert(context.collection, documents, busy=context.busy).outcomes
+        outcomes = context.services.documents.upsert(context.collection, documents, busy=context.patience()).outcomes
     answers = [
         (line, WrittenDocument.of(outcomes[item.id]) if isinstance(item, Document) else item) for line, item in batch
     ]
@@ -144,7 +146,7 @@ class UploadLines:
         self, path: Path, format: Format, total_bytes: int, *, packed: bool, table: ReadOptions | None = None
     ) -> None:
         self._path, self._format, self._packed = path, format, packed
-        self._source = Source(path, table, name="The table") if format == "csv" else None
+        self._source = Source(path, table, name="The table", is_sound=True) if format == "csv" else None
         self._file: BinaryIO | None = None
         self.total_bytes = total_bytes
 

@@ -13,41 +13,21 @@ from app.tasks.kinds import KINDS
 from app.tasks.service import TaskService, spool_root
 from app.tasks.services import TaskServices
 from app.tasks.spool import Spool
-from indexer.catalog.tasks import (
-    Backlog,
-    Claim,
-    ClaimLost,
-    Ended,
-    backlog,
-    claim_task,
-    finish_task,
-    forget_ended,
-    release_task,
-    renew_claim,
-)
-from indexer.errors import CatalogUnavailable, CollectionBusy, CollectionNotFound, LeaseLost, StorageFull
+from indexer.catalog.claims import Claim, claim_task, finish_task, release_task, renew_claim, retry_task
+from indexer.catalog.tasks import Backlog, ClaimLost, Ended, backlog, forget_ended
+from indexer.disk import named_error
+from indexer.errors import CollectionNotFound
 from indexer.heartbeat import beating
-from models.errors import BackboneMismatch, BackboneMissing, DeviceUnavailable, SpanseekError, UnknownEncoder
+from models.errors import SpanseekError
 from models.priority import lower_priority
 
-# Seconds between two looks at the catalog, between two renewals of a claim, and until a failed try is repeated.
+# Seconds between two looks at the catalog, between two renewals of a claim, and after a look that failed.
 _POLL_S: Final = 1.0
 _BEAT_S: Final = 1.0
 _RETRY_S: Final = 5.0
 _SWEEP_S: Final = 600.0
 # Seconds for which a stopping server waits for its tasks; what has not ended then is resumed by the next server.
 _CLOSE_S: Final = 10.0
-# What a promised task waits for instead of failing: others, or the operator.
-_PASSING: Final = (
-    CatalogUnavailable,
-    CollectionBusy,
-    LeaseLost,
-    StorageFull,
-    BackboneMissing,
-    BackboneMismatch,
-    DeviceUnavailable,
-    UnknownEncoder,
-)
 
 _log = logging.getLogger(__name__)
 
@@ -105,62 +85,75 @@ class TaskWorkers:
                 self._wake.clear()
 
     def turn(self) -> float:
-        """Run one task; returns the seconds until the next look."""
+        """Run the task whose turn it is; returns the seconds until the next look."""
         claim = claim_task(self._services.store.catalog)
         if claim is None:
             return _POLL_S
         try:
-            return self._serve(claim)
+            self._serve(claim)
         except ClaimLost:
             _log.warning("task %s was taken over by another worker", claim.task.id)
-            return 0.0
+        return 0.0
 
-    def _serve(self, claim: Claim) -> float:
+    def _serve(self, claim: Claim) -> None:
         cancelled = threading.Event()
         if claim.task.cancelled:
             cancelled.set()
+        spool = self._tasks.spool(claim.task.id)
+        context = TaskContext(self._services, claim, spool, claim.collection or "", cancelled, self._closing)
         _log.info("task %s: %s begins", claim.task.id, claim.task.kind)
         with beating(partial(self._beat, claim, cancelled), every=_BEAT_S):
             try:
-                result = self._work(claim, cancelled)
-                self._end(claim, "done", result=result)
-            except TaskStopped:
-                self._stopped(claim, cancelled)
-            except _PASSING as error:
-                if cancelled.is_set():
-                    self._stopped(claim, cancelled)
-                else:
-                    _log.warning("task %s waits: %s %s", claim.task.id, error, error.hint)
-                    release_task(self._services.store.catalog, claim, _failure(error))
-                    return _RETRY_S
-            except SpanseekError as error:
-                self._end(claim, "failed", error=_failure(error))
+                self._run_claimed(context)
             except ClaimLost:
                 raise
-            except Exception:  # noqa: BLE001  the task fails, and the others go on
-                _log.exception("task %s failed in an unforeseen way", claim.task.id)
-                self._end(claim, "failed", error=_UNFORESEEN)
-        return 0.0
+            except BaseException as error:  # noqa: BLE001  compiled libraries panic with errors that are no Exception
+                self._failed(context, error)
 
-    def _end(self, claim: Claim, status: Ended, **outcome: Mapping[str, object]) -> None:
-        finish_task(self._services.store.catalog, claim, status, **outcome)
-        self._tasks.spool(claim.task.id).remove_body()
+    def _run_claimed(self, context: TaskContext) -> None:
+        kind, claim = KINDS[context.claim.task.kind], context.claim
+        try:
+            if context.stop():
+                raise TaskStopped
+            if claim.collection is None:
+                raise CollectionNotFound("The collection was deleted.", field="collection")
+            self._end(claim, "done", result=kind.run(context))
+        except ClaimLost:
+            raise
+        except Exception as error:
+            if context.cancelled.is_set():
+                renew_claim(self._services.store.catalog, claim)  # what another worker goes on with is not undone
+                kind.undo(context)
+                self._end(claim, "cancelled")
+            elif isinstance(error, TaskStopped):
+                release_task(self._services.store.catalog, claim)
+            else:
+                raise
+
+    def _failed(self, context: TaskContext, error: BaseException) -> None:
+        """End the task by an error, or queue it again: what was promised is kept through every error but a refusal."""
+        claim, named = context.claim, named_error(error)
+        if named is None:
+            _log.error("task %s failed in an unforeseen way", claim.task.id, exc_info=error)
+        reason = named or _unforeseen(error)
+        if KINDS[claim.task.kind].ends(named or error, claim.task.failures):
+            self._end(claim, "failed", error=reason)
+            return
+        again = retry_task(self._services.store.catalog, claim, reason)
+        _log.warning("task %s waits until %s: %s %s", claim.task.id, f"{again:%H:%M:%S}", reason, reason.hint)
+
+    def _end(
+        self,
+        claim: Claim,
+        status: Ended,
+        *,
+        result: Mapping[str, object] | None = None,
+        error: SpanseekError | None = None,
+    ) -> None:
+        finish_task(self._services.store.catalog, claim, status, result=result, error=error)
         _log.info("task %s: %s is %s", claim.task.id, claim.task.kind, status)
-
-    def _work(self, claim: Claim, cancelled: threading.Event) -> Mapping[str, object]:
-        if cancelled.is_set() or self._closing.is_set():
-            raise TaskStopped
-        if claim.collection is None:
-            raise CollectionNotFound("The collection was deleted.", field="collection")
-        spool = self._tasks.spool(claim.task.id)
-        context = TaskContext(self._services, claim, spool, claim.collection, cancelled, self._closing)
-        return KINDS[claim.task.kind].run(context)
-
-    def _stopped(self, claim: Claim, cancelled: threading.Event) -> None:
-        if cancelled.is_set():
-            self._end(claim, "cancelled")
-        else:
-            release_task(self._services.store.catalog, claim)
+        with suppress(OSError):  # what cannot be removed now is swept later
+            self._tasks.spool(claim.task.id).remove_body()
 
     def _beat(self, claim: Claim, cancelled: threading.Event) -> bool:
         try:
@@ -170,7 +163,7 @@ class TaskWorkers:
         except ClaimLost:
             cancelled.set()
             return False
-        except SpanseekError as error:
+        except Exception as error:  # noqa: BLE001  the claim outlives several beats
             _log.warning("could not renew the claim on task %s: %s", claim.task.id, error)
         return True
 
@@ -187,12 +180,9 @@ class TaskWorkers:
                     spool.remove_body()
 
 
-def _failure(error: SpanseekError) -> dict[str, str]:
-    return {"code": error.code, "detail": str(error), "hint": error.hint}
-
-
-_UNFORESEEN: Final = {
-    "code": "internal_error",
-    "detail": "The task failed in an unforeseen way.",
-    "hint": "The server's log has the details.",
-}
+def _unforeseen(error: BaseException) -> SpanseekError:
+    # Its message may hold texts, and stays in the log.
+    return SpanseekError(
+        f"The task failed in an unforeseen way ({type(error).__name__}).",
+        hint="The server's log has the details.",
+    )

@@ -286,5 +286,12 @@ tasks = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("started_at", UtcDateTime),
     Column("finished_at", UtcDateTime),
+    # Runs that ended without progress since the last one that made some.
+    Column("failures", Integer, nullable=False, server_default="0"),
+    # When it was last claimed, since when it fails, and until when it is left alone.
+    Column("tried_at", UtcDateTime),
+    Column("waiting_since", UtcDateTime),
+    Column("retry_at", UtcDateTime),
     Index("ix_tasks_status", "status", "id"),
+    Index("ix_tasks_target_id", "target_id", "tried_at"),
 )

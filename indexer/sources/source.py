@@ -38,12 +38,16 @@ class Source:
     ``total_bytes`` and ``read_bytes`` tell how far the reading has come. ``unreadable`` names the files that could not
     be read to their end, ``passed_over`` files of other formats, ``lost`` what was left out of files that were read.
     Links to folders, and out of this folder, are bad records. Raises ``SourceUnreadable`` where there is nothing that
-    Spanseek can read. ``name`` stands for a single file's own name in what is reported.
+    Spanseek can read. ``name`` stands for a single file's own name in what is reported. Of a file that ``is_sound``, as
+    it was checked before, an error of the operating system is raised: it is one of the machine, and may pass.
     """
 
-    def __init__(self, path: Path, options: ReadOptions | None = None, *, name: str | None = None) -> None:
+    def __init__(
+        self, path: Path, options: ReadOptions | None = None, *, name: str | None = None, is_sound: bool = False
+    ) -> None:
         self._path = path
         self._shown = name or path.name
+        self._is_sound = is_sound
         self._options = options or ReadOptions()
         self._listing = list_files(path, self._options.metadata)
         self._metadata = None if self._options.metadata is None else MetadataTable(self._options.metadata)
@@ -127,6 +131,8 @@ class Source:
                     yield record
                 self._note(reading)
         except _UNREADABLE as error:
+            if self._is_sound and isinstance(error, OSError):
+                raise
             self._unreadable[name] = None
             problem = " ".join(str(error).split())
             if path == self._path and not number:

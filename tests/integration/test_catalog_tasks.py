@@ -5,7 +5,16 @@ from datetime import timedelta
 
 import pytest
 
-from indexer.catalog import tasks
+from indexer.catalog import claims
+from indexer.catalog.claims import (
+    Claim,
+    claim_task,
+    finish_task,
+    record_progress,
+    release_task,
+    renew_claim,
+    retry_task,
+)
 from indexer.catalog.collections import Catalog
 from indexer.catalog.tasks import (
     ClaimLost,
@@ -13,19 +22,14 @@ from indexer.catalog.tasks import (
     add_task,
     backlog,
     cancel_task,
-    claim_task,
-    finish_task,
     forget_ended,
     get_task,
     grow_task,
     list_tasks,
     new_task_id,
     received,
-    record_progress,
-    release_task,
-    renew_claim,
 )
-from indexer.errors import TaskBacklogFull, TaskNotFound
+from indexer.errors import StorageFull, TaskBacklogFull, TaskNotFound
 from tests.integration.conftest import ManualClock
 
 LIMIT = 100_000
@@ -85,13 +89,128 @@ def test_a_claim_that_is_not_renewed_is_taken_over_and_changes_nothing_more(
 def test_the_claim_of_a_process_that_ended_is_free_at_once(catalog: Catalog, monkeypatch) -> None:
     id = add(catalog, "a")
     assert claim_task(catalog)
-    monkeypatch.setattr(tasks, "is_dead", lambda holder: True)
+    monkeypatch.setattr(claims, "is_dead", lambda holder: True)
     claim = claim_task(catalog)
     assert claim is not None
-    release_task(catalog, claim, {"code": "storage_full", "detail": "", "hint": ""})
-    assert (get_task(catalog, id).status, get_task(catalog, id).error) == (
-        "queued", {"code": "storage_full", "detail": "", "hint": ""},
-    )  # fmt: skip
+    assert (claim.task.id, claim.task.starts, claim.task.failures) == (id, 2, 1)
+
+
+def claimed(catalog: Catalog) -> Claim:
+    claim = claim_task(catalog)
+    assert claim is not None
+    return claim
+
+
+def test_a_task_that_fails_is_left_alone_ever_longer_until_it_makes_progress(
+    catalog: Catalog, clock: ManualClock
+) -> None:
+    id, began, pauses = add(catalog, "a", "upload"), clock(), []
+    for _ in range(11):
+        failed_at = clock()
+        retry_at = retry_task(catalog, claimed(catalog), StorageFull("There is no room.", hint="Free some."))
+        pauses.append((retry_at - failed_at).total_seconds())
+        waiting = get_task(catalog, id)
+        assert (waiting.status, waiting.waiting_since, waiting.retry_at) == ("queued", began, retry_at)
+        assert waiting.error == {"code": "storage_full", "detail": "There is no room.", "hint": "Free some."}
+        clock.advance(pauses[-1] - 0.5)
+        assert claim_task(catalog) is None
+        clock.advance(0.5)
+    assert pauses == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+    claim = claimed(catalog)
+    record_progress(catalog, claim, 5, 9, {})
+    assert get_task(catalog, id).error is None
+    began = clock()
+    retry_at = retry_task(catalog, claim, StorageFull("There is no room."))
+    assert ((retry_at - began).total_seconds(), get_task(catalog, id).waiting_since) == (1, began)
+    clock.advance(1)
+    finish_task(catalog, claimed(catalog), "done")
+    ended = get_task(catalog, id)
+    assert (ended.error, ended.waiting_since, ended.retry_at) == (None, None, None)
+
+
+def test_progress_never_falls_back_and_repeating_it_is_none(catalog: Catalog, clock: ManualClock) -> None:
+    id = add(catalog, "a", "snapshot")
+    for failures in (0, 1, 2):
+        claim = claimed(catalog)
+        assert claim.task.failures == failures
+        record_progress(catalog, claim, 5, 9, {})
+        record_progress(catalog, claim, 2, 9, {})
+        assert get_task(catalog, id).done == 5
+        retry_task(catalog, claim, StorageFull("There is no room."))
+        clock.advance(300)
+
+
+def test_a_task_that_ends_its_process_is_left_alone_ever_longer(
+    catalog: Catalog, clock: ManualClock, monkeypatch
+) -> None:
+    id, pauses = add(catalog, "a", "upload"), []
+    monkeypatch.setattr(claims, "is_dead", lambda holder: False)
+    for _ in range(4):
+        claim = claimed(catalog)
+        clock.advance(20)
+        renew_claim(catalog, claim)  # the last sign of life
+        died = clock()
+        monkeypatch.setattr(claims, "is_dead", lambda holder: True)
+        while (again := claim_task(catalog)) is None:
+            clock.advance(0.5)
+        pauses.append((clock() - died).total_seconds())
+        release_task(catalog, again)
+        monkeypatch.setattr(claims, "is_dead", lambda holder: False)
+    assert pauses == [0, 1, 2, 4]
+    waiting = get_task(catalog, id)
+    assert (waiting.status, waiting.error and waiting.error["code"]) == ("queued", "interrupted")
+    assert cancel_task(catalog, id).status == "cancelled"
+
+
+def test_others_pass_a_task_that_waits_but_no_upload_passes_an_upload(catalog: Catalog, clock: ManualClock) -> None:
+    failing = add(catalog, "a", "upload")
+    later, merging, elsewhere = add(catalog, "a", "upload"), add(catalog, "a", "optimize"), add(catalog, "b", "upload")
+    retry_task(catalog, claimed(catalog), StorageFull("There is no room."))
+    assert [claimed(catalog).task.id, claimed(catalog).task.id, claim_task(catalog)] == [elsewhere, merging, None]
+    assert cancel_task(catalog, failing).status == "cancelled"
+    assert claim_task(catalog) is None  # one of a collection at a time
+    assert get_task(catalog, later).status == "queued"
+
+
+def test_the_collection_that_was_served_longest_ago_comes_first(catalog: Catalog, clock: ManualClock) -> None:
+    for number in range(3):
+        add(catalog, "many", "upload", number)
+    single = add(catalog, "one", "upload")
+    served = []
+    for _ in range(4):
+        clock.advance(1)
+        claim = claimed(catalog)
+        served.append(claim.task.collection)
+        finish_task(catalog, claim, "done")
+    assert served == ["many", "one", "many", "many"]
+    assert get_task(catalog, single).status == "done"
+
+
+def test_tries_that_failed_come_after_first_ones_unless_they_waited_for_long(
+    catalog: Catalog, clock: ManualClock
+) -> None:
+    failing = add(catalog, "a", "upload")
+    retry_task(catalog, claimed(catalog), StorageFull("There is no room."))
+    clock.advance(2)
+    release_task(catalog, claimed(catalog))  # both collections have been served
+    retry_task(catalog, claimed(catalog), StorageFull("There is no room."))
+    clock.advance(10)
+    fresh = [add(catalog, "b", "upload") for _ in range(2)]
+    first = claimed(catalog)
+    assert first.task.id == fresh[0]
+    finish_task(catalog, first, "done")
+    clock.advance(300)
+    assert claimed(catalog).task.id == failing
+
+
+def test_of_some_kinds_a_worker_ends_what_was_begun_and_cancelled(catalog: Catalog, clock: ManualClock) -> None:
+    begun, waiting = add(catalog, "a", "reindex"), add(catalog, "a", "reindex")
+    retry_task(catalog, claimed(catalog), StorageFull("There is no room."))
+    assert cancel_task(catalog, waiting, undone=["reindex"]).status == "cancelled"
+    cancelled = cancel_task(catalog, begun, undone=["reindex"])
+    assert (cancelled.status, cancelled.cancelled) == ("queued", True)
+    claim = claimed(catalog)
+    assert (claim.task.id, claim.task.cancelled) == (begun, True)
 
 
 def test_every_task_is_claimed_once(catalog: Catalog) -> None:

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from app.collections.documents import DocumentService
-from app.tasks import worker
 from app.tasks.answers import TaskDescription, TaskPage
+from indexer.catalog import claims
 from indexer.catalog.leases import lease
 from indexer.errors import StorageFull
 from tests.integration.http.conftest import Client, read_answer
@@ -336,7 +336,7 @@ def test_a_cancelled_reindexing_leaves_the_collection_as_it_was(client) -> None:
 
 
 def test_a_full_disk_makes_a_task_wait_and_not_fail(client, monkeypatch) -> None:
-    monkeypatch.setattr(worker, "_RETRY_S", 0.05)
+    monkeypatch.setattr(claims, "backoff", lambda failures: 0.0)
     real, tries = DocumentService.upsert, []
 
     def upsert(*arguments: Any, **options: Any) -> Any:
