@@ -40,10 +40,9 @@ async def receive_upload(
     announced = int(length) if length.isdigit() else 0
     if announced > tasks.backlog:
         raise BodyTooLarge(f"An upload may have {tasks.backlog:,} bytes.", hint="Send it in several parts.")
-    upload = await asyncio.to_thread(
-        tasks.begin_upload, collection, _FORMATS[media_type], announced, packed=encoding == "gzip", table=table
-    )
+    upload = tasks.upload(collection, _FORMATS[media_type], announced, packed=encoding == "gzip", table=table)
     try:
+        await asyncio.to_thread(upload.begin)
         await _write(request, upload)
         return await asyncio.to_thread(upload.finish)
     except BaseException:
@@ -93,8 +92,9 @@ async def upload_as_task(
 
 
 def _queue(tasks: TaskService, collection: str, items: Iterable[Entry]) -> TaskDescription:
-    upload = tasks.begin_upload(collection, "ndjson", 0)
+    upload = tasks.upload(collection, "ndjson")
     try:
+        upload.begin()
         for item in items:
             if isinstance(item, Document):
                 upload.write(to_json(_value(item)) + b"\n")

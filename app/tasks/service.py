@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final, get_args
 
 from app.cursors import cursor_at, position_of
@@ -12,7 +13,6 @@ from app.tasks.kinds import KINDS, UNDONE
 from app.tasks.spool import BodyWriter, Format, Spool
 from indexer.catalog.tasks import (
     STATUSES,
-    ClaimLost,
     NewTask,
     Status,
     Task,
@@ -28,7 +28,7 @@ from indexer.catalog.tasks import (
 from indexer.errors import TaskNotFound, TextNotStored
 from indexer.store import Store
 from indexer.types import Collection
-from models.errors import InvalidInput
+from models.errors import InvalidInput, SpanseekError
 from models.types import JsonValue
 
 MAX_LISTED = 1000
@@ -48,6 +48,7 @@ class TaskService:
         self._store = store
         self.backlog = backlog
         self.queued = queued
+        self._abandoned: set[str] = set()
 
     def spool(self, id: str) -> Spool:
         """The files of a task."""
@@ -73,27 +74,31 @@ class TaskService:
         self.queued()
         return described(task)
 
-    def begin_upload(
+    def upload(
         self,
         collection: str,
         format: Format,
-        announced: int,
+        announced: int = 0,
         *,
         packed: bool = False,
         table: Mapping[str, JsonValue] | None = None,
     ) -> "Upload":
-        """Receive a body; ``table`` says how one of CSV is read, as ``ReadOptions`` do.
-
-        Raises ``CollectionNotFound``, ``TextNotStored`` for a collection that does not store texts, and
-        ``TaskBacklogFull`` if what is announced is too much.
-        """
-        target = self._store.catalog.collection(collection)
-        _require_stored_texts(target)
-        id = new_task_id()
-        new = NewTask("upload", collection, target.id, bytes=announced)
-        add_task(self._store.catalog, id, new, limit=self.backlog, status="receiving")
+        """A body that is about to arrive; ``table`` says how one of CSV is read, as ``ReadOptions`` do."""
         body = {"format": format, "packed": packed, "table": dict(table or {})}
-        return Upload(self, self._store, id, body, target_id=target.id, announced=announced, limit=self.backlog)
+        return Upload(self, self._store, collection, body, announced)
+
+    def forget(self, id: str) -> None:
+        """Remove a body that was not accepted, and return its bytes to the backlog; as soon as the catalog answers."""
+        self._abandoned.add(id)
+        self.forget_abandoned()
+
+    def forget_abandoned(self) -> None:
+        """Forget the bodies that could not be forgotten while the catalog did not answer."""
+        for id in tuple(self._abandoned):
+            forget_task(self._store.catalog, id)
+            # Not before: if its row was queued after all, it is still promised.
+            self.spool(id).remove()
+            self._abandoned.discard(id)
 
     def get(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> TaskDescription:
         """A task as it is now. Raises ``TaskNotFound``."""
@@ -147,57 +152,70 @@ class TaskService:
 
 
 class Upload:
-    """A body that arrives, piece by piece. It becomes a task when it is whole and on the disk, or leaves nothing."""
+    """A body that arrives, piece by piece. It becomes a task when it is whole and on the disk, or leaves nothing.
+
+    Call ``begin``, ``write`` and ``finish``, and ``abandon`` if any of them fails, or may still run.
+    """
 
     def __init__(
-        self,
-        service: TaskService,
-        store: Store,
-        id: str,
-        options: dict[str, Any],
-        *,
-        target_id: str,
-        announced: int,
-        limit: int,
+        self, service: TaskService, store: Store, collection: str, options: dict[str, Any], announced: int
     ) -> None:
-        self._service, self._catalog, self.id, self._target_id = service, store.catalog, id, target_id
-        self._options, self._limit = options, limit
+        self.id = new_task_id()
+        self._service, self._catalog, self._collection, self._options = service, store.catalog, collection, options
         self._counted, self._renewed = announced, time.monotonic()
-        self._spool = service.spool(id)
-        path = self._spool.body(options["format"], packed=options["packed"])
-        self._body = BodyWriter(path, packed=options["packed"])
+        self._is_known, self._lock, self._resources = False, Lock(), ExitStack()
+
+    def begin(self) -> None:
+        """Announce the body, and make its file.
+
+        Raises ``CollectionNotFound``, ``TextNotStored`` for a collection that does not store texts, and
+        ``TaskBacklogFull`` if what is announced is too much.
+        """
+        with self._lock:
+            self._service.forget_abandoned()
+            target = self._catalog.collection(self._collection)
+            _require_stored_texts(target)
+            self._target_id, self._is_known = target.id, True  # even if the catalog does not answer in the end
+            new = NewTask("upload", self._collection, target.id, bytes=self._counted)
+            add_task(self._catalog, self.id, new, limit=self._service.backlog, status="receiving")
+            path = self._service.spool(self.id).body(self._options["format"], packed=self._options["packed"])
+            self._body = self._resources.enter_context(closing(BodyWriter(path, packed=self._options["packed"])))
 
     def write(self, piece: bytes) -> None:
         """Take a piece. Raises ``TaskBacklogFull``, ``StorageFull``, and ``InvalidInput`` for damaged gzip."""
-        self._body.write(piece)
-        if self._body.bytes > self._counted or time.monotonic() - self._renewed > _RENEWAL_S:
-            if self._body.bytes > self._counted:
-                self._counted = self._body.bytes + _GROWTH
-            self._renewed = time.monotonic()
-            grow_task(self._catalog, self.id, self._counted, limit=self._limit)
+        with self._lock:
+            self._body.write(piece)
+            if self._body.bytes > self._counted or time.monotonic() - self._renewed > _RENEWAL_S:
+                if self._body.bytes > self._counted:
+                    self._counted = self._body.bytes + _GROWTH
+                self._renewed = time.monotonic()
+                grow_task(self._catalog, self.id, self._counted, limit=self._service.backlog)
 
     def finish(self) -> TaskDescription:
         """Queue the task: from here on it is promised.
 
         Raises as :meth:`write`, and ``TextNotStored`` and ``CollectionNotFound`` as when it began.
         """
-        self._body.finish()
-        if not self._body.text_bytes:
-            raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
-        # Progress counts the bytes of the text of NDJSON, and of the file of CSV.
-        total = self._body.text_bytes if self._options["format"] == "ndjson" else self._body.bytes
-        # The collection may have given its texts up since the body began to arrive.
-        _require_stored_texts(self._catalog.by_id(self._target_id))
-        task = received(self._catalog, self.id, self._body.bytes, total, self._options)
+        with self._lock:
+            self._body.finish()
+            if not self._body.text_bytes:
+                raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
+            # Progress counts the bytes of the text of NDJSON, and of the file of CSV.
+            total = self._body.text_bytes if self._options["format"] == "ndjson" else self._body.bytes
+            # The collection may have given its texts up since the body began to arrive.
+            _require_stored_texts(self._catalog.by_id(self._target_id))
+            task = received(self._catalog, self.id, self._body.bytes, total, self._options)
         self._service.queued()
         return described(task)
 
     def abandon(self) -> None:
-        """Leave nothing of it."""
-        self._body.close()
-        self._spool.remove()
-        with suppress(ClaimLost):
-            forget_task(self._catalog, self.id)
+        """Leave nothing of it, once a step that is under way has ended."""
+        with self._lock:
+            with suppress(OSError):  # what is not written yet may find no room
+                self._resources.close()
+            if self._is_known:
+                with suppress(SpanseekError):  # it is forgotten when the catalog answers
+                    self._service.forget(self.id)
 
 
 def _require_stored_texts(target: Collection) -> None:

@@ -68,7 +68,7 @@ class TaskWorkers:
         while not self._closing.is_set():
             try:
                 if number == 0:
-                    self.backlog = backlog(self._services.store.catalog)
+                    self.look()
                     if since_sweep >= _SWEEP_S:
                         self._sweep()
                         since_sweep = 0.0
@@ -94,6 +94,11 @@ class TaskWorkers:
         except ClaimLost:
             _log.warning("task %s was taken over by another worker", claim.task.id)
         return 0.0
+
+    def look(self) -> None:
+        """Forget bodies that were not accepted, and read the figures of the backlog."""
+        self._tasks.forget_abandoned()
+        self.backlog = backlog(self._services.store.catalog)
 
     def _serve(self, claim: Claim) -> None:
         cancelled = threading.Event()
@@ -159,7 +164,7 @@ class TaskWorkers:
         try:
             if renew_claim(self._services.store.catalog, claim):
                 cancelled.set()
-            self.backlog = backlog(self._services.store.catalog)
+            self.look()
         except ClaimLost:
             cancelled.set()
             return False

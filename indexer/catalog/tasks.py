@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import is_dead, this_process
@@ -93,8 +93,8 @@ def add_task(catalog: Catalog, id: str, new: NewTask, *, limit: int, status: Sta
     row |= {"options": dict(new.options), "done": 0, "checkpoint": {}, "cancelled": False, "starts": 0}
     with catalog.database.write() as connection:
         lock_tasks(connection)
-        _check_backlog(connection, id, new.bytes, limit)
         now = catalog.clock()
+        _check_backlog(connection, id, new.bytes, limit, now)
         claim = {"holder": this_process(), "expires_at": now + timedelta(seconds=_RECEIVING_S)}
         claim = claim if status == "receiving" else {}
         connection.execute(insert(tasks).values(**row, **claim, bytes=max(new.bytes, _LEAST_BYTES), created_at=now))
@@ -108,7 +108,7 @@ def grow_task(catalog: Catalog, id: str, size: int, *, limit: int) -> None:
     """
     with catalog.database.write() as connection:
         lock_tasks(connection)
-        _check_backlog(connection, id, size, limit)
+        _check_backlog(connection, id, size, limit, catalog.clock())
         until = catalog.clock() + timedelta(seconds=_RECEIVING_S)
         receiving = (tasks.c.id == id) & (tasks.c.status == "receiving")
         changes = {"bytes": max(size, _LEAST_BYTES), "expires_at": until}
@@ -203,10 +203,8 @@ def forget_ended(catalog: Catalog, until: datetime) -> dict[str, bool]:
     Returns the ids that are left, each with whether it has yet to end.
     """
     with catalog.database.write() as connection:
-        rows = connection.execute(select(tasks.c.id, tasks.c.holder).where(tasks.c.status == "receiving")).all()
-        dead = [row.id for row in rows if row.holder is not None and is_dead(row.holder)]
-        gone = (tasks.c.status == "receiving") & ((tasks.c.expires_at < catalog.clock()) | tasks.c.id.in_(dead))
-        connection.execute(delete(tasks).where(or_(gone, tasks.c.finished_at <= until)))
+        _forget_gone(connection, catalog.clock())
+        connection.execute(delete(tasks).where(tasks.c.finished_at <= until))
         return {row.id: row.status in _PENDING for row in connection.execute(select(tasks.c.id, tasks.c.status))}
 
 
@@ -236,10 +234,21 @@ def lock_tasks(connection: Connection) -> None:
         connection.exec_driver_sql("LOCK TABLE tasks IN SHARE ROW EXCLUSIVE MODE")
 
 
-def _check_backlog(connection: Connection, id: str, size: int, limit: int) -> None:
+def _forget_gone(connection: Connection, now: datetime) -> int:
+    """Delete the rows of bodies that stopped arriving; returns their number."""
+    receiving = tasks.c.status == "receiving"
+    rows = connection.execute(select(tasks.c.id, tasks.c.holder, tasks.c.expires_at).where(receiving)).all()
+    gone = [row.id for row in rows if row.expires_at < now or is_dead(row.holder)]
+    return connection.execute(delete(tasks).where(receiving, tasks.c.id.in_(gone))).rowcount if gone else 0
+
+
+def _check_backlog(connection: Connection, id: str, size: int, limit: int, now: datetime) -> None:
     others = select(func.sum(tasks.c.bytes)).where(tasks.c.status.in_(_PENDING), tasks.c.id != id)
     held = int(connection.scalar(others) or 0)
     if held + max(size, _LEAST_BYTES) > limit:
+        if _forget_gone(connection, now):
+            _check_backlog(connection, id, size, limit, now)
+            return
         raise TaskBacklogFull(
             f"The tasks that wait hold {held:,} bytes already; with this one they would hold more than {limit:,}.",
             hint="Retry when some are done; `GET /tasks` shows them. An upload may be at most so large.",

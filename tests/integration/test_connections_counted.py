@@ -59,7 +59,8 @@ def test_a_document_is_written_and_tidied_in_a_dozen_transactions(services: Serv
 def test_an_upload_of_one_line_is_received_and_indexed_in_some_two_dozen(
     services: Services, counted: list[str]
 ) -> None:
-    upload = services.tasks.begin_upload("c", "ndjson", len(BODY))
+    upload = services.tasks.upload("c", "ndjson", len(BODY))
+    upload.begin()
     upload.write(BODY)
     upload.finish()
     assert len(counted) <= 4

@@ -76,7 +76,8 @@ class Server:
         self.workers = TaskWorkers(self.services, self.services.tasks, threads=0, keep_days=1)
 
     def upload(self, body: bytes = LINES, format: Any = "ndjson", collection: str = "c") -> str:
-        upload = self.services.tasks.begin_upload(collection, format, len(body))
+        upload = self.services.tasks.upload(collection, format, len(body))
+        upload.begin()
         upload.write(body)
         return upload.finish().id
 

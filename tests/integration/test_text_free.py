@@ -214,7 +214,8 @@ def test_an_upload_that_began_before_texts_were_given_up_is_not_spooled(tmp_path
     with Workspace(tmp_path) as stored:
         stored.collection()
         tasks = TaskService(stored.store, backlog=10**9)
-        upload = tasks.begin_upload("c", "ndjson", 0)
+        upload = tasks.upload("c", "ndjson")
+        upload.begin()
         upload.write(b'{"id": "a", "text": "The heron waits."}\n')
         details = {"restorable": restorable_details(ByteRestorer(), store_text=False)}
         recipe = replace(stored.catalog.collection("c").recipe, details=details)
