@@ -11,7 +11,7 @@ import typer
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, counted, one_line, open_services, out, print_json
 from app.cli.exporting import check_new_file, line_file
-from app.cli.maintenance import removed_text, wait_for_readers
+from app.cli.maintenance import erased_text, removed_text, wait_for_readers
 from app.cli.options import key_values, with_options
 from indexer.engine.query import Filter
 from models.errors import InvalidInput
@@ -145,7 +145,7 @@ def delete(
         return
     out.print(f"{counted(deleted, 'document')} deleted from {collection}; {len(missing):,} not found.")
     if removed is not None:
-        out.print(f"All deleted text is erased from the disk. {removed_text(removed)}", soft_wrap=True)
+        out.print(f"{erased_text(removed.remains)}\n{removed_text(removed)}", markup=False, soft_wrap=True)
 
 
 def _lines(path: Path | None) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """``spanseek stats``, ``optimize``, ``verify``, ``backup`` and ``init-db``."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -119,6 +119,15 @@ def wait_for_readers(seconds: float) -> None:
 def removed_text(removed: "Removed") -> str:
     """A sentence about removed segments."""
     return f"{counted(removed.segments, 'old segment')} removed, {_mb(removed.bytes)}."
+
+
+def erased_text(remains: Sequence[str]) -> str:
+    """A sentence that all deleted text is erased, where that is proved; else what remains, a line each."""
+    if not remains:
+        return "All deleted text is erased from the disk."
+    return "Deleted text is erased from the collection's files, and remains elsewhere:" + "".join(
+        f"\n- {each}" for each in remains
+    )
 
 
 def _mb(size: int) -> str:

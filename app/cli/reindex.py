@@ -7,6 +7,7 @@ import typer
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, counted, err, open_services, out, print_json, settings_with
 from app.cli.index import report_busy
+from app.cli.maintenance import erased_text
 from app.cli.options import RecipeChoice, with_options
 from app.cli.progress import indexing_progress, stop_on_interrupt
 from app.cli.reading import report_bad_record
@@ -51,3 +52,5 @@ def reindex(
             f"{counted(reindexed.phrases, 'saved phrase')} encoded anew, generation {reindexed.generation}.",
             soft_wrap=True,
         )
+        if options.store_text is False:
+            out.print(erased_text(reindexed.remains), markup=False, soft_wrap=True)

@@ -1,16 +1,18 @@
 """Long work on collections, each kind written once: the command line, HTTP and tasks all run it here."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from app.encoders.encoders import Encoders
-from indexer.catalog.leases import lease
+from indexer.archives.copies import older_copies
+from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
+from indexer.catalog.replacement import unlike
 from indexer.engine.query import Filter
-from indexer.errors import CollectionBusy
-from indexer.indexing.maintenance import Removed, optimize, purge, sweep
+from indexer.errors import CollectionBusy, CollectionNotFound
+from indexer.indexing.maintenance import Purged, Removed, optimize, purge, sweep
 from indexer.indexing.matching import Rematched, rematch
 from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
 from indexer.reading.document_rows import passing_ids
@@ -33,7 +35,12 @@ class Deletion:
 
     ids: frozenset[str]
     generation: int
-    purged: Removed | None = None
+    purged: Purged | None = None
+
+
+def built_beside(collection_id: str) -> str:
+    """The name of the collection in which the collection of this id is reindexed."""
+    return f"reindex-{collection_id}"
 
 
 def refuse(error: CollectionBusy) -> bool:
@@ -92,7 +99,7 @@ class CollectionJobs:
             sweep(store, held)
             matching = passing_ids(store.present(held.collection), filter) if filter else ()
             deleted, generation = remove(store.catalog, held, [*ids, *matching])
-            removed = purge(store, held, waiting.sleep) if purged else None
+            removed = self.erase(held, waiting.sleep) if purged else None
             if purged:
                 generation = store.catalog.generation(held.collection)
         return Deletion(deleted, generation, removed)
@@ -104,10 +111,32 @@ class CollectionJobs:
             left = self._store.catalog.by_id(held.collection_id)
         return Optimized(removed.segments, removed.bytes, removed.waited_s, left.segments, left.bytes)
 
-    def purge(self, collection: str, *, waiting: Waiting = _AT_ONCE) -> Removed:
+    def purge(self, collection: str, *, waiting: Waiting = _AT_ONCE) -> Purged:
         """Erase deleted and replaced documents from the disk. Raises ``PurgeIncomplete``."""
         with lease(self._store.catalog, collection, again=waiting.busy) as held:
-            return purge(self._store, held, waiting.sleep)
+            return self.erase(held, waiting.sleep)
+
+    def erase(self, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Purged:
+        """Purge a leased collection, and say what remains of deleted documents anywhere. Raises ``PurgeIncomplete``."""
+        store = self._store
+        collection = store.catalog.by_id(held.collection_id)
+        beside = tuple(self._purge_beside(collection, sleep))
+        purged = purge(store, held, sleep)
+        copies = older_copies(store, store.catalog.by_id(held.collection_id))
+        return replace(purged, remains=(*purged.remains, *beside, *copies))
+
+    def _purge_beside(self, collection: Collection, sleep: Callable[[float], None]) -> Iterator[str]:
+        """Purge what a reindexing has built that has not ended; or say that it is under way."""
+        catalog, name = self._store.catalog, built_beside(collection.id)
+        try:
+            with lease(catalog, name) as held:
+                differing = unlike(catalog, collection, catalog.collection(name))
+                remove(catalog, held, frozenset.union(*differing))
+                purge(self._store, held, sleep)
+        except CollectionNotFound:
+            return
+        except CollectionBusy:
+            yield f"the reindexing under way (collection {name}) may hold them until you purge again after its end"
 
     def backfill(self, collection: str, phrase: str, *, waiting: Waiting = _AT_ONCE) -> Rematched:
         """Match a saved phrase with all documents again. Raises ``PhraseNotFound``."""

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from app.answers import described
-from app.collections.jobs import CollectionJobs
+from app.collections.jobs import CollectionJobs, built_beside
 from app.collections.recipes import CollectionOptions, as_before
 from app.collections.service import CollectionService
 from app.encoders.default_calibrations import default_calibration
@@ -27,7 +27,6 @@ from indexer.catalog.publish import remove
 from indexer.catalog.replacement import PhrasesChanged, Replacement, phrase_texts, replace_content, unlike
 from indexer.errors import RecipeMismatch, TextNotStored
 from indexer.indexing.deletion import mark_deleted, remove_files
-from indexer.indexing.maintenance import purge
 from indexer.indexing.pipeline import JobHooks
 from indexer.reading.stored_documents import StoredDocuments
 from indexer.store import Store
@@ -51,11 +50,9 @@ class Reindexed:
     generation: Annotated[int, described("The first generation of the new recipe.")]
     phrases: Annotated[int, described("Saved phrases that were encoded anew.")]
     bytes: Annotated[int, described("Size on disk.")]
-
-
-def target_name(collection_id: str) -> str:
-    """The name of the collection that is built beside the one of this id."""
-    return f"reindex-{collection_id}"
+    remains: Annotated[
+        tuple[str, ...], described("Where texts that the collection no longer stores remain, and until when.")
+    ] = ()
 
 
 class Reindexing:
@@ -80,7 +77,7 @@ class Reindexing:
                 hint="Index the documents, from where they came, into a new collection.",
                 field="collection",
             )
-        self.target = target_name(self._old.id)
+        self.target = built_beside(self._old.id)
         self._options = options
 
     def documents(self) -> StoredDocuments:
@@ -151,10 +148,17 @@ class Reindexing:
         remove_files(store, built.id)
         recipe = built.recipe
         self._collections.forget({name: old[name] for name in old if old[name] != recipe.details.get(name)})
-        if not recipe.stores_text:
-            purge(store, held)  # the old segments, and the texts of matches
+        # Without texts, those of the old segments and of matches are given up.
+        remains = () if recipe.stores_text else self._jobs.erase(held).remains
         return Reindexed(
-            self._old.name, built.documents, recipe.encoder, recipe.fingerprint, generation, len(texts), built.bytes
+            self._old.name,
+            built.documents,
+            recipe.encoder,
+            recipe.fingerprint,
+            generation,
+            len(texts),
+            built.bytes,
+            remains,
         )
 
     def _link(self, built: Collection) -> None:

@@ -21,6 +21,7 @@ from app.http.stages import Observe, unobserved
 from app.http.write_lane import WriteLane
 from app.tasks.worker import TaskWorkers
 from indexer.catalog import schema
+from indexer.catalog.erasing import finish_erasing
 from indexer.catalog.tasks import Backlog
 from indexer.engine.executor import Executor
 from indexer.errors import CatalogUnavailable, ExecutorUnavailable
@@ -184,12 +185,13 @@ class Backend:
         return len(self._opened.services.store.damages()) if self._opened else 0
 
     def refresh(self) -> None:
-        """Release old snapshots of an idle server, and resume postponed merging."""
+        """Release old snapshots of an idle server, and resume postponed merging and erasing."""
         opened = self._opened
         if opened is not None:
             opened.writing.tidy()
             try:
                 opened.services.store.refresh()
+                finish_erasing(opened.services.store.catalog.database)
                 self.sizes = opened.services.store.catalog.collections()
             except SpanseekError as error:
                 _log.warning("the snapshots were not refreshed: %s", error)

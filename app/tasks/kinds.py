@@ -87,10 +87,10 @@ def run_reindex(context: TaskContext) -> Mapping[str, JsonValue]:
 
 def undo_reindex(context: TaskContext) -> None:
     """Delete what an unfinished reindexing has built."""
-    from app.collections.reindexing import target_name
+    from app.collections.jobs import built_beside
 
     with suppress(CollectionNotFound):
-        context.services.collections.delete(target_name(context.claim.task.target_id))
+        context.services.collections.delete(built_beside(context.claim.task.target_id))
 
 
 def run_optimize(context: TaskContext) -> Mapping[str, JsonValue]:

@@ -43,8 +43,10 @@ _MODES: Mapping[str, Mapping[str, Mode]] = MappingProxyType(
 )
 
 # With WAL readers continue while a writer commits; with FULL each commit survives a power failure.
-_PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+# Deleted rows are overwritten with zeros.
+_PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON")
 _BUSY_SECONDS = 30.0
+_REWRITE_SECONDS = 1.0
 _RETRY_SECONDS = 0.01
 _CONNECT_SECONDS = 5
 
@@ -74,12 +76,24 @@ class Database:
         """A connection for a transaction that writes: committed when the block ends, rolled back when it raises."""
         return self._connected("write")
 
-    def scrub(self) -> None:
-        """Erase deleted rows from the file. On PostgreSQL that is left to its vacuum."""
-        if self.url.get_backend_name() == "sqlite":
-            with self.read() as connection:
-                connection.exec_driver_sql("VACUUM")
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    @property
+    def file(self) -> Path | None:
+        """The file of SQLite; None on PostgreSQL."""
+        return Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
+
+    def truncate_log(self) -> bool:
+        """Bring the log of SQLite into its file, and empty it: at once, or False while others use the log."""
+        with self.read() as connection, _waiting(connection, 0.0):
+            busy, frames, _ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
+        return (busy, frames) == (0, 0)
+
+    def rewrite(self) -> None:
+        """Write the file of SQLite anew, without what deleted rows left. Writers wait: about a second for 100 MB.
+
+        Raises ``CatalogUnavailable`` if others write for longer than a moment.
+        """
+        with self.read() as connection, _waiting(connection, _REWRITE_SECONDS):
+            connection.exec_driver_sql("VACUUM")
 
     def close(self) -> None:
         """Closes all connections."""
@@ -102,6 +116,16 @@ class Database:
     def _check_paths(self) -> None:
         for path in self._watched_paths:
             path.check()
+
+
+@contextmanager
+def _waiting(connection: Connection, seconds: float) -> Iterator[None]:
+    """Let a connection of SQLite wait so long for locks, and not as long as others."""
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={int(seconds * 1000)}")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={int(_BUSY_SECONDS * 1000)}")
 
 
 def _watched_paths(url: URL, data_dir: Path | None) -> list[WatchedPath]:

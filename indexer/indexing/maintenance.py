@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
+from indexer.catalog.erasing import erase_deleted, finish_erasing
 from indexer.catalog.leases import Lease
 from indexer.catalog.publish import Kept, change_details, forget_old, publish, retire
 from indexer.engine.snapshot import SegmentView
@@ -44,13 +45,22 @@ class Removed:
     waited_s: float
 
 
-def sweep(store: Store, held: Lease) -> Kept:
+@dataclass(frozen=True, slots=True)
+class Purged(Removed):
+    """What a purge removed, and what ``remains`` of deleted documents: where, and until when. Empty: nothing."""
+
+    remains: tuple[str, ...] = ()
+
+
+def sweep(store: Store, held: Lease, withdrawn_s: float | None = None) -> Kept:
     """Remove the files of segments that were retired a grace period ago, and the remains of killed jobs.
 
-    Also deletes old withdrawn matches from the catalog. Returns what the catalog still names.
+    Also erases what an earlier purge had to leave, and deletes matches that were withdrawn ``withdrawn_s`` ago, by
+    default as the store says, from the catalog. Returns what the catalog still names.
     """
-    now = store.catalog.clock()
-    retired_until, withdrawn_until = (now - timedelta(seconds=age) for age in (store.grace_s, store.withdrawn_s))
+    finish_erasing(store.catalog.database)
+    now, withdrawn_s = store.catalog.clock(), store.withdrawn_s if withdrawn_s is None else withdrawn_s
+    retired_until, withdrawn_until = (now - timedelta(seconds=age) for age in (store.grace_s, withdrawn_s))
     kept = forget_old(store.catalog, held, retired_until=retired_until, withdrawn_until=withdrawn_until)
     for folder in store.folder_of(held.collection_id).glob("*/"):
         if folder.name not in kept.live | kept.retired:
@@ -165,24 +175,27 @@ def optimize(
     return _remove_retired(store, held, sleep)
 
 
-def purge(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Removed:
-    """Rewrite every segment with deleted documents, and remove the old ones after the grace period.
+def purge(store: Store, held: Lease, sleep: Callable[[float], None] = time.sleep) -> Purged:
+    """Rewrite every segment with deleted documents, remove the old ones after the grace period, and erase deleted rows.
 
-    Raises ``PurgeIncomplete`` if deleted data is left on the disk.
+    Withdrawn matches go, too, for they name documents: who has yet to read of them gets ``CursorExpired``. Raises
+    ``PurgeIncomplete`` if deleted data is left in the collection's folder.
     """
     merge_segments(store, held, with_dead)
-    removed = _remove_retired(store, held, sleep)
-    store.catalog.database.scrub()
+    removed = _remove_retired(store, held, sleep, withdrawn_s=0.0)
+    left = erase_deleted(store.catalog.database)
     _prove(store, held)
-    return removed
+    return Purged(removed.segments, removed.bytes, removed.waited_s, (left,) if left else ())
 
 
-def _remove_retired(store: Store, held: Lease, sleep: Callable[[float], None]) -> Removed:
+def _remove_retired(
+    store: Store, held: Lease, sleep: Callable[[float], None], withdrawn_s: float | None = None
+) -> Removed:
     retired = store.catalog.retired_segments(held.collection_id)
     waited = store.grace_s if retired else 0.0
     if waited:
         sleep(waited)
-    sweep(store, held)
+    sweep(store, held, withdrawn_s)
     return Removed(len(retired), sum(info.bytes for info in retired), waited)
 
 

@@ -60,11 +60,11 @@ class Upgraded:
         self.service = SearchService(self.store, self.modes)
         self.phrases = PhraseService(self.store, self.encoders)
         self.collections = CollectionService(self.store, self.encoders, default_encoder="hashing")
+        self.jobs = CollectionJobs(self.store, self.encoders, segment_units=500_000)
 
     def job(self, **options: Any) -> Reindexing:
         asked = CollectionOptions(**options)
-        jobs = CollectionJobs(self.store, self.encoders, segment_units=500_000)
-        return Reindexing(self.store, self.encoders, self.collections, jobs, self.modes, "c", asked)
+        return Reindexing(self.store, self.encoders, self.collections, self.jobs, self.modes, "c", asked)
 
     def reindex(self, hooks: JobHooks = NOT_STOPPED, **options: Any) -> Reindexed | None:
         job = self.job(**options)

@@ -1,0 +1,42 @@
+"""What other than a collection itself may hold its deleted documents: its snapshots, and copies in the making."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from indexer.archives.archive import read_info
+from indexer.archives.backup import PINS as BACKUP_PINS
+from indexer.archives.create import PINS as SNAPSHOT_PINS
+from indexer.archives.create import collection_of
+from indexer.errors import SnapshotInvalid
+from indexer.process_folders import in_use, sweep
+from indexer.store import Store
+from indexer.types import Collection
+
+SNAPSHOTS: Final = "snapshots"
+
+
+def older_copies(store: Store, collection: Collection) -> Iterator[str]:
+    """Sentences on what may hold documents that this generation does not have, and until when."""
+    for parent, kind in ((BACKUP_PINS, "backup"), (SNAPSHOT_PINS, "snapshot")):
+        folder = store.data_dir / parent
+        sweep(folder)
+        for made in in_use(folder):
+            if kind == "backup" or collection_of(made) in (collection.id, None):
+                yield f"a {kind} in the making ({parent}/{made.name}) may hold them, until the {kind} is deleted"
+    older = [path.name for path in _snapshots(store, collection.name) if _is_older(path, collection.generation)]
+    if older:
+        yield f"snapshots from before ({', '.join(older)}) may hold them until they are deleted"
+
+
+def _snapshots(store: Store, name: str) -> list[Path]:
+    return sorted((store.data_dir / SNAPSHOTS / name).glob("*.tar*"))
+
+
+def _is_older(path: Path, generation: int) -> bool:
+    try:
+        return read_info(path).generation < generation
+    except FileNotFoundError:
+        return False
+    except SnapshotInvalid:  # it is being written
+        return True
