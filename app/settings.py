@@ -108,6 +108,9 @@ class Settings(BaseSettings):
         gt=0,
         description="Bytes that tasks which have not ended may hold on the disk; further ones are answered 429.",
     )
+    upload_limit: int = Field(
+        64, gt=0, description="Maximum number of uploads that arrive at once; a further one is answered 429."
+    )
     task_workers: int = Field(2, gt=0, description="Threads that run tasks, each of another collection.")
     task_days: float = Field(7.0, ge=0, description="Days for which tasks that ended are kept, with their results.")
     batch_limit: int = Field(100, gt=0, description="Maximum number of queries in one POST /search/batch.")

@@ -34,8 +34,9 @@ def reindex(
     from indexer.indexing.pipeline import JobHooks
     from indexer.patience import Patience
 
+    options = recipe.options()
     with open_services(settings_with(device=device)) as services, stop_on_interrupt(_STOPPING) as stop:
-        job = services.reindexing(collection, recipe.options())
+        job = services.reindexing(collection, options)
         documents = job.documents()
         with indexing_progress(documents, err) as progress:
             busy = Patience(wait, stop=stop.is_set, begin=report_busy)

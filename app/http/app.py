@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -152,7 +153,14 @@ def _backend(settings: Settings, encoders: Encoders, executor: Executor | None, 
     )
     # A batch that is larger than the queue would never be accepted.
     batch_limit = min(settings.batch_limit, settings.queue_limit)
-    limits = Limits(settings.queue_limit, settings.deadline_s, settings.write_deadline_s, batch_limit)
+    limits = Limits(
+        settings.queue_limit,
+        settings.deadline_s,
+        settings.write_deadline_s,
+        batch_limit,
+        uploads=settings.upload_limit,
+        waits=math.ceil(settings.connection_limit / 2),  # the other half is for searches
+    )
     return Backend(startup, limits, observe)
 
 
@@ -196,6 +204,6 @@ async def _record_uses(backend: Backend, uses: KeyUses) -> None:
     """Write the last use of keys, off the path of requests; none fails because of it."""
     if ids := uses.due():
         try:
-            await asyncio.to_thread(record_uses, backend.store.catalog, ids)
+            await backend.write(lambda: record_uses(backend.store.catalog, ids))
         except SpanseekError as error:
             _log.warning("the last use of keys was not written: %s", error)

@@ -9,15 +9,17 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from app.composition import Services
 from app.http.lanes import JobLane
+from app.http.pools import Places, Pool, run_in_time
 from app.http.problems import internal_error
 from app.http.readiness import Checks, Readiness
 from app.http.search_lanes import SearchLanes
 from app.http.span_lane import SpanLane
 from app.http.stages import Observe, unobserved
+from app.http.task_watch import TaskWatch
 from app.http.write_lane import WriteLane
 from app.tasks.worker import TaskWorkers
 from indexer.catalog import schema
@@ -33,6 +35,10 @@ Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
 
+# Threads that write and unpack bodies, and that write to the catalog.
+_RECEIVING: Final = 2
+_WRITING: Final = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Startup:
@@ -46,12 +52,14 @@ class Startup:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of requests."""
+    """The limits of requests; ``uploads`` arrive at once, and ``waits`` wait for tasks."""
 
     queue: int
     deadline_s: float
     write_deadline_s: float
     batch: int
+    uploads: int = 64
+    waits: int = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +99,13 @@ class Backend:
         self._opened: _Opened | None = None
         self._lock = Lock()
         self.readiness = Readiness(self.checks, limits.deadline_s)
+        # What may block, apart from the threads in which keys are looked up and searches prepared: bodies that arrive,
+        # other writes to the catalog, and looks at tasks.
+        self.receiving = Pool("receive", threads=_RECEIVING, limit=2 * limits.uploads + limits.queue)
+        self.writes = Pool("write", threads=_WRITING, limit=limits.queue)
+        self.watching = Pool("watch", threads=1, limit=limits.queue)
+        self.arrivals = Places(limits.uploads, "{limit} uploads arrive already.")
+        self.watch = TaskWatch(lambda ids: self.tasks.described(ids), self.watching, limit=limits.waits)
 
     # What is opened: each is made at first use, and raises ``CatalogUnavailable`` if the database cannot be opened.
     store = _Opening(lambda opened: opened.services.store)
@@ -118,6 +133,10 @@ class Backend:
     def stores_text(self, collection: str) -> bool:
         """True if a collection stores its texts. Raises ``CollectionNotFound``."""
         return self.store.catalog.collection(collection).recipe.stores_text
+
+    async def write(self, job: Callable[[], Result]) -> Result:
+        """Run a job that writes to the catalog alone. Raises ``DeadlineExceeded``."""
+        return await run_in_time(self.writes, job, self.limits.deadline_s)
 
     async def read(self, collection: str, job: Callable[[], Result]) -> Result:
         """Read stored texts: in a thread, or by the decoder in its lane where the collection stores none."""
@@ -199,6 +218,8 @@ class Backend:
     def close(self) -> None:
         """Finish running requests and close everything."""
         self.readiness.close()
+        for pool in (self.receiving, self.writes, self.watching):
+            pool.close()
         with self._lock:
             if self._opened is not None:
                 self._opened.close()
@@ -215,6 +236,7 @@ class Backend:
             services = self._startup.open_services()
         except InvalidInput as error:  # the operator's setting, not the request
             raise CatalogUnavailable(str(error), hint=error.hint) from error
+        services.tasks.ended = self.watch.changed
         limit, late = self.limits.queue, "Not done within {seconds:g} s."
         return _Opened(
             services,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from fastapi import Request
@@ -9,8 +10,11 @@ from pydantic_core import from_json, to_json
 
 from app.answers import ItemError
 from app.collections.documents import WrittenDocument, WrittenDocuments
+from app.http.backend import Backend
+from app.http.pools import Pool
 from app.http.problems import BodyTooLarge, media_type_of, unsupported
 from app.http.uploads import Entry
+from app.search.errors import QueueFull
 from app.tasks.answers import TaskDescription
 from app.tasks.service import TaskService, Upload
 from app.tasks.spool import Format
@@ -19,19 +23,18 @@ from models.types import Document, JsonValue
 _PIECE: Final = 2**20
 _FORMATS: Final[dict[str, Format]] = {"application/x-ndjson": "ndjson", "text/csv": "csv"}
 _HINT: Final = "Send application/x-ndjson or text/csv, with Content-Encoding: gzip if it is packed."
-_FIRST_PAUSE_S: Final = 0.01
-_LONGEST_PAUSE_S: Final = 0.25
 
 
 async def receive_upload(
-    request: Request, tasks: TaskService, collection: str, table: Mapping[str, JsonValue]
+    request: Request, backend: Backend, collection: str, table: Mapping[str, JsonValue]
 ) -> TaskDescription:
     """Receive a whole body and queue its task; a body that is cut off leaves nothing.
 
     ``table`` says how a body of CSV is read.
 
-    Raises ``UnsupportedMediaType``, ``InvalidInput``, ``TaskBacklogFull`` and ``StorageFull``.
+    Raises ``UnsupportedMediaType``, ``InvalidInput``, ``QueueFull``, ``TaskBacklogFull`` and ``StorageFull``.
     """
+    tasks = backend.tasks
     media_type = media_type_of(request.headers.get("content-type", ""))
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if media_type not in _FORMATS or encoding not in ("gzip", "identity"):
@@ -41,51 +44,53 @@ async def receive_upload(
     if announced > tasks.backlog:
         raise BodyTooLarge(f"An upload may have {tasks.backlog:,} bytes.", hint="Send it in several parts.")
     upload = tasks.upload(collection, _FORMATS[media_type], announced, packed=encoding == "gzip", table=table)
-    try:
-        await asyncio.to_thread(upload.begin)
-        await _write(request, upload)
-        return await asyncio.to_thread(upload.finish)
-    except BaseException:
-        await asyncio.shield(asyncio.to_thread(upload.abandon))
-        raise
+    with backend.arrivals.taken():
+        try:
+            await backend.receiving.run(upload.begin)
+            await _write(request, upload, backend.receiving)
+            return await backend.receiving.run(upload.finish)
+        except BaseException:
+            await asyncio.shield(backend.receiving.run(upload.abandon))
+            raise
 
 
-async def _write(request: Request, upload: Upload) -> None:
+async def _write(request: Request, upload: Upload, pool: Pool) -> None:
     pieces: list[bytes] = []
     size = 0
     async for piece in request.stream():
         pieces.append(piece)
         size += len(piece)
         if size >= _PIECE:
-            await asyncio.to_thread(upload.write, b"".join(pieces))
+            await pool.run(partial(upload.write, b"".join(pieces)))
             pieces, size = [], 0
-    await asyncio.to_thread(upload.write, b"".join(pieces))
+    await pool.run(partial(upload.write, b"".join(pieces)))
 
 
-async def wait_for_task(
-    tasks: TaskService, id: str, seconds: float, is_visible: Callable[[str], bool] = lambda name: True
-) -> TaskDescription:
-    """The task, once it has ended or the time is up. Raises ``TaskNotFound``."""
-    loop = asyncio.get_running_loop()
-    end, pause = loop.time() + seconds, _FIRST_PAUSE_S
-    while True:
-        task = await asyncio.to_thread(tasks.get, id, is_visible)
-        left = end - loop.time()
-        if task.has_ended or left <= 0:
-            return task
-        await asyncio.sleep(min(pause, left))
-        pause = min(2 * pause, _LONGEST_PAUSE_S)
+async def task_or_wait(backend: Backend, id: str, seconds: float, is_visible: Callable[[str], bool]) -> TaskDescription:
+    """The task, once it has ended or the time is up. Raises ``TaskNotFound``, and ``QueueFull`` if too many wait."""
+    task = await backend.watching.run(partial(backend.tasks.get, id, is_visible))
+    return await backend.watch.wait(task, min(seconds, backend.limits.write_deadline_s))
+
+
+async def followed(backend: Backend, task: TaskDescription, seconds: float) -> TaskDescription:
+    """A task that was just queued, once it has ended, or the time is up, or at once if too many wait already."""
+    try:
+        return await backend.watch.wait(task, min(seconds, backend.limits.write_deadline_s))
+    except QueueFull:
+        return task
 
 
 async def upload_as_task(
-    tasks: TaskService, collection: str, items: Sequence[Entry], seconds: float
+    backend: Backend, collection: str, items: Sequence[Entry]
 ) -> WrittenDocuments | TaskDescription:
     """Index documents as a task: their results if it is done in time, else the task, which goes on."""
-    task = await asyncio.to_thread(_queue, tasks, collection, items)
-    task = await wait_for_task(tasks, task.id, seconds)
+    tasks = backend.tasks
+    with backend.arrivals.taken():
+        task = await backend.receiving.run(partial(_queue, tasks, collection, items))
+    task = await followed(backend, task, backend.limits.write_deadline_s)
     if task.status != "done" or task.result is None:
         return task
-    results = await asyncio.to_thread(lambda: b"".join(tasks.results(task.id)).splitlines())
+    results = await backend.watching.run(lambda: b"".join(tasks.results(task.id)).splitlines())
     answers = iter(_answer(from_json(line)) for line in results)
     written = [next(answers) if isinstance(item, Document) else _refused(item) for item in items]
     return WrittenDocuments(tuple(written), task.result["generation"])

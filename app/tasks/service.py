@@ -1,7 +1,7 @@
 """Queueing, reading and cancelling tasks, and receiving the bodies of uploads."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from threading import Lock
@@ -20,6 +20,7 @@ from indexer.catalog.tasks import (
     cancel_task,
     forget_task,
     get_task,
+    get_tasks,
     grow_task,
     list_tasks,
     new_task_id,
@@ -41,13 +42,14 @@ _RENEWAL_S: Final = 60.0
 class TaskService:
     """The tasks of one store. ``backlog`` is how many bytes those that have not ended may hold together.
 
-    ``queued`` is called when a task can run.
+    ``queued`` is called when a task can run, and ``ended`` when a worker of this process has ended one.
     """
 
-    def __init__(self, store: Store, *, backlog: int, queued: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, store: Store, *, backlog: int) -> None:
         self._store = store
         self.backlog = backlog
-        self.queued = queued
+        self.queued: Callable[[], object] = _nobody
+        self.ended: Callable[[], object] = _nobody
         self._abandoned: set[str] = set()
 
     def spool(self, id: str) -> Spool:
@@ -103,6 +105,10 @@ class TaskService:
     def get(self, id: str, is_visible: Callable[[str], bool] = lambda name: True) -> TaskDescription:
         """A task as it is now. Raises ``TaskNotFound``."""
         return described(self._visible(id, is_visible))
+
+    def described(self, ids: Iterable[str]) -> dict[str, TaskDescription]:
+        """The tasks of these ids that are there."""
+        return {task.id: described(task) for task in get_tasks(self._store.catalog, ids)}
 
     def list(
         self,
@@ -237,6 +243,10 @@ def _refuse_texts(collection: str, options: Mapping[str, JsonValue]) -> None:
             hint="Send the labels to `POST /admin/collections/NAME/calibrations`, or name spans instead of texts.",
             field="labels",
         )
+
+
+def _nobody() -> None:
+    """Nobody is to be told."""
 
 
 def spool_root(store: Store) -> Path:

@@ -20,6 +20,8 @@ from models.types import JsonValue
 
 Format: TypeAlias = Literal["ndjson", "csv"]
 _CHUNK: Final = 2**16
+# As much is unpacked at once: for so long other threads have the interpreter to themselves.
+_UNPACKED: Final = 2**20
 _RESULTS: Final = "results.ndjson"
 
 
@@ -103,7 +105,7 @@ class _Unpacker:
                     if not piece:
                         break
                     self._member = zlib.decompressobj(wbits=31)
-                size += len(self._member.decompress(piece, _CHUNK))
+                size += len(self._member.decompress(piece, _UNPACKED))
                 piece = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
         except zlib.error as error:
             raise _damaged(str(error)) from error

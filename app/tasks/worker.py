@@ -157,6 +157,7 @@ class TaskWorkers:
     ) -> None:
         finish_task(self._services.store.catalog, claim, status, result=result, error=error)
         _log.info("task %s: %s is %s", claim.task.id, claim.task.kind, status)
+        self._tasks.ended()
         with suppress(OSError):  # what cannot be removed now is swept later
             self._tasks.spool(claim.task.id).remove_body()
 

@@ -42,6 +42,11 @@ _MODES: Mapping[str, Mapping[str, Mode]] = MappingProxyType(
     }
 )
 
+# The connections that may write at once; SQLite has one writer.
+_WRITERS: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {"sqlite": {"pool_size": 1, "max_overflow": 0}, "postgresql": {"pool_size": 5, "max_overflow": 5}}
+)
+
 # With WAL readers continue while a writer commits; with FULL each commit survives a power failure.
 # Deleted rows are overwritten with zeros.
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON")
@@ -60,7 +65,8 @@ class Database:
 
     def __init__(self, url: str, data_dir: Path | None = None) -> None:
         self.url = parsed(url)
-        self._engine = _engine(self.url)
+        # Writers wait for each other. They hold connections meanwhile, which readers must not lack.
+        self._readers, self._writers = _engine(self.url), _engine(self.url, **_WRITERS[self.url.get_backend_name()])
         self._watched_paths = _watched_paths(self.url, data_dir)
         self._modes = _MODES[self.url.get_backend_name()]
 
@@ -97,14 +103,16 @@ class Database:
 
     def close(self) -> None:
         """Closes all connections."""
-        self._engine.dispose()
+        self._readers.dispose()
+        self._writers.dispose()
         for path in self._watched_paths:
             path.close()
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[Connection]:
         self._check_paths()  # before connecting: SQLite would create a file that is missing
-        with translated(self.url), self._engine.connect() as connection:
+        engine = self._writers if mode == "write" else self._readers
+        with translated(self.url), engine.connect() as connection:
             for path in self._watched_paths:
                 path.remember()
             connection.execution_options(**self._modes[mode])
@@ -133,19 +141,20 @@ def _watched_paths(url: URL, data_dir: Path | None) -> list[WatchedPath]:
     return [WatchedPath(path) for path in (*file, data_dir) if path is not None]
 
 
-def _engine(url: URL) -> Engine:
+def _engine(url: URL, **pool: int) -> Engine:
     # Parameters stay out of error messages: they hold ids of documents and hashes of secrets.
     if url.get_backend_name() == "sqlite":
-        return _sqlite_engine(url)
-    return _postgresql_engine(url)
+        return _sqlite_engine(url, **pool)
+    return _postgresql_engine(url, **pool)
 
 
-def _postgresql_engine(url: URL) -> Engine:
+def _postgresql_engine(url: URL, **pool: int) -> Engine:
     try:
         return create_engine(
             url,
             hide_parameters=True,
             pool_pre_ping=True,
+            **pool,
             connect_args={} if "connect_timeout" in url.query else {"connect_timeout": _CONNECT_SECONDS},
         )
     except ImportError as error:
@@ -155,11 +164,12 @@ def _postgresql_engine(url: URL) -> Engine:
         ) from error
 
 
-def _sqlite_engine(url: URL) -> Engine:
+def _sqlite_engine(url: URL, **pool: int) -> Engine:
     _make_folder(url)
     # With isolation_level None Python's driver begins no transactions; the listener does. The driver would begin
     # none before a SELECT, so that two of them could read different states.
-    engine = create_engine(url, hide_parameters=True, connect_args={"isolation_level": None, "timeout": _BUSY_SECONDS})
+    options = {"isolation_level": None, "timeout": _BUSY_SECONDS}
+    engine = create_engine(url, hide_parameters=True, connect_args=options, **pool)
     event.listen(engine, "do_connect", partial(_connect_read_only, Path(url.database or "")))
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)

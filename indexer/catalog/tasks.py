@@ -5,7 +5,7 @@
 
 import secrets
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeAlias, get_args
@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, sel
 
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import is_dead, this_process
+from indexer.catalog.sql import listed
 from indexer.catalog.tables import tasks
 from indexer.errors import TaskBacklogFull, TaskNotFound
 from models.types import JsonValue
@@ -137,6 +138,13 @@ def get_task(catalog: Catalog, id: str) -> Task:
     """A task as it is now. Raises ``TaskNotFound``."""
     with catalog.database.read() as connection:
         return find_task(connection, id)
+
+
+def get_tasks(catalog: Catalog, ids: Iterable[str]) -> list[Task]:
+    """The tasks of these ids that are there."""
+    with catalog.database.read() as connection:
+        query = select(*_COLUMNS).where(tasks.c.id.in_(listed(connection, ids)))
+        return [_task(row) for row in connection.execute(query)]
 
 
 def list_tasks(

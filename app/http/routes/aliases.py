@@ -9,6 +9,7 @@ from starlette.responses import Response
 from app.collections.aliases import AliasList
 from app.http.auth import Caller, CallerDependency
 from app.http.openapi import problems
+from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName
 from indexer.catalog.aliases import alias_not_found
@@ -44,18 +45,21 @@ def list_aliases(caller: CallerDependency) -> Response:
 
 
 @router.patch("", response_model=AliasList, summary="Change several aliases at one moment", responses=_WRITE)
+@in_pool
 def change_aliases(body: AliasesBody, caller: CallerDependency) -> Response:
     """Set and delete aliases in one transaction: no search sees one change without the others."""
     return _set(caller, dict(body.aliases))
 
 
 @router.put("/{alias}", response_model=AliasList, summary="Set an alias", responses=_WRITE)
+@in_pool
 def put_alias(alias: Name, body: AliasBody, caller: CallerDependency) -> Response:
     """Let an alias name a collection, from the next search on."""
     return _set(caller, {alias: body.collection})
 
 
 @router.delete("/{alias}", response_model=AliasList, summary="Delete an alias", responses=problems(404, 409, 422))
+@in_pool
 def delete_alias(alias: Name, caller: CallerDependency) -> Response:
     """Delete an alias. The collection stays."""
     return _set(caller, {alias: None})

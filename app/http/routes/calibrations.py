@@ -13,6 +13,7 @@ from app.calibration.metrics import ThresholdTargets
 from app.calibration.service import CalibrationRequest
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
+from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, Note
 from app.requests import MAX_NAME, Body, DocumentId, Mode, QueryText, Similarity
@@ -165,6 +166,7 @@ async def calibrate(collection: CollectionPath, body: CalibrateBody, caller: Cal
     summary="Take a calibration over from another collection",
     responses=problems(409, 507),
 )
+@in_pool
 def import_calibration(collection: CollectionPath, body: ImportBody, caller: CallerDependency) -> Response:
     """Import a calibration with the same encoder, mode and span bounds; others are refused."""
     caller.require("admin", collection)
@@ -173,6 +175,7 @@ def import_calibration(collection: CollectionPath, body: ImportBody, caller: Cal
 
 
 @router.post("/{id}/activate", response_model=CalibrationDescription, summary="Activate a calibration")
+@in_pool
 def activate_calibration(collection: CollectionPath, id: CalibrationId, caller: CallerDependency) -> Response:
     """Activate a calibration atomically; the collection's threshold still selects the same hits."""
     caller.require("admin", collection)
@@ -180,6 +183,7 @@ def activate_calibration(collection: CollectionPath, id: CalibrationId, caller: 
 
 
 @router.post("/{id}/deactivate", response_model=CalibrationDescription, summary="Deactivate a calibration")
+@in_pool
 def deactivate_calibration(collection: CollectionPath, id: CalibrationId, caller: CallerDependency) -> Response:
     """Deactivate a calibration; score then equals raw."""
     caller.require("admin", collection)
@@ -187,6 +191,7 @@ def deactivate_calibration(collection: CollectionPath, id: CalibrationId, caller
 
 
 @router.delete("/{id}", response_model=DeletedCalibration, summary="Delete a calibration", responses=problems(409))
+@in_pool
 def delete_calibration(collection: CollectionPath, id: CalibrationId, caller: CallerDependency) -> Response:
     """Delete an inactive calibration. Thresholds that were set under it still select the same hits."""
     caller.require("admin", collection)

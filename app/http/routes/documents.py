@@ -106,11 +106,11 @@ async def put_documents(collection: CollectionPath, request: Request, caller: Ca
     """
     caller.require("index", collection)
     body, content_type = await request.body(), request.headers.get("content-type", "")
-    items = await asyncio.to_thread(uploads, body, content_type)
-    documents = [each for each in items if isinstance(each, Document)]
     backend = caller.backend
+    items = await backend.write(lambda: uploads(body, content_type))
+    documents = [each for each in items if isinstance(each, Document)]
     if len(body) > _TASK_FROM_BYTES and documents and await asyncio.to_thread(backend.stores_text, collection):
-        answer = await upload_as_task(backend.tasks, collection, items, backend.limits.write_deadline_s)
+        answer = await upload_as_task(backend, collection, items)
         return answer_response(answer, 200 if isinstance(answer, WrittenDocuments) else 202)
     written = await _write(backend, collection, partial(backend.documents.upsert, collection, documents))
     results = [

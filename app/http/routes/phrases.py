@@ -1,6 +1,5 @@
 """``/collections/{collection}/phrases``: save phrases, which are matched against new documents."""
 
-import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
@@ -10,6 +9,7 @@ from starlette.responses import Response
 from app.calibration.answers import ThresholdHistory
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
+from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, Note
 from app.http.uploads import phrase_uploads
@@ -149,8 +149,8 @@ async def import_phrases(
     """Save phrases; they replace phrases of the same names. Errors are reported per line; valid lines are imported."""
     caller.require("index", collection)
     body, content_type = await request.body(), request.headers.get("content-type", "")
-    lines = await asyncio.to_thread(phrase_uploads, body, content_type)
     backend = caller.backend
+    lines = await backend.write(lambda: phrase_uploads(body, content_type))
     imported = await backend.writing.run(
         lambda: backend.phrases.put(collection, lines, backfill=backfill), backend.limits.write_deadline_s
     )
@@ -178,6 +178,7 @@ async def change_phrase(
 
 
 @router.delete("/{name}", response_model=DeletedPhrase, summary="Delete a phrase")
+@in_pool
 def delete_phrase(collection: CollectionPath, name: Name, caller: CallerDependency) -> Response:
     """Delete a phrase with its thresholds; its matches are withdrawn."""
     caller.require("index", collection)
@@ -207,6 +208,7 @@ def get_phrase_threshold(collection: CollectionPath, name: Name, caller: CallerD
 @router.put(
     "/{name}/threshold", response_model=PhraseDescription, summary="Set a phrase's threshold", responses=problems(507)
 )
+@in_pool
 def put_phrase_threshold(
     collection: CollectionPath, name: Name, body: PutPhraseThresholdBody, caller: CallerDependency
 ) -> Response:
@@ -230,6 +232,7 @@ def get_phrase_threshold_history(collection: CollectionPath, name: Name, caller:
     summary="Take a change of a phrase's threshold back",
     responses=problems(409, 507),
 )
+@in_pool
 def undo_phrase_threshold(
     collection: CollectionPath, name: Name, caller: CallerDependency, body: UndoPhraseBody | None = None
 ) -> Response:

@@ -1,6 +1,5 @@
 """``/admin/collections/{collection}/snapshots``: snapshots in the data folder."""
 
-import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
@@ -10,7 +9,8 @@ from starlette.responses import FileResponse, Response
 from app.collections.snapshots import SnapshotDescription, SnapshotList
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
-from app.http.receiving import wait_for_task
+from app.http.pools import in_pool
+from app.http.receiving import followed
 from app.http.responses import answer_response
 from app.requests import Body, CollectionName
 from app.tasks.answers import TaskDescription
@@ -46,9 +46,8 @@ async def create_snapshot(collection: Name, caller: CallerDependency, wait: Wait
     """Queue a task that makes a snapshot while the collection is searched and written to."""
     caller.require("admin", collection)
     backend = caller.backend
-    task = await asyncio.to_thread(backend.tasks.add, "snapshot", collection, {})
-    seconds = min(wait, backend.limits.write_deadline_s)
-    return answer_response(await wait_for_task(backend.tasks, task.id, seconds), 202)
+    task = await backend.write(lambda: backend.tasks.add("snapshot", collection, {}))
+    return answer_response(await followed(backend, task, wait), 202)
 
 
 @router.get(
@@ -65,6 +64,7 @@ def download_snapshot(collection: Name, id: Id, caller: CallerDependency) -> Res
 
 
 @router.delete("/{id}", response_model=SnapshotDescription, summary="Delete a snapshot")
+@in_pool
 def delete_snapshot(collection: Name, id: Id, caller: CallerDependency) -> Response:
     """Delete the file of a snapshot; the answer says what it held."""
     caller.require("admin", collection)
@@ -84,7 +84,9 @@ async def restore_snapshot(
     if body.name is not None:
         caller.require_name(name, "name")
     backend = caller.backend
-    await asyncio.to_thread(backend.snapshots.get, collection, id)
-    task = await asyncio.to_thread(backend.tasks.add_restore, collection, id, name)
-    seconds = min(wait, backend.limits.write_deadline_s)
-    return answer_response(await wait_for_task(backend.tasks, task.id, seconds), 202)
+
+    def queue() -> TaskDescription:
+        backend.snapshots.get(collection, id)
+        return backend.tasks.add_restore(collection, id, name)
+
+    return answer_response(await followed(backend, await backend.write(queue), wait), 202)

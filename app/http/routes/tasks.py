@@ -1,8 +1,8 @@
 """``/tasks``: start long work, watch it and cancel it; and uploads of any size, which become tasks."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Query, Request
@@ -14,7 +14,8 @@ from starlette.responses import Response, StreamingResponse
 from app.answers import described
 from app.http.auth import Caller, CallerDependency
 from app.http.openapi import problems
-from app.http.receiving import receive_upload, wait_for_task
+from app.http.pools import in_pool
+from app.http.receiving import receive_upload, task_or_wait
 from app.http.responses import answer_response
 from app.http.routes.calibrations import CalibrateBody
 from app.http.routes.collections import RecipeBody
@@ -156,10 +157,11 @@ async def import_documents(
 ) -> Response:
     """Receive documents as a stream, to the disk, and index them as a task: what is accepted will be indexed."""
     caller.require("index", collection)
-    return answer_response(await receive_upload(request, caller.backend.tasks, collection, table.options()), 202)
+    return answer_response(await receive_upload(request, caller.backend, collection, table.options()), 202)
 
 
 @router.post("/tasks", status_code=202, response_model=TaskDescription, summary="Start a task", responses=_WRITE)
+@in_pool
 def create_task(body: NewTaskBody, caller: CallerDependency) -> Response:
     """Queue long work. Tasks of one collection run one after the other, in their order."""
     caller.require("index" if body.kind == "backfill" else "admin", body.collection)
@@ -190,9 +192,7 @@ def list_tasks(
 async def get_task(id: Id, caller: CallerDependency, wait: Wait = 0) -> Response:
     """Read a task's status, progress, counts and errors; with `wait`, once it has ended or the time is up."""
     caller.require_scope("index")
-    backend = caller.backend
-    seconds = min(wait, backend.limits.write_deadline_s)
-    return answer_response(await wait_for_task(backend.tasks, id, seconds, _visible(caller)))
+    return answer_response(await task_or_wait(caller.backend, id, wait, _visible(caller)))
 
 
 @router.get(
@@ -207,11 +207,13 @@ async def get_task(id: Id, caller: CallerDependency, wait: Wait = 0) -> Response
 async def get_task_results(id: Id, caller: CallerDependency) -> Response:
     """One result for each line, up to the last published one: `line`, `id`, `status` and, if it failed, `error`."""
     caller.require_scope("index")
-    results = await asyncio.to_thread(caller.backend.tasks.results, id, _visible(caller))
+    backend = caller.backend
+    results = await backend.watching.run(partial(backend.tasks.results, id, _visible(caller)))
     return StreamingResponse(results, media_type="application/x-ndjson")
 
 
 @router.post("/tasks/{id}/cancel", response_model=TaskDescription, summary="Cancel a task", responses=_READ)
+@in_pool
 def cancel_task(id: Id, caller: CallerDependency) -> Response:
     """Cancel a task: at once while it waits, soon while it runs. What it has published stays."""
     caller.require_scope("index")

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from app.calibration.answers import ModeThreshold, ModeThresholds, ThresholdHistory
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
+from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, Note
 from app.requests import Body, Mode, Similarity
@@ -48,6 +49,7 @@ def get_thresholds(collection: CollectionPath, caller: CallerDependency) -> Resp
 
 
 @router.put("", response_model=ModeThreshold, summary="Set a threshold", responses=problems(507))
+@in_pool
 def put_threshold(collection: CollectionPath, body: PutThresholdBody, caller: CallerDependency) -> Response:
     """Set the default threshold of searches; null removes it."""
     caller.require("admin", collection)
@@ -67,6 +69,7 @@ def get_threshold_history(
 
 
 @router.post("/undo", response_model=ModeThreshold, summary="Take a change back", responses=problems(409, 507))
+@in_pool
 def undo_threshold(collection: CollectionPath, caller: CallerDependency, body: UndoBody | None = None) -> Response:
     """Undo the last change; a second call undoes the change before it."""
     caller.require("admin", collection)

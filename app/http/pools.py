@@ -1,0 +1,102 @@
+"""Pools: threads of their own for calls that may block, so that those that wait take none from searches and keys."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
+from functools import partial, wraps
+from threading import Lock
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from app.http.lanes import deadline
+from app.search.errors import QueueFull
+from models.priority import lower_priority
+
+if TYPE_CHECKING:
+    from app.http.auth import Caller
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class Places:
+    """A number of places; one who finds none is refused.
+
+    >>> places = Places(1, "{limit} upload arrives already.")
+    >>> with places.taken(), places.taken():
+    ...     pass
+    Traceback (most recent call last):
+    app.search.errors.QueueFull: 1 upload arrives already.
+    """
+
+    def __init__(self, limit: int, message: str) -> None:
+        self._free, self._lock = limit, Lock()
+        self._message = message.format(limit=limit)
+
+    def take(self) -> None:
+        """Take a place. Raises ``QueueFull``."""
+        with self._lock:
+            if not self._free:
+                raise QueueFull(self._message, hint="Retry in a moment, or send fewer at once.")
+            self._free -= 1
+
+    def give_back(self, _: object = None) -> None:
+        """Give a place back."""
+        with self._lock:
+            self._free += 1
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Hold a place while the block runs."""
+        self.take()
+        try:
+            yield
+        finally:
+            self.give_back()
+
+
+class Pool:
+    """Threads of low priority for one kind of calls; at most ``limit`` of them run or wait for a thread.
+
+    >>> pool = Pool("double", threads=1, limit=8)
+    >>> asyncio.run(pool.run(lambda: 2 * 21))
+    42
+    >>> pool.close()
+    """
+
+    def __init__(self, name: str, *, threads: int, limit: int) -> None:
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=f"pool-{name}", initializer=lower_priority)
+        self._places = Places(limit, "{limit} such requests are waiting already.")
+
+    async def run(self, job: Callable[[], Result]) -> Result:
+        """Run a job. Raises ``QueueFull``; a job that has started continues if the caller goes."""
+        self._places.take()
+        future: Future[Result] = self._threads.submit(copy_context().run, job)
+        future.add_done_callback(self._places.give_back)
+        return await asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """Finish the jobs that have started, and drop the others."""
+        self._threads.shutdown(cancel_futures=True)
+
+
+def in_pool(route: Callable[Parameters, Result]) -> Callable[Parameters, Awaitable[Result]]:
+    """A route that writes to the catalog, run in the pool for that: a locked catalog stops no others.
+
+    The route has a parameter ``caller``.
+    """
+
+    @wraps(route)
+    async def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
+        caller: Caller = options["caller"]  # type: ignore[assignment]
+        return await caller.backend.write(partial(route, *arguments, **options))
+
+    return run
+
+
+async def run_in_time(pool: Pool, job: Callable[[], Result], seconds: float) -> Result:
+    """The result of a job in a pool. Raises ``DeadlineExceeded``."""
+    message = f"Not done within {seconds:g} s; it may be yet."
+    async with deadline(seconds, message, hint="Retry; check that the database answers."):
+        return await pool.run(job)
