@@ -66,6 +66,7 @@ def open_store(settings: Settings, executor: Executor | None = None) -> Store:
         grace_s=settings.grace_s,
         candidates_from=settings.candidates_from,
         withdrawn_s=settings.withdrawn_days * 86_400,
+        open_segments=settings.open_segments,
         span_scores=partial(load_span_score, settings.encoder_options),
         executor=lambda: executor or make_executor(settings),
     )

@@ -12,7 +12,7 @@ import uvicorn
 from app.composition import make_encoders, open_store, require_data_folder
 from app.encoders.encoders import Encoders
 from app.http.app import create_app
-from app.http.connections import connection_options
+from app.http.connections import connection_options, raise_descriptor_limit
 from app.http.hosts import is_loopback
 from app.logs import FORMATS, JsonFormatter
 from app.settings import Settings
@@ -45,6 +45,7 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
     """
     set_passive_wait_policy()
     _set_up_logging(settings.log_level, settings.log_format)
+    raise_descriptor_limit()
     require_data_folder(settings)
     with closing(open_store(settings).catalog) as catalog:
         schema.check(catalog)

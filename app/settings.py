@@ -72,6 +72,11 @@ class Settings(BaseSettings):
     withdrawn_days: float = Field(
         30.0, ge=0, description="Days for which withdrawn matches are kept for readers of events."
     )
+    open_segments: int = Field(
+        2_000,
+        gt=0,
+        description="Segments that stay open for the next search; collections used least recently are closed.",
+    )
     host: str = Field("127.0.0.1", description="Address to serve on; any but loopback needs an API key first.")
     port: int = Field(8000, ge=0, le=65535, description="Port to serve on.")
     allowed_hosts: str = Field(

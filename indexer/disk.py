@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from indexer.errors import CatalogReadOnly, ResourcesExhausted, StorageFull
 from models.errors import SpanseekError
 
+# A quota and a limit on file sizes are shortages of room, too.
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# Of this process, of the machine, of mappings, and of threads.
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 
 
 @contextmanager
 def full_disk_named() -> Iterator[None]:
-    """Turn errors of a disk without room into ``StorageFull``, and of a read-only one into ``CatalogReadOnly``.
+    """Raise shortages as errors with a hint: ``StorageFull``, ``CatalogReadOnly``, ``ResourcesExhausted``.
 
     >>> with full_disk_named():
     ...     raise OSError(errno.ENOSPC, "No space left on device", "vectors.i8")
@@ -24,7 +26,7 @@ def full_disk_named() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        named = _of_disk(error)
+        named = shortage(error)
         if named is None:
             raise
         raise named from error
@@ -42,24 +44,27 @@ def named_error(error: BaseException) -> SpanseekError | None:
         return storage_full("a temporary file", str(error))
     if isinstance(error, MemoryError):
         return _exhausted("memory")
-    if isinstance(error, OSError):
-        return _exhausted(error.strerror) if error.errno in _EXHAUSTED else _of_disk(error)
-    return None
+    return shortage(error) if isinstance(error, OSError) else None
 
 
-def _of_disk(error: OSError) -> SpanseekError | None:
+def shortage(error: OSError) -> SpanseekError | None:
+    """The error for a shortage of the operating system; None for any other error."""
+    where, reason = error.filename or "a file", error.strerror or str(error)
     if error.errno == errno.EROFS:
         return CatalogReadOnly(
-            f"The data folder is read-only: {error.filename or 'a file'} cannot be written",
+            f"The data folder is read-only: {where} cannot be written",
             hint="Make it writable, or send writes to a server that can write.",
         )
-    return storage_full(error.filename or "a file", error.strerror or str(error)) if error.errno in _FULL else None
+    if error.errno in _EXHAUSTED:
+        return _exhausted(reason)
+    return storage_full(where, reason) if error.errno in _FULL else None
 
 
 def _exhausted(what: str | None) -> ResourcesExhausted:
     return ResourcesExhausted(
         f"The process has reached a limit of the machine: {what}.",
-        hint="Send less at once; or raise the limit (`ulimit -n` for files), or give the process more memory.",
+        hint="Send less at once. For files raise `ulimit -n`, or lower SPANSEEK_CONNECTION_LIMIT; for mappings raise "
+        "vm.max_map_count, or lower SPANSEEK_OPEN_SEGMENTS; or give the process more memory.",
     )
 
 

@@ -1,5 +1,6 @@
 """Values of the catalog that are kept in memory for a moment: a change is seen after ``FRESH_S`` at the latest."""
 
+import math
 import time
 from collections.abc import Callable, Hashable
 from threading import Lock
@@ -15,7 +16,8 @@ Value = TypeVar("Value")
 class FreshValues(Generic[Key, Value]):
     """Values by key, read again when they are older than ``FRESH_S``. Safe to share between threads.
 
-    ``read`` gets the key and the value read before, if any. A key whose reading fails is forgotten.
+    ``read`` gets the key and the value read before, if any. A key whose reading fails is forgotten. Beyond ``limit``,
+    in which each value counts by its ``weight``, those that were used least recently are forgotten, too.
 
     >>> clock = iter([0.0, 0.1, 0.4]).__next__
     >>> counts = FreshValues(lambda key, before: (before or 0) + 1, clock=clock)
@@ -24,10 +26,16 @@ class FreshValues(Generic[Key, Value]):
     """
 
     def __init__(
-        self, read: Callable[[Key, Value | None], Value], *, clock: Callable[[], float] = time.monotonic
+        self,
+        read: Callable[[Key, Value | None], Value],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        weight: Callable[[Value], int] = lambda value: 1,
+        limit: float = math.inf,
     ) -> None:
-        self._read = read
-        self._clock = clock
+        self._read, self._clock = read, clock
+        self._weight, self._limit = weight, limit
+        # The least recently used one is the first.
         self._values: dict[Key, tuple[Value, float]] = {}
         self._lock = Lock()
 
@@ -35,12 +43,21 @@ class FreshValues(Generic[Key, Value]):
         """The value, read anew if it is not fresh."""
         with self._lock:
             now = self._clock()
-            value, read_at = self._values.get(key, (None, -FRESH_S))
+            value, read_at = self._values.pop(key, (None, -FRESH_S))
             if value is None or now - read_at >= FRESH_S:
-                self._values.pop(key, None)
-                value = self._read(key, value)
-                self._values[key] = value, now
+                value, read_at = self._read(key, value), now
+                self._make_room(self._weight(value))
+            self._values[key] = value, read_at
             return value
+
+    def _make_room(self, weight: int) -> None:
+        weights = {key: self._weight(value) for key, (value, _) in self._values.items()}
+        excess = sum(weights.values()) + weight - self._limit
+        for key, released in weights.items():
+            if excess <= 0:
+                break
+            del self._values[key]
+            excess -= released
 
     def cached(self) -> tuple[Key, ...]:
         """The keys of the values in memory."""

@@ -26,6 +26,8 @@ GRACE_S = 10.0
 CANDIDATES_FROM = 8_000_000
 # The time for which withdrawn matches are kept for readers of events.
 WITHDRAWN_S = 30 * 86_400.0
+# About 16 mappings each, of 65,530 that Linux allows a process.
+OPEN_SEGMENTS = 2_000
 
 
 class Store:
@@ -35,7 +37,8 @@ class Store:
     files of retired segments are kept for those who are about to open them, and ``withdrawn_s`` how long withdrawn
     matches are for those who have yet to read of it. Of collections of ``candidates_from`` units
     and more, large segments get windows, which say where to look. ``span_scores`` are the encoders': saved
-    phrases are matched by them. ``executor`` makes what reads the snapshots.
+    phrases are matched by them. ``executor`` makes what reads the snapshots. Those used least recently are released
+    when more than ``open_segments`` segments would stay open.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class Store:
         withdrawn_s: float = WITHDRAWN_S,
         span_scores: SpanScores = lambda encoder, fingerprint: COSINE,
         executor: Callable[[], Executor] = Executor,
+        open_segments: int = OPEN_SEGMENTS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.data_dir = data_dir
@@ -58,7 +62,9 @@ class Store:
         self._make_executor = executor
         self.tunings = Tunings(partial(read_tuning, catalog), clock=clock)
         self.phrases = PhraseSets(partial(read_phrase_set, catalog, span_scores))
-        self._snapshots: FreshValues[str, _Opened] = FreshValues(self._present, clock=clock)
+        self._snapshots: FreshValues[str, _Opened] = FreshValues(
+            self._present, clock=clock, weight=lambda opened: len(opened.snapshot.views), limit=open_segments
+        )
 
     @cached_property
     def executor(self) -> Executor:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Shaped
 
+from models.mapping import mapped_bytes
+
 _KINDS = {
     "F64": np.float64,
     "F32": np.float32,
@@ -32,7 +34,7 @@ def read_tensors(path: Path) -> dict[str, Shaped[np.ndarray, "..."]]:
     header.pop("__metadata__", None)
     if 8 + length + max((each["data_offsets"][1] for each in header.values()), default=0) > path.stat().st_size:
         raise ValueError(f"{path} ends within its tensors")
-    mapped = np.memmap(path, np.uint8, "r")[8 + length :]
+    mapped = mapped_bytes(path)[8 + length :]
     return {name: _array(mapped, **each) for name, each in header.items()}
 
 
@@ -41,7 +43,7 @@ def _array(
 ) -> Shaped[np.ndarray, "..."]:
     if dtype not in _KINDS:
         raise ValueError(f"tensors of type {dtype} are not supported")
-    array: Shaped[np.ndarray, "..."] = mapped[slice(*data_offsets)].view(np.ndarray).view(_KINDS[dtype]).reshape(shape)
+    array: Shaped[np.ndarray, "..."] = mapped[slice(*data_offsets)].view(_KINDS[dtype]).reshape(shape)
     return _floats(array) if dtype == "BF16" else array
 
 

@@ -216,6 +216,19 @@ def limited_protocol(limits: ConnectionLimits) -> type[LimitedProtocol]:
     return type("LimitedProtocol", (LimitedProtocol,), {"limits": limits})
 
 
+def raise_descriptor_limit() -> None:
+    """Let the process open as many files as the system allows it, and say so in the log."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == hard:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError) as error:  # macOS has a lower limit than the hard one
+        _log.warning("at most %d files may be open; the limit was not raised to %d: %s", soft, hard, error)
+    else:
+        _log.info("%d files may be open: the limit (ulimit -n) was raised from %d", hard, soft)
+
+
 def _descriptors() -> int:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 2**20 if soft == resource.RLIM_INFINITY else soft

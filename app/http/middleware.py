@@ -16,7 +16,7 @@ from app.http.problems import internal_error, problem_response
 from app.http.request_ids import request_id_of
 from app.search.errors import DeadlineExceeded
 from indexer.disk import full_disk_named
-from indexer.errors import StorageFull
+from indexer.errors import ResourcesExhausted, StorageFull
 
 # Nobody receives it: it is counted in the metrics, under the status that nginx uses.
 _CLIENT_CLOSED = 499
@@ -46,7 +46,10 @@ class BodyLimitMiddleware:
 
 
 class ServerErrorMiddleware:
-    """Answers a full disk with 507; logs any other unexpected exception, and answers 500 without details."""
+    """Answers shortages, of room (507) and of descriptors (503); logs any other unexpected exception, and answers 500.
+
+    Details of that are in the log only.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -65,7 +68,7 @@ class ServerErrorMiddleware:
                 await self.app(scope, receive, send_and_note)
         except ClientDisconnect:
             await Response(status_code=_CLIENT_CLOSED)(scope, receive, send)
-        except StorageFull as error:
+        except (StorageFull, ResourcesExhausted) as error:
             if begun:
                 raise
             _log.error("%s", error)

@@ -158,6 +158,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
 HEADERS: dict[type[SpanseekError], Mapping[str, str]] = {
     Unauthenticated: {"WWW-Authenticate": 'Bearer realm="spanseek"'},
     indexer.CollectionBusy: {"Retry-After": "1"},
+    indexer.ResourcesExhausted: {"Retry-After": "1"},
     indexer.TaskBacklogFull: {"Retry-After": "10"},
     search.QueueFull: {"Retry-After": "1"},
     search.ShuttingDown: {"Retry-After": "1"},
@@ -167,6 +168,7 @@ _OF_SERVER = (
     search.QueueFull,
     search.ShuttingDown,
     search.DeadlineExceeded,
+    indexer.ResourcesExhausted,
     indexer.CatalogUnavailable,
     indexer.CatalogNotInitialised,
 )

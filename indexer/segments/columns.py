@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool
 
+from indexer.disk import full_disk_named
 from indexer.segments.layout import METADATA_PREFIX
+from models.mapping import mapped_bytes
 from models.types import JsonValue, Metadata
 
 # Whole numbers below this are the same as floats.
@@ -64,7 +66,9 @@ def _spelt_out(table: pa.Table, name: str) -> pa.Table:
 
 def read_table(path: Path) -> pa.Table:
     """Map a table into memory; nothing is copied."""
-    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    with full_disk_named():
+        content = mapped_bytes(path)
+    return pa.ipc.open_file(pa.py_buffer(content)).read_all()
 
 
 def row_metadata(table: pa.Table, row: int) -> dict[str, JsonValue]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from indexer.disk import shortage
 from indexer.errors import SegmentCorrupt
 from indexer.segments.layout import FORMAT_VERSION, MANIFEST
 from indexer.types import Recipe
@@ -77,7 +78,8 @@ def read_manifest(folder: Path, expected_sha256: str) -> Manifest:
     try:
         body = (folder / MANIFEST).read_bytes()
     except OSError as error:
-        raise SegmentCorrupt(f"{folder.name}: the manifest cannot be read: {error}", hint=_HINT) from error
+        corrupt = SegmentCorrupt(f"{folder.name}: the manifest cannot be read: {error}", hint=_HINT)
+        raise shortage(error) or corrupt from error
     if hashlib.sha256(body).hexdigest() != expected_sha256:
         raise SegmentCorrupt(f"{folder.name}: {MANIFEST} is not the one that was published.", hint=_HINT)
     fields = json.loads(body)
@@ -136,6 +138,8 @@ def _damage(folder: Path, name: str, entry: FileEntry) -> str | None:
     except FileNotFoundError:
         return f"{folder.name}: {name} is missing."
     except OSError as error:
+        if named := shortage(error):
+            raise named from error
         return f"{folder.name}: {name} cannot be read: {error}"
     return None if actual == entry else f"{folder.name}: {name} is damaged: its size or SHA-256 is not the manifest's."
 

@@ -6,20 +6,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike
 
+from indexer.disk import full_disk_named
 from indexer.errors import SegmentCorrupt
+from models.mapping import mapped_bytes
 
 
 def mapped(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndarray:
-    """Map a file as an array of this type and shape; raises ``SegmentCorrupt`` where the size does not fit.
+    """Map a file as an array of this type and shape.
 
-    An empty file, which the operating system refuses to map, is an empty array.
+    Raises ``SegmentCorrupt`` where the size does not fit, and ``ResourcesExhausted`` where the process may map no more.
     """
     expected = math.prod(shape) * np.dtype(dtype).itemsize
-    size = path.stat().st_size
-    if size != expected:
+    with full_disk_named():
+        content = mapped_bytes(path)
+    if content.size != expected:
         raise SegmentCorrupt(
-            f"{path.parent.name}: {path.name} has {size} bytes instead of {expected}.",
+            f"{path.parent.name}: {path.name} has {content.size} bytes instead of {expected}.",
             hint="Run `spanseek verify` to see all damage.",
         )
-    # A plain array, because a slice of numpy's own kind of mapped array takes a microsecond more.
-    return np.memmap(path, dtype, "r", shape=shape).view(np.ndarray) if size else np.zeros(shape, dtype)
+    return content.view(dtype).reshape(shape)

@@ -6,6 +6,7 @@ change on disk.
 """
 
 import logging
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -13,13 +14,16 @@ from threading import Lock, Thread
 from typing import TypeAlias
 from weakref import WeakValueDictionary, ref
 
-from indexer.errors import SegmentCorrupt
+from indexer.errors import ResourcesExhausted, SegmentCorrupt
 from indexer.segments.manifest import SegmentKey, verify_files
 from indexer.segments.reader import Segment
 from models.priority import lower_priority
 
 # Name, time of the last change, size and inode of every file of a folder.
 _Stamp: TypeAlias = tuple[tuple[str, int, int, int], ...]
+
+# Until a segment is verified again for which no file could be opened.
+RETRY_S = 5.0
 
 _log = logging.getLogger(__name__)
 
@@ -134,8 +138,16 @@ class _Verifier:
         while True:
             segment = self._segments.get()()
             if segment is not None:
-                verify(segment)
+                self._verify(segment)
             del segment  # else the files of the last one stayed mapped
+
+    def _verify(self, segment: Segment) -> None:
+        try:
+            verify(segment)
+        except ResourcesExhausted as error:
+            _log.warning("%s is verified later: %s", segment.folder, error)
+            time.sleep(RETRY_S)
+            self._segments.put(ref(segment))
 
 
 _verifier = _Verifier()

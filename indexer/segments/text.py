@@ -12,8 +12,10 @@ import numpy as np
 import zstandard
 from jaxtyping import UInt8, UInt64
 
+from indexer.disk import full_disk_named
 from indexer.errors import SegmentCorrupt, TextNotStored
 from indexer.segments.layout import TEXT_BLOCK
+from models.mapping import mapped_bytes
 
 OffsetUnit = Literal["codepoint", "utf16", "byte"]
 _COLUMN: dict[OffsetUnit, int] = {"byte": 1, "utf16": 2}
@@ -71,7 +73,8 @@ class TextReader:
     """Reads slices of the long text, unpacking only the frames they touch."""
 
     def __init__(self, path: Path, table: UInt64[np.ndarray, "frames_and_one 3"]) -> None:
-        packed = np.memmap(path, np.uint8, mode="r") if path.stat().st_size else np.zeros(0, np.uint8)
+        with full_disk_named():
+            packed = mapped_bytes(path)
         self._table = table
         # Not a method: the reader would refer to itself, and its texts would stay until the collector comes by.
         self._frame = lru_cache(maxsize=64)(partial(_unpack, packed, table))

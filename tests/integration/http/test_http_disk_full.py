@@ -38,3 +38,20 @@ def test_whatever_could_not_be_written(
     client = start(settings)
     monkeypatch.setattr("app.collections.service.sweep_deleted", full)
     assert "a.file" in problem(client.run(client.http.put("/collections/other")), 507, "storage_full")["detail"]
+
+
+@pytest.mark.parametrize("number", ["EMFILE", "ENFILE", "ENOMEM"])
+def test_503_where_no_file_can_be_opened(
+    settings: Settings, start, problem, monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    def exhausted(path: Path) -> None:
+        raise OSError(getattr(errno, number), "too many", str(path))
+
+    client = start(settings)
+    with monkeypatch.context() as patched:
+        patched.setattr("indexer.segments.mapping.mapped_bytes", exhausted)
+        answer = client.post("/search", {"collection": "sample", "text": "cancel"})
+        assert problem(answer, 503, "resources_exhausted")["hint"]
+        assert answer.headers["Retry-After"] == "1"
+        assert client.get("/health/live").status_code == 200
+    assert client.search(text="cancel", top_k=1)["hits"]
