@@ -22,12 +22,18 @@ def verify(
     as_json: JsonOption = False,
 ) -> None:
     """Check every file of every segment against its checksum, and the catalog against the segments."""
+    from indexer.indexing.deletion import left_behind
     from indexer.indexing.verification import verify_collection
 
     with checked_store() as store:
         named = [store.catalog.collection(collection)] if collection else store.catalog.collections()
         segments = sum(item.segments for item in named)
         damage = [sentence for item in named for sentence in verify_collection(store, item)]
+        if collection is None:
+            damage += [
+                f"{folder} belongs to no collection: the next job removes it if a crash left it."
+                for folder in left_behind(store)
+            ]
     if as_json:
         print_json({"collections": len(named), "segments": segments, "damages": damage})
     else:

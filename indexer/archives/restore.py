@@ -1,8 +1,8 @@
 """Restore a snapshot as a new collection, in any catalog.
 
 Everything is written and checked beside the collections first. Then one transaction inserts the rows and, as its last
-step, moves the folder of segments to its place: a search sees all of it or nothing, and a crash leaves files of a
-process that is gone, which the next restore removes.
+step, moves the folder of segments to its place: a search sees all of it or nothing. A crash leaves files of a process
+that is gone, which the next restore removes, or a marked folder, which the next job removes.
 """
 
 import shutil
@@ -19,6 +19,7 @@ from indexer.catalog.names import checked_collection_name
 from indexer.catalog.schema import upgrade
 from indexer.disk import full_disk_named
 from indexer.errors import CatalogNotInitialised, CatalogUnavailable, SegmentCorrupt, SnapshotInvalid
+from indexer.indexing.deletion import mark_restoring, sweep_deleted, unmark
 from indexer.process_folders import process_folder
 from indexer.segments.folders import final_name, new_folder
 from indexer.segments.manifest import check_sizes, read_manifest
@@ -48,15 +49,18 @@ def restore_archive(
     """
     if name is not None:
         checked_collection_name(name)
+    sweep_deleted(store)
     with full_disk_named(), process_folder(store.data_dir / RESTORING) as folder:
         info = extract_archive(path, folder, progress)
         copied = _checked(path, folder, info)
         names = _new_names(copied, name or info.collection)
         segments = _renamed(folder, names)
         _keep_whitenings(folder, store.data_dir / "whitenings")
+        mark_restoring(segments, folder)
         final = store.data_dir / "collections" / names.collection_id
         with closing(Catalog(copied.url)) as source:
             adopt_collection(store.catalog, source, names, last=lambda: _move(segments, final))
+        unmark(store, names.collection_id)
     return store.catalog.collection(names.name)
 
 

@@ -17,6 +17,7 @@ from indexer.catalog.leases import Lease
 from indexer.catalog.publish import Kept, change_details, forget_old, publish, retire
 from indexer.engine.snapshot import SegmentView
 from indexer.errors import PurgeIncomplete, SegmentCorrupt, StorageFull
+from indexer.indexing.deletion import sweep_deleted
 from indexer.indexing.merge_policy import Choice, due, everything, with_dead
 from indexer.indexing.new_segment import new_segment
 from indexer.segments.folders import settle
@@ -58,6 +59,7 @@ def sweep(store: Store, held: Lease, withdrawn_s: float | None = None) -> Kept:
     Also erases what an earlier purge had to leave, and deletes matches that were withdrawn ``withdrawn_s`` ago, by
     default as the store says, from the catalog. Returns what the catalog still names.
     """
+    sweep_deleted(store)
     finish_erasing(store.catalog.database)
     now, withdrawn_s = store.catalog.clock(), store.withdrawn_s if withdrawn_s is None else withdrawn_s
     retired_until, withdrawn_until = (now - timedelta(seconds=age) for age in (store.grace_s, withdrawn_s))

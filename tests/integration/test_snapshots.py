@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 import indexer.archives.create
 from app.collections.snapshots import SnapshotService
-from indexer.archives import create
+from indexer.archives import create, restore
 from indexer.archives.archive import check_archive
 from indexer.archives.create import PINS, create_archive
 from indexer.archives.restore import RESTORING, restore_archive
@@ -29,7 +29,7 @@ from indexer.catalog.publish import remove
 from indexer.catalog.schema import downgrade
 from indexer.catalog.thresholds import read_tuning, set_threshold, threshold_history
 from indexer.errors import BackupFailed, CollectionExists, CollectionNotFound, SnapshotInvalid, SnapshotNotFound
-from indexer.indexing.deletion import delete_collection
+from indexer.indexing.deletion import delete_collection, left_behind
 from indexer.indexing.maintenance import optimize, purge
 from indexer.indexing.verification import verify_collection
 from indexer.phrases import PhraseDraft
@@ -311,3 +311,31 @@ def test_snapshots_outlive_their_collection(workspace: Workspace) -> None:
             service.path("c", id)
     with pytest.raises(CollectionNotFound):
         service.list("nobody")
+
+
+class Killed(BaseException):
+    """What a killed process does: no handler of errors runs after it."""
+
+
+def test_a_restore_that_is_killed_after_the_move_is_swept(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "c.tar"
+    create_archive(workspace.store, "c", path)
+    store, move = workspace.store, restore._move
+
+    def killed(segments: Path, final: Path) -> None:
+        move(segments, final)
+        assert left_behind(store) == [], "it is being restored"
+        raise Killed
+
+    monkeypatch.setattr(restore, "_move", killed)
+    with pytest.raises(Killed):
+        restore_archive(store, path, "half")
+    (half,) = left_behind(store)
+    monkeypatch.undo()
+    workspace.index([document("d", "The next job.")])
+    assert not half.exists()
+    assert left_behind(store) == []
+    restored = restore_archive(store, path, "whole")
+    assert {file.is_dir() for file in store.folder_of(restored.id).iterdir()} == {True}, "no marker"
