@@ -53,5 +53,5 @@ def reindex(
             f"{counted(reindexed.phrases, 'saved phrase')} encoded anew, generation {reindexed.generation}.",
             soft_wrap=True,
         )
-        if options.store_text is False:
+        if recipe.options().store_text is False:
             out.print(erased_text(reindexed.remains), markup=False, soft_wrap=True)

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.commands import Run
 
 TEXT = "I would like to cancel my subscription."
@@ -24,6 +26,17 @@ def test_a_collection_without_texts(run: Run, tmp_path: Path) -> None:
     refused = run("reindex", "-c", "notes", "--words")
     assert (refused.code, "does not store its texts" in refused.err) == (1, True)
     assert run("collections", "create", "other", "--no-store-text", "--words").code == 1
+
+
+def test_a_collection_gives_its_texts_up(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPANSEEK_GRACE_S", "0")
+    source = tmp_path / "notes.ndjson"
+    source.write_text(f'{{"id": "a", "text": "{TEXT}"}}\n')
+    assert run("index", "-c", "notes", "--source", str(source)).code == 0
+    kept = run("reindex", "-c", "notes")
+    assert (kept.code, "erased" in kept.out) == (0, False)
+    given_up = run("reindex", "-c", "notes", "--no-store-text")
+    assert (given_up.code, "All deleted text is erased from the disk." in given_up.out) == (0, True)
 
 
 def test_texts_go_there_and_back(run: Run, tmp_path: Path) -> None:
