@@ -170,15 +170,24 @@ def _sqlite_engine(url: URL, **pool: int) -> Engine:
     # none before a SELECT, so that two of them could read different states.
     options = {"isolation_level": None, "timeout": _BUSY_SECONDS}
     engine = create_engine(url, hide_parameters=True, connect_args=options, **pool)
-    event.listen(engine, "do_connect", partial(_connect_read_only, Path(url.database or "")))
+    path = Path(url.database or "")
+    event.listen(engine, "do_connect", partial(_connect_read_only, path))
+    event.listen(engine, "checkin", partial(_close_passing, path))
     event.listen(engine, "connect", _set_pragmas)
     event.listen(engine, "begin", _begin)
     return engine
 
 
 def _connect_read_only(path: Path, *_: object) -> sqlite3.Connection | None:
-    """A connection to a database whose folder cannot be written; None leaves connecting to the driver."""
-    return read_only.connect(path, _BUSY_SECONDS) if read_only.is_read_only(path) else None
+    """A connection to a database that cannot be written; None leaves connecting to the driver."""
+    if read_only.is_read_only(path):
+        return read_only.connect(path, _BUSY_SECONDS)
+    return read_only.connect_full(path, _BUSY_SECONDS) if read_only.is_full(path) else None
+
+
+def _close_passing(path: Path, connection: object, record: ConnectionPoolEntry) -> None:
+    if read_only.is_passing(connection, path):
+        record.invalidate()
 
 
 def _make_folder(url: URL) -> None:

@@ -3,11 +3,13 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sqlalchemy import URL
 from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from indexer.catalog import read_only
 from indexer.catalog.urls import printable
 from indexer.disk import storage_full
 from indexer.errors import CatalogNotInitialised, CatalogReadOnly, CatalogUnavailable
@@ -54,6 +56,8 @@ def _meaning(error: DBAPIError, url: URL) -> SpanseekError | None:
     if _is_full(error):
         return storage_full(f"the catalog at {printable(url)}", reason)
     if _is_read_only(error):
+        if url.get_backend_name() == "sqlite" and read_only.is_full(Path(url.database or "")):
+            return storage_full(f"the catalog at {printable(url)}", reason)
         return CatalogReadOnly(
             f"The catalog at {printable(url)} can be read, and not written",
             hint="Search it, or make it and its folder writable for this process.",

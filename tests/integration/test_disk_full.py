@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import text
 
 import indexer.indexing.maintenance
 import indexer.nuggets.files
+from indexer.catalog import read_only
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import lease
 from indexer.errors import StorageFull
@@ -117,6 +119,32 @@ def test_the_catalog_alone(disk: Path, migrated_sqlite: Path) -> None:
                 insert_much(catalog)
             assert catalog.collections() == ()
         insert_much(catalog)
+
+
+def test_a_catalog_that_was_closed_is_read_without_a_byte_free(disk: Path, migrated_sqlite: Path) -> None:
+    """Its first connection finds no room for the files of a database in use, and waits for none afterwards."""
+    shutil.copy(migrated_sqlite, disk / "c.db")
+    with filled(disk), closing(Catalog(f"sqlite:///{disk}/c.db")) as catalog:
+        assert catalog.collections() == ()
+        with pytest.raises(StorageFull, match=r"no room to write the catalog"):
+            insert_much(catalog)
+        assert catalog.collections() == ()
+        (disk / "ballast").write_bytes(b"")
+        insert_much(catalog)
+    with closing(Catalog(f"sqlite:///{disk}/c.db")) as catalog:
+        assert catalog.collections() == ()
+
+
+def test_a_disk_without_room_is_told_by_its_blocks_and_inodes(
+    migrated_sqlite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def statvfs(free: int, inodes: int) -> Callable[[Path], SimpleNamespace]:
+        disk = SimpleNamespace(f_bfree=free, f_bavail=free, f_frsize=4096, f_files=inodes and 100, f_ffree=inodes - 1)
+        return lambda _: disk
+
+    for free, inodes, is_full in ((0, 9, True), (9_999, 1, True), (9_999, 9, False), (9_999, 0, False)):
+        monkeypatch.setattr(read_only.os, "statvfs", statvfs(free, inodes))
+        assert read_only.is_full(migrated_sqlite) == is_full
 
 
 def insert_much(catalog: Catalog) -> None:
