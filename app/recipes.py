@@ -86,7 +86,7 @@ class RepresentationOptions:
                     hint="Give one of both.",
                     field=each.alias,
                 )
-            given[name] = choice and {**(given.get(name) or {}), **choice}
+            given[name] = None if choice is None else {**(given.get(name) or {}), **choice}
         return given
 
     def _by_alias(self) -> Iterator[tuple[str, Choice]]:

@@ -1,6 +1,6 @@
 """What a recipe stores: the representations that are asked for, those of an existing collection, or the defaults."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.recipes import Choice, RepresentationOptions
@@ -27,7 +27,7 @@ class CollectionOptions(RepresentationOptions):
 
 
 def with_representations(
-    recipe: Recipe, models: Models, options: CollectionOptions, existing: Recipe | None, left_out: Collection[str] = ()
+    recipe: Recipe, models: Models, options: CollectionOptions, existing: Recipe | None, left_out: Sequence[str] = ()
 ) -> Recipe:
     """A recipe of units, with the representations that it is to have; ``left_out`` are no defaults.
 

@@ -1,7 +1,6 @@
 """Collections: create, describe, list and delete."""
 
-from collections.abc import Callable, Mapping
-from collections.abc import Collection as Names
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -35,7 +34,7 @@ class CollectionService:
     New collections have the default representations, but those that are ``left_out``.
     """
 
-    def __init__(self, store: Store, encoders: Encoders, *, default_encoder: str, left_out: Names[str] = ()) -> None:
+    def __init__(self, store: Store, encoders: Encoders, *, default_encoder: str, left_out: Sequence[str] = ()) -> None:
         self._store = store
         self._encoders = encoders
         self._default_encoder = default_encoder
@@ -48,7 +47,6 @@ class CollectionService:
         """
         options = options or CollectionOptions()
         checked_collection_name(name)
-        options.chosen()  # refuses what cannot be before anything is done
         sweep_deleted(self._store)
         existing = self._recipe_of(name)
         recipe = self._recipe(options, existing)

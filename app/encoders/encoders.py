@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from app.encoders.backbones import Backbones
@@ -32,7 +32,7 @@ class Encoders(Models):
         self._defaults: dict[str, DefaultCalibration | None] = {}
         self._shared: dict[Callable[[Models], Any], Any] = {}
         self._warm: set[str] = set()
-        self._lock = Lock()
+        self._lock = RLock()
 
     @classmethod
     def of(cls, loaded: Mapping[str, Encoder], span_score: SpanScore | None = None) -> Self:

@@ -178,11 +178,12 @@ class Backend:
 
     def _warm_up_texts(self) -> None:
         """Load what restores the texts of collections that store none: torch and transformers take seconds."""
-        opened = self._opened
-        for each in self.sizes if opened is not None else ():
+        if self._opened is None:
+            return
+        encoders = self._opened.services.encoders
+        for each in (each for each in self.sizes if not each.recipe.stores_text):
             try:
-                if opened is not None and not each.recipe.stores_text:
-                    opened.services.encoders.texts(each.recipe).warm_up()
+                encoders.texts(each.recipe).warm_up()
             except SpanseekError as error:
                 _log.error("texts of %s cannot be restored: %s %s", each.name, error, error.hint)
 

@@ -34,7 +34,7 @@ class NuggetOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class NuggetAnswer:
+class Nuggets:
     """The nuggets of a collection."""
 
     ratio: Annotated[float, Field(description="Of n tokens of a window, ceil(n * ratio) are nuggets.")]
@@ -49,7 +49,7 @@ class NuggetRepresentation(ColumnRepresentation, Representation[NuggetRows]):
     description = "Store nuggets, which mode maxsim needs."
     options = NuggetOptions
     alias = "nugget_ratio"
-    answer = NuggetAnswer
+    answer = Nuggets
     columns = COLUMNS
     rows_a_piece = 16_384
 

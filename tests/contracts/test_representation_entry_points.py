@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from indexer.representations.registry import GROUP, representations
+from indexer.errors import RecipeMismatch
+from indexer.representations.registry import GROUP, representation, representations
 
 MODULE = '''
 from collections.abc import Collection, Sequence
@@ -165,3 +166,9 @@ def test_a_representation_is_one_package_and_an_entry_point(
 
 def test_representations_of_the_product_are_found_by_their_names() -> None:
     assert {name: each.name for name, each in representations().items()} == {name: name for name in representations()}
+
+
+def test_a_representation_that_is_not_installed_is_said_to_be() -> None:
+    with pytest.raises(RecipeMismatch, match="stores lengths") as caught:
+        representation("lengths")
+    assert "Install the distribution" in caught.value.hint

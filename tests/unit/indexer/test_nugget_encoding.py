@@ -13,6 +13,7 @@ from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.encoders.passes import UnitPass
 from models.encoders.registry import load_nuggets
+from models.errors import InvalidInput
 from models.types import CharSpan, Document, Part
 from tests import strategies
 from tests.examples import examples
@@ -108,3 +109,9 @@ def test_batches_make_no_difference() -> None:
     one, other = (stored(encoded(documents, nuggets(0.3), batch_tokens)) for batch_tokens in (WINDOW, 4096))
     for name in ("vectors", "spans", "units"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_two_representations_do_not_read_the_network_of_one_pass() -> None:
+    maker = NuggetPass(load_nuggets("hashing", base=ENCODER), 0.5).maker
+    with pytest.raises(InvalidInput, match="nuggets and others cannot be made in one forward pass"):
+        UnitPass(ENCODER, {"nuggets": maker, "others": maker})
