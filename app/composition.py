@@ -136,7 +136,7 @@ class Services:
         """Snapshots of collections."""
         from app.collections.snapshots import SnapshotService
 
-        return SnapshotService(self.store)
+        return SnapshotService(self.store, self.encoders.is_configured)
 
     def reindexing(self, name: str, options: "CollectionOptions") -> "Reindexing":
         """A job that brings a collection into another recipe."""

@@ -32,6 +32,11 @@ class Settings(BaseSettings):
     )
     encoder: str = Field("slice", description="Encoder of new collections: slice, slice128, untrained or hashing.")
     backbone: str = Field(DEFAULT, description="Backbone: package:NAME, hub:OWNER/NAME, or a local folder.")
+    trusted_backbones: str = Field(
+        "",
+        description="Further backbones that restored collections may name, separated by commas, each as in "
+        "SPANSEEK_BACKBONE. A snapshot that names another is refused.",
+    )
     weights: Path | None = Field(None, description="Folder of trained SLICE weights, instead of those shipped.")
     nugget_weights: Path | None = Field(None, description="Folder of trained nugget weights, instead of those shipped.")
     facet_weights: Path | None = Field(
@@ -141,4 +146,14 @@ class Settings(BaseSettings):
             self.facet_weights,
             self.restorable_weights,
             whitenings=self.data_dir / "whitenings",
+            trusted_backbones=listed(self.trusted_backbones),
         )
+
+
+def listed(names: str) -> tuple[str, ...]:
+    """The names of a setting that are separated by commas.
+
+    >>> listed(" a, b,,")
+    ('a', 'b')
+    """
+    return tuple(name.strip() for name in names.split(",") if name.strip())

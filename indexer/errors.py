@@ -9,6 +9,20 @@ class CollectionNotFound(SpanseekError):
     code = "collection_not_found"
 
 
+class CollectionDamaged(SpanseekError):
+    """The catalog's row of a collection says what no collection can be."""
+
+    code = "collection_damaged"
+
+    def __init__(self, collection: str, fault: str) -> None:
+        super().__init__(
+            f"The catalog's row of the collection {collection[:80]!r} is damaged: {fault}.",
+            hint="Restore the catalog from a backup, or delete the collection: `spanseek collections delete`.",
+            field="collection",
+        )
+        self.collection = collection
+
+
 class DocumentNotFound(SpanseekError):
     """The collection has no document of this id."""
 

@@ -7,11 +7,13 @@ import typer
 from rich.table import Table
 
 from app.answers import json_values
-from app.cli.console import JsonOption, counted, open_services, out, print_json
+from app.cli.console import JsonOption, counted, err, open_services, out, print_json
 from app.cli.options import RecipeChoice, with_options
+from indexer.errors import CollectionDamaged
 
 if TYPE_CHECKING:
     from app.collections.answers import CollectionDescription
+    from app.collections.service import CollectionService
 
 collections_cli = typer.Typer(help="Create, list, show and delete collections.", no_args_is_help=True)
 NameArgument = Annotated[str, typer.Argument(help="The collection's name.")]
@@ -44,6 +46,8 @@ def list_collections(as_json: JsonOption = False) -> None:
         print_json(json_values(answer))
     else:
         _show(answer.collections)
+        for sentence in answer.damaged or ():
+            err.print(sentence, style="red", markup=False, soft_wrap=True)
 
 
 @collections_cli.command("show")
@@ -78,14 +82,21 @@ def delete_collection(
 ) -> None:
     """Delete a collection with its documents, phrases, matches, thresholds and calibrations."""
     with open_services() as services:
-        description = services.collections.describe(name)
         if not yes:
-            typer.confirm(f"Delete {name} with {counted(description.documents, 'document')}?", abort=True, err=True)
+            held = _contents(services.collections, name)
+            typer.confirm(f"Delete {name} with {held}?", abort=True, err=True)
         deleted = services.collections.delete(name)
     if as_json:
         print_json(json_values(deleted))
     else:
         out.print(f"The collection {name} is deleted.")
+
+
+def _contents(service: "CollectionService", name: str) -> str:
+    try:
+        return counted(service.describe(name).documents, "document")
+    except CollectionDamaged:
+        return "all that it holds"
 
 
 def _show(collections: Sequence["CollectionDescription"]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, checked_store, counted, err, open_services, out, print_json
 from app.settings import Settings
 
@@ -22,25 +23,18 @@ def verify(
     as_json: JsonOption = False,
 ) -> None:
     """Check every file of every segment against its checksum, and the catalog against the segments."""
-    from indexer.indexing.deletion import left_behind
-    from indexer.indexing.verification import verify_collection
+    from indexer.indexing.verification import verify_store
 
     with checked_store() as store:
-        named = [store.catalog.collection(collection)] if collection else store.catalog.collections()
-        segments = sum(item.segments for item in named)
-        damage = [sentence for item in named for sentence in verify_collection(store, item)]
-        if collection is None:
-            damage += [
-                f"{folder} belongs to no collection: the next job removes it if a crash left it."
-                for folder in left_behind(store)
-            ]
+        verified = verify_store(store, collection)
     if as_json:
-        print_json({"collections": len(named), "segments": segments, "damages": damage})
+        print_json(json_values(verified))
     else:
-        for sentence in damage:
+        for sentence in verified.damages:
             err.print(sentence, style="red", markup=False, soft_wrap=True)
-        out.print(f"{counted(segments, 'segment')} checked, {counted(len(damage), 'error')} found.")
-    if damage:
+        segments, damage = counted(verified.segments, "segment"), counted(len(verified.damages), "error")
+        out.print(f"{segments} checked, {damage} found.")
+    if verified.damages:
         raise typer.Exit(1)
 
 

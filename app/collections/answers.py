@@ -72,6 +72,10 @@ class CollectionList:
     """Collections by name."""
 
     collections: tuple[CollectionDescription, ...]
+    damaged: Annotated[
+        tuple[str, ...] | None,
+        optional("What is wrong with collections whose rows cannot be read; absent if there are none."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

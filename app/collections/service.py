@@ -11,7 +11,7 @@ from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
 from indexer.catalog.leases import lease
 from indexer.catalog.names import checked_collection_name
-from indexer.errors import CollectionNotFound
+from indexer.errors import CollectionDamaged, CollectionNotFound
 from indexer.indexing.deletion import delete_collection, sweep_deleted
 from indexer.representations.registry import representations
 from indexer.store import Store
@@ -62,8 +62,11 @@ class CollectionService:
 
     def list(self, is_visible: Callable[[str], bool] = lambda name: True) -> CollectionList:
         """The visible collections, by name."""
-        collections = self._store.catalog.collections()
-        return CollectionList(tuple(self._describe(each) for each in collections if is_visible(each.name)))
+        collections, damaged = self._store.catalog.collections(), self._store.catalog.damaged()
+        return CollectionList(
+            tuple(self._describe(each) for each in collections if is_visible(each.name)),
+            tuple(str(error) for error in damaged if is_visible(error.collection)) or None,
+        )
 
     def delete(self, name: str) -> DeletedCollection:
         """Delete a collection with its documents, phrases, matches, thresholds and calibrations.
@@ -74,15 +77,15 @@ class CollectionService:
         sweep_deleted(self._store)
         self._store.catalog.require_own_name(name)
         with lease(self._store.catalog, name) as held:
-            recipe = self._store.catalog.collection(name).recipe
+            details = self._details_of(name)
             delete_collection(self._store, held)
-        self.forget(recipe.details)
+        self.forget(details)
         return DeletedCollection(name)
 
     def own_name(self, name: str) -> str:
         """The name of the collection that an alias names; any other name itself."""
         try:
-            return self._store.catalog.collection(name).name
+            return self._store.catalog.own_name(name)
         except CollectionNotFound:
             return name
 
@@ -95,6 +98,12 @@ class CollectionService:
 
     def _describe(self, collection: Collection) -> CollectionDescription:
         return CollectionDescription.of(collection, self._store.damages(collection))
+
+    def _details_of(self, name: str) -> Mapping[str, Details]:
+        try:
+            return self._store.catalog.collection(name).recipe.details
+        except CollectionDamaged:  # it can be deleted nevertheless
+            return {}
 
     def _recipe_of(self, name: str) -> Recipe | None:
         try:

@@ -1,6 +1,7 @@
 """Snapshots of collections: made, listed, restored and deleted. They outlive their collections."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from indexer.catalog.tasks import new_task_id
 from indexer.errors import CollectionNotFound, SnapshotInvalid, SnapshotNotFound
 from indexer.store import Store
 from indexer.types import Collection
+from models.encoders.registry import is_configured
 
 _ID: Final = re.compile(r"[0-9a-f]{24}")
 
@@ -59,10 +61,13 @@ def _none(done: int, total: int) -> None:
 
 
 class SnapshotService:
-    """The snapshots of one store, in its data folder under ``snapshots``."""
+    """The snapshots of one store, in its data folder under ``snapshots``.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    ``is_configured`` says which encoders a restored recipe may name.
+    """
+
+    def __init__(self, store: Store, is_configured: Callable[[str], bool] = is_configured) -> None:
+        self._store, self._is_configured = store, is_configured
 
     def create(
         self, collection: str, path: Path | None = None, *, id: str | None = None, progress: OnBytes = _none
@@ -105,11 +110,11 @@ class SnapshotService:
 
     def restore(self, path: Path, name: str | None = None, progress: OnBytes = _none) -> Collection:
         """Restore a snapshot as a new collection. Raises ``SnapshotInvalid`` and ``CollectionExists``."""
-        return restore_archive(self._store, path, name, progress)
+        return restore_archive(self._store, path, name, progress, self._is_configured)
 
     def _own_name(self, collection: str) -> str:
         try:
-            return self._store.catalog.collection(collection).name
+            return self._store.catalog.own_name(collection)
         except CollectionNotFound:
             if not is_collection_name(collection):
                 raise

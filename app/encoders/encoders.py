@@ -12,7 +12,15 @@ from indexer.types import Recipe
 from models.encoders.base import Encoder, encode_queries
 from models.encoders.calibrations import DefaultCalibration, read_default
 from models.encoders.passes import ForwardPass, UnitPass
-from models.encoders.registry import EncoderOptions, Made, Models, load_encoder, load_span_score, weights_folder
+from models.encoders.registry import (
+    EncoderOptions,
+    Made,
+    Models,
+    is_configured,
+    load_encoder,
+    load_span_score,
+    weights_folder,
+)
 from models.ops.span_score import COSINE, SpanScore
 
 if TYPE_CHECKING:
@@ -47,6 +55,10 @@ class Encoders(Models):
     def options(self) -> EncoderOptions:
         """The operator's settings, with the backbones that are open."""
         return self._options
+
+    def is_configured(self, name: str) -> bool:
+        """True for an encoder that the settings allow recipes from elsewhere to name."""
+        return is_configured(name, self._options)
 
     def load(self, name: str) -> Encoder:
         """The encoder of this name."""

@@ -7,6 +7,7 @@ reports it, and recovers when they appear.
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final, Generic, TypeVar
@@ -170,11 +171,19 @@ class Backend:
         if checks["encoder"] is None:
             encode_queries(self._startup.load_encoder(), ["warm up"])  # the first pass takes many times as long
         self.refresh()
+        self._name_damaged()
         self._warm_up_texts()
         try:
             self._startup.warm_up_engine()
         except OSError as error:  # nowhere to put a temporary file; searches need none
             _log.warning("the first search will be slow: %s", error)
+
+    def _name_damaged(self) -> None:
+        """Log which collections cannot be read; the others are served."""
+        if self._opened is not None:
+            with suppress(SpanseekError):  # of the catalog, which `refresh` has logged
+                for error in self.store.catalog.damaged():
+                    _log.error("a collection is not served: %s %s", error, error.hint)
 
     def _warm_up_texts(self) -> None:
         """Load what restores the texts of collections that store none: torch and transformers take seconds."""

@@ -12,8 +12,11 @@ import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, Annotated, Final, cast
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from indexer.errors import BackupFailed, SnapshotInvalid
 from indexer.segments.manifest import FileEntry
@@ -26,7 +29,6 @@ _PART: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
 _MEMBER: Final = re.compile(
     rf"{re.escape(CATALOG)}|segments/[A-Za-z0-9][A-Za-z0-9_-]{{0,63}}/{_PART}|whitenings/{_PART}"
 )
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _CHUNK: Final = 2**20
 # Ten thousand segments have an index of about twenty megabytes.
 _LARGEST_INDEX: Final = 2**26
@@ -34,6 +36,40 @@ _HINT: Final = "Take the file that `spanseek snapshot create` wrote; verify a co
 
 # Bytes done, and bytes in all. It may raise, to end the work.
 OnBytes = Callable[[int, int], object]
+
+
+Count = Annotated[int, Field(ge=0, lt=2**62)]
+
+
+class _Entry(BaseModel):
+    """The size and the checksum of a member, as the index has them."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    bytes: Count
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
+
+
+class _Index(BaseModel):
+    """The index of a snapshot."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    format: int
+    collection: str
+    encoder: str
+    documents: Count
+    units: Count
+    generation: Count
+    created_at: Annotated[str, AfterValidator(lambda text: datetime.fromisoformat(text) and text)]
+    files: dict[str, _Entry]
+
+    @field_validator("files")
+    @classmethod
+    def _have_names(cls, files: dict[str, _Entry]) -> dict[str, _Entry]:
+        if CATALOG not in files or not all(map(_MEMBER.fullmatch, files)):
+            raise ValueError("a member has another name")
+        return files
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,26 +209,14 @@ def _info(tar: tarfile.TarFile) -> ArchiveInfo:
     file = tar.extractfile(member)
     try:
         fields = json.loads(file.read() if file else b"")
-        version = fields.pop("format")
+        version = fields.get("format")
         if version != FORMAT:
-            raise _invalid(path, f"its format is {version}, and this Spanseek reads format {FORMAT}")
-        files = {name: _entry(name, entry) for name, entry in fields.pop("files").items()}
-        info = ArchiveInfo(**fields, files=files)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise _invalid(path, f"its format is {str(version)[:80]}, and this Spanseek reads format {FORMAT}")
+        index = _Index.model_validate(fields).model_dump(exclude={"format"})
+    except (ValueError, AttributeError, RecursionError) as error:
         raise _invalid(path, f"its {INDEX} is not valid") from error
-    numbers = (info.documents, info.units, info.generation)
-    if not all(isinstance(number, int) and number >= 0 for number in numbers) or CATALOG not in files:
-        raise _invalid(path, f"its {INDEX} is not valid")
-    return info
-
-
-def _entry(name: str, fields: Mapping[str, object]) -> FileEntry:
-    entry = FileEntry(**fields)  # type: ignore[arg-type]
-    if not _MEMBER.fullmatch(name) or not isinstance(entry.bytes, int) or entry.bytes < 0:
-        raise ValueError(name)
-    if not isinstance(entry.sha256, str) or not _SHA256.fullmatch(entry.sha256):
-        raise ValueError(name)
-    return entry
+    files = {name: FileEntry(**entry) for name, entry in index.pop("files").items()}
+    return ArchiveInfo(**index, files=files)
 
 
 def _is_plain(member: tarfile.TarInfo) -> bool:

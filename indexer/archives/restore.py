@@ -7,28 +7,31 @@ that is gone, which the next restore removes, or a marked folder, which the next
 
 import shutil
 import uuid
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from indexer.archives.archive import CATALOG, ArchiveInfo, OnBytes, extract_archive
+from indexer.archives.checking import Checking
 from indexer.catalog.adoption import Names, adopt_collection
 from indexer.catalog.collections import Catalog
+from indexer.catalog.foreign import copy_foreign
 from indexer.catalog.names import checked_collection_name
-from indexer.catalog.schema import upgrade
 from indexer.disk import full_disk_named
-from indexer.errors import CatalogNotInitialised, CatalogUnavailable, SegmentCorrupt, SnapshotInvalid
+from indexer.errors import SegmentCorrupt, SnapshotInvalid
 from indexer.indexing.deletion import mark_restoring, sweep_deleted, unmark
 from indexer.process_folders import process_folder
 from indexer.segments.folders import final_name, new_folder
-from indexer.segments.manifest import check_sizes, read_manifest
 from indexer.segments.seal import fsync
 from indexer.store import Store
 from indexer.types import Collection, Generation
 from models.atomic import replacing
+from models.encoders.registry import is_configured
 
 RESTORING: Final = "restoring"
+_ROWS: Final = "rows.sqlite3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +44,23 @@ class _Copied:
 
 
 def restore_archive(
-    store: Store, path: Path, name: str | None = None, progress: OnBytes = lambda done, total: None
+    store: Store,
+    path: Path,
+    name: str | None = None,
+    progress: OnBytes = lambda done, total: None,
+    is_configured: Callable[[str], bool] = is_configured,
 ) -> Collection:
     """Restore a snapshot under its own or another name; snapshots of earlier versions are upgraded.
 
-    Raises ``SnapshotInvalid``, ``StorageFull``, and ``CollectionExists`` where a collection or an alias has the name.
+    ``is_configured`` says which encoders its recipe may name. Raises ``SnapshotInvalid`` for a file that is damaged or
+    that no Spanseek wrote, ``StorageFull``, and ``CollectionExists`` where a collection or an alias has the name.
     """
     if name is not None:
         checked_collection_name(name)
     sweep_deleted(store)
     with full_disk_named(), process_folder(store.data_dir / RESTORING) as folder:
         info = extract_archive(path, folder, progress)
-        copied = _checked(path, folder, info)
+        copied = _checked(path, folder, info, is_configured)
         names = _new_names(copied, name or info.collection)
         segments = _renamed(folder, names)
         _keep_whitenings(folder, store.data_dir / "whitenings")
@@ -64,26 +72,17 @@ def restore_archive(
     return store.catalog.collection(names.name)
 
 
-def _checked(path: Path, folder: Path, info: ArchiveInfo) -> _Copied:
-    """Upgrade the extracted rows, and compare them with the segments."""
-    url = f"sqlite:///{folder / CATALOG}"
+def _checked(path: Path, folder: Path, info: ArchiveInfo, is_configured: Callable[[str], bool]) -> _Copied:
+    """Copy the extracted rows into newest tables, and check them against the segments."""
     try:
-        upgrade(url)
-        with closing(Catalog(url)) as catalog:
-            (collection,) = catalog.collections()
-            generation = catalog.live_generation(collection.name)
-        for live in generation.segments:
-            segment = folder / "segments" / live.info.name
-            check_sizes(segment, read_manifest(segment, live.info.manifest_sha256))
-    except SegmentCorrupt as error:
-        raise SnapshotInvalid(f"{path.name} is no valid snapshot: {error}", hint=error.hint, field="file") from error
-    except (CatalogUnavailable, CatalogNotInitialised, ValueError, LookupError) as error:
-        reason = "its catalog cannot be read, or is of a later version of Spanseek"
-        hint = "Restore it with the version that wrote it, or a later one."
-        raise SnapshotInvalid(f"{path.name} is no valid snapshot: {reason}.", hint=hint, field="file") from error
-    if collection.name != info.collection:
-        raise SnapshotInvalid(f"{path.name} is no valid snapshot: its index names another collection.", field="file")
-    return _Copied(url, collection, generation)
+        url = copy_foreign(folder / CATALOG, folder / _ROWS)
+        Checking(folder / _ROWS, folder, info, is_configured).run()
+    except (ValueError, SegmentCorrupt) as error:
+        hint = "Take the file that `spanseek snapshot create` wrote, with that version or a later one."
+        raise SnapshotInvalid(f"{path.name} is no valid snapshot: {error}.", hint=hint, field="file") from error
+    with closing(Catalog(url)) as catalog:
+        collection = catalog.collection(info.collection)
+        return _Copied(url, collection, catalog.live_generation(collection.name))
 
 
 def _new_names(copied: _Copied, name: str) -> Names:

@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Int
-from sqlalchemy import ColumnElement, Connection, Row, Select, false, func, insert, select
+from pydantic import ValidationError
+from sqlalchemy import ColumnElement, Connection, Row, Select, Text, cast, false, func, insert, select
 
 from indexer.catalog.calibration_rows import insert_calibration
 from indexer.catalog.database import Database
 from indexer.catalog.names import checked_collection_name, is_collection_name, possible_ids
 from indexer.catalog.sql import Clock, listed, utc_now
 from indexer.catalog.tables import aliases, collections, documents, segments, tombstones
-from indexer.errors import AliasExists, CollectionNotFound, RecipeMismatch
+from indexer.errors import AliasExists, CollectionDamaged, CollectionNotFound, RecipeMismatch
+from indexer.representations.details import RecipeFields, first_fault
 from indexer.tuning import CalibrationDraft
 from indexer.types import Collection, Details, Generation, LiveSegment, Recipe, SegmentInfo
 from models.fields import converted
-from models.types import SpanBounds
 
 _NAMES_IN_HINT = 20
 
@@ -67,10 +68,17 @@ class Catalog:
             return find_collection(connection, name)
 
     def collections(self) -> tuple[Collection, ...]:
-        """All collections, by name."""
+        """All collections whose rows can be read, by name."""
+        return tuple(each for each in self._all() if isinstance(each, Collection))
+
+    def damaged(self) -> tuple[CollectionDamaged, ...]:
+        """The errors of the collections whose rows cannot be read, by name."""
+        return tuple(each for each in self._all() if not isinstance(each, Collection))
+
+    def _all(self) -> list[Collection | CollectionDamaged]:
         with self.database.read() as connection:
             rows = connection.execute(_summaries().order_by(collections.c.name)).all()
-        return tuple(map(_collection, rows))
+        return list(map(_read, rows))
 
     def by_id(self, id: str) -> Collection:
         """The collection of an id. Raises ``CollectionNotFound``."""
@@ -129,9 +137,17 @@ class Catalog:
 
     def require_own_name(self, name: str) -> None:
         """Raise ``AliasExists`` for an alias, and ``CollectionNotFound`` where nothing has the name."""
-        collection = self.collection(name)
-        if collection.name != name:
-            raise _is_alias(name, collection.name)
+        own = self.own_name(name)
+        if own != name:
+            raise _is_alias(name, own)
+
+    def own_name(self, name: str) -> str:
+        """The name of the collection that has this name or alias. Raises ``CollectionNotFound``."""
+        with self.database.read() as connection:
+            own = connection.scalar(select(collections.c.name).where(named(name)))
+            if own is None:
+                raise not_found(connection, name)
+        return str(own)
 
     def _find(self, name: str) -> Collection | None:
         with self.database.read() as connection:
@@ -193,12 +209,17 @@ def _first(connection: Connection, name: str) -> Collection | None:
     return None if row is None else _collection(row)
 
 
+# Details as text, so that those of one collection that are no JSON do not keep the others from being read.
+_ROW = (*(column for column in collections.c if column.name not in ("representations", "created_at")),)
+_COLLECTION = (*_ROW, cast(collections.c.representations, Text).label("representations"))
+
+
 def _summaries(*conditions: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     # Equals the number of rows of `documents`, which would all be read to count them.
     dead = select(func.count()).select_from(tombstones).where(tombstones.c.segment == segments.c.name).scalar_subquery()
     return (
         select(
-            collections,
+            *_COLLECTION,
             func.coalesce(func.sum(segments.c.documents - dead), 0).label("documents"),
             func.coalesce(func.sum(segments.c.units), 0).label("units"),
             func.count(segments.c.name).label("segments"),
@@ -234,7 +255,17 @@ def recipe_columns(recipe: Recipe) -> dict[str, object]:
 
 
 def _recipe(row: Row[*tuple[Any, ...]]) -> Recipe:
-    return converted(row, Recipe, bounds=SpanBounds(row.shortest, row.longest), details=row.representations)
+    try:
+        return RecipeFields.model_validate({name: getattr(row, name) for name in RecipeFields.model_fields}).recipe
+    except ValidationError as error:
+        raise CollectionDamaged(row.name, first_fault(error)) from error
+
+
+def _read(row: Row[*tuple[Any, ...]]) -> Collection | CollectionDamaged:
+    try:
+        return _collection(row)
+    except CollectionDamaged as error:
+        return error
 
 
 def _hashes(connection: Connection, collection_id: str, ids: Iterable[str]) -> dict[str, str]:
@@ -299,7 +330,7 @@ _INFO = (
 
 def _generation(connection: Connection, name: str) -> Generation:
     # The three statements read one generation only in a snapshot.
-    collection = connection.execute(select(collections).where(named(name))).first()
+    collection = connection.execute(select(*_COLLECTION).where(named(name))).first()
     if collection is None:
         raise not_found(connection, name)
     infos = live_segments(connection, collection.id)

@@ -27,11 +27,11 @@ VERSION = "0011"
 _one_at_a_time = Lock()
 
 
-def upgrade(url: str) -> None:
-    """Upgrade the tables from any version, in one transaction."""
+def upgrade(url: str, version: str = "head") -> None:
+    """Upgrade the tables from any version, to the newest or an earlier one, in one transaction."""
     from alembic import command
 
-    _migrate(url, lambda config: command.upgrade(config, "head"))
+    _migrate(url, lambda config: command.upgrade(config, version))
 
 
 def downgrade(url: str, revision: str) -> None:

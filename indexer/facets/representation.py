@@ -11,6 +11,7 @@ from indexer.facets.files import COLUMNS, NAME, FacetRows
 from indexer.facets.models import Facets, facet_details
 from indexer.representations.base import EncodedWindow, Representation, Storing, Wanted
 from indexer.representations.columns import ColumnRepresentation
+from indexer.representations.stored import Dim, StoredDetails
 from indexer.types import Details, Recipe
 from models.encoders.facets.model import FacetModel
 from models.encoders.passes import Maker
@@ -22,10 +23,18 @@ from models.text.sentences import sentence_spans
 _spans_of_part = lru_cache(maxsize=8)(sentence_spans)
 
 
+class FacetDetails(StoredDetails):
+    """The details of a recipe with facets."""
+
+    facets: Dim
+    dim: Dim
+
+
 class FacetRepresentation(ColumnRepresentation, Representation[FacetRows]):
     """The facets of sentences that have words: int8 vectors."""
 
     name = NAME
+    stored = FacetDetails
     description = "Store the facets of sentences, which mode facets needs."
     alias = "facets"
     columns = COLUMNS

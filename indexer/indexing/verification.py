@@ -1,14 +1,44 @@
 """Verify a store: the files of segments against their checksums, and the catalog against the segments."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from indexer.catalog.collections import live_document_ids
+from indexer.indexing.deletion import left_behind
 from indexer.segments.manifest import damages
 from indexer.segments.opened import open_segment
 from indexer.store import Store
 from indexer.types import Collection, LiveSegment
+from models.errors import SpanseekError
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The numbers of collections and segments that were verified, and their damage, one sentence each."""
+
+    collections: int
+    segments: int
+    damages: tuple[str, ...]
+
+
+def verify_store(store: Store, collection: str | None = None) -> Verified:
+    """Verify one collection, or all: one that cannot be read does not hide the others."""
+    named = store.catalog.collections() if collection is None else (store.catalog.collection(collection),)
+    unreadable = store.catalog.damaged() if collection is None else ()
+    damages = [str(error) for error in unreadable]
+    for each in named:
+        try:
+            damages += verify_collection(store, each)
+        except SpanseekError as error:
+            damages.append(f"{each.name}: {error}")
+    if collection is None:
+        damages += [
+            f"{folder} belongs to no collection: the next job removes it if a crash left it."
+            for folder in left_behind(store)
+        ]
+    return Verified(len(named) + len(unreadable), sum(each.segments for each in named), tuple(damages))
 
 
 def verify_collection(store: Store, collection: Collection) -> list[str]:

@@ -13,6 +13,7 @@ from indexer.nuggets.recipe import NAME, NuggetRecipe
 from indexer.nuggets.rows import NuggetRows, joined, rows_of
 from indexer.representations.base import EncodedWindow, Representation, Storing, Wanted
 from indexer.representations.columns import ColumnRepresentation
+from indexer.representations.stored import Dim, StoredDetails
 from indexer.types import Details, Recipe
 from models.encoders.nuggets.base import check_ratio
 from models.encoders.nuggets.forward_pass import NuggetPass
@@ -42,10 +43,18 @@ class Nuggets:
     dim: Annotated[int, Field(description="The dimension of query vectors in mode maxsim.")]
 
 
+class NuggetDetails(StoredDetails):
+    """The details of a recipe with nuggets."""
+
+    dim: Dim
+    ratio: Annotated[float, Field(gt=0, le=1)]
+
+
 class NuggetRepresentation(ColumnRepresentation, Representation[NuggetRows]):
     """Token vectors that represent windows: files of int8 vectors, and a FAISS index if there are many."""
 
     name = NAME
+    stored = NuggetDetails
     description = "Store nuggets, which mode maxsim needs."
     options = NuggetOptions
     alias = "nugget_ratio"

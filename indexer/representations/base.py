@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkabl
 import numpy as np
 from jaxtyping import Float32, Int
 
+from indexer.representations.stored import StoredDetails
 from indexer.types import Details, Recipe
 from models.encoders.passes import Maker
 from models.encoders.registry import Models
@@ -123,7 +124,8 @@ class Representation(Protocol[RowsT]):
     recipe may choose; details have its fields, too. ``alias`` names an older field of requests, if there is one: a
     flag, or the value of the first option. ``is_default`` says whether new collections have it unless they are to have
     none, ``needs_text`` whether it cannot be without stored texts, and ``restores_text`` whether it gives them back.
-    ``answer`` is a dataclass of details, by which descriptions of collections show them.
+    ``answer`` is a dataclass of details, by which descriptions of collections show them, and ``stored`` their fields as
+    recipes store them: others are refused where a catalog or a snapshot is read.
     """
 
     name: ClassVar[str]
@@ -134,6 +136,7 @@ class Representation(Protocol[RowsT]):
     needs_text: ClassVar[bool] = True
     restores_text: ClassVar[bool] = False
     answer: ClassVar[type[Any] | None] = None
+    stored: ClassVar[type[StoredDetails]] = StoredDetails
 
     def details(self, wanted: Wanted, models: Models) -> Details:
         """The details of a recipe. Their ``fingerprint`` identifies what affects the rows, except options."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from indexer.representations.base import EncodedWindow, Representation, Storing, Wanted
 from indexer.representations.columns import ColumnRepresentation
+from indexer.representations.stored import Dim, StoredDetails
 from indexer.restorable.files import COLUMNS, NAME, RestorableRows, no_rows
 from indexer.restorable.models import Restoring
 from indexer.restorable.pieces import pieces
@@ -43,10 +44,19 @@ class PendingRows:
 
 
 # Any, because windows have other rows than pools.
+class RestorableDetails(StoredDetails):
+    """The details of a recipe with restorable vectors."""
+
+    dim: Dim
+    compared: Dim
+    store_text: bool = True
+
+
 class RestorableRepresentation(ColumnRepresentation, Representation[Any]):
     """Restorable vectors of sentences: those that are compared in int8, those that are restored in fp16."""
 
     name = NAME
+    stored = RestorableDetails
     description = "Store vectors that give sentences back, which mode restorable needs."
     alias = "restorable"
     needs_text = False

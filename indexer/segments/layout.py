@@ -36,6 +36,8 @@ from indexer.arrays import BLOCK as BLOCK
 
 FORMAT_VERSION = 1
 TEXT_BLOCK = 16_384
+# Of a frame of texts: a code point takes four bytes at most.
+MOST_BYTES = 4 * TEXT_BLOCK
 
 MANIFEST = "manifest.json"
 VECTORS = "vectors.i8"

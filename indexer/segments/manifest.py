@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from indexer.disk import shortage
 from indexer.errors import SegmentCorrupt
@@ -17,6 +18,8 @@ from models.types import SpanBounds
 # not without a check of their own, so that they can be verified after a segment is opened.
 _LARGE_KINDS: Final = frozenset({".i8", ".u8", ".zst", ".faiss"})
 _LARGE: Final = 2**20
+# Never another folder's.
+_FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 class SegmentKey(NamedTuple):
@@ -82,20 +85,39 @@ def read_manifest(folder: Path, expected_sha256: str) -> Manifest:
         raise shortage(error) or corrupt from error
     if hashlib.sha256(body).hexdigest() != expected_sha256:
         raise SegmentCorrupt(f"{folder.name}: {MANIFEST} is not the one that was published.", hint=_HINT)
-    fields = json.loads(body)
-    version = fields.pop("format")
-    if version != FORMAT_VERSION:
+    try:
+        fields = json.loads(body)
+        version = fields.pop("format")
+        manifest = _manifest(fields) if version == FORMAT_VERSION else None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise SegmentCorrupt(f"{folder.name}: {MANIFEST} is no manifest.", hint=_HINT) from error
+    if manifest is None:
         raise SegmentCorrupt(
             f"{folder.name} has format {version}; this Spanseek reads format {FORMAT_VERSION}.",
             hint="Use the version of Spanseek that wrote it, or index the documents again.",
         )
+    return manifest
+
+
+def _manifest(fields: dict[str, Any]) -> Manifest:
     recipe = fields.pop("recipe")
     bounds = SpanBounds(**recipe.pop("bounds"))
     names = [name for name in recipe.pop("representations") if name != "units"]
     details = {name: recipe.pop(name) for name in names}
     rows = {name: fields.pop(name) for name in names}
-    files = {name: FileEntry(**entry) for name, entry in fields.pop("files").items()}
-    return Manifest(Recipe(**recipe, bounds=bounds, details=details), files=files, rows=rows, **fields)
+    files = {name: _entry(name, entry) for name, entry in fields.pop("files").items()}
+    manifest = Manifest(Recipe(**recipe, bounds=bounds, details=details), files=files, rows=rows, **fields)
+    counts = (manifest.documents, manifest.parts, manifest.units, manifest.unknown_units, manifest.code_points)
+    if not all(type(count) is int and count >= 0 for count in (*counts, *rows.values())):
+        raise ValueError("a count is none")
+    return manifest
+
+
+def _entry(name: str, fields: Mapping[str, Any]) -> FileEntry:
+    entry = FileEntry(**fields)
+    if not _FILE.fullmatch(name) or type(entry.bytes) is not int or type(entry.sha256) is not str:
+        raise ValueError(name)
+    return entry
 
 
 def check_sizes(folder: Path, manifest: Manifest) -> None:

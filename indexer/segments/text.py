@@ -14,7 +14,7 @@ from jaxtyping import UInt8, UInt64
 
 from indexer.disk import full_disk_named
 from indexer.errors import SegmentCorrupt, TextNotStored
-from indexer.segments.layout import TEXT_BLOCK
+from indexer.segments.layout import MOST_BYTES, TEXT_BLOCK
 from models.mapping import mapped_bytes
 
 OffsetUnit = Literal["codepoint", "utf16", "byte"]
@@ -140,9 +140,12 @@ class PlainText:
 
 def _unpack(packed: UInt8[np.ndarray, " bytes"], table: UInt64[np.ndarray, "frames_and_one 3"], frame: int) -> str:
     begin, end = int(table[frame, 0]), int(table[frame + 1, 0])
+    data = packed[begin:end].tobytes()
     try:
+        if not 0 <= zstandard.frame_content_size(data) <= MOST_BYTES:  # before so much memory is taken
+            raise zstandard.ZstdError("it has another length")
         # A decompressor of one's own a call: they must not be shared between threads.
-        return zstandard.ZstdDecompressor().decompress(packed[begin:end].tobytes()).decode()
+        return zstandard.ZstdDecompressor().decompress(data).decode()
     except (zstandard.ZstdError, UnicodeDecodeError) as error:
         raise SegmentCorrupt(
             f"A text cannot be read: {error}", hint="Run `spanseek verify` to see all damage."

@@ -45,6 +45,7 @@ class EncoderOptions:
     facet_weights: Path | None = None
     restorable_weights: Path | None = None
     whitenings: Path = Path("data") / "whitenings"  # of the nuggets of collections
+    trusted_backbones: tuple[str, ...] = ()  # that recipes from elsewhere may name, beside the backbone
     # Opens a backbone by its name and device; a function that shares those that are open already.
     open_backbone: Callable[[str, str], "BackboneFiles"] | None = field(default=None, compare=False)
 
@@ -155,6 +156,20 @@ def encoder_factory(name: str) -> EncoderFactory:
     raise UnknownEncoder(
         f"There is no encoder named {name!r}.", hint=f"Encoders are: {', '.join(encoder_names())}.", field="encoder"
     )
+
+
+def is_configured(name: str, options: EncoderOptions | None = None) -> bool:
+    """True for an encoder that the operator chose: built in, installed, or untrained over a backbone of the settings.
+
+    A recipe from elsewhere must not name another, which would be read from any folder or fetched from a hub.
+
+    >>> is_configured("slice"), is_configured("untrained@/etc"), is_configured("untrained@hub:owner/model")
+    (True, False, False)
+    """
+    options = options or EncoderOptions()
+    base, _, backbone = name.partition("@")
+    trusted = (DEFAULT, options.backbone, *options.trusted_backbones)
+    return name in encoder_names() or (base == "untrained" and backbone in trusted)
 
 
 def untrained_over(backbone: str) -> str:

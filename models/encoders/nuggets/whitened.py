@@ -91,6 +91,16 @@ def load_whitened(trained: NuggetEncoder, fingerprint: str, folder: Path) -> Whi
     return whitened
 
 
+def check_whitening(path: Path, dim: int) -> None:
+    """Raise ``ValueError`` for a file that is not the matrix of this dimension that its name stands for."""
+    try:
+        matrix = load_file(path)["matrix"]
+    except (OSError, SafetensorError, KeyError) as error:
+        raise ValueError(f"the whitening {path.name} cannot be read") from error
+    if matrix.shape != (dim, dim) or matrix.dtype != np.float32 or _name(matrix) != path.stem:
+        raise ValueError(f"the whitening {path.name} is another one")
+
+
 def whitening_path(fingerprint: str, folder: Path) -> Path | None:
     """The file of the matrix that a fingerprint names; None for the nuggets as trained."""
     match = _NAME.fullmatch(fingerprint)
