@@ -43,7 +43,8 @@ def spans(
     records = _Records(Source(source))
     service = make_span_service(settings, make_encoders(settings))
     encoded = service.encode(request)
-    results = (text for part in slices(records) for text in service.search(encoded, part))
+    steps = (step for part in slices(records) for step in service.search(encoded, part))
+    results = (text for step in steps for text in step.texts)
     if as_json:
         print_json(json_values(service.answer(encoded, list(results))))
     else:

@@ -12,9 +12,11 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from app.search.errors import DeadlineExceeded, QueueFull, ShuttingDown
+from models.interruption import Interrupted, interruptible
 from models.priority import lower_priority
 
 Item = TypeVar("Item")
@@ -137,15 +139,25 @@ class JobLane(Lane[Job[Any], Any]):
     42
     """
 
-    def __init__(self, name: str, *, timeout: str, hint: str, limit: int = 256) -> None:
+    def __init__(self, name: str, *, timeout: str, hint: str, limit: int = 256, finishes: bool = False) -> None:
         self._timeout = timeout
         self._hint = hint
+        self._finishes = finishes
         super().__init__(name, _run_jobs, limit=limit, batch=1, begin=lower_priority)
 
     async def run(self, job: Job[Result], deadline_s: float) -> Result:
-        """Run a job. Raises ``DeadlineExceeded``; a job that has started continues."""
+        """Run a job. Raises ``DeadlineExceeded``.
+
+        A job that has started then ends at its next checkpoint, or at its end in a lane that ``finishes``.
+        """
         message = self._timeout.format(seconds=deadline_s)
-        result: Result = await run_in_lane(self, job, deadline_s, message, hint=self._hint)
+        gone = threading.Event()
+        run = job if self._finishes else partial(_run_until, gone, job)
+        try:
+            result: Result = await run_in_lane(self, run, deadline_s, message, hint=self._hint)
+        except BaseException:
+            gone.set()
+            raise
         return result
 
 
@@ -163,6 +175,15 @@ async def deadline(seconds: float, message: str, *, hint: str) -> AsyncIterator[
             yield
     except TimeoutError:
         raise DeadlineExceeded(message, hint=hint) from None
+
+
+def _run_until(gone: threading.Event, job: Job[Result]) -> Result:
+    def check() -> None:
+        if gone.is_set():
+            raise Interrupted
+
+    with interruptible(check):
+        return job()
 
 
 def _run_jobs(jobs: Sequence[Job[Any]]) -> list[Any]:

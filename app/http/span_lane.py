@@ -1,29 +1,75 @@
-"""Spans of texts for many callers: a lane of low priority, in which a request has one slice of its texts at a time.
+"""Spans of texts for many callers: a lane of low priority, in which a request has one step at a time.
 
-So searches keep the cores, requests take turns, and of a request whose time has run out no further slice is encoded.
+A step is a forward pass or two, less than a second of one core. So searches keep the cores, requests take turns, and
+of a request whose caller has gone or whose time has run out no further step begins. One that cannot be answered in time
+is refused as soon as that is known.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
+
+from starlette.requests import ClientDisconnect
 
 from app.http.lanes import JobLane, deadline
 from app.texts.requests import SpansRequest
-from app.texts.span_answers import SpansAnswer, TextSpans, check_size
-from app.texts.spans import SpanService, slices
+from app.texts.span_answers import SpansAnswer, TextSpans, TooMuchText, check_size
+from app.texts.spans import Searched, SpanService, slices
 
 _TIMEOUT = "The spans were not found within {seconds:g} s."
 _HINT = "Retry, or send fewer or shorter texts at once."
+# Of a shorter time no pace follows.
+_MEASURED_S = 2.0
+
+
+async def _here() -> bool:
+    return False
+
+
+class Pace:
+    """The characters that are encoded in a second: the best that any request has reached, and that of one.
+
+    >>> pace = Pace()
+    >>> pace.measure(characters=20_000, seconds=4.0)
+    >>> pace.check(300_000, 60)
+    >>> pace.check(780_000, 60)
+    Traceback (most recent call last):
+    app.texts.span_answers.TooMuchText: The texts have 780,000 characters; at about 5,000 a second this server encodes \
+300,000 in the 60 s that a request may take.
+    """
+
+    def __init__(self, best: float = 0.0) -> None:
+        self.best = best
+
+    def measure(self, characters: int, seconds: float) -> None:
+        """Note so many characters in so many seconds, if these are enough to tell."""
+        if seconds >= _MEASURED_S:
+            self.best = max(self.best, characters / seconds)
+
+    def check(self, characters: int, seconds: float) -> None:
+        """Raise ``TooMuchText`` for texts that cannot be encoded in this time, if a pace is known."""
+        if self.best and characters > self.best * seconds:
+            raise TooMuchText(
+                f"The texts have {characters:,} characters; at about {self.best:,.0f} a second this server encodes "
+                f"{self.best * seconds:,.0f} in the {seconds:g} s that a request may take.",
+                hint="Send them in several requests, or index them.",
+                field="texts",
+            )
 
 
 class SpanLane:
-    """The asynchronous interface of a ``SpanService``; the event loop never blocks."""
+    """The asynchronous interface of a ``SpanService``; the event loop never blocks. ``clock`` tells seconds."""
 
-    def __init__(self, service: SpanService, *, queue_limit: int = 256) -> None:
+    def __init__(
+        self, service: SpanService, *, queue_limit: int = 256, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
         self._service = service
+        self._clock = clock
+        self._pace, self._is_warm = Pace(), False
         self._lane = JobLane("spans", timeout=_TIMEOUT, hint=_HINT, limit=queue_limit)
 
     def close(self) -> None:
-        """Finish the queued slices, then stop."""
+        """Finish the queued steps, then stop."""
         self._lane.close()
 
     @property
@@ -31,12 +77,42 @@ class SpanLane:
         """The number of waiting requests."""
         return {"spans": self._lane.waiting}
 
-    async def find(self, request: SpansRequest, deadline_s: float) -> SpansAnswer:
-        """Answer one request. Raises ``DeadlineExceeded``; a slice that has started is finished."""
+    async def find(
+        self, request: SpansRequest, deadline_s: float, gone: Callable[[], Awaitable[bool]] = _here
+    ) -> SpansAnswer:
+        """Answer one request. ``gone`` says that nobody waits for the answer any longer.
+
+        Raises ``DeadlineExceeded``, ``TooMuchText`` and ``ClientDisconnect``; no step begins after them.
+        """
         check_size(request.texts)
+        size = sum(len(text.text) for text in request.texts)
+        self._pace.check(size, deadline_s)
         results: list[TextSpans] = []
         async with deadline(deadline_s, _TIMEOUT.format(seconds=deadline_s), hint=_HINT):
             phrases = await self._lane.run(partial(self._service.encode, request), deadline_s)
-            for part in slices(request.texts):
-                results += await self._lane.run(partial(self._service.search, phrases, part), deadline_s)
-        return self._service.answer(phrases, results)
+            steps = (step for part in slices(request.texts) for step in self._service.search(phrases, part))
+            characters, seconds = 0, 0.0
+            while True:
+                step, took = await self._lane.run(partial(self._timed, steps), deadline_s)
+                if step is None:
+                    return self._service.answer(phrases, results)
+                results += step.texts
+                if self._is_warm:  # the first step of a process loads weights and kernels
+                    characters, seconds = characters + step.characters, seconds + took
+                    self._refuse_too_much(size, characters, seconds, deadline_s)
+                self._is_warm = True
+                if await gone():
+                    raise ClientDisconnect
+
+    def _timed(self, steps: Iterator[Searched]) -> tuple[Searched | None, float]:
+        """The next step, None at the end, and the seconds that it took."""
+        started = self._clock()
+        step = next(steps, None)
+        return step, self._clock() - started
+
+    def _refuse_too_much(self, size: int, characters: int, seconds: float, deadline_s: float) -> None:
+        """Raise ``TooMuchText`` for a request that could not be answered in time if it were alone."""
+        own = Pace()
+        own.measure(characters, seconds)
+        own.check(size, deadline_s)
+        self._pace.measure(characters, seconds)

@@ -38,6 +38,7 @@ class WriteLane:
             timeout="Not written within {seconds:g} s; it may be yet.",
             hint="Retry, or send less at once: documents that have been written are skipped.",
             limit=queue_limit,
+            finishes=True,
         )
 
     @property

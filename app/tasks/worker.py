@@ -19,6 +19,7 @@ from indexer.disk import named_error
 from indexer.errors import CollectionNotFound
 from indexer.heartbeat import beating
 from models.errors import SpanseekError
+from models.interruption import interruptible
 from models.priority import lower_priority
 
 # Seconds between two looks at the catalog, between two renewals of a claim, and after a look that failed.
@@ -122,7 +123,9 @@ class TaskWorkers:
                 raise TaskStopped
             if claim.collection is None:
                 raise CollectionNotFound("The collection was deleted.", field="collection")
-            self._end(claim, "done", result=kind.run(context))
+            with interruptible(context.check_stop):
+                result = kind.run(context)
+            self._end(claim, "done", result=result)
         except ClaimLost:
             raise
         except Exception as error:

@@ -50,6 +50,14 @@ class Slice:
     texts: Sequence[Document]
 
 
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What one step has done: so many characters were encoded, and these texts are searched."""
+
+    characters: int
+    texts: Sequence[TextSpans]
+
+
 def slices(texts: Iterable[Document]) -> Iterator[Slice]:
     """The texts, in order, in slices to be encoded together.
 
@@ -88,7 +96,8 @@ class SpanService:
         """
         check_size(request.texts)
         phrases = self.encode(request)
-        return self.answer(phrases, [text for part in slices(request.texts) for text in self.search(phrases, part)])
+        steps = (step for part in slices(request.texts) for step in self.search(phrases, part))
+        return self.answer(phrases, [text for step in steps for text in step.texts])
 
     def encode(self, request: SpansRequest) -> Phrases:
         """Validate the request, but for its texts, and encode its phrases."""
@@ -104,15 +113,17 @@ class SpanService:
         prepared = [self._prepare(request, number, recipe, started) for number in range(len(request.phrases))]
         return Phrases(tuple(encode(prepared)), recipe, started)
 
-    def search(self, phrases: Phrases, part: Slice) -> list[TextSpans]:
-        """The best spans of some texts."""
+    def search(self, phrases: Phrases, part: Slice) -> Iterator[Searched]:
+        """The best spans of some texts, in steps of about a second, between which other work may come."""
         encoder = self._encoders.matching(phrases.recipe)
-        segments = segments_in_memory(encoder, part.texts, phrases.recipe, part.first)
-        with on_one_thread():
-            return [
-                TextSpans(text.id, _hits(phrases, SegmentView(segment, _ALL_LIVE)))
-                for text, segment in zip(part.texts, segments, strict=True)
-            ]
+        documents = iter(part.texts)
+        for step in segments_in_memory(encoder, part.texts, phrases.recipe, part.first):
+            with on_one_thread():
+                texts = [
+                    TextSpans(next(documents).id, _hits(phrases, SegmentView(segment, _ALL_LIVE)))
+                    for segment in step.segments
+                ]
+            yield Searched(step.characters, texts)
 
     def answer(self, phrases: Phrases, results: Sequence[TextSpans]) -> SpansAnswer:
         """The answer with the results of all texts."""

@@ -19,6 +19,7 @@ from indexer.engine.scan import COARSE, CodedQueries, code_queries, errors, span
 from indexer.engine.selection import over_floor
 from indexer.engine.snapshot import Allowed, SegmentView
 from indexer.segments.columns import canonical
+from models.interruption import checked
 from models.types import QueryVectors
 
 # Runs of starts, over all queries, that one pass scores; each takes 12 bytes.
@@ -75,7 +76,7 @@ def spans_over_floors(
         return
     masks = _Masks(view)
     at_once = max(_RUNS_A_PASS // (len(allowed.blocks) * kernels.RUNS * kernels.LANES), 1) * kernels.LANES
-    for begin in range(0, len(queries), at_once):
+    for begin in checked(range(0, len(queries), at_once)):
         runs = _may_reach(view, allowed, queries, floors, slice(begin, min(begin + at_once, len(queries))))
         for part in _parts(runs):
             yield from _exact(view, allowed, queries, floors, filters, part, masks)

@@ -16,6 +16,7 @@ from indexer.representations.registry import representation
 from indexer.segments.writer import PartUnits
 from models.encoders.base import Encoder, tokenize_units
 from models.encoders.passes import ForwardPass, UnitPass, WindowOutputs
+from models.interruption import checked
 from models.ops.batching import length_batches
 from models.ops.pooling import pool
 from models.text.tokens import UnitTokens, end_to_end, unit_shares
@@ -85,14 +86,19 @@ def split(encoder: Encoder, documents: Sequence[tuple[Document, str]]) -> Iterat
 
 
 def encode(
-    encoder: Encoder, documents: Iterable[SplitDocument], batch_tokens: int, forward: ForwardPass | None = None
+    encoder: Encoder,
+    documents: Iterable[SplitDocument],
+    batch_tokens: int,
+    forward: ForwardPass | None = None,
+    *,
+    batches: int = _BATCHES_A_POOL,
 ) -> Iterator[EncodedDocuments]:
     """Unit vectors of documents, in order, and the rows that a forward pass gives; one pass a window.
 
-    Without ``forward``, the pass is the encoder's own, which gives units alone.
+    Without ``forward``, the pass is the encoder's own, which gives units alone. About so many ``batches`` come at once.
     """
     forward = forward or UnitPass(encoder)
-    for waiting in _pools(encoder, documents, _BATCHES_A_POOL * batch_tokens):
+    for waiting in _pools(encoder, documents, batches * batch_tokens):
         yield _encode_pool(encoder, waiting, batch_tokens, forward)
 
 
@@ -129,7 +135,7 @@ def _encode_pool(encoder: Encoder, waiting: _Pool, batch_tokens: int, forward: F
     windows = waiting.windows
     lengths = [len(window.units.tokens) for window in windows]
     batches = list(length_batches(lengths, batch_tokens))
-    token_ids = ([windows[number].units.tokens.ids for number in batch] for batch in batches)
+    token_ids = ([windows[number].units.tokens.ids for number in batch] for batch in checked(batches))
     bounds = list(accumulate(map(len, windows), initial=0))
     vectors = np.empty((bounds[-1], encoder.dim), np.float32)
     rows: dict[str, dict[int, Rows]] = {name: {} for name in forward.details}

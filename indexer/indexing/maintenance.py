@@ -30,6 +30,7 @@ from indexer.segments.seal import Derive
 from indexer.store import Store
 from indexer.types import Generation, LiveSegment
 from indexer.words.recipe import has_words, with_words
+from models.interruption import uninterrupted
 
 # Scanning segments with fewer live units takes little time.
 WORTH_WINDOWS = 100_000
@@ -126,8 +127,9 @@ def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False, *,
     leaves the work to the next writer. Both are logged: the writer's own work is done.
     """
     try:
-        _merge_due(store, held, stop, windows=windows)
-        return sweep(store, held)
+        with uninterrupted():  # what its writer published is not to seem interrupted
+            _merge_due(store, held, stop, windows=windows)
+            return sweep(store, held)
     except StorageFull as error:
         _log.warning("maintenance of %s is left to the next writer: %s", held.collection, error)
         return None

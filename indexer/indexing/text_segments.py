@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,17 +15,26 @@ from models.encoders.base import Encoder
 from models.encoders.passes import TextPass
 from models.errors import InvalidInput
 from models.text.folding import folded_units
-from models.types import Document
+from models.types import Document, UnitVectors
 
-# Tokens of a forward pass; the network for queries shares them among its threads.
-_BATCH_TOKENS = 4_096
+# Tokens of a forward pass, less than a second of one core; the network for queries shares them among its threads.
+_BATCH_TOKENS = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedTexts:
+    """What one step has encoded: so many characters, and the segments of the texts that are whole now."""
+
+    characters: int
+    segments: list[MemorySegment]
 
 
 def segments_in_memory(
     encoder: Encoder, documents: Sequence[Document], recipe: Recipe, first: int = 0
-) -> Iterator[MemorySegment]:
+) -> Iterator[EncodedTexts]:
     """A segment for every document, in order, with words if the recipe has them. Torch is used only where it must be.
 
+    Each step takes about a second of one core, so that other work may come between.
     Raises ``InvalidInput`` for a text that the encoder cannot read; it names the text by its number, from ``first``.
 
     >>> from models.encoders.hashing import HashingEncoder
@@ -32,21 +42,29 @@ def segments_in_memory(
     >>> encoder = HashingEncoder()
     >>> recipe = Recipe("hashing", encoder.fingerprint, encoder.dim)
     >>> texts = [Document(str(n), (Part(text),)) for n, text in enumerate(["a red car", "", "snow"])]
-    >>> [segment.manifest.units for segment in segments_in_memory(encoder, texts, recipe)]
-    [3, 0, 1]
+    >>> (step,) = segments_in_memory(encoder, texts, recipe)
+    >>> step.characters, [segment.manifest.units for segment in step.segments]
+    (13, [3, 0, 1])
     """
     items = list(split(encoder, [(document, "") for document in documents]))
     for number, item in enumerate(items, first):
         _refuse_unreadable(encoder, number, item)
+    a_unit = sum(len(item.document.text) for item in items) / max(sum(map(_units, items)), 1)
     waiting = deque(items)
-    vectors = np.zeros((0, encoder.dim), np.float32)
-    for pool in encode(encoder, items, _BATCH_TOKENS, TextPass(encoder)):
-        vectors = np.concatenate([vectors, pool.vectors])
-        while waiting and (units := sum(map(len, waiting[0].parts))) <= len(vectors):
-            item = waiting.popleft()
+    pending: list[UnitVectors] = [np.zeros((0, encoder.dim), np.float32)]
+    for pool in encode(encoder, items, _BATCH_TOKENS, TextPass(encoder), batches=1):
+        pending.append(pool.vectors)
+        whole = []
+        while waiting and (units := _units(waiting[0])) <= sum(map(len, pending)):
+            item, vectors = waiting.popleft(), np.concatenate(pending)
             stored = {NAME: _words(item)} if has_words(recipe) else {}
-            yield MemorySegment(item.document, item.part_units, vectors[:units], recipe, stored)
-            vectors = vectors[units:]
+            whole.append(MemorySegment(item.document, item.part_units, vectors[:units], recipe, stored))
+            pending = [vectors[units:]]
+        yield EncodedTexts(round(len(pool.vectors) * a_unit), whole)
+
+
+def _units(item: SplitDocument) -> int:
+    return sum(map(len, item.parts))
 
 
 def _words(item: SplitDocument) -> StoredWords:

@@ -10,6 +10,7 @@ import numpy as np
 
 from indexer.representations.base import LiveRows, Stored
 from indexer.types import Details
+from models.interruption import checkpoint
 
 
 @runtime_checkable
@@ -106,5 +107,6 @@ def _live_pieces(sources: Sequence[LiveRows], rows_a_piece: int) -> Iterator[tup
         bounds = np.searchsorted(source.stored.units, source.units)
         for (first, last), (begin, end) in zip(source.units.tolist(), bounds.tolist(), strict=True):
             for start in range(begin, end, rows_a_piece):
+                checkpoint()
                 yield source.stored, start, min(start + rows_a_piece, end), units - first
             units += last - first

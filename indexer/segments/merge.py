@@ -24,6 +24,7 @@ from indexer.segments.reader import Segment
 from indexer.segments.seal import Derive, RowCounts, seal
 from indexer.segments.text import TextWriter
 from indexer.types import DocumentRow, Recipe, SegmentInfo
+from models.interruption import checkpoint
 from models.text.borders import border_codes
 from models.types import CharSpans, Metadata
 
@@ -112,6 +113,7 @@ def _part_texts(source: Source) -> Iterator[tuple[str, CharSpans]]:
     """The texts of live parts, each with the characters of its units."""
     segment = source.segment
     for part in np.flatnonzero(source.live_parts).tolist():
+        checkpoint()
         span = segment.part_span(part)
         units = segment.unit_spans[slice(*segment.part_units[part : part + 2].tolist())].astype(np.int64)
         yield segment.text(int(segment.part_document[part]), span), units - span.start
@@ -142,6 +144,7 @@ def _pieces(ranges: Int[np.ndarray, "runs 2"], longest: int) -> Iterator[slice]:
     """Half-open ranges, cut where they are longer than one piece may be."""
     for begin, end in ranges.tolist():
         for start in range(begin, end, longest):
+            checkpoint()
             yield slice(start, min(start + longest, end))
 
 

@@ -11,6 +11,7 @@ from indexer import kernels
 from indexer.segments import layout
 from indexer.segments.mapping import mapped
 from indexer.types import Recipe
+from models.interruption import checked
 from models.types import SpanBounds
 
 # Blocks per pass of the norm kernel: bounds its memory, whatever the size of the segment, and how long a search may
@@ -50,7 +51,7 @@ def norms_by_pass(
 ) -> Iterator[BlockNorms]:
     """The inverse norms of all spans within the bounds, some blocks at a time."""
     stride, units = _BLOCKS_A_PASS * layout.BLOCK, len(vectors)
-    for begin in range(0, units, stride):
+    for begin in checked(range(0, units, stride)):
         # The last spans of a pass reach into the next: those units are seen, but start no block here.
         end = min(units, begin + stride + bounds.longest - 1)
         norms = kernels.inverse_norms(

@@ -18,6 +18,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer, Split
 from tokenizers.pre_tokenizers import Sequence as PreTokenizers
 
+from models.interruption import checked
 from models.text import units
 from models.text.tokens import Tokens, concatenate
 
@@ -55,7 +56,7 @@ class TextTokenizer:
 
     def _tokenize_long(self, text: str) -> Tokens:
         """As for a short text, piece by piece: the tokenizer's own records take 100 times the room of ours."""
-        pieces = ((start, self._tokenize([text[start:end]])[0]) for start, end in _pieces(text))
+        pieces = ((start, self._tokenize([text[start:end]])[0]) for start, end in checked(_pieces(text)))
         return concatenate([replace(piece, spans=piece.spans + start) for start, piece in pieces])
 
     def ids_of(self, tokens: Sequence[str]) -> Int32[np.ndarray, " found"]:

@@ -17,6 +17,7 @@ import numpy as np
 import regex
 from jaxtyping import Int, UInt8
 
+from models.interruption import checked
 from models.types import CharSpans
 
 VERSION: Final = "borders.v1"
@@ -42,6 +43,8 @@ LEVELS: Final[dict[Boundary, Border]] = {
     "part": Border.PART,
 }
 _END_SHIFT: Final = 4
+# Marks between two checkpoints.
+_AT_ONCE: Final = 4_096
 
 _BREAK = r"\r\n|[\n\r\v\f\x85\u2028\u2029]"
 _MARK: Final = regex.compile(
@@ -88,7 +91,7 @@ def border_codes(text: str, units: CharSpans) -> UInt8[np.ndarray, " units"]:
     if not len(units):
         return np.zeros(0, np.uint8)
     marks = _Marks()
-    for match in _MARK.finditer(text):
+    for match in checked(_MARK.finditer(text), _AT_ONCE):
         marks.add(text, match)
     gaps = np.searchsorted(units[:, 0], np.array(marks.positions, np.int64)).tolist()
     closing, opening = _flagged(units, marks.closing), _flagged(units, marks.opening)

@@ -8,10 +8,13 @@ from functools import lru_cache
 from typing import Final
 from unicodedata import category, normalize
 
+from models.interruption import checked
 from models.text.units import split
 from models.types import CharSpans
 
 # Apostrophes that stand for the one on keyboards.
+# Words between two checkpoints.
+_AT_ONCE: Final = 16_384
 _APOSTROPHES: Final = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 # Variation selectors say how a character is drawn.
 _SELECTORS: Final = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
@@ -45,7 +48,7 @@ def folded_units(text: str, units: CharSpans) -> list[str]:
     >>> folded_units("Go on!", split("Go on!"))
     ['go', 'on', '']
     """
-    return [fold(text[start:end]) for start, end in units.tolist()]
+    return [fold(text[start:end]) for start, end in checked(units.tolist(), _AT_ONCE)]
 
 
 def words(text: str) -> tuple[str, ...]:

@@ -14,10 +14,13 @@ import numpy as np
 import regex
 from jaxtyping import Int
 
+from models.interruption import checked
 from models.types import CharSpans
 
 VERSION = "units.v1"
 MAX_LENGTH = 64
+# Units between two checkpoints: some ten milliseconds.
+_AT_ONCE = 16_384
 
 # UAX #29, rules WB3 to WB13, as one expression. Everything that only extends a character (WB4) is
 # included, by both the word and the grapheme definition, so that a word never ends inside a grapheme.
@@ -62,7 +65,8 @@ def split(text: str) -> CharSpans:
     >>> split("").shape
     (0, 2)
     """
-    spans = np.fromiter(chain.from_iterable(map(_SPAN, _UNIT.finditer(text))), np.int64).reshape(-1, 2)
+    found = checked(map(_SPAN, _UNIT.finditer(text)), _AT_ONCE)
+    spans = np.fromiter(chain.from_iterable(found), np.int64).reshape(-1, 2)
     if not text.isascii():
         spans = _snap_to_graphemes(text, spans)
     if len(spans) and (spans[:, 1] - spans[:, 0]).max() > MAX_LENGTH:
@@ -72,7 +76,8 @@ def split(text: str) -> CharSpans:
 
 def _snap_to_graphemes(text: str, spans: CharSpans) -> Int[np.ndarray, "kept 2"]:
     """Extend spans to whole graphemes: UAX #29 rarely ends a word inside one. The first span keeps the grapheme."""
-    bounds = np.fromiter(chain([0], (match.end() for match in _GRAPHEME.finditer(text))), np.int64)
+    ends_of = (match.end() for match in _GRAPHEME.finditer(text))
+    bounds = np.fromiter(chain([0], checked(ends_of, _AT_ONCE)), np.int64)
     starts = bounds[np.searchsorted(bounds, spans[:, 0], side="right") - 1]
     ends = bounds[np.searchsorted(bounds, spans[:, 1])]
     starts[1:] = np.maximum(starts[1:], ends[:-1])

@@ -230,7 +230,7 @@ def test_numbers_beside_a_segment_are_refused(workspace: Workspace, good: Path, 
 
 
 @given(st.sampled_from(COLUMNS), st.sampled_from(VALUES), st.booleans())
-@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(160), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_a_column_holds_ends_in_a_sentence_or_a_collection(
     workspace: Workspace, good: Path, column: tuple[str, str], value: object, first: bool
 ) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 
 from fastapi import APIRouter
+from starlette.requests import Request
 from starlette.responses import Response
 
 from app.http.auth import CallerDependency
@@ -15,9 +16,9 @@ router = APIRouter(tags=["search"], responses=problems(401, 403, 422))
 
 
 @router.post("/spans", response_model=SpansAnswer, summary="Find the best spans of texts that are not indexed")
-async def find_spans(body: SpansRequest, caller: CallerDependency) -> Response:
+async def find_spans(body: SpansRequest, caller: CallerDependency, request: Request) -> Response:
     """Find the spans of every given text that mean the same as a phrase. Nothing is stored."""
     caller.require_scope("search")
     backend = caller.backend
-    answer = await backend.spans.find(body, backend.limits.write_deadline_s)
+    answer = await backend.spans.find(body, backend.limits.write_deadline_s, request.is_disconnected)
     return await asyncio.to_thread(answer_response, answer)

@@ -1,20 +1,22 @@
 """The lane of spans: one slice of a request at a time, behind the searches, and nothing after its deadline."""
 
 import asyncio
+import itertools
 import os
 import sys
 import threading
 from collections.abc import Iterator
 
 import pytest
+from starlette.requests import ClientDisconnect
 
 from app.encoders.encoders import Encoders
-from app.http.span_lane import SpanLane
+from app.http.span_lane import Pace, SpanLane
 from app.search.errors import DeadlineExceeded
 from app.search.mode import load_modes
 from app.texts.requests import SpansRequest
-from app.texts.span_answers import TextSpans, TooMuchText
-from app.texts.spans import Phrases, Slice, SpanService
+from app.texts.span_answers import TooMuchText
+from app.texts.spans import Phrases, Searched, Slice, SpanService
 from models.encoders.hashing import HashingEncoder
 from models.types import Document, Part
 
@@ -33,15 +35,18 @@ class Watched(SpanService):
         super().__init__(encoders, "hashing", load_modes(encoders)["best_span"])
         self.slices: list[str] = []
         self.niceness: list[int] = []
+        self.steps = 0
         self.entered, self.go = threading.Event(), threading.Event()
         self.go.set()
 
-    def search(self, phrases: Phrases, part: Slice) -> list[TextSpans]:
+    def search(self, phrases: Phrases, part: Slice) -> Iterator[Searched]:
         self.slices.append(f"{phrases.queries[0].prepared.request.text} {part.first}")
         self.niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
         self.entered.set()
         assert self.go.wait(30)
-        return super().search(phrases, part)
+        for step in super().search(phrases, part):
+            self.steps += 1
+            yield step
 
 
 @pytest.fixture
@@ -106,3 +111,61 @@ def test_too_much_is_refused_before_anything_is_encoded(service: Watched, lane: 
     with pytest.raises(TooMuchText, match="20,001 parts"):
         asyncio.run(lane.find(SpansRequest(("a",), (parts,)), 30))
     assert service.slices == []
+
+
+# Some two hundred steps of a thousand tokens.
+VERY_LONG = "cancel my plan today. " * 20_000
+
+
+def test_one_long_text_is_encoded_in_steps_between_which_others_come(service: Watched, lane: SpanLane) -> None:
+    order: list[str] = []
+
+    async def found(name: str, content: str) -> None:
+        await lane.find(SpansRequest((name,), texts(content)), 60)
+        order.append(name)
+
+    async def both() -> None:
+        long = asyncio.create_task(found("long", VERY_LONG))
+        await asyncio.to_thread(service.entered.wait, 30)
+        await asyncio.gather(long, found("short", "a plan"))
+
+    asyncio.run(both())
+    assert order == ["short", "long"]
+    assert service.steps > 50
+
+
+def test_nothing_is_encoded_once_the_caller_has_gone(service: Watched, lane: SpanLane) -> None:
+    looks = 0
+
+    async def gone() -> bool:
+        nonlocal looks
+        looks += 1
+        return looks == 3
+
+    with pytest.raises(ClientDisconnect):
+        asyncio.run(lane.find(SpansRequest(("a",), texts(VERY_LONG)), 60, gone))
+    assert service.steps == 3
+
+
+def test_a_request_that_cannot_be_answered_in_time_is_refused_as_soon_as_that_is_known(service: Watched) -> None:
+    """A step takes ten seconds by this clock: after the second it is certain that two hundred take too long."""
+    times = itertools.count(0.0, 10.0)
+    lane = SpanLane(service, clock=lambda: next(times))
+    try:
+        with pytest.raises(TooMuchText, match=r"440,000 characters; at about .* in the 60 s"):
+            asyncio.run(lane.find(SpansRequest(("a",), texts(VERY_LONG)), 60))
+        assert service.steps == 2
+        assert asyncio.run(lane.find(SpansRequest(("a",), texts("a plan")), 60)).results
+    finally:
+        lane.close()
+
+
+def test_the_pace_of_the_server_refuses_before_anything_is_encoded() -> None:
+    pace = Pace()
+    pace.check(10**9, 1)  # nothing is known yet
+    pace.measure(characters=1_000, seconds=0.5)
+    pace.check(10**9, 1)  # too short a time to tell
+    pace.measure(characters=10_000, seconds=5.0)
+    pace.check(2_000, 1)
+    with pytest.raises(TooMuchText):
+        pace.check(2_001, 1)

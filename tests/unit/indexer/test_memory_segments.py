@@ -16,6 +16,7 @@ from indexer.segments.text import OffsetUnit
 from indexer.segments.writer import PartUnits, SegmentWriter
 from indexer.types import Recipe
 from indexer.words.files import StoredWords, WordWriter
+from models.encoders.base import Encoder
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.text import units
@@ -34,6 +35,11 @@ DOCUMENTS = [
 ]
 ARRAYS = ("vectors", "scales", "norm_codes", "norm_affine", "norm_errors", "unit_spans", "borders", "windows")
 NUMBERS = ("part_document", "part_units", "document_parts", "document_units", "text_starts")
+
+
+def segments(encoder: Encoder, documents: Sequence[Document], recipe: Recipe) -> list[MemorySegment]:
+    """The segments of all steps."""
+    return [segment for step in segments_in_memory(encoder, documents, recipe) for segment in step.segments]
 
 
 def made(document: Document) -> tuple[list[PartUnits], np.ndarray]:
@@ -89,10 +95,10 @@ def test_every_text_has_the_vectors_of_its_own_units(parts: list[list[str]]) -> 
     encoder = HashingEncoder(window=64)
     recipe = Recipe("hashing", encoder.fingerprint, encoder.dim)
     documents = [Document(str(n), tuple(map(Part, of_text))) for n, of_text in enumerate(parts)]
-    together = list(segments_in_memory(encoder, documents, recipe))
+    together = segments(encoder, documents, recipe)
     assert [segment.document_id(0) for segment in together] == [document.id for document in documents]
     for document, segment in zip(documents, together, strict=True):
-        (alone,) = segments_in_memory(encoder, [document], recipe)
+        (alone,) = segments(encoder, [document], recipe)
         np.testing.assert_array_equal(segment.vectors, alone.vectors)
         np.testing.assert_array_equal(segment.scales, alone.scales)
         assert segment.manifest.units == sum(len(units.split(part.text)) for part in document.parts)
