@@ -43,7 +43,6 @@ class PendingRows:
         return len(self.texts)
 
 
-# Any, because windows have other rows than pools.
 class RestorableDetails(StoredDetails):
     """The details of a recipe with restorable vectors."""
 
@@ -52,6 +51,7 @@ class RestorableDetails(StoredDetails):
     store_text: bool = True
 
 
+# Any, because windows have other rows than pools.
 class RestorableRepresentation(ColumnRepresentation, Representation[Any]):
     """Restorable vectors of sentences: those that are compared in int8, those that are restored in fp16."""
 

@@ -21,6 +21,7 @@ from pydantic import Field
 
 from indexer.representations.base import EncodedWindow, Representation, Wanted
 from indexer.representations.columns import ArrayRows, ColumnRepresentation
+from indexer.representations.stored import StoredDetails
 from indexer.segments.mapping import mapped
 from indexer.types import Details
 from models.encoders.registry import Models
@@ -41,6 +42,12 @@ class LengthAnswer:
     fingerprint: str
 
 
+class LengthDetails(StoredDetails):
+    """The details of a recipe with lengths."""
+
+    most: Annotated[int, Field(ge=1)]
+
+
 @dataclass(frozen=True)
 class LengthRows(ArrayRows):
     """The number of characters of every unit."""
@@ -56,6 +63,7 @@ class Lengths(ColumnRepresentation, Representation[LengthRows]):
     description = "Store the lengths of units."
     options = LengthOptions
     answer = LengthAnswer
+    stored = LengthDetails
     columns = {"lengths.u16": "<u2", "length_units.u32": "<u4"}
     rows_a_piece = 65_536
 
