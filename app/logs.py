@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 FORMATS: Final = ("text", "json")
-_REQUEST: Final = ("request_id", "client", "method", "route", "status", "seconds")
+_REQUEST: Final = ("request_id", "client", "key", "method", "route", "status", "seconds")
 
 
 class JsonFormatter(logging.Formatter):

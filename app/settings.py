@@ -91,6 +91,11 @@ class Settings(BaseSettings):
         "",
         description="Origins of web pages whose scripts may use the API, separated by commas, such as https://app.example.",
     )
+    trusted_proxies: str = Field(
+        "",
+        description="Addresses or networks of proxies, separated by commas, whose X-Forwarded-For and "
+        "X-Forwarded-Proto are believed; of others these headers are ignored.",
+    )
     queue_limit: int = Field(
         256, gt=0, description="Maximum number of waiting searches; further ones are answered 429."
     )

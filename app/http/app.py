@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Route
 
 from app import __version__
 from app.composition import Services, make_encoders, make_executor, open_store
@@ -121,9 +122,11 @@ def create_app(
     app.state.rate_limits, app.state.key_uses = RateLimits(), KeyUses()
     origins = origins_of(settings.cors_origins)
     app.state.allowed_hosts = AllowedHosts(settings.allowed_hosts.replace(",", " ").split(), origins)
-    for resource in _RESOURCES:
-        app.include_router(resource.router)
-    app.include_router(page_router(Page.load()))
+    routers = [*(resource.router for resource in _RESOURCES), page_router(Page.load())]
+    for router in routers:
+        app.include_router(router)
+    # Logs and metrics name the routes of requests, also of those that are refused before they are routed.
+    app.state.routes = [route for router in routers for route in router.routes if isinstance(route, Route)]
     add_error_handlers(app)
     app.add_exception_handler(CollectionNotFound, collection_not_found)  # type: ignore[arg-type]
     app.add_exception_handler(CollectionAliased, collection_aliased)  # type: ignore[arg-type]

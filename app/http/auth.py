@@ -17,7 +17,7 @@ from app.http.backend import Backend
 from app.http.hosts import AllowedHosts
 from app.http.lanes import deadline
 from app.http.problems import Forbidden, Unauthenticated, problem_response
-from indexer.catalog.keys import Key, Scope, any_keys, authenticate
+from indexer.catalog.keys import Key, Scope, any_keys, authenticate, key_id
 from indexer.errors import CollectionAliased, CollectionNotFound
 from indexer.freshness import FRESH_S
 from models.errors import SpanseekError
@@ -135,6 +135,8 @@ async def _identify(request: Request, token: str | None) -> Caller:
     else:
         limit = backend.limits.deadline_s
         message = f"The API key was not looked up within {limit:g} s."
+        # Logs name the key, also where it is refused.
+        request.state.key_id = key_id(token or "")
         async with deadline(limit, message, hint="Retry; check that the database answers."):
             # In a thread: looking up a key queries the database.
             identified = await asyncio.to_thread(_caller, backend, token, anonymous_access)

@@ -43,7 +43,7 @@ def add_cors(app: FastAPI, origins: tuple[str, ...]) -> None:
             CORSMiddleware,
             allow_origins=origins,
             allow_methods=_METHODS,
-            allow_headers=("Authorization", "Content-Type", HEADER),
+            allow_headers=("Authorization", "Content-Type", "traceparent", "tracestate", HEADER),
             expose_headers=("Retry-After", HEADER),
             max_age=_MAX_AGE_S,
         )

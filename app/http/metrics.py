@@ -17,6 +17,7 @@ from prometheus_client import (
     Gauge,
     Histogram,
     ProcessCollector,
+    disable_created_metrics,
     generate_latest,
 )
 from prometheus_client.core import GaugeMetricFamily
@@ -47,6 +48,9 @@ _SIZES: Mapping[str, tuple[str, Callable[[Collection], int]]] = {
     "generation": ("The newest generation.", lambda collection: collection.generation),
     "unmerged_units": ("Units outside the largest segment.", lambda collection: collection.unmerged),
 }
+
+# A series of its own for the time at which each one began is of no use to anybody here.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 router = APIRouter(tags=["health"])
 

@@ -4,11 +4,13 @@ import asyncio
 import logging
 import re
 import time
+from collections.abc import Sequence
 from inspect import iscoroutinefunction
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.metrics import Metrics
@@ -192,6 +194,8 @@ class MetricsMiddleware:
             client = scope["client"][0] if scope.get("client") else "-"
             request = {"client": client, "method": method, "route": route, "status": status}
             request |= {"request_id": request_id_of(scope), "seconds": round(seconds, 6)}
+            if key := scope.get("state", {}).get("key_id"):
+                request["key"] = key
             _log.info("%s %s %s %d %s", client, method, route, status, request_id_of(scope), extra=request)
 
 
@@ -223,6 +227,12 @@ def _too_large(limit: int) -> HTTPException:
 
 def labels(scope: Scope) -> tuple[str, str]:
     """Method and path template. Unknown ones share a label: callers can invent any number of them."""
-    route = scope.get("route")
+    route = scope.get("route") or _matching(scope)
     method = scope["method"] if scope["method"] in _METHODS else "other"
     return (method, route.path) if route is not None else (method, "none")
+
+
+def _matching(scope: Scope) -> Route | None:
+    """The route of a request that was answered before it was routed, such as one without a valid key."""
+    routes: Sequence[Route] = scope["app"].state.routes if "app" in scope else ()
+    return next((each for each in routes if each.matches(scope)[0] is Match.FULL), None)

@@ -112,6 +112,16 @@ def revoke_key(catalog: Catalog, id: str) -> None:
         connection.execute(update(keys).where(living).values(revoked_at=catalog.clock()))
 
 
+def key_id(token: str) -> str | None:
+    """The id that a token names, whether or not there is such a key; None for what is no token.
+
+    >>> key_id("ssk_0a1b2c3d_" + "x" * 43), key_id("secret")
+    ('0a1b2c3d', None)
+    """
+    parts = _TOKEN.fullmatch(token)
+    return parts[1] if parts is not None else None
+
+
 def authenticate(catalog: Catalog, token: str) -> Key | None:
     """The key of a token, or None if there is none, or it was revoked or has expired."""
     parts = _TOKEN.fullmatch(token)

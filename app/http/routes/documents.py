@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import ValidationError
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
 from app.collections.documents import (
@@ -32,6 +33,21 @@ from models.errors import InvalidInput
 from models.types import Document
 
 Result = TypeVar("Result")
+
+
+class _IdConvertor(Convertor[str]):
+    """A document id, the rest of a path: anything, line feeds too, which Starlette's own ``path`` leaves out."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("id", _IdConvertor())
 router = APIRouter(
     prefix="/collections/{collection}/documents", tags=["documents"], responses=problems(401, 403, 404, 409, 422)
 )
@@ -78,7 +94,7 @@ def list_documents(
     return answer_response(caller.backend.reader.list(collection, limit, cursor, filter_of(filter)))
 
 
-@router.get("/{document_id:path}", response_model=StoredDocument, summary="Read a document")
+@router.get("/{document_id:id}", response_model=StoredDocument, summary="Read a document")
 async def get_document(
     collection: CollectionPath,
     document_id: Id,
@@ -134,7 +150,7 @@ async def delete_documents_by_filter(
 
 
 @router.patch(
-    "/{document_id:path}", response_model=ChangedDocument, summary="Change a document's metadata", responses=_WRITE
+    "/{document_id:id}", response_model=ChangedDocument, summary="Change a document's metadata", responses=_WRITE
 )
 async def change_document(
     collection: CollectionPath, document_id: Id, body: ChangeDocumentBody, caller: CallerDependency
@@ -160,7 +176,7 @@ async def delete_documents(
     return await _delete(caller, collection, ids)
 
 
-@router.delete("/{document_id:path}", response_model=DeletedDocuments, summary="Delete a document", responses=_WRITE)
+@router.delete("/{document_id:id}", response_model=DeletedDocuments, summary="Delete a document", responses=_WRITE)
 async def delete_document(
     collection: CollectionPath,
     document_id: Id,

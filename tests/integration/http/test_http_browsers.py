@@ -37,7 +37,7 @@ def test_an_origin_of_the_setting_may_ask_and_read(cors) -> None:
     allowed = preflight(cors, ORIGIN)
     assert allowed.status_code == 200
     assert allowed.headers["access-control-allow-origin"] == ORIGIN
-    assert {"authorization", "content-type", "x-request-id"} <= {
+    assert {"authorization", "content-type", "x-request-id", "traceparent", "tracestate"} <= {
         name.strip().lower() for name in allowed.headers["access-control-allow-headers"].split(",")
     }
     answer = ask(cors, "POST", "/search", {"Origin": ORIGIN}, json=BODY)

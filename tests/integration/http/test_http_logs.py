@@ -3,11 +3,14 @@
 import json
 import logging
 import sys
+from contextlib import closing
 
 import pytest
 
 from app.logs import JsonFormatter
 from app.main import _set_up_logging
+from indexer.catalog.collections import Catalog
+from indexer.catalog.keys import create_key
 from models.errors import InvalidInput
 
 SECRETS = ("zebrafinch", "quokka", "ssk_00000000_wombat")
@@ -31,6 +34,34 @@ def test_requests_are_logged_without_texts_and_keys(settings, start, caplog) -> 
         ("/collections/{collection}", 404, "7f3a"),
     ]
     assert all(line["seconds"] > 0 for line in lines)
+
+
+def test_refused_requests_are_logged_with_their_route_and_key(settings, start, caplog) -> None:
+    client = start(settings)
+    with closing(Catalog(settings.catalog_url)) as catalog:
+        made, token = create_key(catalog, "limited", ["search"], rate=1)
+    key, wrong = made.id, f"ssk_{made.id}_{'x' * 43}"
+    with caplog.at_level(logging.INFO):
+        for sent, method, path in (
+            (wrong, "POST", "/search"),
+            (wrong, "GET", "/collections/sample"),
+            ("nonsense", "DELETE", "/collections/sample/documents/a"),
+            (token, "POST", "/search"),
+            (token, "POST", "/search"),
+        ):
+            client.run(client.http.request(method, path, headers={"Authorization": f"Bearer {sent}"}))
+    lines = [json.loads(JsonFormatter().format(record)) for record in caplog.records if hasattr(record, "route")]
+    assert [(line["status"], line["route"], line.get("key")) for line in lines] == [
+        (401, "/search", key),
+        (401, "/collections/{collection}", key),
+        (401, "/collections/{collection}/documents/{document_id:id}", None),
+        (422, "/search", key),
+        (429, "/search", key),
+    ]
+
+
+def test_no_series_says_when_others_began(client) -> None:
+    assert "_created" not in client.get("/metrics").text
 
 
 def test_exceptions_are_logged_without_their_message() -> None:

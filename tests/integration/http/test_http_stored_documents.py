@@ -121,3 +121,34 @@ def test_documents_are_counted_by_their_metadata(client) -> None:
     assert client.get("/collections/sample/metadata?limit=0").status_code == 422
     assert client.get("/collections/sample/metadata?filter=no").status_code == 422
     assert client.get("/collections/other/metadata").status_code == 404
+
+
+ODD = [
+    "a\nb",
+    "\n",
+    "a\n",
+    "a/b",
+    "/a",
+    "a/",
+    "//",
+    "a%2Fb",
+    "100 %",
+    ".",
+    "..",
+    "a/../b",
+    "a?b#c",
+    "é 😀",
+    "a;b=c",
+    " ",
+]
+
+
+@pytest.mark.parametrize("id", ODD)
+def test_every_id_is_reached_by_its_path(client, id: str) -> None:
+    assert client.post(PATH, {"id": id, "text": "An odd name."}).status_code == 200
+    path = f"{PATH}/{quote(id, safe='').replace('.', '%2E')}"  # httpx takes dots for steps
+    assert client.get(path).json()["id"] == id
+    changed = client.run(client.http.patch(path, json={"metadata": {"seen": True}}, headers=client.headers))
+    assert changed.json()["id"] == id
+    assert client.run(client.http.delete(path, headers=client.headers)).status_code == 200
+    assert client.get(path).status_code == 404

@@ -34,7 +34,7 @@ def test_a_search_has_a_span_with_its_stages_below(settings, exporter) -> None:
     assert [(span["name"], span["attributes"]["http.response.status_code"]) for span in requests] == [
         ("POST /search", 200),
         ("POST /collections/{collection}/documents", 200),
-        ("GET /collections/{collection}/documents/{document_id:path}", 200),
+        ("GET /collections/{collection}/documents/{document_id:id}", 200),
         ("GET /collections/{collection}", 404),
     ]
     search, write = requests[:2]
