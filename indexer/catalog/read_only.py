@@ -34,7 +34,7 @@ def is_read_only(path: Path) -> bool:
 
 def is_full(path: Path) -> bool:
     """True for a database that is closed, on a disk without room for the files of one in use."""
-    if not path.exists() or any(beside.exists() and beside.stat().st_size for beside in _beside(path)):
+    if not path.exists() or any(map(_size, _beside(path))):
         return False
     disk = os.statvfs(path.parent)
     free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
@@ -55,7 +55,7 @@ def connect_full(path: Path, busy_s: float) -> sqlite3.Connection:
 def connect(path: Path, busy_s: float) -> sqlite3.Connection:
     """A connection that only reads. Raises ``CatalogUnavailable`` in the third case."""
     log, index = _beside(path)
-    has_log = log.exists() and log.stat().st_size > 0
+    has_log = _size(log) > 0
     if has_log and not index.exists():
         raise CatalogUnavailable(
             f"The catalog {path} was not closed by its last writer, and its folder cannot be written.",
@@ -67,6 +67,14 @@ def connect(path: Path, busy_s: float) -> sqlite3.Connection:
 def _beside(path: Path) -> tuple[Path, Path]:
     """The write-ahead log and its index."""
     return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
+
+
+def _size(path: Path) -> int:
+    """The size of a file; 0 where there is none, also where another process has just removed it."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _connect(
