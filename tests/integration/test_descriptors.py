@@ -86,7 +86,7 @@ def test_a_segment_is_verified_once_there_are_descriptors_again(
     monkeypatch.setattr(opened, "RETRY_S", 0.0)
     opened._Verifier().submit(segment)
     assert done.wait(60)
-    assert len(tried) == 2
+    assert len(tried) >= 2  # the verifier of this process may be at work, too
 
 
 def test_open_segments_are_searched_without_descriptors(workspace: Workspace) -> None:
