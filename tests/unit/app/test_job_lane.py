@@ -9,6 +9,7 @@ import pytest
 from app.http.lanes import JobLane
 from app.search.errors import DeadlineExceeded, ShuttingDown
 from models.errors import InvalidInput
+from models.interruption import Interrupted, checkpoint
 
 
 @pytest.fixture
@@ -57,6 +58,37 @@ def test_time_has_a_limit_and_what_waits_then_is_never_begun(tuning: JobLane) ->
     go_on.set()
     tuning.close()
     assert done == []
+
+
+def test_a_job_that_has_begun_ends_at_its_next_checkpoint(tuning: JobLane) -> None:
+    ended = threading.Event()
+
+    def endless() -> None:
+        try:
+            while True:
+                checkpoint()
+        except Interrupted:
+            ended.set()
+            raise
+
+    with pytest.raises(DeadlineExceeded):
+        asyncio.run(tuning.run(endless, 0.05))
+    assert ended.wait(30)
+
+
+def test_a_lane_that_finishes_does_not_end_what_has_begun() -> None:
+    go_on, done = threading.Event(), threading.Event()
+
+    def write() -> None:
+        assert go_on.wait(30)
+        checkpoint()
+        done.set()
+
+    with JobLane("write", timeout="Not within {seconds:g} s.", hint="Retry.", finishes=True) as lane:
+        with pytest.raises(DeadlineExceeded):
+            asyncio.run(lane.run(write, 0.05))
+        go_on.set()
+    assert done.is_set()
 
 
 def test_after_closing_there_is_no_more_work(tuning: JobLane) -> None:
