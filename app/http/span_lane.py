@@ -26,35 +26,28 @@ async def _here() -> bool:
     return False
 
 
-class Pace:
-    """The characters that are encoded in a second: the best that any request has reached, and that of one.
+def check_pace(size: int, characters: int, seconds: float, deadline_s: float) -> None:
+    """Raise ``TooMuchText`` for texts that could not be encoded in time if they were alone.
 
-    >>> pace = Pace()
-    >>> pace.measure(characters=20_000, seconds=4.0)
-    >>> pace.check(300_000, 60)
-    >>> pace.check(780_000, 60)
+    So many of their ``size`` characters were encoded in so many seconds. The pace is that of these very texts: others
+    have up to ten times as many tokens for a character.
+
+    >>> check_pace(300_000, 20_000, 4.0, 60)
+    >>> check_pace(780_000, 1_000, 0.2, 60)
+    >>> check_pace(780_000, 20_000, 4.0, 60)
     Traceback (most recent call last):
     app.texts.span_answers.TooMuchText: The texts have 780,000 characters; at about 5,000 a second this server encodes \
 300,000 in the 60 s that a request may take.
     """
-
-    def __init__(self, best: float = 0.0) -> None:
-        self.best = best
-
-    def measure(self, characters: int, seconds: float) -> None:
-        """Note so many characters in so many seconds, if these are enough to tell."""
-        if seconds >= _MEASURED_S:
-            self.best = max(self.best, characters / seconds)
-
-    def check(self, characters: int, seconds: float) -> None:
-        """Raise ``TooMuchText`` for texts that cannot be encoded in this time, if a pace is known."""
-        if self.best and characters > self.best * seconds:
-            raise TooMuchText(
-                f"The texts have {characters:,} characters; at about {self.best:,.0f} a second this server encodes "
-                f"{self.best * seconds:,.0f} in the {seconds:g} s that a request may take.",
-                hint="Send them in several requests, or index them.",
-                field="texts",
-            )
+    if seconds < _MEASURED_S or size * seconds <= characters * deadline_s:
+        return
+    pace = characters / seconds
+    raise TooMuchText(
+        f"The texts have {size:,} characters; at about {pace:,.0f} a second this server encodes "
+        f"{pace * deadline_s:,.0f} in the {deadline_s:g} s that a request may take.",
+        hint="Send them in several requests, or index them.",
+        field="texts",
+    )
 
 
 class SpanLane:
@@ -65,7 +58,7 @@ class SpanLane:
     ) -> None:
         self._service = service
         self._clock = clock
-        self._pace, self._is_warm = Pace(), False
+        self._is_warm = False
         self._lane = JobLane("spans", timeout=_TIMEOUT, hint=_HINT, limit=queue_limit)
 
     def close(self) -> None:
@@ -86,7 +79,6 @@ class SpanLane:
         """
         check_size(request.texts)
         size = sum(len(text.text) for text in request.texts)
-        self._pace.check(size, deadline_s)
         results: list[TextSpans] = []
         async with deadline(deadline_s, _TIMEOUT.format(seconds=deadline_s), hint=_HINT):
             phrases = await self._lane.run(partial(self._service.encode, request), deadline_s)
@@ -99,7 +91,7 @@ class SpanLane:
                 results += step.texts
                 if self._is_warm:  # the first step of a process loads weights and kernels
                     characters, seconds = characters + step.characters, seconds + took
-                    self._refuse_too_much(size, characters, seconds, deadline_s)
+                    check_pace(size, characters, seconds, deadline_s)
                 self._is_warm = True
                 if await gone():
                     raise ClientDisconnect
@@ -109,10 +101,3 @@ class SpanLane:
         started = self._clock()
         step = next(steps, None)
         return step, self._clock() - started
-
-    def _refuse_too_much(self, size: int, characters: int, seconds: float, deadline_s: float) -> None:
-        """Raise ``TooMuchText`` for a request that could not be answered in time if it were alone."""
-        own = Pace()
-        own.measure(characters, seconds)
-        own.check(size, deadline_s)
-        self._pace.measure(characters, seconds)

@@ -11,7 +11,7 @@ import pytest
 from starlette.requests import ClientDisconnect
 
 from app.encoders.encoders import Encoders
-from app.http.span_lane import Pace, SpanLane
+from app.http.span_lane import SpanLane
 from app.search.errors import DeadlineExceeded
 from app.search.mode import load_modes
 from app.texts.requests import SpansRequest
@@ -160,12 +160,17 @@ def test_a_request_that_cannot_be_answered_in_time_is_refused_as_soon_as_that_is
         lane.close()
 
 
-def test_the_pace_of_the_server_refuses_before_anything_is_encoded() -> None:
-    pace = Pace()
-    pace.check(10**9, 1)  # nothing is known yet
-    pace.measure(characters=1_000, seconds=0.5)
-    pace.check(10**9, 1)  # too short a time to tell
-    pace.measure(characters=10_000, seconds=5.0)
-    pace.check(2_000, 1)
-    with pytest.raises(TooMuchText):
-        pace.check(2_001, 1)
+def test_a_slow_text_says_nothing_of_others(service: Watched) -> None:
+    """A flag is many tokens: at the pace of flags, most texts would be refused."""
+    step_s = 0.0
+    now = itertools.accumulate(iter(lambda: step_s, None))
+    lane = SpanLane(service, clock=lambda: next(now))
+    try:
+        asyncio.run(lane.find(SpansRequest(("a",), texts("a plan")), 60))
+        step_s = 10.0
+        with pytest.raises(TooMuchText):
+            asyncio.run(lane.find(SpansRequest(("a",), texts(VERY_LONG)), 60))
+        step_s = 0.01
+        assert asyncio.run(lane.find(SpansRequest(("a",), texts(VERY_LONG)), 60)).results
+    finally:
+        lane.close()
