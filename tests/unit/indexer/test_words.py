@@ -129,7 +129,7 @@ def test_words_are_added_to_a_collection_that_has_none(tmp_path: Path) -> None:
         exact = [hit.text for hit in old.search("my plan", threshold=0) if hit.match]
         assert exact == ["my plan"] * 3
         assert {hit.match for hit in before} == {None}
-        old.words = True
+        old.options = new.options
         old.index([document("d", "my plan")])
         found = [span for view in old.store.snapshot("c").views for span in spans(view, "my plan")]
         assert len(found) == 4
