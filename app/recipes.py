@@ -1,4 +1,4 @@
-"""What requests choose of a recipe, declared once for HTTP, the command line, tasks and Python.
+"""Recipe options of requests, declared once for HTTP, the command line, tasks and Python.
 
 Representations declare their options themselves (``indexer.representations.base``). ``representations`` has them by
 name; the older fields of some representations, their aliases, say the same.
@@ -54,7 +54,7 @@ def _alias(each: Representation[Any]) -> Any:  # noqa: ANN401
 @dataclass(frozen=True, kw_only=True)
 @extended(_aliases(), after="store_text", default=None)
 class RepresentationOptions:
-    """What a collection stores; without a value what it has, or else the default."""
+    """The representations of a collection; without a value the present ones, or else the defaults."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 

@@ -265,7 +265,7 @@ class PreviewRequest(PreviewOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class TextOrVector:
-    """What a query searches for."""
+    """The text or the vector that a query searches for."""
 
     text: Annotated[
         LongQueryText | None,

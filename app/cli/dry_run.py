@@ -45,7 +45,6 @@ def show_contents(source: "Source", path: Path, skipped: Skipped, *, as_json: bo
             contents.add(record)
         else:
             skipped(record)
-    skipped.close()
     report_files(source)
     if as_json:
         print_json(_json(contents) | {"skipped": skipped.count} | files_json(source))

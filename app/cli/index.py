@@ -67,28 +67,23 @@ def index(
     from indexer.patience import Patience
     from indexer.sources import Source
 
-    records = Source(source, reading.options())
-    skipped, languages = Skipped(report, Path(f"{source.name}.skipped.ndjson")), Languages()
-    if dry_run:
-        show_contents(records, source, skipped, as_json=as_json)
-        return
-    check_any_document(records, source, skipped)
-    with (
-        open_services(settings_with(device=device), create=True) as services,
-        indexing_progress(records, err) as progress,
-        stop_on_interrupt(_STOPPING) as stop,
-    ):
-        sample = progress.sampling(islice(records, _SAMPLED))
-        options = recipe.options(_texts(sample), as_trained=as_trained)
-        target = services.collections.create(services.collections.own_name(collection), options).collection
-        hooks = JobHooks(
-            progress=progress.indexing,
-            bad_record=skipped,
-            stop=stop.is_set,
-            busy=Patience(wait, stop=stop.is_set, begin=report_busy),
-        )
-        indexed = services.jobs.index(target, languages.sampling(records), hooks)
-    skipped.close()
+    records, languages = Source(source, reading.options()), Languages()
+    with Skipped(report, Path(f"{source.resolve().name}.skipped.ndjson")) as skipped:
+        if dry_run:
+            show_contents(records, source, skipped, as_json=as_json)
+            return
+        check_any_document(records, source, skipped)
+        with (
+            open_services(settings_with(device=device), create=True) as services,
+            indexing_progress(records, err) as progress,
+            stop_on_interrupt(_STOPPING) as stop,
+        ):
+            sample = progress.sampling(islice(records, _SAMPLED))
+            options = recipe.options(_texts(sample), as_trained=as_trained)
+            target = services.collections.create(services.collections.own_name(collection), options).collection
+            busy = Patience(wait, stop=stop.is_set, begin=report_busy)
+            hooks = JobHooks(progress=progress.indexing, bad_record=skipped, stop=stop.is_set, busy=busy)
+            indexed = services.jobs.index(target, languages.sampling(records), hooks)
     report_files(records)
     if as_json:
         print_json(indexed.to_json() | files_json(records) | {"languages": languages.shares()})

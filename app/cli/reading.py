@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, TextIO
+from typing import TYPE_CHECKING, Annotated, Final, Self, TextIO
 
 import typer
 
@@ -103,7 +103,8 @@ class ReadingOptions:
 class Skipped:
     """Names skipped records: the first twenty one by one, and all in a file, NDJSON, where there are more.
 
-    Without ``report`` the file is ``otherwise``; with it, it is written from the first record on.
+    Without ``report`` the file is ``otherwise``; with it, it is written from the first record on. The end of the block
+    says how many more there were, and where all of them are.
     """
 
     def __init__(self, report: Path | None, otherwise: Path) -> None:
@@ -113,33 +114,38 @@ class Skipped:
         self._waiting: list[BadRecord] = []
         self._file: TextIO | None = None
 
+    def __enter__(self) -> Self:
+        return self
+
     def __call__(self, record: "BadRecord") -> None:
         self.count += 1
         self.loses_text |= record.lost
+        self._waiting.append(record)
         if self.count <= _NAMED:
             report_bad_record(record)
-        if self.count <= max(_NAMED, self._from) or self._file is not None:
-            self._waiting.append(record)
         if self.count == self._from:
             self._open()
-        if self._file is not None:
-            self._file.writelines(json.dumps(asdict(waiting), ensure_ascii=False) + "\n" for waiting in self._waiting)
-            self._waiting.clear()
+        if self.count >= self._from:
+            self._write()
 
-    def close(self) -> None:
-        """Say how many more there were, and where all of them are."""
-        more = f"Skipped {counted(self.count - _NAMED, 'more record')}. " if self.count > _NAMED else ""
+    def __exit__(self, *_: object) -> None:
+        said = [f"Skipped {counted(self.count - _NAMED, 'more record')}."] if self.count > _NAMED else []
         if self._file is not None:
             self._file.close()
-            _say(f"{more}All skipped records are in {self._path}.")
-        elif more:
-            _say(more.strip())
+            said.append(f"All skipped records are in {self._path}.")
+        if said:
+            _say(" ".join(said))
 
     def _open(self) -> None:
         try:
             self._file = self._path.open("w", encoding="utf-8")
         except OSError as error:
             _say(f"{self._path} cannot be written ({error.strerror}): name another file with --report.")
+
+    def _write(self) -> None:
+        if self._file is not None:
+            self._file.writelines(json.dumps(asdict(record), ensure_ascii=False) + "\n" for record in self._waiting)
+        self._waiting.clear()
 
 
 def check_any_document(source: "Source", path: Path, skipped: Skipped) -> None:
@@ -149,7 +155,6 @@ def check_any_document(source: "Source", path: Path, skipped: Skipped) -> None:
     for record in source:
         if not isinstance(record, Document):
             skipped(record)
-    skipped.close()
     report_files(source)
     held = f"{counted(skipped.count, 'record')}, none of them valid" if skipped.count else "no documents"
     raise SourceUnreadable(
@@ -187,7 +192,7 @@ def report_files(source: "Source") -> None:
 
 
 def loses_text(source: "Source", skipped: Skipped) -> bool:
-    """Whether text of a source is not in the index: of skipped records, of files read in part, or left out of files."""
+    """True if text of a source is not in the index: of skipped records, of files read in part, or left out of files."""
     return bool(skipped.loses_text or source.lost or source.unreadable)
 
 

@@ -1,4 +1,4 @@
-"""What a recipe stores: the representations that are asked for, those of an existing collection, or the defaults."""
+"""The representations of a recipe: the requested ones, an existing collection's, or the defaults."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

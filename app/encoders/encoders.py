@@ -68,7 +68,7 @@ class Encoders(Models):
             return self._loaded[name]
 
     def shared(self, make: Callable[[Models], Made]) -> Made:
-        """What ``make`` makes of these models at its first call."""
+        """The result of ``make`` with these models, made at its first call and kept."""
         with self._lock:
             if make not in self._shared:
                 self._shared[make] = make(self)

@@ -54,7 +54,7 @@ class TaskContext:
             self.services.store.catalog.by_id(self.claim.task.target_id)
 
     def patience(self) -> Patience:
-        """Whether to go on waiting while another process writes: for a moment, unless the task is to end."""
+        """The patience with another process that writes: a moment, unless the task is to end."""
         return Patience(_BUSY_S, stop=self.stop)
 
     def check_stop(self) -> None:

@@ -178,7 +178,7 @@ def _ends_upload(error: BaseException, tries: int) -> bool:
 
 
 def _ends_others(error: BaseException, tries: int) -> bool:
-    """What can be started again ends by every error but those that pass, or after some tries."""
+    """Tasks that can be started again end by every error but those that pass, or after some tries."""
     return not isinstance(error, _PASSING) and (isinstance(error, SpanseekError) or tries >= _TRIES)
 
 

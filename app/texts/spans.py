@@ -52,7 +52,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What one step has done: so many characters were encoded, and these texts are searched."""
+    """The work of one step: the number of characters that were encoded, and the texts that were searched."""
 
     characters: int
     texts: Sequence[TextSpans]

@@ -1,4 +1,4 @@
-"""Whether an extracted snapshot is one collection: its rows, its segments, its recipe and its index agree.
+"""The check that an extracted snapshot is one collection: its rows, segments, recipe and index agree.
 
 Anybody may have written it. What is wrong is a ``ValueError`` with the reason.
 """

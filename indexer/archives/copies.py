@@ -1,4 +1,4 @@
-"""What other than a collection itself may hold its deleted documents: its snapshots, and copies in the making."""
+"""Copies that may hold the deleted documents of a collection: its snapshots, and copies in the making."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -56,7 +56,7 @@ class DeviceExecutor(Executor):
         return len(self._copied)
 
     def health(self) -> str | None:
-        """What the device answers where it takes no data."""
+        """The error of a device that takes no data."""
         try:
             torch.zeros(1, device=self._device).item()
         except RuntimeError as error:

@@ -49,7 +49,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Purged(Removed):
-    """What a purge removed, and what ``remains`` of deleted documents: where, and until when. Empty: nothing."""
+    """The result of a purge; ``remains`` says where deleted documents are left, and until when. Empty: nowhere."""
 
     remains: tuple[str, ...] = ()
 

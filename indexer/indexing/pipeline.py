@@ -40,8 +40,8 @@ _BATCH_CHARACTERS = 1_000_000
 _PART_CHARACTERS = 64
 # Seconds of work after which it is published: what a killed job loses.
 _PUBLISH_S = 5.0
-# The reasons that a report names.
-_REASONS = 20
+# The reasons that a report names, and those that are told apart: they may quote records.
+_REASONS, _KINDS_OF_REASONS = 20, 1_000
 _DIGITS = re.compile(r"\d[\d,.]*")
 
 
@@ -166,8 +166,10 @@ class IndexJob:
 
     def _skip(self, record: BadRecord) -> None:
         self.report.skipped += 1
-        reason = _DIGITS.sub("N", record.reason)
-        self.report.reasons[reason] = self.report.reasons.get(reason, 0) + 1
+        reason, reasons = _DIGITS.sub("N", record.reason), self.report.reasons
+        if len(reasons) >= _KINDS_OF_REASONS and reason not in reasons:
+            reason = "other reasons"
+        reasons[reason] = reasons.get(reason, 0) + 1
         self._hooks.bad_record(record)
 
     def _changed(self, documents: Iterable[Document]) -> Iterator[list[tuple[Document, str]]]:

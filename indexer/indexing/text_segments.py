@@ -23,7 +23,7 @@ _BATCH_TOKENS = 1_024
 
 @dataclass(frozen=True, slots=True)
 class EncodedTexts:
-    """What one step has encoded: so many characters, and the segments of the texts that are whole now."""
+    """The result of one step: the number of encoded characters, and the segments of texts that are whole now."""
 
     characters: int
     segments: list[MemorySegment]

@@ -23,7 +23,7 @@ from models.encoders.registry import Models
 
 @dataclass(frozen=True, slots=True)
 class NuggetOptions:
-    """How many nuggets are stored. Raises ``InvalidInput`` for a ratio outside (0, 1]."""
+    """The share of tokens that are stored as nuggets. Raises ``InvalidInput`` for a ratio outside (0, 1]."""
 
     ratio: Annotated[
         float,

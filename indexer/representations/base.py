@@ -91,7 +91,7 @@ class Storing(Protocol):
 
     @property
     def stored(self) -> Mapping[str, Stored]:
-        """What every representation has in it, by name."""
+        """The stored rows of every representation, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class NoOptions:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a recipe wants of a representation.
+    """The request of a recipe for a representation.
 
     ``options`` are an object of its own class. ``before`` has the details of the collection, if it exists and has the
     representation. ``texts`` are a sample of the documents of a new collection, to which models may be fitted, unless
@@ -146,7 +146,7 @@ class Representation(Protocol[RowsT]):
         return {each.name: details[each.name] for each in fields(self.options) if each.name in details}
 
     def maker(self, recipe: Recipe, models: Models) -> Maker:
-        """What makes the rows of a collection. Raises ``RecipeMismatch`` if weights have changed since."""
+        """The maker of a collection's rows. Raises ``RecipeMismatch`` if weights have changed since."""
         return Maker(recipe.details[self.name])
 
     def keep(self, details: Details, models: Models) -> None:
@@ -158,7 +158,7 @@ class Representation(Protocol[RowsT]):
         return None
 
     def texts(self, recipe: Recipe, models: Models) -> Any:  # noqa: ANN401
-        """What gives the texts of a collection back (``indexer.engine.place.Texts``), where ``restores_text``."""
+        """The texts of a collection, restored (``indexer.engine.place.Texts``), where ``restores_text``."""
         raise NotImplementedError(f"{self.name} restores no texts")
 
     def rows(self, window: EncodedWindow) -> RowsT:

@@ -45,7 +45,7 @@ class RecipeFields(Stored):
 
 
 def first_fault(error: ValidationError) -> str:
-    """What is wrong with the first field that is, in a few words.
+    """The fault of the first invalid field, in a few words.
 
     >>> try:
     ...     representations()["nuggets"].stored(fingerprint="n1", dim=0, ratio=0.5)

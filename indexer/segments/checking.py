@@ -1,4 +1,4 @@
-"""Whether the numbers of a segment that anybody may have written lie within it.
+"""The check that the numbers of a segment that anybody may have written lie within it.
 
 Checksums prove that files are as they were written. Kernels and readers also rely on what a writer of segments keeps:
 that units belong to parts, parts to documents, and characters to texts.

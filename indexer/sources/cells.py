@@ -69,6 +69,6 @@ def _is_of(name: str, cell: str) -> bool:
 
 
 def _is_exact(cell: str) -> bool:
-    """Whether a decimal number is what it was written as: 2.50 is, 0.1234567890123456789 is not."""
+    """True for a decimal number that a float keeps as it was written: 2.50, and not 0.1234567890123456789."""
     number = float(cell)
     return isfinite(number) and Decimal(repr(number)) == Decimal(cell)

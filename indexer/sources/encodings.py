@@ -164,12 +164,12 @@ def _old(words: list[bytes]) -> str | None:
 
 
 def _letters(data: bytes, codec: str) -> int:
-    """How many bytes are small letters, or apostrophes, in an encoding."""
+    """The number of bytes that are small letters, or apostrophes, in an encoding."""
     return sum(character.islower() or character == "\u2019" for character in data.decode(codec, "replace"))
 
 
 def _is_central(sample: bytes) -> bool:
-    """Whether a text speaks a language that is written in windows-1250."""
+    """True for a text of a language that is written in windows-1250."""
     matches = from_bytes(sample, cp_isolation=[WESTERN, _CENTRAL], threshold=0.5)
     best = matches.best()
     if best is None or best.encoding != _CENTRAL:

@@ -11,6 +11,7 @@ from indexer.ndjson import InvalidLine, bounded_lines, parse_json, read_ndjson
 from indexer.sources import records
 from indexer.sources.documents import document_from_json
 from indexer.sources.grouping import read_fields
+from indexer.sources.options import names_of
 from indexer.sources.records import Found, Reading
 from models.types import Document
 
@@ -25,6 +26,8 @@ def read_array(reading: Reading) -> Iterator[Found]:
     """An array of JSON documents or rows, by itself or within an object, or a single document; records are numbered."""
     with reading.open_again() as file:
         first = file.read(2**16).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if first != b"{" and reading.options.records is not None:
+        raise SourceUnreadable("it is no object with records in a field", hint="Leave --records out.")
     field = _field_of_records(reading) if first == b"{" else ""
     if field is None:
         values: Iterable[object] = [parse_json(reading.whole().removeprefix(b"\xef\xbb\xbf"))]
@@ -48,7 +51,9 @@ def _field_of_records(reading: Reading) -> str | None:
     chosen = reading.options.records
     if chosen is not None and chosen not in found:
         raise SourceUnreadable(f"it has no records under {chosen}; it has some under {', '.join(found) or 'no field'}")
-    if chosen is None and (not found or {"text", "parts"} & {name for name, _ in fields}):
+    names = {name for name, _ in fields}
+    of_documents = {"text", "parts", *names_of(reading.options.text_column or "text", names)}
+    if chosen is None and (not found or of_documents & names):
         return None
     if chosen is None and len(found) > 1:
         raise SourceUnreadable(

@@ -35,7 +35,7 @@ class ReadOptions:
 
     @property
     def names_columns(self) -> bool:
-        """Whether records are rows of named columns, rather than documents of our own form."""
+        """True if records are rows of named columns, rather than documents of our own form."""
         given = (self.id_column, self.text_column, self.part_column, self.metadata_columns)
         return bool(self.row_ids) or any(name is not None for name in given)
 

@@ -38,7 +38,7 @@ class Dialect:
 
 @dataclass(slots=True)
 class OddRows:
-    """How many rows were read otherwise than by the rules, and the line of the first."""
+    """The number of rows that were read otherwise than by the rules, by kind, and the line of the first."""
 
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -163,7 +163,7 @@ class _Rows:
             yield line
 
     def _are_rows(self, lines: list[str]) -> bool:
-        """Whether each line of a quoted cell of several lines is a row by itself, which stray quotes have joined."""
+        """True if each line of a quoted cell of several lines is a row by itself, which stray quotes have joined."""
         rows = [self._split(line) for line in lines]
         if self._width is None or self._width < 2 or not all(map(self._fits, rows)):
             return False
@@ -196,7 +196,7 @@ _AS_IT_STANDS: Final = _Reading("quotes that do not close, read as it stands")
 
 
 def _shape(cell: str) -> str:
-    """What ids of one kind share: their signs, with every run of digits as one.
+    """The shape of an id, which ids of one kind share: its signs, with every run of digits as one.
 
     >>> _shape("T-1041")
     'T-9'

@@ -1,4 +1,4 @@
-"""When a segment was retired, so that its files can go after a grace period; documents by segment."""
+"""The time at which a segment was retired, so that its files can go after a grace period; documents by segment."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""How the nuggets of a collection were made."""
+"""The recipe of a collection's nuggets."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""How every representation of a collection was made, in one column instead of three for nuggets."""
+"""The recipes of all representations of a collection in one column instead of three for nuggets."""
 
 import sqlalchemy as sa
 from alembic import op

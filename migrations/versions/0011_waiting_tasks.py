@@ -1,4 +1,4 @@
-"""When a task was last tried, since when it fails, and when it is tried again."""
+"""The times of a task's last try, of its first failure in a row, and of its next try."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -39,7 +39,7 @@ class ForwardPass(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """What an indexing job needs for the rows of one representation, besides the units.
+    """The part of one representation in a forward pass: its details, and its outputs if it reads the network.
 
     ``details`` are those of the recipe. ``output`` goes with every window, such as a model of its texts. A
     representation that reads layers of the network gives ``forward``: the token vectors of every window of every batch,

@@ -62,7 +62,7 @@ class Models(Protocol):
         """The encoder of this name."""
 
     def shared(self, make: "Callable[[Models], Made]") -> Made:
-        """What ``make`` makes of these models at its first call. It loads nothing: what it makes loads at first use."""
+        """The result of ``make`` with these models, made at its first call; the result loads nothing before its use."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,6 +183,18 @@ def test_a_document_in_parts_is_no_wrapper(tmp_path: Path) -> None:
     assert len(documents[0].parts) == 2
 
 
+def test_a_row_that_holds_objects_is_no_wrapper(tmp_path: Path) -> None:
+    path = table(tmp_path, '{"number": 1, "body": "Late.", "comments": [{"by": "Ann"}]}', "x.json")
+    (row,), _, _ = read(path, ReadOptions(text_column="body", row_ids=True))
+    assert (row.text, row.metadata) == ("Late.", {"number": 1, "comments": [{"by": "Ann"}]})
+
+
+def test_records_of_an_array_are_not_chosen(tmp_path: Path) -> None:
+    with pytest.raises(SourceUnreadable, match="no object with records") as refused:
+        read(table(tmp_path, '[{"id": 1, "text": "a"}]', "x.json"), ReadOptions(records="tickets"))
+    assert "--records" in refused.value.hint
+
+
 def test_a_table_of_too_many_columns_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceUnreadable, match="20,002 columns; at most 10,000"):
         read(table(tmp_path, "id,text," + ",".join(f"c{n}" for n in range(20_000)) + "\n"))

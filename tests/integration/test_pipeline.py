@@ -261,3 +261,13 @@ def test_work_is_published_every_few_seconds(small_pools: Workspace) -> None:
     resumed = workspace.index(many)
     assert resumed.unchanged == 8 * 24
     assert resumed.unchanged + resumed.documents == len(many)
+
+
+def test_reasons_that_quote_records_are_told_apart_up_to_a_number(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexer.indexing.pipeline, "_KINDS_OF_REASONS", 2)
+    bad = [BadRecord(f"x:{number}", f"no field {name}{number}") for number, name in enumerate("abcab")]
+    report = workspace.index([*CALLS, *bad])
+    assert report.reasons == {"no field aN": 2, "no field bN": 2, "other reasons": 1}
+    assert report.to_json()["skipped_by_reason"] == report.reasons

@@ -40,7 +40,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorState:
-    """What reads the segments of collections."""
+    """The executor, which reads the segments of collections."""
 
     name: Annotated[str, described("The executor's name.")]
     ready: Annotated[bool, described("Whether segments can be read; `checks` says why not.")]

@@ -63,7 +63,7 @@ def test_answers_within_several_documents_are_those_of_one_search() -> None:
 
 @pytest.mark.parametrize("mode", get_args(Mode))
 def test_documents_are_ranked_by_their_best_hits_in_every_mode(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.encoders.encoders.Encoders.whiten_nuggets", lambda self, name, *_: self.load_nuggets(name))
+    monkeypatch.setattr("indexer.nuggets.models.NuggetModels.whiten", lambda self, name, *_: self.trained(name))
     everywhere, within = results(query("red parcel missing"), query("red parcel missing", "c", "a"), mode=mode)
     assert everywhere.documents[0] == "b" if mode == "maxsim" else {*everywhere.documents[:2]} == {"a", "b"}
     assert {*everywhere.documents} == {"a", "b", "c"}

@@ -15,10 +15,9 @@ def bad(number: int, *, lost: bool = True) -> BadRecord:
 
 def test_many_are_counted_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x.skipped.ndjson"
-    skipped = Skipped(None, path)
-    for number in range(1, 100_001):
-        skipped(bad(number))
-    skipped.close()
+    with Skipped(None, path) as skipped:
+        for number in range(1, 100_001):
+            skipped(bad(number))
     lines = capsys.readouterr().err.splitlines()
     assert len([line for line in lines if line.startswith("skipped x.ndjson")]) == 20
     assert lines[-1] == f"Skipped 99,980 more records. All skipped records are in {path}."
@@ -29,26 +28,23 @@ def test_many_are_counted_and_written(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_few_are_written_where_a_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, otherwise = tmp_path / "report.ndjson", tmp_path / "other.ndjson"
-    skipped = Skipped(path, otherwise)
-    skipped(bad(1, lost=False))
-    assert not skipped.loses_text
-    skipped(bad(2))
-    skipped.close()
+    with Skipped(path, otherwise) as skipped:
+        skipped(bad(1, lost=False))
+        assert not skipped.loses_text
+        skipped(bad(2))
     assert skipped.loses_text
     assert len(path.read_text().splitlines()) == 2
     assert not otherwise.exists()
-    few = Skipped(None, otherwise)
-    few(bad(1))
-    few.close()
+    with Skipped(None, otherwise) as few:
+        few(bad(1))
     assert not otherwise.exists()
     assert "All skipped records are in" in capsys.readouterr().err
 
 
 def test_a_file_that_cannot_be_written_does_not_end_the_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    skipped = Skipped(tmp_path / "no" / "report.ndjson", tmp_path / "x")
-    for number in range(30):
-        skipped(bad(number))
-    skipped.close()
+    with Skipped(tmp_path / "no" / "report.ndjson", tmp_path / "x") as skipped:
+        for number in range(30):
+            skipped(bad(number))
     said = capsys.readouterr().err
     assert "cannot be written" in said
     assert "Skipped 10 more records." in said
