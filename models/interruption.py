@@ -17,6 +17,10 @@ class Interrupted(Exception):
     """The caller of the work has gone: nobody takes its result."""
 
 
+class _Left(Exception):
+    """The block is left. Callers here catch it."""
+
+
 def _go_on() -> None:
     pass
 
@@ -43,10 +47,31 @@ def interruptible(check: Callable[[], object]) -> Iterator[None]:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Let nothing end the block, which completes what is begun."""
-    with interruptible(_go_on):
-        yield
+def until_interrupted() -> Iterator[None]:
+    """Leave the block at the checkpoint that would end the work around it, and go on after the block.
+
+    For work that may be left to others, such as merging: what came before it, and comes after, is completed.
+
+    >>> with interruptible(lambda: 1 / 0):
+    ...     with until_interrupted():
+    ...         checkpoint()
+    ...         print("not reached")
+    ...     print("completed")
+    completed
+    """
+    around = _check.get()
+
+    def leave() -> None:
+        try:
+            around()
+        except Exception as error:
+            raise _Left from error
+
+    try:
+        with interruptible(leave):
+            yield
+    except _Left:
+        return
 
 
 def checkpoint() -> None:

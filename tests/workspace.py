@@ -109,6 +109,7 @@ class Workspace(AbstractContextManager["Workspace"]):
         encoder: Encoder | None = None,
         segment_units: int = 500_000,
         publish_s: float = inf,
+        merge: bool = True,
         clock: Callable[[], float] = time.perf_counter,
         **hooks: Any,
     ) -> IndexJob:
@@ -121,6 +122,7 @@ class Workspace(AbstractContextManager["Workspace"]):
             forward=self.encoders.forward_pass(collection.recipe),
             segment_units=segment_units,
             publish_s=publish_s,
+            merge=merge,
             clock=clock,
         )
 

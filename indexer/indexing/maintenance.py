@@ -30,7 +30,7 @@ from indexer.segments.seal import Derive
 from indexer.store import Store
 from indexer.types import Generation, LiveSegment
 from indexer.words.recipe import has_words, with_words
-from models.interruption import uninterrupted
+from models.interruption import until_interrupted
 
 # Scanning segments with fewer live units takes little time.
 WORTH_WINDOWS = 100_000
@@ -124,12 +124,12 @@ def tidy(store: Store, held: Lease, stop: Callable[[], bool] = lambda: False, *,
     """Merge what is due, and sweep, as every writer does when its work is done; without ``windows`` in the midst of it.
 
     Returns what the catalog names then. A damaged segment stays as it is, and a full disk, for which this returns None,
-    leaves the work to the next writer. Both are logged: the writer's own work is done.
+    leaves the work to the next writer, as an interruption does. The first two are logged: the writer's work is done.
     """
     try:
-        with uninterrupted():  # what its writer published is not to seem interrupted
+        with until_interrupted():  # what its writer published is not to seem interrupted
             _merge_due(store, held, stop, windows=windows)
-            return sweep(store, held)
+        return sweep(store, held)
     except StorageFull as error:
         _log.warning("maintenance of %s is left to the next writer: %s", held.collection, error)
         return None

@@ -7,12 +7,12 @@ import pytest
 
 from indexer.catalog.leases import lease
 from indexer.indexing.maintenance import merge_segments, tidy
-from indexer.indexing.merge_policy import everything
+from indexer.indexing.merge_policy import FAN, everything
 from indexer.nuggets.recipe import NAME as NUGGETS
 from models.encoders.base import tokenize_units
 from models.encoders.hashing import HashingEncoder
 from models.encoders.registry import load_encoder
-from models.interruption import Interrupted, checkpoint, interruptible, uninterrupted
+from models.interruption import Interrupted, checkpoint, interruptible, until_interrupted
 from models.text.borders import border_codes
 from models.text.folding import folded_units
 from models.text.units import split
@@ -50,8 +50,9 @@ class After:
 def test_checkpoints_are_those_of_the_block() -> None:
     checkpoint()
     with interruptible(After(0)):
-        with uninterrupted():
+        with until_interrupted():
             checkpoint()
+            pytest.fail("the block goes on")
         with pytest.raises(Interrupted):
             checkpoint()
     checkpoint()
@@ -93,15 +94,19 @@ def test_batches_of_windows_have_a_checkpoint_each(tmp_path: Path) -> None:
         assert counted(lambda: workspace.index([document("huge", LONG)])) > passes
 
 
-def test_a_merge_that_is_interrupted_changes_nothing_and_tidying_is_not(tmp_path: Path) -> None:
+def test_a_merge_that_is_interrupted_changes_nothing_and_tidying_leaves_it(tmp_path: Path) -> None:
     with Workspace(tmp_path / "data", words=True) as workspace:
-        for number in range(2):
-            workspace.index([document(f"{number}", f"Please cancel plan {number}.")])
+        for number in range(FAN):
+            workspace.index([document(f"{number}", f"Please cancel plan {number}.")], merge=False)
         with lease(workspace.catalog, "c") as held:
             before = workspace.catalog.live_generation("c")
             with interruptible(After(0)), pytest.raises(Interrupted):
                 merge_segments(workspace.store, held, everything)
             assert workspace.catalog.generation("c") == before.number
             with interruptible(After(0)):
-                tidy(workspace.store, held)
-            assert {hit.document_id for hit in workspace.search("cancel plan", "c")} == {"0", "1"}
+                assert tidy(workspace.store, held) is not None
+            assert workspace.catalog.generation("c") == before.number
+            assert workspace.folders() == workspace.live()
+            tidy(workspace.store, held)
+            assert len(workspace.live()) == 1
+            assert len({hit.document_id for hit in workspace.search("cancel plan", "c")}) == FAN
