@@ -265,21 +265,24 @@ def _groups(view: SegmentView, starts: Int[np.ndarray, " spans"], selection: Sel
 
 def _best_of_groups(
     queries: int,
-    owners: Int[np.ndarray, " rows"],
+    of_query: Int[np.ndarray, " rows"],
     groups: Int[np.ndarray, " rows"],
     cosines: Float[np.ndarray, " rows"],
     most: int,
 ) -> Float[np.ndarray, "queries _some"]:
-    """For every query the best cosines of its best groups, in any order; filled up by -inf. ``owners`` are queries."""
-    order = np.lexsort((groups, owners))
-    owners, groups, cosines = owners[order], groups[order], cosines[order]
-    first = np.append(True, (owners[1:] != owners[:-1]) | (groups[1:] != groups[:-1]))[: len(order)]
+    """For every query the best cosines of its best groups, in any order; filled up by -inf.
+
+    ``of_query`` has the query of every row.
+    """
+    order = np.lexsort((groups, of_query))
+    of_query, groups, cosines = of_query[order], groups[order], cosines[order]
+    first = np.append(True, (of_query[1:] != of_query[:-1]) | (groups[1:] != groups[:-1]))[: len(order)]
     firsts = np.flatnonzero(first)
-    owners, best = owners[firsts], np.maximum.reduceat(cosines, firsts) if len(firsts) else np.zeros(0)
-    counts = np.bincount(owners, minlength=queries)
-    ranks = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    of_query, best = of_query[firsts], np.maximum.reduceat(cosines, firsts) if len(firsts) else np.zeros(0)
+    counts = np.bincount(of_query, minlength=queries)
+    ranks = np.arange(len(of_query)) - np.repeat(np.cumsum(counts) - counts, counts)
     table = np.full((queries, counts.max(initial=0)), -np.inf)
-    table[owners, ranks] = best
+    table[of_query, ranks] = best
     return _largest(table, min(most, table.shape[1]))
 
 
