@@ -452,3 +452,26 @@ def _has(metadata: Values, conditions: Values) -> bool:
 def _values(value: Any) -> list[Any]:
     """The elements of a list, or the value itself."""
     return value if isinstance(value, list) else [value]
+
+
+_TEENS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+nineteen
+"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+
+
+def spell(number: int, hyphen: str = "-", conjunction: str = " and ") -> str:
+    """A whole number below 10^12 in English words: 121 is "one hundred and twenty-one"."""
+    if number < 20:
+        return _TEENS.split()[number]
+    if number < 100:
+        tens, ones = divmod(number, 10)
+        return _TENS.split()[tens - 2] + (hyphen + spell(ones) if ones else "")
+    for scale, name in ((10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred")):
+        if number >= scale:
+            above, below = divmod(number, scale)
+            joint = conjunction if below < 100 else " "
+            rest = joint + spell(below, hyphen, conjunction) if below else ""
+            return f"{spell(above, hyphen, conjunction)} {name}{rest}"
+    raise AssertionError(number)

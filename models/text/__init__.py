@@ -1,1 +1,1 @@
-"""Texts before any network: units, borders, sentences, folding, stems, polarity, and tokens joined to units."""
+"""Texts before any network: units, borders, sentences, folding, stems, polarity, quantities, tokens joined to units."""

@@ -1,0 +1,28 @@
+"""Words of a text, as numbers and units are read from them."""
+
+import re
+from typing import Final, NamedTuple
+
+
+class Word(NamedTuple):
+    """A word in small letters, a number in digits, or one sign, with its code points."""
+
+    text: str
+    start: int
+    end: int
+
+
+# A number is neither part of a name ("v2", "utf8") nor of a chain ("2.3.1").
+_NUMBER: Final = r"(?<![\w.])(?>\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?)(?!\.?\d)"
+_WORD: Final = re.compile(
+    rf"{_NUMBER}|\d+(?:\.\d+)+|[ap]\.m\b\.?|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\w+|[^\w\s]", re.IGNORECASE
+)
+
+
+def words(text: str) -> list[Word]:
+    """The words of a text, in order.
+
+    >>> [word.text for word in words("Pay $1,200.50 by 3rd May.")]
+    ['pay', '$', '1,200.50', 'by', '3', 'rd', 'may', '.']
+    """
+    return [Word(match[0].lower(), *match.span()) for match in _WORD.finditer(text)]
