@@ -1,67 +1,56 @@
-"""Polarity: is a span of text negated? Rules for English.
-
-A negation cue ("not", "never", "couldn't") has a scope: the words after it in its clause, at most ``REACH`` of them. A
-few predicates ("is not possible") negate what precedes them. The method is NegEx (Chapman et al. 2001, A simple
-algorithm for identifying negated findings and diseases in discharge summaries), with cues of conversations and
-contracts. It reads words, not grammar: irony, negation across sentences and verbs of doubt are not seen.
-"""
+"""Polarity: does a text affirm or deny what a span of it says? Rules for English, by negations and their scopes."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, Literal
 
-# Words that the scope of a cue covers; NegEx has five, conversations put more fillers in between.
-REACH: Final = 8
+from models.text.negation import AUXILIARY, Clause, Negation, Reach, Reading, plain, read_negations
 
-_AUXILIARY = "do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|must|might|need|ai|wo|ca|sha"
-_SUBJECT = "i|you|we|he|she|it|they|this|that|there"
-# Negations in form only. They come first, so that no cue is seen within them.
-_PSEUDO = (
-    r"not (?:only|just|merely|simply|least|to mention|(?:so |too |very )?(?:long|far|bad))"
-    r"|no (?:doubt|matter|wonder|problem|worries)|nothing but|why not|without (?:a )?doubt"
-    rf"|can(?:not|'?t) (?:help|wait)|(?:why )?(?:{_AUXILIARY})n'?t (?:{_SUBJECT})"
+Polarity = Literal["affirmed", "negated"]
+
+# Words before a cue that say nothing by themselves: in "and without paying" nothing is affirmed.
+_EMPTY: Final = re.compile(r"(?:\W|\b(?:and|or|but|so|then|i|we|you|he|she|it|they|the|a|an|is|are|was|were)\b)*")
+_DISCOURSE: Final = re.compile(
+    r"(?:\W|\b(?:yeah|yes|no|okay|ok|right|well|so|um|uh|sorry|please|look|listen|hi|hello|thanks|actually|honestly"
+    r"|unfortunately)\b)*",
 )
-_CUE = (
-    r"not|no|never|nobody|none|nothing|neither|nor|hardly|barely|scarcely|cannot|cant"
-    rf"|(?:{_AUXILIARY})n't|(?:do|does|did|is|was|has|could|would)nt"
+# What stands before a main clause: "during the term," "(ii) for damages,".
+_FRONTED: Final = re.compile(
+    r"\W*(?:\w{1,4}\)\W*)?(?:in|on|at|for|to|of|by|from|with|under|upon|after|before|during|within|subject to"
+    r"|pursuant to|further|furthermore|moreover|otherwise)\b(?!.*\b(?:i|you|we|he|she|it|they)\b)",
+    re.DOTALL,
 )
-# Negations by meaning: one beneath a cue is an affirmation ("never failed to").
-_LEXICAL = (
-    r"fail(?:s|ed|ing)? to|(?:refus|declin)(?:e|es|ed|ing) to|unable to|unwilling to|without|instead of|rather than"
-    r"|no longer"
-)
-# What ends a scope. A comma does, unless an enumeration follows ("no fever, cough or pain").
-_STOP = (
-    r"[.;:!?\n]|,(?!\s*(?:n?or|and)\b|(?:\s*[\w'-]+){1,3}\s*,?\s*n?or\b)"
-    r"|\b(?:but|however|although|though|because|yet|except|unless|until|so that)\b"
-    rf"|\band (?:{_SUBJECT})\b"
-)
-_TOKEN: Final = re.compile(
-    rf"\b(?:(?P<pseudo>{_PSEUDO})|(?P<lexical>{_LEXICAL})|(?P<cue>{_CUE}))\b|(?P<stop>{_STOP})|(?P<word>\w[\w'-]*)",
-    re.IGNORECASE,
-)
-_VERB = "is|was|are|were|be|been|has|have|had|did|does|do|will|would|can|could"
-_PREDICATE: Final = re.compile(
-    rf"[^\S\n]*(?:\w+[^\S\n]+)?(?:(?:{_VERB})(?:n't|[^\S\n]+not|[^\S\n]+never)[^\S\n]+(?:\w+[^\S\n]+)?"
-    r"(?:possible|allowed|permitted|available|accepted|happen|happened|work|worked)"
-    r"|(?:is|was|are|were)[^\S\n]+(?:impossible|refused|denied|declined|rejected))\b",
-    re.IGNORECASE,
-)
+# Words of a label: "build error:".
+_LABEL: Final = 3
+_ONE_WORD: Final = re.compile(r"\s*(?:\w+\s+)?")
 # Function words that hardly another language has.
 _ENGLISH: Final = re.compile(
     r"\b(?:the|of|and|to|is|you|that|it|was|for|are|with|they|this|have|had|but|not|never|what|when|your|there|which"
     r"|will|would|could|my|we|nothing|nobody|without|if|be|been|i'm|he|she|his|her|from|by|an|at)\b",
-    re.IGNORECASE,
 )
-_CONTRACTED: Final = re.compile(rf"\b(?:(?:{_AUXILIARY})n't|cannot)\b", re.IGNORECASE)
-# Typographic apostrophes are read as plain ones; offsets stay.
-_APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u02bc": "'"})
+_CONTRACTED: Final = re.compile(rf"\b(?:(?:{AUXILIARY})n't|cannot)\b")
+
+
+def polarity(text: str, start: int, end: int) -> Polarity:
+    """Whether a text affirms or denies what ``text[start:end]`` says in its main clause.
+
+    A cue before the span counts if its scope reaches the span; one within it, if it denies the span's main clause and
+    not only a phrase or a subordinate clause of it. Offsets are code points. The text is what surrounds the span; a
+    clause on either side is enough.
+
+    >>> text = "This is governed by Irish law, without regard to conflict of laws."
+    >>> polarity(text, 0, len(text)), polarity(text, text.index("conflict"), len(text))
+    ('affirmed', 'negated')
+    """
+    text = plain(text)
+    reading = read_negations(text)
+    first, last = _head(text, reading, start, end)
+    lexical = [negation.lexical for negation in reading.negations if _denies(text, negation, (first, last), end)]
+    return "negated" if (False in lexical) != (True in lexical) else "affirmed"
 
 
 def is_negated(text: str, start: int, end: int) -> bool:
-    """True if ``text[start:end]`` is negated, by a cue within it or by one whose scope reaches its start.
-
-    Offsets are code points. The text is what surrounds the span; a clause on either side is enough.
+    """True if the polarity of ``text[start:end]`` is ``negated``.
 
     >>> text = "We couldn't book a table, but the waiter was kind."
     >>> is_negated(text, text.index("book"), text.index(","))
@@ -69,9 +58,7 @@ def is_negated(text: str, start: int, end: int) -> bool:
     >>> is_negated(text, text.index("the waiter"), len(text))
     False
     """
-    plain = text.translate(_APOSTROPHES)
-    cue, lexical = _scopes(plain[:end], start)
-    return cue != lexical or _PREDICATE.match(plain, end) is not None
+    return polarity(text, start, end) == "negated"
 
 
 def has_negation(text: str) -> bool:
@@ -80,7 +67,7 @@ def has_negation(text: str) -> bool:
     >>> has_negation("the tenant must not sublet"), has_negation("not only books")
     (True, False)
     """
-    return any(kind in ("cue", "lexical") for kind, _ in _tokens(text.translate(_APOSTROPHES)))
+    return any(negation.reach is not Reach.BEFORE for negation in read_negations(text).negations)
 
 
 def is_english(text: str, metadata: Mapping[str, Any] | None = None) -> bool:
@@ -94,24 +81,40 @@ def is_english(text: str, metadata: Mapping[str, Any] | None = None) -> bool:
         language = (metadata or {}).get(key)
         if isinstance(language, str):
             return language.lower().startswith("en")
-    plain = text.translate(_APOSTROPHES)
-    words = {word.lower() for word in _ENGLISH.findall(plain)}
-    return len(words) >= 2 or _CONTRACTED.search(plain) is not None
+    small = plain(text)
+    return len(set(_ENGLISH.findall(small))) >= 2 or _CONTRACTED.search(small) is not None
 
 
-def _scopes(text: str, start: int) -> tuple[bool, bool]:
-    """A pair of flags: a cue, and a lexical negation, is in force at ``start`` or within the text from there on."""
-    reaches = {"cue": 0, "lexical": 0}
-    inside = {"cue": False, "lexical": False}
-    for kind, at in _tokens(text):
-        if at >= start:
-            inside = {name: inside[name] or reaches[name] > 0 or kind == name for name in inside}
-        if kind in reaches:
-            reaches[kind] = REACH + 1
-        reaches = {name: 0 if kind == "stop" else max(left - 1, 0) for name, left in reaches.items()}
-    return inside["cue"], inside["lexical"]
+def _denies(text: str, negation: Negation, head: tuple[int, int], end: int) -> bool:
+    """True if a negation denies a span with this main clause and this end."""
+    first, last = head
+    if negation.reach is Reach.BEFORE:
+        return negation.scope_start <= first and _ONE_WORD.fullmatch(text, end, negation.start) is not None
+    if negation.start < first:
+        return negation.scope_end > first
+    return negation.start < last and (
+        negation.reach is Reach.CLAUSE or _EMPTY.fullmatch(text, first, negation.start) is not None
+    )
 
 
-def _tokens(text: str) -> Iterator[tuple[str, int]]:
-    for match in _TOKEN.finditer(text):
-        yield match.lastgroup or "word", match.start()
+def _head(text: str, reading: Reading, start: int, end: int) -> tuple[int, int]:
+    """The code points of a span's main clause: the first that is not subordinate, from its finite verb on.
+
+    Neither words such as "yeah" nor what is fronted are clauses; one that a parenthesis interrupts goes on after it.
+    """
+    within = [clause for clause in reading.clauses if any(start <= word < end for word in clause.words)]
+    main = [clause for clause in within if not clause.subordinate or clause.start < start] or within[:1]
+    while len(main) > 1 and _is_beginning(text, main[0], main[1], start):
+        main = main[1:]
+    if not main:
+        return start, end
+    return max(start, main[0].words[0]), min(end, main[0].end)
+
+
+def _is_beginning(text: str, clause: Clause, following: Clause, start: int) -> bool:
+    """True if what a clause says comes only with the following one."""
+    begin = max(start, clause.start)
+    label = len(clause.words) <= _LABEL and text[clause.end : following.start].strip() == ":"
+    if not clause.finite and (label or following.resumes or _FRONTED.match(text, clause.start, clause.end) is not None):
+        return True
+    return _DISCOURSE.fullmatch(text, begin, clause.end) is not None

@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.text.polarity import REACH, has_negation, is_english, is_negated
+from models.text import negation
+from models.text.negation import REACH, negations
+from models.text.polarity import has_negation, is_english, is_negated, polarity
+from tests.unit.models.text.polarity_cases import CALLS_AND_TICKETS, GOVERNING_LAW
 
 NEGATED = [
     ("I couldn't book a table for two.", "book a table"),
@@ -41,6 +44,11 @@ AFFIRMED = [
     ("A note on notable knots", "notable"),
     ("My husband died not long ago.", "My husband died not long ago"),
 ]
+_WORDS = """
+not never nothing no without but and or , if that which who is was shall cannot didn't failed to book the table it
+we that impossible works and not with rather than
+"""
+WORDS = _WORDS.split()
 
 
 @pytest.mark.parametrize(("text", "span"), NEGATED)
@@ -51,6 +59,12 @@ def test_a_span_in_the_scope_of_a_cue_is_negated(text: str, span: str) -> None:
 @pytest.mark.parametrize(("text", "span"), AFFIRMED)
 def test_a_span_outside_every_scope_is_not(text: str, span: str) -> None:
     assert not is_negated(text, text.index(span), text.index(span) + len(span))
+
+
+@pytest.mark.parametrize(("marked", "negated"), [*GOVERNING_LAW, *CALLS_AND_TICKETS])
+def test_a_span_has_the_polarity_of_its_main_clause(marked: str, negated: bool) -> None:
+    text = marked.replace("[", "").replace("]", "")
+    assert polarity(text, marked.index("["), marked.index("]") - 1) == ("negated" if negated else "affirmed")
 
 
 @pytest.mark.parametrize(("fillers", "negated"), [(0, True), (REACH - 1, True), (REACH, False), (REACH + 5, False)])
@@ -69,6 +83,61 @@ def test_without_a_cue_nothing_is_negated(words: list[str], data: st.DataObject)
     end = data.draw(st.integers(start, len(text)))
     if "is impossible" not in words and is_negated(text, start, end):
         assert has_negation(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "scopes"),
+    [
+        ("It can\u2019t wait.", []),
+        ("We never book, but he does not.", [("never", "book"), ("not", "")]),
+        ("No fever, cough or pain", [("No", "fever, cough or pain")]),
+        ("Nothing in this note says it is so and they agree", [("Nothing", "in this note says it is so")]),
+        ("It never failed to start", [("never", "failed to start"), ("failed to", "start")]),
+        ("Goods that were not paid for shall be returned", [("not", "paid for")]),
+        ("Subletting is prohibited", [("is prohibited", "Subletting ")]),
+    ],
+)
+def test_negations_have_their_scopes(text: str, scopes: list[tuple[str, str]]) -> None:
+    named = [(text[n.start : n.end], text[n.scope_start : n.scope_end]) for n in negations(text)]
+    assert named == scopes
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=15))
+def test_scopes_lie_beside_their_cues(words: list[str]) -> None:
+    text = " ".join(words)
+    for cue in negations(text):
+        assert 0 <= cue.start < cue.end <= len(text)
+        assert 0 <= cue.scope_start <= cue.scope_end <= len(text)
+        assert cue.end <= cue.scope_start or cue.scope_end <= cue.start
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=15), st.lists(st.sampled_from(WORDS), max_size=15))
+def test_another_sentence_changes_nothing(words: list[str], others: list[str]) -> None:
+    text = " ".join(words)
+    if text:
+        assert is_negated(f"{text}. {' '.join(others)}", 0, len(text)) is is_negated(f"{text}.", 0, len(text))
+        before = f"{' '.join(others)}. {text}."
+        assert is_negated(before, len(before) - len(text) - 1, len(before) - 1) is is_negated(f"{text}.", 0, len(text))
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=15))
+def test_words_that_begin_no_pattern_are_words(words: list[str]) -> None:
+    text = " ".join(words)
+    plainly = [(match.lastgroup or "word", match.span()) for match in negation._TOKEN.finditer(text)]
+    assert [(kind, match.span()) for kind, match in negation._tokens(text)] == plainly
+
+
+@pytest.mark.parametrize(("marked", "negated"), [*GOVERNING_LAW, *CALLS_AND_TICKETS])
+def test_words_of_clauses_are_read_as_all_patterns_read_them(marked: str, negated: bool) -> None:
+    text = negation.plain(marked)
+    plainly = [(match.lastgroup or "word", match.span()) for match in negation._TOKEN.finditer(text)]
+    assert [(kind, match.span()) for kind, match in negation._tokens(text)] == plainly
+
+
+@given(st.text(), st.data())
+def test_any_text_has_a_polarity(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    assert polarity(text, start, data.draw(st.integers(start, len(text)))) in ("affirmed", "negated")
 
 
 @pytest.mark.parametrize(
