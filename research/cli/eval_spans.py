@@ -94,18 +94,18 @@ def _show(results: Mapping[str, "RetrievalFigures"]) -> None:
 
 
 def eval_convert(
-    name: Annotated[str, typer.Argument(help="The data set: cuad, pic, qed or xquad.")],
+    name: Annotated[str, typer.Argument(help="The data set: climate-fever, cuad, pic, qed, scifact or xquad.")],
     data: Annotated[Path, typer.Option(help="The data set's folder.")],
     out_folder: Annotated[Path, typer.Option("--out", help="Folder to write into.")],
     task: Annotated[str | None, typer.Option(help="What is asked and what is gold; by default the first task.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many documents.")] = None,
+    skip: Annotated[int, typer.Option(min=0, help="Leave out the first so many documents.")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only so many documents.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make documents and queries of a public data set, for `spanseek eval span-retrieval`."""
     from research.evaluation.converters.registry import convert
 
-    whole = convert(name, data, task)
-    converted = whole.limited(limit) if limit else whole
+    converted = convert(name, data, task).limited(limit, skip)
     converted.write(out_folder)
     counts = {
         "documents": len(converted.documents),

@@ -21,9 +21,9 @@ class Conversion:
     queries: tuple[Query, ...]
     not_found: int = 0
 
-    def limited(self, most: int) -> "Conversion":
-        """The first documents alone, with the queries that still have gold."""
-        documents = self.documents[:most]
+    def limited(self, most: int | None, skipped: int = 0) -> "Conversion":
+        """So many documents after the first ones, by default all, with the queries that still have gold."""
+        documents = self.documents[skipped:][:most]
         ids = {document.id for document in documents}
         queries = (
             replace(query, gold=tuple(gold for gold in query.gold if gold.document_id in ids))

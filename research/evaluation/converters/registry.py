@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from indexer.errors import SourceUnreadable
 from models.errors import InvalidInput
-from research.evaluation.converters import cuad, pic, qed, xquad
+from research.evaluation.converters import climate_fever, cuad, pic, qed, scifact, xquad
 from research.evaluation.converters.conversion import Conversion
 
 
@@ -21,9 +21,11 @@ class Converter:
 
 CONVERTERS: Mapping[str, Converter] = MappingProxyType(
     {
+        "climate-fever": Converter(climate_fever.read, ("claim",)),
         "cuad": Converter(cuad.read, ("question", "clause")),
         "pic": Converter(pic.read, ("phrase",)),
         "qed": Converter(qed.read, ("sentence", "answer")),
+        "scifact": Converter(scifact.read, ("claim",)),
         "xquad": Converter(xquad.read, ("sentence", "answer")),
     }
 )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from indexer.errors import SourceUnreadable
 from models.errors import InvalidInput
-from research.evaluation.converters import cuad, pic, qed, xquad
+from research.evaluation.converters import climate_fever, cuad, pic, qed, scifact, xquad
 from research.evaluation.converters.conversion import Conversion
 from research.evaluation.converters.folding import FoldedText
 from research.evaluation.converters.registry import CONVERTERS, convert
@@ -249,6 +249,51 @@ def test_pic_keeps_to_the_text_of_the_query() -> None:
     assert [query.within for query in conversion.queries] == [("1",), ("2",)]
 
 
+def judged(article: str, sentence: str, label: str) -> dict[str, str]:
+    return {"article": article, "evidence": sentence, "evidence_label": label}
+
+
+def test_climate_fever_keeps_what_supports_a_claim_among_all_that_was_judged() -> None:
+    claims = [
+        {
+            "claim_id": "7",
+            "claim": "Seas rise.",
+            "evidences": [
+                judged("Sea", "It rises.", "SUPPORTS"),
+                judged("Ice", "It melts.", "SUPPORTS"),
+                judged("Sea", "It is salty.", "NOT_ENOUGH_INFO"),
+            ],
+        },
+        {"claim_id": "8", "claim": "Seas fall.", "evidences": [judged("Sea", "It rises.", "REFUTES")]},
+    ]
+    conversion = climate_fever.convert(claims)
+    assert [(each.id, each.text) for each in conversion.documents] == [
+        ("Sea", "It rises.\nIt is salty."),
+        ("Ice", "It melts."),
+    ]
+    assert golds(conversion) == {"7": ["It rises.", "It melts."]}
+
+
+def test_scifact_finds_the_sentences_of_cited_abstracts() -> None:
+    corpus = [
+        {"doc_id": "5", "abstract": "['We saw \"it\".'\n \"It's new.\" 'So on.']"},
+        {"doc_id": "6", "abstract": "['Never cited.']"},
+        {"doc_id": "9", "abstract": "['Other.\\n']"},
+    ]
+    cited = {"cited_doc_ids": "[5 9]"}
+    claims = [
+        {"claim": "It is new.", "evidence_doc_id": "5", "evidence_label": "SUPPORT", "evidence_sentences": "[1 2]"},
+        {"claim": "It is old.", "evidence_doc_id": "5", "evidence_label": "CONTRADICT", "evidence_sentences": "[1]"},
+        {"claim": "It is.", "evidence_doc_id": "", "evidence_label": "", "evidence_sentences": "[]"},
+    ]
+    conversion = scifact.convert(corpus, [cited], [row | cited for row in claims])
+    assert [(each.id, each.text) for each in conversion.documents] == [
+        ("5", 'We saw "it". It\'s new. So on.'),
+        ("9", "Other."),
+    ]
+    assert golds(conversion) == {"0": ["It's new.", "So on."]}
+
+
 # --- what all share ------------------------------------------------------------------------------------------------
 
 
@@ -265,6 +310,7 @@ def test_a_limit_keeps_the_first_documents_and_what_is_asked_of_them() -> None:
     assert conversion.limited(5) == conversion
     assert [document.id for document in conversion.limited(1).documents] == ["Oslo/0"]
     assert conversion.limited(1).queries == ()
+    assert [document.id for document in conversion.limited(None, 1).documents] == ["Rome/0"]
     assert len(pic.convert([{"document": "a", "query": "b", "answer": "a", "start": 0}] * 3).limited(2).queries) == 2
 
 
