@@ -41,17 +41,23 @@ def eval_paraphrase_identification(
 
 
 def evaluate_nuggets(tasks: "Tasks", ratio: float, encoder: str | None, *, as_trained: bool) -> "Report":
-    """The nuggets of an encoder beside the baselines, made as indexing makes those of a new collection."""
+    """The nuggets of an encoder beside the baselines, made as indexing makes those of a new collection.
+
+    Where nuggets are whitened by the texts, so are the means of chunks, as a baseline of their own.
+    """
     from indexer.nuggets.models import NuggetModels
     from models.encoders.nuggets.whitened import WhitenedNuggets, fit_whitening
+    from research.evaluation.equal_chunks import EqualChunks
     from research.evaluation.paraphrase_identification import evaluate_paraphrases
 
     settings = Settings()
     encoders = Encoders(settings.encoder_options)
-    nuggets = encoders.shared(NuggetModels).trained(encoder or settings.encoder)
-    if not as_trained:
-        nuggets = WhitenedNuggets(nuggets, fit_whitening(nuggets, tasks.texts, ratio))
-    return evaluate_paraphrases(nuggets, encoders.load("untrained"), tasks, ratio)
+    nuggets, untrained = encoders.shared(NuggetModels).trained(encoder or settings.encoder), encoders.load("untrained")
+    if as_trained:
+        return evaluate_paraphrases(nuggets, untrained, tasks, ratio)
+    whitened = WhitenedNuggets(nuggets, fit_whitening(nuggets, tasks.texts, ratio))
+    of_chunks = fit_whitening(EqualChunks(untrained), tasks.texts, ratio)
+    return evaluate_paraphrases(whitened, untrained, tasks, ratio, of_chunks)
 
 
 def print_report(report: "Report", *, gains: bool, as_json: bool) -> None:

@@ -37,7 +37,8 @@ def eval_passage_reranking(
     data: Annotated[Path, typer.Option(help="Folder that `spanseek eval build-passages` wrote.")],
     ratio: Annotated[float, typer.Option(help="Nuggets a token, above 0 and at most 1.")] = 0.1,
     encoder: Annotated[str | None, typer.Option(help="Encoder whose nuggets are evaluated.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many tasks.")] = None,
+    skip: Annotated[int, typer.Option(min=0, help="Leave out the first so many tasks.")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only so many tasks.")] = None,
     as_trained: AsTrainedOption = False,
     gains: Annotated[
         bool, typer.Option("--gains", help="Add what is gained over the baselines, with lower bounds.")
@@ -49,5 +50,5 @@ def eval_passage_reranking(
     from research.evaluation.passage_set import read_passage_tasks
 
     check_ratio(ratio)
-    report = evaluate_nuggets(read_passage_tasks(data, limit), ratio, encoder, as_trained=as_trained)
+    report = evaluate_nuggets(read_passage_tasks(data, limit, skip), ratio, encoder, as_trained=as_trained)
     print_report(report, gains=gains, as_json=as_json)

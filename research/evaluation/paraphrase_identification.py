@@ -5,7 +5,7 @@ the other (MaxSim, eq. 10). The figure is the mean reciprocal rank of the right 
 score the same the wrong ones rank first, so that neither the order of candidates nor a constant score can help.
 
 Three baselines come from the untrained encoder: means of as many equal chunks as there are nuggets, all token vectors,
-and one vector a document.
+and one vector a document. Beside nuggets that are whitened by the texts, chunks whitened in the same way are a fourth.
 """
 
 import gzip
@@ -24,13 +24,15 @@ from models.errors import InvalidInput
 from models.ops.batching import length_batches
 from models.ops.nuggets import count
 from models.ops.similarity import normalize
+from research.evaluation.equal_chunks import chunk_means
 from research.evaluation.significance import LEVEL, resample
 from research.evaluation.texts import token_vectors
-from research.nugget_lm.selectors import chunk_bounds
 
 Split: TypeAlias = Literal["train", "dev", "test"]
 # The vectors of documents, by number.
 DocumentVectors: TypeAlias = list[Float32[np.ndarray, "_vectors dim"]]
+# The token vectors of a window to the vectors that stand for it.
+Pool: TypeAlias = Callable[[Float32[np.ndarray, "_tokens dim"]], Float32[np.ndarray, "_vectors dim"]]
 
 _RESAMPLES = 10_000
 _FORM = (
@@ -106,8 +108,14 @@ def read_tasks(data: Path, split: Split) -> Tasks:
     return Tasks(list(texts.values()), tasks)
 
 
-def evaluate_paraphrases(nuggets: NuggetEncoder, untrained: Encoder, tasks: Tasks, ratio: float) -> Report:
-    """Nuggets beside the three baselines, on the same windows.
+def evaluate_paraphrases(
+    nuggets: NuggetEncoder,
+    untrained: Encoder,
+    tasks: Tasks,
+    ratio: float,
+    whitening: Float32[np.ndarray, "dim dim"] | None = None,
+) -> Report:
+    """Nuggets beside the baselines, on the same windows; ``whitening`` is a matrix for the means of chunks.
 
     >>> from models.encoders.hashing import HashingEncoder
     >>> from models.encoders.nuggets.hashing import HashingNuggetEncoder
@@ -117,10 +125,12 @@ def evaluate_paraphrases(nuggets: NuggetEncoder, untrained: Encoder, tasks: Task
     {'chunk_mean': 100.0, 'all_tokens': 100.0, 'one_vector': 100.0}
     """
     check_ratio(ratio)
-    pools = {
+    pools: dict[str, Pool] = {
         "chunk_mean": lambda vectors: chunk_means(vectors, count(len(vectors), ratio)),
         "all_tokens": lambda vectors: vectors,
     }
+    if whitening is not None:
+        pools["chunk_mean_whitened"] = lambda vectors: pools["chunk_mean"](vectors) @ whitening
     ranking = rank(tasks, nugget_vectors(nuggets, tasks.texts, ratio))
     windows = list(_read_windows(untrained, tasks.texts))
     baselines = {name: rank(tasks, _gather(windows, len(tasks.texts), pool)) for name, pool in pools.items()}
@@ -166,16 +176,6 @@ def reciprocal_rank(scores: Sequence[float], answer: int) -> float:
     return 1 / sum(score >= scores[answer] for score in scores)
 
 
-def chunk_means(vectors: Float32[np.ndarray, "tokens dim"], chunks: int) -> Float32[np.ndarray, "chunks dim"]:
-    """Unit-length means of equal chunks.
-
-    >>> chunk_means(np.array([[2, 0], [0, 1], [0, 3]], np.float32), 2).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
-    means = [vectors[start:end].mean(axis=0) for start, end in chunk_bounds(len(vectors), chunks)]
-    return normalize(np.stack(means)).astype(np.float32) if means else vectors[:0]
-
-
 def _scores(task: Task, vectors: DocumentVectors) -> list[float]:
     return [maxsim(vectors[task.source], vectors[candidate]) for candidate in task.candidates]
 
@@ -197,7 +197,7 @@ def _read_windows(encoder: Encoder, texts: Sequence[str]) -> Iterator[tuple[int,
 def _gather(
     windows: Sequence[tuple[int, Float32[np.ndarray, "_tokens dim"]]],
     texts: int,
-    pool: Callable[[Float32[np.ndarray, "_tokens dim"]], Float32[np.ndarray, "_vectors dim"]],
+    pool: Pool,
 ) -> DocumentVectors:
     """What becomes of every window's token vectors, text by text."""
     return _together([(owner, normalize(pool(vectors))) for owner, vectors in windows], texts, windows[0][1].shape[1])

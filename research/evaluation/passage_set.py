@@ -86,8 +86,8 @@ def make_passage_set(articles: Iterable[Article], recipe: Recipe) -> PassageSet:
     return PassageSet(leads, sections, tasks)
 
 
-def read_passage_tasks(folder: Path, limit: int | None = None) -> Tasks:
-    """Read what :meth:`PassageSet.write` wrote: the first tasks, with the passages alone that these have.
+def read_passage_tasks(folder: Path, limit: int | None = None, skip: int = 0) -> Tasks:
+    """Read what :meth:`PassageSet.write` wrote: so many tasks after the first ones, and their passages alone.
 
     Raises ``InvalidInput`` for another form.
     """
@@ -98,7 +98,7 @@ def read_passage_tasks(folder: Path, limit: int | None = None) -> Tasks:
             field="data",
         )
     whole = read_tasks(folder, "dev")
-    tasks = whole.tasks[:limit]
+    tasks = whole.tasks[skip:][:limit]
     used = sorted({number for task in tasks for number in (task.source, *task.candidates)})
     at = {number: place for place, number in enumerate(used)}
     selected = [Task(at[task.source], tuple(at[each] for each in task.candidates), task.answer) for task in tasks]

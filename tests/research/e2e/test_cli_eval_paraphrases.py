@@ -38,13 +38,15 @@ def test_one_line_of_json() -> None:
     found = json.loads(line)
     assert list(found) == ["tasks", "ratio", "mrr", "vectors_per_document", "baselines"]
     assert (found["tasks"], found["ratio"], found["mrr"]) == (4, 0.5, 100.0)
-    assert found["baselines"].keys() == {"chunk_mean", "all_tokens", "one_vector"}
+    assert found["baselines"].keys() == {"chunk_mean", "all_tokens", "chunk_mean_whitened", "one_vector"}
     assert found["vectors_per_document"] == pytest.approx((3 + 3 + 3 + 3) / 4, abs=0.5)
 
 
 def test_gains_over_the_baselines() -> None:
     gains = json.loads(run("--gains", "--json"))["gains"]
-    assert gains.keys() == {"chunk_mean", "all_tokens", "one_vector"}
+    assert gains.keys() == {"chunk_mean", "all_tokens", "chunk_mean_whitened", "one_vector"}
+    as_trained = json.loads(run("--gains", "--as-trained", "--json"))["gains"]
+    assert as_trained.keys() == {"chunk_mean", "all_tokens", "one_vector"}
     assert all(found["lower"] <= found["difference"] for found in gains.values())
     shown = run("--gains")
     assert "at least" in shown

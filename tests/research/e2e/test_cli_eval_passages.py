@@ -47,6 +47,7 @@ def test_a_set_is_made_and_measured(folder: Path) -> None:
     assert 0 < found["baselines"]["one_vector"] <= 100
     assert "3 tasks" in run("passage-reranking", "--data", "set")
     assert json.loads(run("passage-reranking", "--data", "set", "--limit", "2", "--json"))["tasks"] == 2
+    assert json.loads(run("passage-reranking", "--data", "set", "--skip", "2", "--json"))["tasks"] == 1
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,14 @@ import pytest
 
 from models.encoders.hashing import HashingEncoder
 from models.encoders.nuggets.hashing import HashingNuggetEncoder
+from models.encoders.nuggets.whitened import WhitenedNuggets, fit_whitening
 from models.errors import InvalidInput
+from research.evaluation.equal_chunks import EqualChunks, chunk_means
 from research.evaluation.paraphrase_identification import (
     Ranking,
     Report,
     Task,
     Tasks,
-    chunk_means,
     evaluate_paraphrases,
     maxsim,
     nugget_vectors,
@@ -117,6 +118,19 @@ def test_chunks_are_equal_and_hold_every_token() -> None:
     means = chunk_means(vectors, 3)
     assert (means > 0).sum(axis=0).tolist() == [1] * 7
     assert (means > 0).sum(axis=1).tolist() == [2, 2, 3]
+
+
+def test_chunks_as_nuggets_are_the_baseline_and_are_whitened_as_it_is() -> None:
+    rng = random.Random(4)
+    texts = [" ".join(rng.choices(["red", "car", "cold", "soup", "old", "town"], k=12)) for _ in range(6)]
+    tasks, encoder = Tasks(texts, [Task(0, (1, 2, 3), 1), Task(4, (5, 2, 1), 0)]), HashingEncoder()
+    chunks = EqualChunks(encoder)
+    matrix = fit_whitening(chunks, texts, 0.5)
+    report = evaluate_paraphrases(WhitenedNuggets(chunks, matrix), encoder, tasks, 0.5, matrix)
+    np.testing.assert_array_equal(report.nuggets.reciprocal, report.baselines["chunk_mean_whitened"].reciprocal)
+    plain = evaluate_paraphrases(chunks, encoder, tasks, 0.5)
+    np.testing.assert_array_equal(plain.nuggets.reciprocal, report.baselines["chunk_mean"].reciprocal)
+    assert "chunk_mean_whitened" not in plain.baselines
 
 
 def test_gains_have_a_lower_bound_below_them_unless_all_tasks_agree() -> None:
