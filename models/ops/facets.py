@@ -11,6 +11,7 @@ from jaxtyping import Float, Float64, Int64
 
 PENALTY = 0.4  # the paper's lambda
 SWEEPS = 50
+ALPHA = 1e-3  # the share of a word that counts half; the paper has 1e-4
 _SENTENCES_AT_ONCE = 64
 _TINY = 1e-12
 
@@ -130,7 +131,7 @@ def cover_cosines(
     return np.array(chosen, np.int64)
 
 
-def frequency_weights(shares: Float[np.ndarray, " words"], alpha: float = 1e-3) -> Float[np.ndarray, " words"]:
+def frequency_weights(shares: Float[np.ndarray, " words"], alpha: float = ALPHA) -> Float[np.ndarray, " words"]:
     """``alpha / (alpha + p)``: rare words count most (Arora, Liang and Ma, 2017).
 
     >>> frequency_weights(np.array([0.0, 1e-3])).tolist()

@@ -30,16 +30,18 @@ def eval_facets_sentences(
     split: Annotated[
         Literal["dev", "test"], typer.Option(help="dev, by which to choose, or test, to report only.")
     ] = "dev",
+    alpha: Annotated[float, typer.Option(min=0, help="Share of a word that counts half; the paper has 0.0001.")] = 1e-3,
     as_json: JsonOption = False,
 ) -> None:
     """STS-B by facets, and by words with and without importance weights: Table 2 of the paper."""
+    from models.encoders.registry import load_encoder
     from research.evaluation.facets import evaluate_sentence_facets
     from research.evaluation.sts import SETS, find_file
 
     vectors, models = _load(words, model)
     path = find_file(data, SETS["stsb"], split)
     pairs = SETS["stsb"].read(path)
-    figures = evaluate_sentence_facets(pairs, vectors, models)
+    figures = evaluate_sentence_facets(pairs, vectors, models, load_encoder("untrained"), alpha)
     if as_json:
         print_json({"file": path.name, "pairs": len(pairs), "pearson": figures})
         return
@@ -53,11 +55,12 @@ def eval_facets_sentences(
 def eval_facets_phrases(
     data: DataOption, words: WordsOption = None, model: ModelOption = None, as_json: JsonOption = False
 ) -> None:
-    """BiRD, WikiSRS, SemEval-2013 and Turney by facets and by the mean of words: Tables 4 and 9 of the paper."""
+    """BiRD, WikiSRS, SemEval-2013 and Turney by facets and by baselines: Tables 4 and 9 of the paper."""
+    from models.encoders.registry import load_encoder
     from research.evaluation.phrase_facets import evaluate_phrase_facets
 
     vectors, models = _load(words, model, PHRASES)
-    figures = evaluate_phrase_facets(data, vectors, models)
+    figures = evaluate_phrase_facets(data, vectors, models, load_encoder("untrained"))
     if as_json:
         print_json({"sets": figures})
         return

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -11,12 +10,13 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 from scipy.stats import pearsonr
 
+from models.encoders.base import Encoder
 from models.encoders.facets.model import FacetModel
 from models.encoders.facets.word_vectors import WordVectors
-from models.ops.facets import codebook_distance, frequency_weights, importance
+from models.ops.facets import ALPHA, codebook_distance, frequency_weights, importance
 from models.ops.similarity import normalize
 from research.evaluation.significance import compare
-from research.evaluation.sts import SentencePair
+from research.evaluation.sts import SentencePair, cosines
 
 Scores: TypeAlias = Float[np.ndarray, " pairs"]
 Ids: TypeAlias = Int32[np.ndarray, " _words"]
@@ -28,25 +28,34 @@ _FARTHEST = 2.0  # the distance of opposite unit vectors: that of a text without
 
 
 def evaluate_sentence_facets(
-    pairs: Sequence[SentencePair], words: WordVectors, models: Mapping[str, FacetModel]
+    pairs: Sequence[SentencePair],
+    words: WordVectors,
+    models: Mapping[str, FacetModel],
+    backbone: Encoder,
+    alpha: float = ALPHA,
 ) -> Figures:
     """Pearson's r x 100 by score and by weighting, over all pairs and over those graded below the median (``low``).
 
-    The weighting ``words`` is that without importance. SIF takes its common direction from the evaluated sentences.
-    ``gain`` is what a row has over the first one of its score, ``gain_lower`` its one-sided 95 % lower bound by a
-    paired bootstrap over pairs.
+    ``cosine`` is that of the backbone, which facets read, with the SC of every model beside it. The weighting ``words``
+    is that without importance; ``alpha`` is that of the frequencies of words. SIF takes its common direction from the
+    evaluated sentences. ``gain`` is what a row has over the first one of its score, ``gain_lower`` its one-sided 95 %
+    lower bound by a paired bootstrap over pairs.
     """
     grades = np.array([pair.grade for pair in pairs])
     low = grades < np.median(grades)
     ids = [words.text_ids(text) for pair in pairs for text in (pair.first, pair.second)]
     codebooks = {name: model.encode(_texts(pairs)) for name, model in models.items()}
-    figures: Figures = {"sc": _rows({name: _sc(rows) for name, rows in codebooks.items()}, grades, low)}
+    by_facets = {name: _sc(rows) for name, rows in codebooks.items()}
+    figures: Figures = {
+        "cosine": _rows({"backbone": cosines(backbone, pairs), **by_facets}, grades, low),
+        "sc": _rows(by_facets, grades, low),
+    }
     plain: Mapping[str, Weighting] = {"words": [np.ones(len(row)) for row in ids]}
     by_importance: dict[str, Weighting] = {
         name: [importance(words.vectors[row], book) for row, book in zip(ids, rows, strict=True)]
         for name, rows in codebooks.items()
     }
-    for score, measure in WORD_SCORES.items():
+    for score, measure in word_scores(alpha).items():
         weightings = {**plain, **by_importance}.items()
         figures[score] = _rows({name: measure(words, ids, weights) for name, weights in weightings}, grades, low)
     return figures
@@ -76,32 +85,32 @@ def _figures(scores: Scores, grades: Scores, low: np.ndarray) -> dict[str, float
 
 
 def means(
-    words: WordVectors, ids: Sequence[Ids], weighting: Weighting, *, frequency: bool
+    words: WordVectors, ids: Sequence[Ids], weighting: Weighting, alpha: float | None
 ) -> Float[np.ndarray, "texts dim"]:
-    """The weighted mean of the words of every text; 0 where nothing has weight."""
+    """The weighted mean of the words of every text, frequent ones less by ``alpha``; 0 where nothing has weight."""
     vectors = np.zeros((len(ids), words.dim))
     for place, (row, given) in enumerate(zip(ids, weighting, strict=True)):
-        weights = given * frequency_weights(words.shares[row]) if frequency else given
+        weights = given if alpha is None else given * frequency_weights(words.shares[row], alpha)
         vectors[place] = weights @ words.vectors[row] / max(weights.sum(), 1e-12)
     return vectors
 
 
-def average(words: WordVectors, ids: Sequence[Ids], weighting: Weighting, *, frequency: bool) -> Scores:
+def average(words: WordVectors, ids: Sequence[Ids], weighting: Weighting, alpha: float | None) -> Scores:
     """The cosine of the weighted means (Avg, and Prob_avg where words also count by their frequency)."""
-    return _cosines(means(words, ids, weighting, frequency=frequency))
+    return _cosines(means(words, ids, weighting, alpha))
 
 
-def sif(words: WordVectors, ids: Sequence[Ids], weighting: Weighting) -> Scores:
+def sif(words: WordVectors, ids: Sequence[Ids], weighting: Weighting, alpha: float = ALPHA) -> Scores:
     """Prob_avg less the common direction of all sentences (Arora, Liang and Ma, 2017)."""
-    return _cosines(remove_common_direction(means(words, ids, weighting, frequency=True)))
+    return _cosines(remove_common_direction(means(words, ids, weighting, alpha)))
 
 
-def transport(words: WordVectors, ids: Sequence[Ids], weighting: Weighting, *, frequency: bool) -> Scores:
+def transport(words: WordVectors, ids: Sequence[Ids], weighting: Weighting, alpha: float | None) -> Scores:
     """The negative word mover's distance, with weights as masses (WMD, and Prob_WMD by frequency)."""
     scores = np.zeros(len(ids) // 2)
     for place in range(len(scores)):
         (first, first_masses), (second, second_masses) = (
-            _masses(words, ids[text], weighting[text], frequency=frequency) for text in (2 * place, 2 * place + 1)
+            _masses(words, ids[text], weighting[text], alpha) for text in (2 * place, 2 * place + 1)
         )
         if not len(first) or not len(second):
             scores[place] = -_FARTHEST
@@ -132,10 +141,10 @@ def earth_mover(
     return float(found.fun)
 
 
-def _masses(words: WordVectors, ids: Ids, weights: Weights, *, frequency: bool) -> tuple[Ids, Weights]:
+def _masses(words: WordVectors, ids: Ids, weights: Weights, alpha: float | None) -> tuple[Ids, Weights]:
     """The different words of a text and their shares of its weight; all alike where none has weight."""
     different, place = np.unique(ids, return_inverse=True)
-    given = weights * frequency_weights(words.shares[ids]) if frequency else weights
+    given = weights if alpha is None else weights * frequency_weights(words.shares[ids], alpha)
     masses = np.bincount(place, given, minlength=len(different)).astype(np.float64)
     masses = masses if masses.sum() > 0 else np.ones(len(different))
     return different, masses / masses.sum() if len(different) else masses
@@ -146,15 +155,15 @@ def _cosines(vectors: Float[np.ndarray, "texts dim"]) -> Scores:
     return np.einsum("pd,pd->p", unit[::2], unit[1::2])
 
 
-WORD_SCORES: Mapping[str, Callable[[WordVectors, Sequence[Ids], Weighting], Scores]] = MappingProxyType(
-    {
-        "avg": partial(average, frequency=False),
-        "prob_avg": partial(average, frequency=True),
-        "sif": sif,
-        "wmd": partial(transport, frequency=False),
-        "prob_wmd": partial(transport, frequency=True),
+def word_scores(alpha: float) -> dict[str, Callable[[WordVectors, Sequence[Ids], Weighting], Scores]]:
+    """The scores of weighted words, by name."""
+    return {
+        "avg": partial(average, alpha=None),
+        "prob_avg": partial(average, alpha=alpha),
+        "sif": partial(sif, alpha=alpha),
+        "wmd": partial(transport, alpha=None),
+        "prob_wmd": partial(transport, alpha=alpha),
     }
-)
 
 
 def remove_common_direction(vectors: Float[np.ndarray, "texts dim"]) -> Float[np.ndarray, "texts dim"]:

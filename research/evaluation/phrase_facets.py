@@ -1,8 +1,9 @@
-"""Facets on phrases: Tables 4, 5 and 9 of the paper, by SC and by the mean of word vectors."""
+"""Facets on phrases: Tables 4, 5 and 9 of the paper, by SC, by Emb, by word vectors and by the backbone's cosine."""
 
 import gzip
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,13 +12,16 @@ from jaxtyping import Bool, Float
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
+from models.encoders.base import Encoder
 from models.encoders.facets.directions import FREQUENCY, diff_scores, share_scores
+from models.encoders.facets.forward import run_encoder
 from models.encoders.facets.model import FacetModel
 from models.encoders.facets.word_vectors import WordVectors, split_words
 from models.errors import InvalidInput
 from models.ops.facets import codebook_distance
 from models.ops.similarity import normalize
 from research.evaluation.phrase_sets import PhrasePair, read_bird, read_semeval, read_turney, read_wikisrs
+from research.evaluation.texts import encode_texts
 
 Scores: TypeAlias = Float[np.ndarray, " pairs"]
 Scorer: TypeAlias = Callable[[Sequence[str], Sequence[str]], Scores]
@@ -35,11 +39,16 @@ class Hypernymy:
     holds: bool
 
 
-def evaluate_phrase_facets(data: Path, words: WordVectors, models: Mapping[str, FacetModel]) -> dict[str, Figures]:
-    """Figures x 100 by scorer: the mean of word vectors (``words``), and SC of every model."""
-    scorers: dict[str, Scorer] = {"words": lambda first, second: mean_cosines(words, first, second)}
+def evaluate_phrase_facets(
+    data: Path, words: WordVectors, models: Mapping[str, FacetModel], backbone: Encoder
+) -> dict[str, Figures]:
+    """Figures x 100 by scorer: the mean of word vectors (``words``), the backbone's cosine, SC and Emb of models."""
+    scorers: dict[str, Scorer] = {
+        "words": partial(mean_cosines, words),
+        "backbone": partial(backbone_cosines, backbone),
+    }
     for name, model in models.items():
-        scorers[name] = lambda first, second, model=model: sc_scores(model, first, second)  # type: ignore[misc]
+        scorers |= {name: partial(sc_scores, model), f"{name}, Emb": partial(emb_scores, model)}
     return {name: _phrase_figures(data, scorer) for name, scorer in scorers.items()}
 
 
@@ -60,6 +69,27 @@ def sc_scores(model: FacetModel, first: Sequence[str], second: Sequence[str]) ->
         for begin in range(0, len(first), _BLOCK)
     ]
     return np.concatenate(parts)
+
+
+def emb_scores(model: FacetModel, first: Sequence[str], second: Sequence[str]) -> Scores:
+    """The paper's Emb: the cosine of the mean states that the encoder has of the words of phrases."""
+    one, other = (normalize(_mean_states(model, texts)) for texts in (first, second))
+    return np.einsum("pd,pd->p", one, other)
+
+
+def _mean_states(model: FacetModel, texts: Sequence[str]) -> Float[np.ndarray, "texts dim"]:
+    means = []
+    for begin in range(0, len(texts), _BLOCK):
+        vectors = model.reader.vectors(model.reader.ids(texts[begin : begin + _BLOCK]))
+        states, real = run_encoder(model.parameters, model.shape, *vectors)
+        words = real[:, 1:, None]
+        means.append((states[:, 1:] * words).sum(axis=1) / words.sum(axis=1).clip(1))
+    return np.concatenate(means)
+
+
+def backbone_cosines(backbone: Encoder, first: Sequence[str], second: Sequence[str]) -> Scores:
+    """The cosines of phrases, each read alone by the encoder that facets read by."""
+    return np.einsum("pd,pd->p", encode_texts(backbone, first), encode_texts(backbone, second))
 
 
 def evaluate_hypernyms(path: Path, model: FacetModel) -> Figures:

@@ -24,11 +24,7 @@ def run_facets(
     mask: Bool[np.ndarray, "texts words"],
 ) -> Float32[np.ndarray, "texts facets dim"]:
     """The codebook vectors of texts, whose real words ``mask`` names; a text may have none."""
-    words, ends = _inputs(parameters, shape, vectors, mask)
-    memory = np.concatenate([ends, words], axis=1)
-    real = np.concatenate([np.ones((len(mask), 1), bool), mask], axis=1)
-    for number in range(shape.encoder_layers):
-        memory = _encoder_layer(parameters, f"encoder.layers.{number}", shape.heads, memory, real)
+    memory, real = run_encoder(parameters, shape, vectors, mask)
     facets = np.stack([_linear(parameters, f"starts.{each}", memory[:, 0]) for each in range(shape.facets)], axis=1)
     for number in range(shape.decoder_layers):
         name = f"decoder.{number}"
@@ -37,6 +33,21 @@ def run_facets(
         else:
             facets = _encoder_layer(parameters, name, shape.heads, facets, None)
     return _linear(parameters, "out", _norm(parameters, "norm", facets))
+
+
+def run_encoder(
+    parameters: Parameters,
+    shape: FacetShape,
+    vectors: Float32[np.ndarray, "texts words _read"],
+    mask: Bool[np.ndarray, "texts words"],
+) -> tuple[States, Bool[np.ndarray, "texts _rows"]]:
+    """The states of the end mark and of the words of texts, and which of them are real."""
+    words, ends = _inputs(parameters, shape, vectors, mask)
+    memory = np.concatenate([ends, words], axis=1)
+    real = np.concatenate([np.ones((len(mask), 1), bool), mask], axis=1)
+    for number in range(shape.encoder_layers):
+        memory = _encoder_layer(parameters, f"encoder.layers.{number}", shape.heads, memory, real)
+    return memory, real
 
 
 def _inputs(

@@ -32,7 +32,7 @@ class FacetModel:
         sha256: str = "",
         reader: Reader | None = None,
     ) -> None:
-        self._parameters = {name: np.asarray(array, np.float32) for name, array in parameters.items()}
+        self.parameters = {name: np.asarray(array, np.float32) for name, array in parameters.items()}
         self.shape = shape
         self.words = words
         self.reader = reader or WordReader(words)
@@ -50,7 +50,7 @@ class FacetModel:
         order = np.argsort([len(part) for part in flat], kind="stable")
         for begin in range(0, len(flat), _BATCH):
             rows = order[begin : begin + _BATCH]
-            facets[rows] = run_facets(self._parameters, self.shape, *self.reader.vectors([flat[row] for row in rows]))
+            facets[rows] = run_facets(self.parameters, self.shape, *self.reader.vectors([flat[row] for row in rows]))
         ends = np.cumsum([len(of_text) for of_text in parts], dtype=np.int64)
         begins = ends - [len(of_text) for of_text in parts]
         facets = normalize(facets)

@@ -14,6 +14,7 @@ from models.encoders.facets.directions import diff_scores
 from models.encoders.facets.model import FacetModel
 from models.encoders.facets.shape import FacetShape
 from models.encoders.facets.word_vectors import WordVectors
+from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from research.evaluation.facet_summaries import (
     Summarised,
@@ -24,6 +25,7 @@ from research.evaluation.facet_summaries import (
 )
 from research.evaluation.facets import average, earth_mover, evaluate_sentence_facets, sif, transport
 from research.evaluation.phrase_facets import (
+    emb_scores,
     evaluate_hypernyms,
     evaluate_phrase_facets,
     mean_cosines,
@@ -60,24 +62,24 @@ def test_equal_masses_are_moved_by_the_best_permutation(size: int, seed: int) ->
 
 def test_the_same_words_in_another_order_are_the_same_to_every_score() -> None:
     for score in (transport, average):
-        for frequency in (False, True):
-            (value,) = score(WORDS, [TEA_CUP, CUP_TEA], ONES, frequency=frequency)
+        for alpha in (None, 1e-3):
+            (value,) = score(WORDS, [TEA_CUP, CUP_TEA], ONES, alpha=alpha)
             assert value == pytest.approx(0 if score is transport else 1, abs=1e-6)
 
 
 def test_a_word_without_weight_does_not_count() -> None:
     only_tea = [np.array([1.0, 0.0]), np.ones(1)]
     rows = [TEA_CUP, np.array([0], np.int32)]
-    assert transport(WORDS, rows, only_tea, frequency=False)[0] == pytest.approx(0, abs=1e-6)
-    assert average(WORDS, rows, only_tea, frequency=False)[0] == pytest.approx(1)
+    assert transport(WORDS, rows, only_tea, alpha=None)[0] == pytest.approx(0, abs=1e-6)
+    assert average(WORDS, rows, only_tea, alpha=None)[0] == pytest.approx(1)
 
 
 def test_frequent_words_count_less_and_unknown_texts_are_far() -> None:
     rows = [np.array([0, 3], np.int32), np.array([0], np.int32)]
     weights = [np.ones(2), np.ones(1)]
-    assert average(WORDS, rows, weights, frequency=True)[0] > average(WORDS, rows, weights, frequency=False)[0]
+    assert average(WORDS, rows, weights, alpha=1e-3)[0] > average(WORDS, rows, weights, alpha=None)[0]
     nothing = [np.zeros(0, np.int32), TEA_CUP]
-    assert transport(WORDS, nothing, [np.zeros(0), np.ones(2)], frequency=False).tolist() == [-2.0]
+    assert transport(WORDS, nothing, [np.zeros(0), np.ones(2)], alpha=None).tolist() == [-2.0]
 
 
 def test_sif_removes_what_all_sentences_share() -> None:
@@ -91,23 +93,28 @@ def test_sentences_have_a_figure_for_every_score_and_weighting(model: FacetModel
     first = ["tea cup", "coffee", "the cup", "tea", "the", "cup cup tea", "coffee the", "cup coffee"]
     texts = zip(first, ["the tea", "cup", "cup", "coffee tea", "tea", "coffee", "tea the", "the cup"], strict=True)
     pairs = [SentencePair(one, other, float(grade)) for grade, (one, other) in enumerate(texts)]
-    figures = evaluate_sentence_facets(pairs, WORDS, {"two": model})
-    assert list(figures) == ["sc", "avg", "prob_avg", "sif", "wmd", "prob_wmd"]
-    assert all(list(rows) == ["words", "two"] for score, rows in figures.items() if score != "sc")
+    figures = evaluate_sentence_facets(pairs, WORDS, {"two": model}, HashingEncoder())
+    facets = {score: list(figures.pop(score)) for score in ("cosine", "sc")}
+    assert facets == {"cosine": ["backbone", "two"], "sc": ["two"]}
+    assert list(figures) == ["avg", "prob_avg", "sif", "wmd", "prob_wmd"]
+    assert all(list(rows) == ["words", "two"] for rows in figures.values())
     assert all(
         -100 <= row[part] <= 100 for rows in figures.values() for row in rows.values() for part in ("all", "low")
     )
-    for score, rows in figures.items():
-        if score != "sc":
-            assert rows["two"]["gain"] == pytest.approx(rows["two"]["all"] - rows["words"]["all"], abs=0.02)
-            assert rows["two"]["gain_lower"] <= rows["two"]["gain"]
-            assert "gain" not in rows["words"]
+    for rows in figures.values():
+        assert rows["two"]["gain"] == pytest.approx(rows["two"]["all"] - rows["words"]["all"], abs=0.02)
+        assert rows["two"]["gain_lower"] <= rows["two"]["gain"]
+        assert "gain" not in rows["words"]
 
 
 def test_a_text_is_most_like_itself(model: FacetModel) -> None:
     scores = sc_scores(model, ["tea cup", "tea cup"], ["tea cup", "the coffee"])
     assert scores[0] > scores[1]
     assert mean_cosines(WORDS, ["tea", "unknown"], ["tea", "tea"]).tolist() == [1, 0]
+    same, other, unknown = emb_scores(model, ["tea cup", "tea cup", "unknown"], ["tea cup", "the coffee", "tea"])
+    assert same == pytest.approx(1)
+    assert other < same
+    assert unknown == 0
 
 
 def test_diff_changes_its_sign_with_the_order(model: FacetModel) -> None:
@@ -148,8 +155,8 @@ def test_phrase_sets_are_read_and_scored(model: FacetModel, tmp_path: Path) -> N
             (tmp_path / name).write_text(text, "utf-8")
     with gzip.open(tmp_path / "bird/BiRD.txt.gz", "wt", encoding="utf-8") as file:
         file.write("term1\tterm2\trelatedness score\ntea\ttea\t0.9\ntea\tcup\t0.1\ntea\tcoffee\t0.6\n")
-    figures = evaluate_phrase_facets(tmp_path, WORDS, {"two": model})
-    assert list(figures) == ["words", "two"]
+    figures = evaluate_phrase_facets(tmp_path, WORDS, {"two": model}, HashingEncoder())
+    assert list(figures) == ["words", "backbone", "two", "two, Emb"]
     assert figures["words"]["wikisrs_similarity"] == pytest.approx(100)
     assert figures["words"]["semeval2013_f1"] == pytest.approx(100)
     assert set(figures["two"]) == {*figures["words"]}
