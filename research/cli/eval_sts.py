@@ -85,15 +85,20 @@ def eval_sts(
     split: Annotated[
         Literal["dev", "test"], typer.Option(help="dev, by which to choose, or test, to report only.")
     ] = "dev",
+    exclude: Annotated[
+        Path | None, typer.Option(help="A TSV of STS-B-Context: leave out pairs with a sentence of it.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How well the cosine of two sentences, each encoded alone, follows human similarity: STS-B and SICK."""
+    """How well the cosine of two sentences, each encoded alone, follows human similarity: STS-B, SICK, STS of years."""
     from research.evaluation.sts import evaluate_sentences
+    from research.training.sources import read_excluded
 
     settings = Settings()
     encoders = Encoders(settings.encoder_options)
     name = encoder or settings.encoder
-    figures = evaluate_sentences(encoders.load(name), encoders.load("untrained"), data, split)
+    excluded = read_excluded(exclude)
+    figures = evaluate_sentences(encoders.load(name), encoders.load("untrained"), data, split, excluded)
     if as_json:
         print_json({"split": split, "sets": {of: asdict(row) for of, row in figures.items()}})
         return

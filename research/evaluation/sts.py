@@ -1,10 +1,11 @@
 """Sentence similarity: how well does the cosine of two sentences, each encoded alone, follow what people said?
 
-Two sets, the STS benchmark and SICK, each with a split to choose by and one to report only.
+Two sets, the STS benchmark and SICK, each with a split to choose by and one to report only. Where a data folder has
+STS 2012 to 2016, they are reported with the latter.
 """
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -16,6 +17,7 @@ from models.encoders.base import Encoder
 from models.errors import InvalidInput
 from research.evaluation.significance import Correlations, correlations
 from research.evaluation.texts import encode_texts
+from research.training.sources import fold, lines
 
 Split: TypeAlias = Literal["dev", "test"]
 
@@ -72,9 +74,25 @@ SETS = {
 }
 
 
+# Folders with files STS.input.NAME.txt, two sentences a line, and STS.gs.NAME.txt, a grade a line or none.
+YEARS = {f"sts{year}": f"sts12-16/STS{year}-en-test" for year in range(12, 17)}
+
+
+def read_year(folder: Path) -> list[SentencePair]:
+    """The graded pairs of all files of a year."""
+    pairs = []
+    for path in sorted(folder.glob("STS.input.*.txt*")):
+        grades = folder / path.name.removesuffix(".gz").replace("STS.input.", "STS.gs.")
+        for line, grade in zip(lines(path), lines(grades), strict=True):
+            if grade.strip():
+                first, second = line.rstrip("\n").split("\t")[:2]
+                pairs.append(SentencePair(first, second, float(grade)))
+    return pairs
+
+
 @dataclass(frozen=True, slots=True)
 class SentenceFigures:
-    """The file that was read, its pairs, the encoder's correlations, and these less those of the untrained encoder."""
+    """The file or folder, its pairs, the encoder's correlations, and these less those of the untrained encoder."""
 
     file: str
     pairs: int
@@ -83,10 +101,24 @@ class SentenceFigures:
     difference: Correlations
 
 
-def evaluate_sentences(encoder: Encoder, untrained: Encoder, data: Path, split: Split) -> dict[str, SentenceFigures]:
-    """Figures of every set, by its name, from one split of the data."""
+def evaluate_sentences(
+    encoder: Encoder, untrained: Encoder, data: Path, split: Split, excluded: Iterable[str] = ()
+) -> dict[str, SentenceFigures]:
+    """Figures of every set, by its name, from one split of the data, less pairs with an excluded sentence."""
     paths = {name: find_file(data, form, split) for name, form in SETS.items()}
-    return {name: _figures(encoder, untrained, path, SETS[name].read(path)) for name, path in paths.items()}
+    pairs = {name: (path.name, SETS[name].read(path)) for name, path in paths.items()}
+    if split == "test":
+        folders = {name: data / folder for name, folder in YEARS.items()}
+        pairs |= {name: (path.name, read_year(path)) for name, path in folders.items() if path.is_dir()}
+    unwanted = {fold(text) for text in excluded}
+    return {
+        name: _figures(encoder, untrained, file, [pair for pair in of_set if unwanted.isdisjoint(_folded(pair))])
+        for name, (file, of_set) in pairs.items()
+    }
+
+
+def _folded(pair: SentencePair) -> tuple[str, str]:
+    return fold(pair.first), fold(pair.second)
 
 
 def find_file(data: Path, form: SentenceSet, split: Split) -> Path:
@@ -113,8 +145,8 @@ def cosines(encoder: Encoder, pairs: Sequence[SentencePair]) -> Float[np.ndarray
     return np.einsum("pd,pd->p", first, encode_texts(encoder, [pair.second for pair in pairs]))
 
 
-def _figures(encoder: Encoder, untrained: Encoder, path: Path, pairs: Sequence[SentencePair]) -> SentenceFigures:
+def _figures(encoder: Encoder, untrained: Encoder, file: str, pairs: Sequence[SentencePair]) -> SentenceFigures:
     grades = np.array([pair.grade for pair in pairs])
     figures, before = (correlations(cosines(each, pairs), grades) for each in (encoder, untrained))
     difference = Correlations(round(figures.pearson - before.pearson, 6), round(figures.spearman - before.spearman, 6))
-    return SentenceFigures(path.name, len(pairs), figures.pearson, figures.spearman, difference)
+    return SentenceFigures(file, len(pairs), figures.pearson, figures.spearman, difference)

@@ -9,7 +9,7 @@ import pytest
 from models.encoders.base import encode_queries
 from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
-from research.evaluation.sts import SETS, SentencePair, cosines, evaluate_sentences, find_file
+from research.evaluation.sts import SETS, SentencePair, cosines, evaluate_sentences, find_file, read_year
 
 PAIRS = [
     ('A man "plays" a flute.', "A man plays the flute.", 4.8),
@@ -54,6 +54,21 @@ def test_the_test_split_is_read_packed_or_not_and_the_whole_file_first(data: Pat
     }
     (data / "stsb/sts-test.csv").write_text(stsb(PAIRS), "utf-8")
     assert find_file(data, SETS["stsb"], "test").name == "sts-test.csv"
+
+
+def test_the_years_are_reported_with_the_test_split_and_excluded_sentences_left_out(data: Path) -> None:
+    year = data / "sts12-16/STS12-en-test"
+    year.mkdir(parents=True)
+    for name, packed in (("MSRvid", False), ("OnWN", True)):
+        text = "".join(f"{a}\t{b}\tsource\n" for a, b, _ in PAIRS)
+        path = year / f"STS.input.{name}.txt{'.gz' if packed else ''}"
+        path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+        (year / f"STS.gs.{name}.txt").write_text("4.8\n\n4.2\n0\n")
+    assert read_year(year) == [SentencePair(*PAIRS[row]) for row in (0, 2, 3)] * 2
+    found = evaluate_sentences(HashingEncoder(), HashingEncoder(), data, "test", ["TWO boys run"])
+    assert {name: row.pairs for name, row in found.items()} == {"stsb": 2, "sick": 3, "sts12": 4}
+    assert found["sts12"].file == "STS12-en-test"
+    assert "sts12" not in evaluate_sentences(HashingEncoder(), HashingEncoder(), data, "dev")
 
 
 def test_figures_are_correlations_of_the_cosine_and_their_gain(data: Path) -> None:
