@@ -27,7 +27,10 @@ def eval_restorable(
     length: Annotated[list[int] | None, typer.Option(min=1, help="Sentences of a text; repeat for several.")] = None,
     texts: Annotated[int, typer.Option(min=1, help="Texts of each source and length.")] = 500,
     beams: Annotated[int, typer.Option(min=1, help="Beams of the search.")] = 1,
-    unseen: Annotated[bool, typer.Option(help="Leave out sentences that also stand in the training texts.")] = False,
+    unseen: Annotated[
+        bool,
+        typer.Option(help="Leave out texts with a sentence of training texts, whatever its names and numbers."),
+    ] = False,
     examples: Annotated[int, typer.Option(min=0, help="Show so many texts that did not come back exactly.")] = 0,
     as_json: JsonOption = False,
 ) -> None:

@@ -6,9 +6,10 @@ A dialogue, or an article, is either learnt from or held out as a whole; its nam
 import csv
 import json
 import random
+import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -64,31 +65,44 @@ def learned_texts(passages: Sequence[Passage]) -> list[str]:
     return alone + [" ".join(passage) for passage in passages[::4] if len(passage) > 1]
 
 
-def runs(passages: Iterable[Passage], length: int) -> Iterator[str]:
-    """Runs of so many neighbouring sentences, as texts; none overlap.
+def runs(passages: Iterable[Passage], length: int, seen: Container[str] = ()) -> Iterator[str]:
+    """Runs of so many neighbouring sentences, as texts; none overlap, and none has a sentence of a pattern ``seen``.
 
     >>> list(runs([["A b.", "C d.", "E f."], ["G h."]], 2))
     ['A b. C d.']
     """
     for passage in passages:
         for start in range(0, len(passage) - length + 1, length):
-            yield " ".join(passage[start : start + length])
+            run = passage[start : start + length]
+            if not any(pattern(sentence) in seen for sentence in run):
+                yield " ".join(run)
+
+
+def pattern(sentence: str) -> str:
+    """A sentence without case and punctuation, and with marks for its numbers and for its names, as capitals tell them.
+
+    >>> pattern("There are 3 trains to Oslo.") == pattern("there are 12 trains, to Rome")
+    True
+    """
+    first, *others = re.findall(r"\w+", sentence) or [""]
+    words = [first.lower(), *("NAME" if word[0].isupper() and word != "I" else word.lower() for word in others)]
+    return " ".join("NUMBER" if any(sign.isdigit() for sign in word) else word for word in words)
 
 
 def held_out_texts(data: Path, source: str, split: Split, length: int, most: int, *, unseen: bool = False) -> list[str]:
-    """Different held-out runs of so many sentences. ``unseen`` leaves out those that training texts hold, too.
+    """Different held-out runs of so many sentences. ``unseen`` leaves out those with a :func:`pattern` that is learnt.
 
     Raises ``InvalidInput`` for an unknown source.
     """
     if source not in SOURCES:
         raise InvalidInput(f"There is no source {source!r}.", hint=f"They are: {', '.join(SOURCES)}.", field="source")
-    seen = (one for passage in read_passages(data, source, "train") for one in passage) if unseen else ()
-    return distinct(runs(read_whole(data, source, split), length), most, seen)
+    learnt = (one for passage in read_passages(data, source, "train") for one in passage) if unseen else ()
+    return distinct(runs(read_whole(data, source, split), length, set(map(pattern, learnt))), most)
 
 
-def distinct(texts: Iterable[str], most: int, without: Iterable[str] = ()) -> list[str]:
-    """The first so many different texts, less some."""
-    seen = set(without)
+def distinct(texts: Iterable[str], most: int) -> list[str]:
+    """The first so many different texts; no more are read."""
+    seen: set[str] = set()
     fresh = (text for text in texts if text not in seen and not seen.add(text))  # type: ignore[func-returns-value]
     return list(islice(fresh, most))
 

@@ -17,7 +17,7 @@ from models.errors import BackboneMismatch, BackboneMissing, InvalidInput
 from research.restorable.assembly import load_variant
 from research.training.loop import LoopHooks, Schedule
 from research.training.restorable import RestorableConfig, anchor_loss, draw, read_lessons, train_restorable
-from research.training.restorable_data import distinct, learned_texts, runs
+from research.training.restorable_data import distinct, learned_texts, pattern, runs
 from research.training.restorable_start import Start, begin
 
 TEXTS = [
@@ -214,4 +214,6 @@ def test_material_is_made_of_sentences_and_their_runs() -> None:
     passages = [["A b.", "C d.", "E f."], ["G h."]]
     assert learned_texts(passages) == ["A b.", "C d.", "E f.", "G h.", "A b. C d. E f."]
     assert list(runs(passages, 1)) == ["A b.", "C d.", "E f.", "G h."]
-    assert distinct(["a", "b", "a", "c"], 2, {"b"}) == ["a", "c"]
+    assert list(runs(passages, 1, {pattern("c d!")})) == ["A b.", "E f.", "G h."]
+    assert list(runs([["I met Ann.", "Is 5 ok?"], ["So I go.", "Bye!"]], 2, {pattern("Is 12 ok")})) == ["So I go. Bye!"]
+    assert distinct(["a", "b", "a", "c"], 2) == ["a", "b"]
