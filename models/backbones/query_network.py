@@ -124,11 +124,18 @@ class QueryNetwork:
         self.take_through(states, self.layers)
         return [states.hidden[own] for own in self.own(states)]
 
-    def embed(self, windows: Sequence[Int32[np.ndarray, " _tokens"]]) -> "States":
-        """The input of the first layer: the windows' tokens, each window between the special ones."""
+    def embed(
+        self, windows: Sequence[Int32[np.ndarray, " _tokens"]], added: Float32[np.ndarray, "tokens dim"] | None = None
+    ) -> "States":
+        """The input of the first layer: the windows' tokens, each window between the special ones.
+
+        ``added`` is added to the embeddings of all tokens.
+        """
         rows = [np.concatenate([self._prefix, window, self._suffix]) for window in windows]
         places = np.concatenate([np.arange(len(row)) for row in rows])
         hidden = _floats(self._words[np.concatenate(rows)]) + self._places[places]
+        if added is not None:
+            hidden += added
         hidden -= hidden.mean(axis=1, keepdims=True)
         hidden /= np.sqrt(np.square(hidden).mean(axis=1, keepdims=True) + np.float32(self._config.epsilon))
         bounds = np.array([0, *accumulate(map(len, rows))])

@@ -44,6 +44,7 @@ class EncoderOptions:
     nugget_weights: Path | None = None
     facet_weights: Path | None = None
     restorable_weights: Path | None = None
+    verifier_weights: Path | None = None
     whitenings: Path = Path("data") / "whitenings"  # of the nuggets of collections
     trusted_backbones: tuple[str, ...] = ()  # that recipes from elsewhere may name, beside the backbone
     # Opens a backbone by its name and device; a function that shares those that are open already.

@@ -1,0 +1,118 @@
+"""The second look without torch: the same as torch, and the same whatever else is judged."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from models.artifacts import save_artifact
+from models.backbones.opening import open_backbone
+from models.backbones.torch_network import load_backbone
+from models.encoders.hashing import HashingEncoder
+from models.encoders.slice import SliceEncoder
+from models.errors import BackboneMismatch
+from models.types import CharSpan
+from models.verifier.network import TEXT_TOKENS, windows_of
+from models.verifier.verdicts import UNSCALED, Evidence, Pair, Scale, evidence_of, judgement
+from models.verifier.verifier import RECIPE, Verifier, open_verifier
+from research.training.verifier import PairClassifier
+from tests.tiny_bert import save_tiny_bert
+
+PAIRS = [
+    Pair("nobody saw the cat", "It was late, and nobody saw the cat.", CharSpan(17, 36)),
+    Pair("the door was open", "The door, which was green, stood open."),
+    Pair("rain fell", "A dog barked, and rain fell.", CharSpan(0, 12)),
+    Pair("rain fell", "the cat " * 200, CharSpan(1000, 1003)),
+]
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> tuple[PairClassifier, Path, Path]:
+    """A classifier with random weights, its backbone's folder, and the folder of its artifact."""
+    folder, out = save_tiny_bert(tmp_path_factory.mktemp("bert")), tmp_path_factory.mktemp("verifier")
+    made = PairClassifier(load_backbone(str(folder), device="cpu"), frozen_layers=1)
+    with torch.no_grad():
+        for parameter in made.trained().values():
+            parameter.add_(torch.randn_like(parameter) / 4)
+            parameter.copy_(parameter.half().float())
+    tensors = {name: p.detach().half() for name, p in made.trained().items()}
+    save_artifact(out, tensors, {"recipe": RECIPE, "backbone_sha256": made.backbone.weights_sha256})
+    return made, folder, out
+
+
+@pytest.fixture(scope="module")
+def verifier(network: tuple[PairClassifier, Path, Path]) -> Verifier:
+    _, folder, out = network
+    made = open_verifier(SliceEncoder(open_backbone(str(folder), device="cpu")), out)
+    assert made is not None
+    return made
+
+
+def test_it_computes_what_torch_computes(network: tuple[PairClassifier, Path, Path], verifier: Verifier) -> None:
+    np.testing.assert_allclose(np.array(verifier.logits(PAIRS)), network[0].logits(PAIRS).numpy(), atol=1e-4)
+
+
+def test_the_mark_counts(verifier: Verifier) -> None:
+    marked, unmarked = verifier.logits([PAIRS[0], replace(PAIRS[0], mark=None)])
+    assert np.abs(marked - unmarked).max() > 1e-3
+
+
+def test_judgements_do_not_depend_on_batch_and_order(network: tuple[PairClassifier, Path, Path]) -> None:
+    _, folder, out = network
+    rng = random.Random(3)
+    words = ["cat", "dog", "door", "green", "rain", "open", "late", "nobody", "fell"]
+    texts = [" ".join(rng.choices(words, k=rng.randint(1, 40))) for _ in range(60)]
+    pairs = [Pair(rng.choice(texts)[:30], text) for text in texts]
+    encoder = SliceEncoder(open_backbone(str(folder), device="cpu"))
+    together, alone = open_verifier(encoder, out), open_verifier(encoder, out)
+    assert together is not None
+    assert alone is not None
+    judged = together.judge(pairs)
+    order = rng.sample(range(len(pairs)), len(pairs))
+    assert [alone.judge([pairs[number]])[0] for number in order] == [judged[number] for number in order]
+    assert together.judge(pairs[::-1]) == judged[::-1]  # of those that are kept
+
+
+def test_a_long_text_is_read_around_its_mark(network: tuple[PairClassifier, Path, Path]) -> None:
+    (window,) = windows_of(network[0].backbone, [PAIRS[3]])
+    assert len(window.text) == TEXT_TOKENS
+    assert 40 < int(np.flatnonzero(window.marked)[0]) < 70
+
+
+def test_weights_over_another_backbone_and_encoders_without_one_have_no_verifier(
+    network: tuple[PairClassifier, Path, Path], tmp_path: Path
+) -> None:
+    _, folder, out = network
+    encoder = SliceEncoder(open_backbone(str(folder), device="cpu"))
+    assert open_verifier(HashingEncoder(), out) is None
+    tensors = {"mark": torch.zeros(16), "head.weight": torch.zeros(13, 32), "head.bias": torch.zeros(13)}
+    save_artifact(tmp_path / "other", tensors, {"recipe": RECIPE, "backbone_sha256": "0"})
+    assert open_verifier(encoder, tmp_path / "other") is None
+    save_artifact(tmp_path / "slice", tensors, {"recipe": "slice.v1"})
+    with pytest.raises(BackboneMismatch, match="not those of a verifier"):
+        open_verifier(encoder, tmp_path / "slice")
+
+
+def test_rules_say_what_differs_where_they_see_it() -> None:
+    scale = Scale(-3.0, UNSCALED.weights._replace(log_odds=0.0))
+    logits = np.zeros(13, np.float32)
+    logits[2] = 1  # unrelated, says the network
+    number = judgement(Pair("18 months' notice", "A notice of 13 months."), logits, scale)
+    negation = judgement(Pair("you can cancel", "You cannot cancel."), logits, scale)
+    assert (number.verdict, number.differs[0]) == ("differs", "number")
+    assert (negation.verdict, negation.differs[0]) == ("differs", "negation")
+    assert judgement(Pair("you can cancel", "We sell bread."), logits, scale).verdict == "unrelated"
+
+
+def test_an_equal_quantity_in_other_words_counts_for_a_match() -> None:
+    found = evidence_of(Pair("a notice of 18 months", "One must say so a year and a half before."), 0.0)
+    assert (found.met, found.contradicted) == (1.0, 0.0)
+
+
+def test_the_probability_is_that_of_a_linear_function() -> None:
+    scale = Scale(0.5, Evidence(*(number / 10 for number in range(6))))
+    evidence = Evidence(*(float(number) for number in range(6)))
+    assert scale.probability(evidence) == pytest.approx(1 / (1 + np.exp(-6.0)))
