@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -56,7 +57,7 @@ def checked_store(settings: Settings | None = None, *, create: bool = False) -> 
         store.close()
 
 
-def settings_with(**given: str | int | None) -> Settings:
+def settings_with(**given: str | int | Path | None) -> Settings:
     """The settings, overridden by options of the command."""
     return Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
 

@@ -18,6 +18,7 @@ from research.cli.train_nugget import train_average_nuggets, train_nugget
 from research.cli.train_nugget_lm import train_nugget_lm
 from research.cli.train_restorable import train_restorable
 from research.cli.train_span_score import train_span_score
+from research.cli.train_verifier import train_verifier
 from research.cli.train_whitening import train_whitening
 from research.cli.train_word_vectors import train_word_vectors
 from research.cli.training_options import (
@@ -35,6 +36,7 @@ from research.cli.training_options import (
     StepsOption,
     WeightOption,
 )
+from research.cli.verifying import train_verifier_scale
 from research.training.builders import PAIRS, TRIPLETS, Kind, build
 from research.training.sources import read_excluded
 
@@ -56,6 +58,8 @@ train_cli.command("restorable")(train_restorable)
 train_cli.command("calibration")(train_calibration)
 train_cli.command("no-match")(train_no_match)
 train_cli.command("span-score")(train_span_score)
+train_cli.command("verifier")(train_verifier)
+train_cli.command("verifier-scale")(train_verifier_scale)
 
 
 def _kinds_help(kinds: Mapping[str, Kind]) -> str:

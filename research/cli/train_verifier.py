@@ -1,0 +1,65 @@
+"""``spanseek train verifier``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli.console import JsonOption, settings_with
+from research.cli.recipes import print_report, run_recipe
+from research.cli.training_options import (
+    BackboneOption,
+    CheckpointsOption,
+    DeviceOption,
+    ExcludeOption,
+    FolderOption,
+    OutOption,
+    SaveEveryOption,
+    SeedOption,
+    StepsOption,
+)
+
+
+def train_verifier(
+    data: FolderOption,
+    folder: OutOption,
+    checkpoints: CheckpointsOption,
+    exclude: ExcludeOption = None,
+    changed: Annotated[
+        Path | None, typer.Option(help="Rows of research.training.changed_sources, in addition to the rest.")
+    ] = None,
+    changed_pairs: Annotated[int, typer.Option(min=0, help="So many of them in a step.")] = 0,
+    frozen_layers: Annotated[int, typer.Option(min=0, help="How many of the lowest layers do not learn.")] = 2,
+    steps: StepsOption = 2_600,
+    rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1.5e-4,
+    seed: SeedOption = 1,
+    save_every: SaveEveryOption = 200,
+    backbone: BackboneOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train the second look, which says whether a text says a phrase. Repeating the command resumes."""
+    # Imported here, because torch takes seconds that other commands should not wait for.
+    from research.training.contrast_marks import contrast_marks
+    from research.training.loop import Schedule
+    from research.training.verifier import VerifierConfig
+    from research.training.verifier import train_verifier as recipe
+
+    settings = settings_with(backbone=backbone, device=device)
+    config = VerifierConfig(
+        out=folder,
+        checkpoints=checkpoints,
+        data=data,
+        exclude=exclude,
+        changed=changed,
+        changed_pairs=changed_pairs,
+        backbone=settings.backbone,
+        device=settings.device,
+        seed=seed,
+        frozen_layers=frozen_layers,
+        save_every=save_every,
+        schedule=Schedule(steps=steps, rate=rate),
+    )
+    marks = contrast_marks(settings, checkpoints / "marks.ndjson")
+    report = run_recipe(lambda hooks: recipe(config, marks, hooks), steps, save_every, config)
+    print_report(report, steps, f"To use it: SPANSEEK_VERIFIER_WEIGHTS={folder}", as_json=as_json)
