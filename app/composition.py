@@ -108,7 +108,7 @@ class Services:
         from app.search.mode import load_modes
         from app.search.service import SearchService
 
-        return SearchService(self.store, load_modes(self.encoders))
+        return SearchService(self.store, load_modes(self.encoders), self.encoders.verifier)
 
     @cached_property
     def spans(self) -> "SpanService":

@@ -8,7 +8,7 @@ Field types are strict: a wrong type or an unknown field is refused, never coerc
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
@@ -37,6 +37,9 @@ Ranking = Literal["span_score", "cosine"]
 Boundaries = Literal["any", "clause", "sentence", "part"]
 
 MAX_TOP_K = 1000
+# The best hits that take a second look: those of one search where nothing is said, and the most.
+VERIFIED: Final = 20
+MAX_VERIFIED = 100
 MAX_OFFSET = 10_000
 MAX_EXPORT = 100_000
 MAX_COLLECTIONS = 20
@@ -197,6 +200,30 @@ class HitOptions(SpanOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SecondLook:
+    """How many hits take a second look."""
+
+    verify: Annotated[
+        int | None,
+        option(
+            "The number of best hits that a small network reads beside the phrase: it says `match`, `differs` or "
+            "`unrelated`, and these hits are ordered by its `probability`. By default 20 for one search and 0 in a "
+            "batch; 0 leaves the order of the first look.",
+            ge=0,
+            le=MAX_VERIFIED,
+        ),
+    ] = None
+    likely: Annotated[
+        bool, option("Only hits whose `verdict` is `match`: a match is more probable than not, in every mode.")
+    ] = False
+
+    @property
+    def read(self) -> int:
+        """The number of best hits to read beside the phrase, where nothing but the request decides."""
+        return (VERIFIED if self.likely else 0) if self.verify is None else self.verify
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModeOptions:
     """The mode of a search and the filter of its texts, for searches and previews."""
 
@@ -307,7 +334,7 @@ class QueryRequest(HitOptions, ModeOptions, TextOrVector):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PageRequest(QueryRequest):
+class PageRequest(QueryRequest, SecondLook):
     """One query, and which page of its hits to return."""
 
     top_k: Annotated[int, option("Maximum number of hits.", ge=1, le=MAX_TOP_K)] = 10
@@ -345,6 +372,15 @@ class SearchRequest(PageRequest):
     )
 
     collection: Annotated[CollectionName, described("The collection to search.")]
+
+
+def with_second_look(request: SearchRequest) -> SearchRequest:
+    """One search by itself: its best hits take the second look, unless it says how many.
+
+    >>> with_second_look(SearchRequest("calls", text="cancel")).verify
+    20
+    """
+    return replace(request, verify=VERIFIED) if request.verify is None else request
 
 
 @dataclass(frozen=True)

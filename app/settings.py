@@ -45,6 +45,9 @@ class Settings(BaseSettings):
     restorable_weights: Path | None = Field(
         None, description="Folder of trained weights of the restorer, instead of those shipped."
     )
+    verifier_weights: Path | None = Field(
+        None, description="Folder of trained weights of the second look, instead of those shipped."
+    )
     restore_warn_below: float = Field(
         0.5, ge=0, le=1, description="Restored texts whose least certain token is less probable come with a warning."
     )
@@ -150,6 +153,7 @@ class Settings(BaseSettings):
             self.nugget_weights,
             self.facet_weights,
             self.restorable_weights,
+            self.verifier_weights,
             whitenings=self.data_dir / "whitenings",
             trusted_backbones=listed(self.trusted_backbones),
         )

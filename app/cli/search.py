@@ -13,7 +13,7 @@ from app.answers import json_values
 from app.cli.console import JsonOption, counted, err, marked, one_line, open_services, out, print_json
 from app.cli.exporting import check_new_file, write_hits
 from app.cli.options import SHOWN_CONTEXT, ContextOption, with_options
-from app.requests import MAX_EXPORT, PageRequest, SearchRequest
+from app.requests import MAX_EXPORT, PageRequest, SearchRequest, with_second_look
 from app.search.answers import CollectionsAnswer, ExportEnd, Filtered, SearchAnswer, Total, UsedThreshold
 from app.search.types import Hit
 from models.fields import converted
@@ -50,12 +50,14 @@ def search(
         check_new_file(path, (".ndjson", ".csv"))
         if len(collection) > 1 or page.offset or page.total:
             raise typer.BadParameter("All hits of one collection are written: no --offset, no --total.")
-    request = converted(page, SearchRequest, collection=collection[0], text=phrase, context=context or 0)
+    request = with_second_look(
+        converted(page, SearchRequest, collection=collection[0], text=phrase, context=context or 0)
+    )
     with open_services() as services:
         service = services.search
         unit = service.modes[request.mode].unit
         if path is not None:
-            _written(path, write_hits(path, export(service, request)), as_json)
+            _written(path, write_hits(path, export(service, replace(request, verify=0))), as_json)
             return
         if context is None and unit == "span" and not as_json:
             request = replace(request, context=SHOWN_CONTEXT)
@@ -75,11 +77,20 @@ def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -
         of = f"  {one_line(hit.collection)}" if hit.collection else ""
         place = f"{of}  {one_line(hit.document_id)}  [{hit.start}, {hit.end})"
         restored = f"restored, confidence {hit.confidence:.2f}" if hit.restored and hit.confidence is not None else None
-        mark = "".join(f"  {word}" for word in (hit.match, hit.polarity, restored) if word)
+        said = _verdict(hit)
+        mark = "".join(f"  {word}" for word in (said, hit.match, hit.polarity, restored) if word)
         console.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place, (mark, "yellow")), soft_wrap=True)
         console.print(_opening(hit) if unit == "document" else _highlighted(hit, console), soft_wrap=True)
         for line in hit.explanation.lines() if hit.explanation else ():
             console.print(Text("       " + one_line(line), style="dim"), soft_wrap=True)
+
+
+def _verdict(hit: Hit) -> str:
+    """What the second look says of a hit."""
+    if hit.verdict is None:
+        return ""
+    differs = f" in {', '.join(hit.differs)}" if hit.differs else ""
+    return f"{hit.verdict}{differs} ({hit.probability:.2f})"
 
 
 def _show(answer: SearchAnswer, unit: "HitUnit") -> None:

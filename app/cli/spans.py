@@ -44,11 +44,11 @@ def spans(
     service = make_span_service(settings, make_encoders(settings))
     encoded = service.encode(request)
     steps = (step for part in slices(records) for step in service.search(encoded, part))
-    results = (text for step in steps for text in step.texts)
+    answer = service.answer(encoded, [text for step in steps for text in step.texts])
     if as_json:
-        print_json(json_values(service.answer(encoded, list(results))))
+        print_json(json_values(answer))
     else:
-        _show(results, phrases)
+        _show(answer.results, phrases)
     if records.bad:
         err.print(f"{counted(records.bad, 'record')} could not be read.")
         raise typer.Exit(1)

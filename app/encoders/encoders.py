@@ -25,6 +25,7 @@ from models.ops.span_score import COSINE, SpanScore
 
 if TYPE_CHECKING:
     from indexer.engine.place import ScoredSpan, Texts
+    from models.verifier.verifier import Verifier
 
 _REINDEX: Final = "Run `spanseek reindex` once: it encodes the stored texts anew. Or serve with its weights."
 _INDEX_AGAIN: Final = "Serve with its weights; or index its documents, from where they came, into a new collection."
@@ -40,6 +41,7 @@ class Encoders(Models):
         self._defaults: dict[str, DefaultCalibration | None] = {}
         self._shared: dict[Callable[[Models], Any], Any] = {}
         self._warm: set[str] = set()
+        self._verifiers: dict[str, "Verifier | None"] = {}
         self._lock = RLock()
 
     @classmethod
@@ -119,6 +121,16 @@ class Encoders(Models):
             self._warm.add(encoder.fingerprint)
         if not recipe.stores_text:
             self.texts(recipe).warm_up()
+
+    def verifier(self, recipe: Recipe) -> "Verifier | None":
+        """The verifier of the hits of a collection, opened at first use; None if its encoder has none."""
+        from models.verifier.verifier import open_verifier  # numba, which commands that encode nothing do without
+
+        encoder = self.load(recipe.encoder)
+        with self._lock:
+            if encoder.fingerprint not in self._verifiers:
+                self._verifiers[encoder.fingerprint] = open_verifier(encoder, self._options.verifier_weights)
+            return self._verifiers[encoder.fingerprint]
 
     def forward_pass(self, recipe: Recipe) -> ForwardPass:
         """The forward pass that made a collection: its units, and what other representations it has.

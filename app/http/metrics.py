@@ -39,6 +39,7 @@ _STAGES: Mapping[Stage, str] = {
     "queue": "Time that a search or a write waits before a stage begins.",
     "encode": "Time in which a search's query is encoded, together with its batch.",
     "scan": "Time in which a search's collection is scanned, together with its batch.",
+    "verify": "Time in which a search's best hits are read beside its phrase, together with its batch.",
     "fetch": "Time in which texts and metadata of a search's hits are read.",
     "write": "Time in which a write of a request is encoded and published.",
 }

@@ -11,18 +11,23 @@ from contextlib import AbstractAsyncContextManager
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from app.http.lanes import JobLane, Lane, deadline
 from app.http.stages import Observe, Stage, unobserved
 from app.requests import SearchRequest
 from app.search.answers import CollectionsAnswer, ExportEnd, SearchAnswer, Total
+from app.search.errors import QueueFull
 from app.search.export import exported
 from app.search.literal import Found
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.several import located, merged, requests_of
 from app.search.types import Hit
+from app.search.verifying import Ordered
 from models.errors import SpanseekError
+
+# Searches that wait for the second look; it is left out for others, which are answered at once.
+VERIFY_QUEUE: Final = 32
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -40,6 +45,9 @@ class SearchLanes:
             "encode", self._timed("encode", service.encode), limit=queue_limit
         )
         self._scan: Lane[_Queued[Encoded], Found] = Lane("scan", self._timed("scan", service.scan), limit=queue_limit)
+        self._verify: Lane[_Queued[tuple[Encoded, Found]], Ordered] = Lane(
+            "verify", self._timed("verify", service.verify), limit=VERIFY_QUEUE, batch=4
+        )
         self._count = JobLane("count", timeout="Not counted within {seconds:g} s.", hint="Retry.", limit=queue_limit)
         self.restoring = JobLane(
             "restore", timeout="Not restored within {seconds:g} s.", hint="Ask for less at once.", limit=queue_limit
@@ -49,6 +57,7 @@ class SearchLanes:
         """Finish queued searches, then stop."""
         self._encode.close()
         self._scan.close()
+        self._verify.close()
         self._count.close()
         self.restoring.close()
 
@@ -89,6 +98,7 @@ class SearchLanes:
         return {
             "encode": self._encode.waiting,
             "scan": self._scan.waiting,
+            "verify": self._verify.waiting,
             "count": self._count.waiting,
             "restore": self.restoring.waiting,
         }
@@ -100,11 +110,12 @@ class SearchLanes:
             return error
 
     async def _answer(self, request: SearchRequest) -> SearchAnswer:
-        encoded, results = await self._results(request)
+        encoded, found = await self._results(request)
+        results = await self._verified(encoded, found)
         total = None
         if request.total:
             total = await asyncio.wrap_future(self._count.submit(lambda: self._service.total(encoded)))
-        if results and not encoded.prepared.snapshot.recipe.stores_text:
+        if found and not encoded.prepared.snapshot.recipe.stores_text:
             fetch = partial(copy_context().run, self._fetch, encoded, results, total)
             return await asyncio.wrap_future(self.restoring.submit(fetch))
         return await asyncio.to_thread(self._fetch, encoded, results, total)
@@ -113,11 +124,22 @@ class SearchLanes:
         encoded = await self._encoded(request)
         return encoded, await asyncio.wrap_future(self._scan.submit(_Queued(encoded)))
 
+    async def _verified(self, encoded: Encoded, found: Found) -> Ordered:
+        """The results in the order of the second look; as they were found if its lane has no room."""
+        if not encoded.prepared.verified:
+            return Ordered(found)
+        try:
+            return await asyncio.wrap_future(self._verify.submit(_Queued((encoded, found))))
+        except QueueFull:
+            if encoded.prepared.request.likely:
+                raise
+            return Ordered(found, None)
+
     async def _encoded(self, request: SearchRequest) -> Encoded:
         prepared = await asyncio.to_thread(self._service.prepare, request)
         return await asyncio.wrap_future(self._encode.submit(_Queued(prepared)))
 
-    def _fetch(self, encoded: Encoded, results: Found, total: Total | None) -> SearchAnswer:
+    def _fetch(self, encoded: Encoded, results: Ordered, total: Total | None) -> SearchAnswer:
         started = time.perf_counter()
         answer = self._service.finish(encoded, results, total)
         self._observe("fetch", time.perf_counter() - started)

@@ -13,8 +13,8 @@ from starlette.requests import ClientDisconnect
 
 from app.http.lanes import JobLane, deadline
 from app.texts.requests import SpansRequest
-from app.texts.span_answers import SpansAnswer, TextSpans, TooMuchText, check_size
-from app.texts.spans import Searched, SpanService, slices
+from app.texts.span_answers import SpansAnswer, TooMuchText, check_size
+from app.texts.spans import FoundSpans, Searched, SpanService, slices
 
 _TIMEOUT = "The spans were not found within {seconds:g} s."
 _HINT = "Retry, or send fewer or shorter texts at once."
@@ -79,7 +79,7 @@ class SpanLane:
         """
         check_size(request.texts)
         size = sum(len(text.text) for text in request.texts)
-        results: list[TextSpans] = []
+        results: list[FoundSpans] = []
         async with deadline(deadline_s, _TIMEOUT.format(seconds=deadline_s), hint=_HINT):
             phrases = await self._lane.run(partial(self._service.encode, request), deadline_s)
             steps = (step for part in slices(request.texts) for step in self._service.search(phrases, part))
@@ -87,7 +87,7 @@ class SpanLane:
             while True:
                 step, took = await self._lane.run(partial(self._timed, steps), deadline_s)
                 if step is None:
-                    return self._service.answer(phrases, results)
+                    return await self._lane.run(partial(self._service.answer, phrases, results), deadline_s)
                 results += step.texts
                 if self._is_warm:  # the first step of a process loads weights and kernels
                     characters, seconds = characters + step.characters, seconds + took

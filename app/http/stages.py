@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-Stage: TypeAlias = Literal["queue", "encode", "scan", "fetch", "write"]
+Stage: TypeAlias = Literal["queue", "encode", "scan", "verify", "fetch", "write"]
 # Called with a stage and its seconds as it ends, by any thread, in the context of the request.
 Observe: TypeAlias = Callable[[Stage, float], None]
 

@@ -46,8 +46,15 @@ export function scoreBar(score) {
     el("span", {}, score.toFixed(2)));
 }
 
+// What the second look says, in words.
+function verdict({ verdict: said, differs }) {
+  if (said === "match") return "says it";
+  if (said === "differs") return `differs: ${(differs || []).join(", ")}`;
+  return said ? "something else" : "";
+}
+
 export function tags(hit) {
-  const words = [hit.match === "exact" ? "exact words" : "", hit.polarity === "negated" ? "negated" : "",
+  const words = [verdict(hit), hit.match === "exact" ? "exact words" : "", hit.polarity === "negated" ? "negated" : "",
     hit.restored ? `restored, confidence ${hit.confidence.toFixed(2)}` : ""];
   return words.filter(Boolean).map((word) => el("span", { class: "tag" }, word));
 }

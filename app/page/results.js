@@ -83,25 +83,25 @@ function reopen(columns) {
   column.open(column.hits.find(isMeant) || { document_id: state.d, start: Number(state.at), mode: column.request.mode });
 }
 
-const reaching = (hits, threshold) => {
-  let low = 0, high = hits.length;
-  while (low < high) { const middle = (low + high) >> 1; if (hits[middle].score >= threshold) low = middle + 1; else high = middle; }
-  return low;
-};
+// In their order: by what the second look says, and by score behind it.
+const reaching = (hits, threshold) => (threshold ? hits.filter((hit) => hit.score >= threshold) : hits);
 
 // The hits of one mode: a threshold, and the list of what reaches it.
 class Column {
-  constructor(request, { hits, threshold }, index, isNamed) {
+  constructor(request, { hits, threshold, verified }, index, isNamed) {
     const isOwn = threshold?.source === "collection" && threshold.on === "score";
     this.own = isOwn ? threshold.value : null;
     this.isRestored = hits.some((hit) => hit.restored);
     this.request = { ...request, threshold: 0, ...(this.isRestored && { offset_unit: "codepoint" }) };
     this.hits = hits;
+    this.verified = verified;
+    this.isFolded = verified?.likely > 0;
     this.most = MOST;
     this.isWhole = hits.length < FEW && (threshold?.source !== "collection" || !threshold.value);
     const name = MODES[request.mode];
     this.words = el("p", { class: "meta" });
     this.note = el("p", { class: "meta" });
+    this.verdict = el("p", { class: "verdict", role: "status" });
     this.slider = new ThresholdSlider(state[place(index)] || this.own || 0, (value) => this.describe(value), (value) => {
       this.apply();
       clearTimeout(this.saving);
@@ -111,7 +111,7 @@ class Column {
       room, onopen: (one) => this.open(one), onwhy: (one) => showWhy(one, this.request),
     }));
     this.element = el("section", { "aria-label": name }, el("section", { class: "panel threshold", "aria-label": `Threshold: ${name}` },
-      el("h2", { class: isNamed ? null : "hidden" }, name), this.slider.element, this.note), this.words, this.list.element);
+      el("h2", { class: isNamed ? null : "hidden" }, name), this.slider.element, this.note), this.verdict, this.words, this.list.element);
     this.slider.show(histogram(hits.map((hit) => hit.score)));
   }
 
@@ -131,7 +131,7 @@ class Column {
     try {
       this.counts = (await preview(collection, [text], mode, { signal, body: { filter, spans, ranking } })).phrases[0];
       this.slider.show(this.counts.histogram);
-      this.words.textContent = this.said(reaching(this.hits, this.slider.value));
+      this.words.textContent = this.said(reaching(this.hits, this.slider.value).length);
     } catch (error) {
       if (error.name === "AbortError") throw error;
       this.note.textContent = `Without exact counts: ${error.message} ${error.hint || ""}`;
@@ -142,13 +142,25 @@ class Column {
   describe(threshold) {
     if (this.counts) return counted(this.counts, threshold);
     if (!this.isWhole) return "Counting";
-    return `${plural(reaching(this.hits, threshold), "hit")} of the first ${this.hits.length.toLocaleString()} at ${threshold.toFixed(2)} or more`;
+    return `${plural(reaching(this.hits, threshold).length, "hit")} of the first ${this.hits.length.toLocaleString()} at ${threshold.toFixed(2)} or more`;
   }
 
   apply() {
-    const shown = reaching(this.hits, this.slider.value);
-    this.words.textContent = this.said(shown);
-    this.list.show(this.hits, shown);
+    const above = reaching(this.hits, this.slider.value);
+    const likely = above.filter((hit) => hit.verdict === "match");
+    const shown = this.isFolded ? likely : above;
+    this.words.textContent = this.said(above.length);
+    this.verdict.replaceChildren(...this.judged(likely.length, above.length - likely.length));
+    this.list.show(shown);
+  }
+
+  // The answer before the evidence: how many hits say it, and a button for those that do not.
+  judged(likely, others) {
+    if (!this.verified) return [];
+    if (!this.verified.likely) return ["Nothing that was found says this. These are nearest:"];
+    const first = `${likely.toLocaleString()} likely ${likely === 1 ? "match" : "matches"}${this.verified.complete ? "" : " among the first; there may be more"}.`;
+    const label = this.isFolded ? `Show ${others.toLocaleString()} that may be near` : "Show likely matches alone";
+    return [el("strong", {}, first), " ", others ? el("button", { class: "quiet", type: "button", onclick: () => { this.isFolded = !this.isFolded; this.apply(); } }, label) : ""];
   }
 
   said(shown) {

@@ -44,12 +44,31 @@ class Total:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What the second look says of the best hits."""
+
+    hits: Annotated[int, described("The number of best hits that were read beside the phrase.")]
+    likely: Annotated[int, described("Those of them that say it: their probability is 0.5 or more.")]
+    complete: Annotated[
+        bool,
+        described(
+            "True if no more are expected: all hits were read, or the last ones are unlikely. False: ask for more by "
+            "`verify`."
+        ),
+    ]
+
+
 # What every answer may say beside its hits.
 Degraded: TypeAlias = Annotated[
     tuple[str, ...] | None, optional("The damage of segments that were not searched; absent if all were.")
 ]
 OfFilter: TypeAlias = Annotated[Filtered | None, optional("What the filter left; absent without a filter.")]
 OfTotal: TypeAlias = Annotated[Total | None, optional("Absent unless requested.")]
+OfVerified: TypeAlias = Annotated[
+    Verified | Literal[False] | None,
+    optional("False: the second look had no room or no time; absent where none was asked for, or there is none."),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +108,7 @@ class SearchAnswer:
     degraded: Degraded = None
     filtered: OfFilter = None
     total: OfTotal = None
+    verified: OfVerified = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +145,7 @@ class SearchedCollection:
     degraded: Degraded = None
     filtered: OfFilter = None
     total: OfTotal = None
+    verified: OfVerified = None
 
 
 @dataclass(frozen=True, slots=True)

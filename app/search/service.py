@@ -1,8 +1,9 @@
 """A search from request to answer, in the order in which it happens.
 
 ``prepare`` checks the request against the collection and tokenizes it, ``encode`` computes query vectors, ``scan``
-reads the snapshot and applies the literal floor, ``finish`` reads texts. ``encode`` and ``scan`` take many requests at
-once, because many cost little more than one. The differences between modes are in :class:`app.search.mode.SearchMode`.
+reads the snapshot and applies the literal floor, ``verify`` reads the best hits beside the phrase, ``finish`` reads
+texts. ``encode``, ``scan`` and ``verify`` take many requests at once, because many cost little more than one. The
+differences between modes are in :class:`app.search.mode.SearchMode`.
 """
 
 import json
@@ -10,16 +11,17 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from app.requests import SearchRequest
-from app.search import literal
+from app.search import literal, verifying
 from app.search.accepting import check_accepted
 from app.search.answers import Filtered, SearchAnswer, Total, UsedThreshold
 from app.search.literal import Found
 from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode
 from app.search.threshold import cosine_floor, used_threshold
 from app.search.types import Hit
+from app.search.verifying import Ordered
 from indexer.engine.query import EVERYTHING, Filter, Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.reading.document_rows import count_passing
@@ -30,6 +32,10 @@ from indexer.words.literal import Terms
 from models.errors import InvalidInput
 from models.ops.similarity import raws
 from models.text.checks import unstorable
+from models.verifier.verdicts import Pair
+
+if TYPE_CHECKING:
+    from models.verifier.verifier import Verifier
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -52,6 +58,12 @@ class Prepared:
     terms: Terms
     started: float
 
+    @property
+    def verified(self) -> int:
+        """The number of best hits that take the second look: none of a vector, nor where hits are documents."""
+        has_sentences = self.mode.unit == "span" and self.request.text is not None and self.snapshot.recipe.stores_text
+        return self.request.read if has_sentences else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
@@ -62,18 +74,22 @@ class Encoded:
 
 
 class SearchService:
-    """Answers searches over the collections of one store."""
+    """Answers searches over the collections of one store. ``verifier`` gives that of a recipe, if it has one."""
 
-    def __init__(self, store: Store, modes: Modes) -> None:
+    def __init__(
+        self, store: Store, modes: Modes, verifier: "Callable[[Recipe], Verifier | None]" = lambda recipe: None
+    ) -> None:
         self.modes = modes
         self._store = store
+        self._verifier = verifier
 
     def search(self, *requests: SearchRequest) -> list[SearchAnswer]:
         """Answer requests together. Raises the error of the first request that cannot be answered."""
         encoded = self.encode([self.prepare(request) for request in requests])
+        verified = self.verify(list(zip(encoded, self.scan(encoded), strict=True)))
         return [
             self.finish(item, results, self.total(item) if item.prepared.request.total else None)
-            for item, results in zip(encoded, self.scan(encoded), strict=True)
+            for item, results in zip(encoded, verified, strict=True)
         ]
 
     def prepare(self, request: SearchRequest) -> Prepared:
@@ -91,6 +107,24 @@ class SearchService:
     def scan(self, encoded: Sequence[Encoded]) -> list[Found]:
         """Search; requests for the same selection from the same snapshot share a pass over memory."""
         return scan(encoded)
+
+    def verify(self, searched: Sequence[tuple[Encoded, Found]]) -> list[Ordered]:
+        """Read the best hits of every search beside its phrase, and order them by what they say."""
+        return _batched(searched, _verifying_key, self._verify_batch)
+
+    def _verify_batch(self, batch: Sequence[tuple[Encoded, Found]]) -> list[Ordered]:
+        pairs = [_pairs(encoded.prepared, found) for encoded, found in batch]
+        first = batch[0][0].prepared
+        verifier = self._verifier(first.snapshot.recipe) if any(pairs) else None
+        if verifier is None and any(pairs) and first.request.likely:
+            raise _unread(f"The encoder {first.snapshot.recipe.encoder} has no verifier, which says what is likely.")
+        if verifier is None:
+            return [Ordered(found) for _, found in batch]
+        judged = iter(verifier.judge([pair for each in pairs for pair in each]))
+        return [
+            verifying.ordered(found, [next(judged) for _ in each])
+            for (_, found), each in zip(batch, pairs, strict=True)
+        ]
 
     def count(self, encoded: Encoded, floor: float | None) -> Counts:
         """Count exactly and exhaustively what the request selects.
@@ -111,14 +145,14 @@ class SearchService:
         counts = self.count(encoded, prepared.selection.floor)
         return total_of(counts, prepared.threshold, prepared.tuning)
 
-    def finish(self, encoded: Encoded, results: Found, total: Total | None = None) -> SearchAnswer:
+    def finish(self, encoded: Encoded, results: Ordered, total: Total | None = None) -> SearchAnswer:
         """Read texts and metadata, and drop hits that are below the threshold after rounding."""
         return finish(encoded, results, total)
 
     def pages(self, encoded: Encoded, results: Found, limit: int, size: int) -> Iterator[tuple[Hit, ...]]:
         """The first ``limit`` hits, ``size`` at a time: their texts are read one page after the other."""
         for start in range(0, min(limit, len(results)), size):
-            yield presented(encoded, results, start, min(start + size, limit))
+            yield presented(encoded, Ordered(results), start, min(start + size, limit))
 
     def recipe(self, collection: str) -> tuple[str, Recipe]:
         """The own name of a collection, which an alias may name, and its recipe."""
@@ -140,9 +174,12 @@ def prepare(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, tuning: T
     used = used_threshold(request, tuning)
     floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
     selection = mode.selection(request, floor)
-    selection = replace(selection, top_k=selection.top_k + request.offset)
     terms = literal.terms_of(mode, request, snapshot.recipe)
-    return Prepared(request, mode, snapshot, tuning, used, selection, query, terms, started)
+    prepared = Prepared(request, mode, snapshot, tuning, used, selection, query, terms, started)
+    if request.likely and not prepared.verified:
+        raise _unread("What is likely is said of the sentences of a text, by `verify`.")
+    most = max(selection.top_k + request.offset, prepared.verified)
+    return replace(prepared, selection=replace(selection, top_k=most))
 
 
 def encode(prepared: Sequence[Prepared]) -> list[Encoded]:
@@ -156,27 +193,39 @@ def scan(encoded: Sequence[Encoded]) -> list[Found]:
     return _batched(encoded, _scanning_key, _scan_batch)
 
 
-def finish(encoded: Encoded, results: Found, total: Total | None = None) -> SearchAnswer:
+def finish(encoded: Encoded, results: Ordered, total: Total | None = None) -> SearchAnswer:
     """Read texts and metadata, and drop hits that are below the threshold after rounding."""
     prepared = encoded.prepared
-    snapshot, used = prepared.snapshot, prepared.threshold
-    hits = presented(encoded, results, prepared.request.offset, len(results))
+    snapshot, used, request = prepared.snapshot, prepared.threshold, prepared.request
+    hits = presented(encoded, results, request.offset, request.offset + request.top_k)
     took_ms = round((time.perf_counter() - prepared.started) * 1000, 3)
-    left = filtered(snapshot, prepared.request.filter)
-    return SearchAnswer(hits, snapshot.generation.number, used, took_ms, degraded(snapshot), left, total)
+    left = filtered(snapshot, request.filter)
+    verified = verifying.summary(results)
+    return SearchAnswer(hits, snapshot.generation.number, used, took_ms, degraded(snapshot), left, total, verified)
 
 
-def presented(encoded: Encoded, results: Found, start: int, end: int) -> tuple[Hit, ...]:
+def presented(encoded: Encoded, results: Ordered, start: int, end: int) -> tuple[Hit, ...]:
     """The hits of results from ``start`` to ``end``, less those that are below the threshold after rounding."""
-    prepared = encoded.prepared
-    spans = [literal.scored(prepared.snapshot, row, prepared.terms) for row in results.rows[start:end]]
-    hits = prepared.mode.present(prepared.request, encoded.query, spans, prepared.tuning, results.total)
+    prepared, found = encoded.prepared, results.found
+    spans = [literal.scored(prepared.snapshot, row, prepared.terms) for row in found.rows[start:end]]
+    hits = prepared.mode.present(prepared.request, encoded.query, spans, prepared.tuning, found.total)
     marked = (
-        replace(hit, rank=start + hit.rank, match="exact" if span.exact else None)
-        for hit, span in zip(hits, spans, strict=True)
+        verifying.told(
+            replace(hit, rank=start + hit.rank, match="exact" if span.exact else None), results.of(start + at)
+        )
+        for at, (hit, span) in enumerate(zip(hits, spans, strict=True))
     )
     used = prepared.threshold
-    return tuple(hit for hit in marked if used.value is None or getattr(hit, used.on) >= used.value)
+    reaching = (hit for hit in marked if used.value is None or getattr(hit, used.on) >= used.value)
+    return tuple(hit for hit in reaching if hit.verdict == "match" or not prepared.request.likely)
+
+
+def _unread(reason: str) -> InvalidInput:
+    return InvalidInput(reason, hint="Leave likely out, or give a threshold.", field="likely")
+
+
+def _pairs(prepared: Prepared, found: Found) -> list[Pair]:
+    return verifying.pairs_of(prepared.request, prepared.snapshot, found.rows[: prepared.verified])
 
 
 def degraded(snapshot: Snapshot) -> tuple[str, ...] | None:
@@ -204,6 +253,11 @@ def filtered(snapshot: Snapshot, filter: Filter) -> Filtered | None:
         return None
     counted = count_passing(snapshot, filter)
     return Filtered(counted.passing, counted.live, counted.unknown_keys)
+
+
+def _verifying_key(searched: tuple[Encoded, Found]) -> Hashable:
+    prepared = searched[0].prepared
+    return prepared.snapshot.recipe.encoder, prepared.request.likely
 
 
 def _encoding_key(prepared: Prepared) -> Hashable:

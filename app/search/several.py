@@ -38,7 +38,8 @@ def requests_of(service: SearchService, request: SearchRequest, collections: Seq
         first = fingerprint
         names.add(name)
     most = request.top_k + request.offset
-    return [replace(request, collection=name, top_k=most, offset=0) for name in collections]
+    verify = -(-(request.verify or 0) // len(collections))  # each takes its share of the second look
+    return [replace(request, collection=name, top_k=most, offset=0, verify=verify) for name in collections]
 
 
 def located(error: SpanseekError, number: int) -> SpanseekError:
@@ -51,17 +52,32 @@ def located(error: SpanseekError, number: int) -> SpanseekError:
 
 
 def merged(request: SearchRequest, collections: Sequence[str], answers: Sequence[SearchAnswer]) -> CollectionsAnswer:
-    """The best hits of all answers, by raw, then the order of collections, then of hits."""
+    """The best hits of all answers: those that took the second look by probability, then the others by raw.
+
+    Equal ones are in the order of collections, then of hits.
+    """
     hits: list[Hit] = [
         replace(hit, collection=name) for name, answer in zip(collections, answers, strict=True) for hit in answer.hits
     ]
-    best = sorted(hits, key=lambda hit: -hit.raw)[request.offset : request.offset + request.top_k]
+    best = sorted(hits, key=_order)[request.offset : request.offset + request.top_k]
     ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate(best, request.offset + 1))
     searched = tuple(
-        SearchedCollection(name, answer.generation, answer.threshold, answer.degraded, answer.filtered, answer.total)
+        SearchedCollection(
+            name,
+            answer.generation,
+            answer.threshold,
+            answer.degraded,
+            answer.filtered,
+            answer.total,
+            answer.verified,
+        )
         for name, answer in zip(collections, answers, strict=True)
     )
     return CollectionsAnswer(ranked, searched, max(answer.took_ms for answer in answers))
+
+
+def _order(hit: Hit) -> tuple[float, float]:
+    return -1.0 if hit.probability is None else -1.0 - hit.probability, -hit.raw
 
 
 def search_several(service: SearchService, request: SearchRequest, collections: Sequence[str]) -> CollectionsAnswer:

@@ -9,6 +9,7 @@ from pydantic_core import CoreSchema
 
 from app.answers import described, optional
 from app.requests import Mode
+from models.verifier.verdicts import Difference, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +89,19 @@ class Hit:
     ] = None
     highlights: Annotated[
         tuple[TextSpan, ...] | None, optional("The query's words in the hit; in mode lexical alone.")
+    ] = None
+    probability: Annotated[
+        float | None,
+        optional(
+            "That the sentence of the hit says the phrase, 0 to 1, on one scale in all modes; only of hits that took "
+            "the second look, which are ordered by it."
+        ),
+    ] = None
+    verdict: Annotated[
+        Verdict | None,
+        optional("`match` from a probability of 0.5 on, else `differs` (near, but not the same) or `unrelated`."),
+    ] = None
+    differs: Annotated[
+        tuple[Difference, ...] | None, optional("In what a hit that differs does, the likeliest first.")
     ] = None
     collection: Annotated[str | None, optional("The hit's collection; only where several were searched.")] = None

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
-from app.requests import Body, DocumentId, HitOptions, QueryText, option, read_as
+from app.requests import Body, DocumentId, HitOptions, QueryText, SecondLook, option, read_as
 from indexer.errors import InvalidDocument
 from indexer.sources.documents import checked_metadata, checked_text
 from models.types import Document, Part
@@ -75,7 +75,7 @@ def _documents(texts: Sequence[TextBody]) -> tuple[Document, ...]:
 
 
 @dataclass(frozen=True)
-class SpansRequest(HitOptions):
+class SpansRequest(HitOptions, SecondLook):
     """Phrases, texts, and which spans to return: at most ``limit`` of every text for every phrase."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(

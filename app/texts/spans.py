@@ -8,15 +8,17 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
+from heapq import nsmallest
 
 import numpy as np
 
 from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
-from app.requests import SearchRequest, SpanChoice
+from app.requests import VERIFIED, SearchRequest, SpanChoice
 from app.search.mode import AnyMode
 from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
 from app.search.types import Hit
+from app.search.verifying import Ordered, pairs_of, told
 from app.texts.requests import MAX_PHRASES, SpansRequest
 from app.texts.span_answers import SpansAnswer, TextHit, TextSpans, check_size
 from indexer.engine.snapshot import SegmentView, Snapshot
@@ -27,6 +29,7 @@ from indexer.words.recipe import with_words
 from models.errors import InvalidInput, SpanseekError
 from models.fields import converted
 from models.types import Document, SpanBounds
+from models.verifier.verdicts import Pair
 
 # Characters of texts that are encoded together; a longer text is alone.
 _SLICE = 16_000
@@ -35,11 +38,16 @@ _ALL_LIVE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """The encoded phrases of a request, each the query of a search, and the recipe of the texts."""
+    """The encoded phrases of a request, each the query of a search, and the recipe of the texts.
+
+    Of every phrase the best ``verified`` hits take the second look; ``likely`` keeps those alone that it calls so.
+    """
 
     queries: tuple[Encoded, ...]
     recipe: Recipe
     started: float
+    verified: int
+    likely: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +59,20 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundSpans:
+    """The best spans of one text, and each with its phrase as the second look reads them."""
+
+    id: str
+    hits: list[TextHit]
+    pairs: list[Pair]
+
+
+@dataclass(frozen=True, slots=True)
 class Searched:
     """The work of one step: the number of characters that were encoded, and the texts that were searched."""
 
     characters: int
-    texts: Sequence[TextSpans]
+    texts: Sequence[FoundSpans]
 
 
 def slices(texts: Iterable[Document]) -> Iterator[Slice]:
@@ -111,7 +128,8 @@ class SpanService:
         encoder = self._encoders.load(self._encoder)
         recipe = with_words(Recipe(self._encoder, encoder.fingerprint, encoder.dim, _bounds(request.spans)))
         prepared = [self._prepare(request, number, recipe, started) for number in range(len(request.phrases))]
-        return Phrases(tuple(encode(prepared)), recipe, started)
+        verified = VERIFIED if request.verify is None else request.verify
+        return Phrases(tuple(encode(prepared)), recipe, started, verified, request.likely)
 
     def search(self, phrases: Phrases, part: Slice) -> Iterator[Searched]:
         """The best spans of some texts, in steps of about a second, between which other work may come."""
@@ -120,15 +138,29 @@ class SpanService:
         for step in segments_in_memory(encoder, part.texts, phrases.recipe, part.first):
             with on_one_thread():
                 texts = [
-                    TextSpans(next(documents).id, _hits(phrases, SegmentView(segment, _ALL_LIVE)))
+                    FoundSpans(next(documents).id, *_hits(phrases, SegmentView(segment, _ALL_LIVE)))
                     for segment in step.segments
                 ]
             yield Searched(step.characters, texts)
 
-    def answer(self, phrases: Phrases, results: Sequence[TextSpans]) -> SpansAnswer:
-        """The answer with the results of all texts."""
+    def answer(self, phrases: Phrases, results: Sequence[FoundSpans]) -> SpansAnswer:
+        """The answer with the results of all texts, of which the best hits take the second look."""
+        self._verify(phrases, results)
+        texts = tuple(TextSpans(text.id, _kept(phrases, text.hits)) for text in results)
         took_ms = round((time.perf_counter() - phrases.started) * 1000, 3)
-        return SpansAnswer(tuple(results), phrases.queries[0].prepared.threshold, took_ms)
+        return SpansAnswer(texts, phrases.queries[0].prepared.threshold, took_ms)
+
+    def _verify(self, phrases: Phrases, results: Sequence[FoundSpans]) -> None:
+        """Let the best hits of every phrase take the second look."""
+        most = phrases.verified * len(phrases.queries)
+        verifier = self._encoders.verifier(phrases.recipe) if most else None
+        if verifier is None:
+            return
+        found = [(text, number) for text in results for number in range(len(text.hits))]
+        best = nsmallest(most, found, key=lambda each: -each[0].hits[each[1]].raw)
+        judgements = verifier.judge([text.pairs[number] for text, number in best])
+        for (text, number), judgement in zip(best, judgements, strict=True):
+            text.hits[number] = told(text.hits[number], judgement)
 
     def _prepare(self, request: SpansRequest, number: int, recipe: Recipe, started: float) -> Prepared:
         """The search for one phrase; the texts to search follow."""
@@ -161,22 +193,34 @@ def _bounds(spans: SpanChoice) -> SpanBounds:
 
 
 def _query(request: SpansRequest, phrase: str) -> SearchRequest:
-    return converted(request, SearchRequest, collection="", text=phrase, top_k=request.limit)
+    # The second look comes at the end, when the best hits of all texts are known.
+    return converted(request, SearchRequest, collection="", text=phrase, top_k=request.limit, verify=0, likely=False)
 
 
-def _hits(phrases: Phrases, view: SegmentView) -> tuple[TextHit, ...]:
-    """The hits of all phrases in one text, best first."""
+def _hits(phrases: Phrases, view: SegmentView) -> tuple[list[TextHit], list[Pair]]:
+    """The hits of all phrases in one text, best first, and what the second look would read of them."""
     if not view.segment.manifest.units:
-        return ()
+        return [], []
     snapshot = Snapshot(Generation(0, (), phrases.recipe), (view,))
     queries = [replace(query, prepared=replace(query.prepared, snapshot=snapshot)) for query in phrases.queries]
-    hits = [
-        _of_phrase(hit, number)
-        for number, (query, results) in enumerate(zip(queries, scan(queries), strict=True))
-        for hit in finish(query, results).hits
-    ]
+    found: list[tuple[TextHit, Pair]] = []
+    for number, (query, results) in enumerate(zip(queries, scan(queries), strict=True)):
+        hits = finish(query, Ordered(results)).hits
+        pairs = pairs_of(query.prepared.request, snapshot, results.rows[: len(hits)])
+        found += zip((_of_phrase(hit, number) for hit in hits), pairs, strict=True)
     # Stable: hits of one phrase stay in the order of their search.
-    return tuple(sorted(hits, key=lambda hit: -hit.raw))
+    found.sort(key=lambda each: -each[0].raw)
+    return [hit for hit, _ in found], [pair for _, pair in found]
+
+
+def _kept(phrases: Phrases, hits: Sequence[TextHit]) -> tuple[TextHit, ...]:
+    """The hits of a text in their order, if asked for only the likely ones."""
+    return tuple(hit for hit in sorted(hits, key=_order) if hit.verdict == "match" or not phrases.likely)
+
+
+def _order(hit: TextHit) -> float:
+    """By probability, and hits that took no second look behind them; equal ones stay in their order."""
+    return 0.0 if hit.probability is None else -1.0 - hit.probability
 
 
 def _of_phrase(hit: Hit, phrase: int) -> TextHit:

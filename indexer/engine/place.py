@@ -73,6 +73,15 @@ class Place:
         start, end = max(part.start, span.start - before), min(part.end, span.end + after)
         return self.text(CharSpan(start, end)), span.start - start, span.end - start
 
+    def sentence(self, most: int = 100) -> CharSpan:
+        """The characters of the sentences that hold the span, in its document: at most so many units on either side."""
+        units, (first, last) = self._units, self._segment.part_units[self._part : self._part + 2].tolist()
+        begin, end = max(first, units.start - most), min(last, units.end + most)
+        starts = np.flatnonzero(SENTENCE_STARTS[self._segment.borders[begin:end]]) + begin
+        before, after = starts[starts <= units.start], starts[starts >= units.end]
+        start, stop = (before[-1] if len(before) else begin), (after[0] if len(after) else end)
+        return self._segment.char_span(UnitSpan(int(start), int(stop)))
+
     def offset(self, code_point: int, unit: OffsetUnit) -> int:
         """A code point offset of the document, in another unit."""
         return self._segment.offset(self._document, code_point, unit)

@@ -11,7 +11,7 @@ from app.http.openapi import problems
 from app.http.problems import field_errors, is_of_server, printable
 from app.http.responses import answer_response, lines_response
 from app.http.schemas import BadQuery, BatchBody
-from app.requests import CollectionsRequest, ExportRequest, SearchRequest
+from app.requests import CollectionsRequest, ExportRequest, SearchRequest, with_second_look
 from app.search.answers import CollectionsAnswer, FailedQuery, QueryError, SearchAnswer, SearchAnswers
 from app.search.export import export_lines
 from indexer.errors import CollectionNotFound
@@ -25,7 +25,7 @@ async def search(body: SearchRequest, caller: CallerDependency) -> Response:
     """Find the spans of a collection that are most similar to a text or a vector, best first."""
     caller.require("search", body.collection)
     backend = caller.backend
-    return answer_response(await backend.search.search(body, backend.limits.deadline_s))
+    return answer_response(await backend.search.search(with_second_look(body), backend.limits.deadline_s))
 
 
 @router.post("/batch", response_model=SearchAnswers, summary="Ask several queries at once")
@@ -54,7 +54,8 @@ async def search_collections(body: CollectionsRequest, caller: CallerDependency)
     for number, collection in enumerate(body.collections):
         caller.require("search", collection, f"collections[{number}]")
     backend = caller.backend
-    answer = await backend.search.search_several(body.first(), body.collections, backend.limits.deadline_s)
+    first = with_second_look(body.first())
+    answer = await backend.search.search_several(first, body.collections, backend.limits.deadline_s)
     return await asyncio.to_thread(answer_response, answer)
 
 

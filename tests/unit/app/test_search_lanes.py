@@ -34,7 +34,7 @@ def test_answers_are_those_of_the_service(workspace: Workspace, concurrent: Sear
     requests = [SearchRequest("c", text=text) for text in ("my parcel", "my plan")]
     answers = asyncio.run(concurrent.search_each(requests, 30))
     assert [answer.hits[0].text for answer in answers if isinstance(answer, SearchAnswer)] == ["my parcel", "my plan"]
-    assert concurrent.waiting == {"encode": 0, "scan": 0, "count": 0, "restore": 0}
+    assert concurrent.waiting == {"encode": 0, "scan": 0, "verify": 0, "count": 0, "restore": 0}
 
 
 def test_an_error_stops_no_other_query(concurrent: SearchLanes) -> None:

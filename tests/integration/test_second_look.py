@@ -1,0 +1,154 @@
+"""The second look in a search: which hits are read, in which order they come, and what is said of them."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from app.http import search_lanes
+from app.http.search_lanes import SearchLanes
+from app.requests import SearchRequest
+from app.search.answers import SearchAnswer, Verified
+from app.search.mode import load_modes
+from app.search.service import SearchService
+from models.errors import InvalidInput
+from models.types import Document, Part
+from models.verifier.verdicts import Judgement, Pair
+from tests.workspace import Workspace
+
+TEXTS = [
+    "I do not want to cancel my plan. Thank you.",
+    "Please cancel my plan today! It is too dear.",
+    "Well, cancel my order. And my plan stays.",
+    "The plan is fine, and nothing else.",
+]
+
+
+class Reader:
+    """A verifier that likes texts with an exclamation mark."""
+
+    def __init__(self) -> None:
+        self.read: list[Pair] = []
+        self.go = Event()
+        self.go.set()
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
+        self.go.wait(30)
+        self.read += pairs
+        return [self._of(pair) for pair in pairs]
+
+    def _of(self, pair: Pair) -> Judgement:
+        if "!" in pair.text:
+            return Judgement(0.9, "match")
+        return Judgement(0.2, "differs", ("negation",)) if "not" in pair.text else Judgement(0.1, "unrelated")
+
+
+@pytest.fixture
+def reader() -> Reader:
+    return Reader()
+
+
+@pytest.fixture
+def service(tmp_path: Path, reader: Reader) -> Iterator[SearchService]:
+    with Workspace(tmp_path, words=True) as made:
+        made.index([Document(f"d{number}", (Part(text),)) for number, text in enumerate(TEXTS)])
+        yield SearchService(made.store, load_modes(made.encoders), lambda recipe: reader)  # type: ignore[arg-type,return-value]
+
+
+def answer(service: SearchService, **options: Any) -> SearchAnswer:
+    return service.search(SearchRequest("c", text="cancel my plan", group_by="document", **options))[0]
+
+
+@pytest.mark.parametrize("mode", ["best_span", "lexical", "hybrid"])
+def test_the_sentence_of_a_hit_is_read_and_the_likely_one_comes_first(
+    service: SearchService, reader: Reader, mode: str
+) -> None:
+    found = answer(service, verify=20, mode=mode)
+    assert (found.hits[0].document_id, found.hits[0].probability, found.hits[0].verdict) == ("d1", 0.9, "match")
+    assert [hit.rank for hit in found.hits] == list(range(1, len(found.hits) + 1))
+    assert {pair.text for pair in reader.read} >= {"Please cancel my plan today!", "I do not want to cancel my plan."}
+    (denied,) = [hit for hit in found.hits if hit.document_id == "d0"]
+    assert (denied.verdict, denied.differs) == ("differs", ("negation",))
+    assert found.verified == Verified(len(found.hits), 1, complete=True)
+
+
+def test_the_span_is_marked_in_its_sentence(service: SearchService, reader: Reader) -> None:
+    hits = answer(service, verify=20).hits
+    for pair in reader.read:
+        assert pair.mark is not None
+        marked = pair.text[pair.mark.start : pair.mark.end]
+        assert marked in {hit.text for hit in hits}
+
+
+def test_hits_beyond_those_that_are_read_follow_as_they_were_found(service: SearchService) -> None:
+    plain = answer(service, verify=0)
+    assert plain.verified is None
+    assert {hit.probability for hit in plain.hits} == {None}
+    found = answer(service, verify=2)
+    assert [hit.probability is None for hit in found.hits] == [False, False, True, True]
+    assert found.hits[2:] == plain.hits[2:]
+
+
+def test_more_hits_are_read_than_shown_and_pages_agree(service: SearchService) -> None:
+    whole = answer(service, verify=4).hits
+    assert answer(service, verify=4, top_k=1).hits == whole[:1]
+    assert answer(service, verify=4, top_k=2, offset=1).hits == whole[1:3]
+
+
+def test_only_likely_hits_are_returned_if_asked_for(service: SearchService) -> None:
+    found = answer(service, likely=True)
+    assert [(hit.document_id, hit.verdict) for hit in found.hits] == [("d1", "match")]
+    with pytest.raises(InvalidInput, match="sentences of a text") as refused:
+        answer(service, likely=True, verify=0)
+    assert refused.value.field == "likely"
+
+
+def test_what_is_likely_is_not_said_without_a_verifier(tmp_path: Path) -> None:
+    with Workspace(tmp_path) as made:
+        made.index([Document("d", (Part("cancel my plan"),))])
+        assert answer(made.service, verify=20).verified is None
+        with pytest.raises(InvalidInput, match="hashing has no verifier"):
+            answer(made.service, likely=True)
+
+
+def test_a_vector_has_no_words_to_read(service: SearchService, reader: Reader) -> None:
+    dim = service.prepare(SearchRequest("c", text="a")).snapshot.recipe.dim
+    (found,) = service.search(SearchRequest("c", vector=(1.0,) * dim, verify=20))
+    assert found.verified is None
+    assert reader.read == []
+
+
+def test_a_batch_is_read_together_and_as_each_alone(service: SearchService) -> None:
+    requests = [SearchRequest("c", text=text, verify=4) for text in ("cancel my plan", "my order", "thank you")]
+    together = service.search(*requests)
+    assert [each.hits for each in together] == [service.search(request)[0].hits for request in requests]
+
+
+def test_without_room_in_its_lane_the_first_look_answers(
+    service: SearchService, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_lanes, "VERIFY_QUEUE", 1)
+    lanes = SearchLanes(service)
+    request = SearchRequest("c", text="cancel my plan", verify=4)
+    reader.go.clear()
+
+    async def crowd() -> list[SearchAnswer]:
+        asked = [asyncio.create_task(lanes.search(request, 30)) for _ in range(12)]
+        done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        assert all(task.result().verified is False for task in done)
+        reader.go.set()
+        return list(await asyncio.gather(*asked))
+
+    try:
+        answers = asyncio.run(crowd())
+    finally:
+        reader.go.set()
+        lanes.close()
+    assert {each.verified is False for each in answers} == {True, False}
+    first = [hit.document_id for hit in answer(service, verify=0).hits]
+    for each in answers:
+        if each.verified is False:
+            assert [hit.document_id for hit in each.hits][:1] == first[:1]
