@@ -45,8 +45,17 @@ class ContrastLine:
         >>> line.overlap("same_close"), line.overlap("same")
         (0.5, 0.0)
         """
-        words = set(_WORD.findall(self.phrase.lower()))
-        return len(words & set(_WORD.findall(str(getattr(self, column)).lower()))) / max(len(words), 1)
+        return shared_words(self.phrase, str(getattr(self, column)))
+
+
+def shared_words(phrase: str, text: str) -> float:
+    """The share of a phrase's words of four letters or more that a text has, in [0, 1].
+
+    >>> shared_words("cancel the order", "An order")
+    0.5
+    """
+    words = set(_WORD.findall(phrase.lower()))
+    return len(words & set(_WORD.findall(text.lower()))) / max(len(words), 1)
 
 
 def read_contrast(paths: Iterable[Path] | None = None) -> Iterator[ContrastLine]:
