@@ -18,6 +18,7 @@ _MODALS: Final = {
 }  # fmt: skip
 _BEING: Final = {"is", "are", "was", "were"}
 _VAGUE: Final = re.compile(r"\b(?:there|what|which|it|how|might|that|this|who)$", re.IGNORECASE)
+_HELPED: Final = re.compile(r"(?:\bnot|n't|\bdo|\bdid|\bto|\bmay|\bwill|\bmight|\bwould)$", re.IGNORECASE)
 _NO_CLAIM: Final = r"(?! (?:not|never|no|be able|only|want|like|have|there|you))"
 _SCOPES: Final = {
     r"all (?=(?:the|of the|of our|our|my|your|their|these|those|other) \w|[a-z]+s\b(?<!is)(?<!as)(?<!was)(?<!this))": (
@@ -63,7 +64,8 @@ def modality(sentence: Sentence) -> Iterator[Change]:
         return
     for word, other in _MODALS.items():
         for match in re.finditer(rf"(?<= ){word}\b(?= [a-z]+){_NO_CLAIM}", sentence.text):
-            if not (word in _BEING and _VAGUE.search(sentence.text[: match.start()].rstrip())):
+            before = sentence.text[: match.start()].rstrip()
+            if not (_HELPED.search(before) or (word in _BEING and _VAGUE.search(before))):
                 yield Change("modality", f"{sentence.text[: match.start()]}{other}{sentence.text[match.end() :]}")
     yield from _done(sentence)
 

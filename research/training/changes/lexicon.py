@@ -54,7 +54,7 @@ licensor/licensee supplier/customer winner/loser profit/loss creditor/debtor maj
     "a": _pairs("""
 first/last early/late cheap/expensive high/low public/private young/old good/bad correct/incorrect valid/invalid
 fast/slow
-happy/unhappy possible/impossible able/unable visible/hidden true/false same/different optional/mandatory short/long
+happy/unhappy possible/impossible able/unable visible/hidden true/false optional/mandatory short/long
 permanent/temporary full/empty hot/cold near/far large/small big/small internal/external inbound/outbound
 available/unavailable
 eligible/ineligible lawful/unlawful complete/incomplete direct/indirect easy/difficult broad/narrow strong/weak
@@ -207,6 +207,7 @@ website newsletter
 """)
 # Words for which WordNet's first sense is seldom the one that is meant.
 UNSURE: Final = word_set(
+    "provide agree recommend "
     "other some same know let work come go well stay correct due interest bore odd even out free charge "
     "charged saved ordered unlike like refrain stand sit little common walk left local personal closing "
     "further unfortunately fortunately changed recorded never ever manage leave misbehave limited one "

@@ -73,6 +73,8 @@ def order(sentence: Sentence) -> Iterator[Change]:
             yield Change(
                 "same", f"{sentence.text[: left.start]}{right.text}{joint}{left.text}{sentence.text[right.end :]}"
             )
+    if re.search(r"\bonly\b", sentence.text):
+        return  # what it goes with depends on the order
     if match := re.fullmatch(r"(If|When|Unless|Because|After|Before) ([^,.;?]+), ([^,.;?]+)([.!]?)", sentence.text):
         yield Change("same", f"{_raised(match[3])} {match[1].lower()} {match[2]}{match[4]}")
     ended = re.fullmatch(r"([^,.;?]{12,}) (if|when|unless|because) ([^,.;?]{8,}?)([.!]?)", sentence.text)

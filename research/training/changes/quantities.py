@@ -35,7 +35,7 @@ _FORMS: Final = {
     r"(?: ?(?P<scale>k|m|bn|million|billion|thousand)\b)?(?![\w%]|[.,]\d)",
     "coins": rf"(?P<coins>{_NUMBER}) (?P<currency>dollar|pound|euro)s?\b",
     "span": rf"(?P<span>{_NUMBER})(?P<joint> |-)(?P<unit>{_UNITS})(?P<plural>s?)\b",
-    "position": rf"(?P<position>\b\d{{1,2}}(?:st|nd|rd|th)\b|\b(?:{'|'.join(_POSITIONS)})\b)",
+    "position": rf"(?P<position>\b\d{{1,2}}(?:st|nd|rd|th)\b|\b(?:{'|'.join(_POSITIONS)})\b)(?!.part(?:y|ies)\b)",
     "weekday": rf"\b(?P<weekday>{'|'.join(WEEKDAYS)})\b",
     "month": rf"\b(?P<month>{'|'.join({*MONTHS} - {'March', 'May'})})\b|(?<=in )(?P<month2>March|May)\b",
     "number": rf"(?P<number>{_NUMBER}){_END}",
