@@ -65,7 +65,9 @@ def _other(quantity: Quantity, chance: Random) -> str | None:
     if quantity.form in {"clock", "clock24"}:
         return _other_time(quantity, chance)
     if quantity.form == "position":
-        other = _near(int(value), chance, 1, 31 if value > 9 else 9)
+        other = _near(int(value), chance, 1, 9 if value < 10 else 31 if value < 32 else 99)
+        if other is None:
+            return None
         return ordinal(other) if written[0][0].isdigit() else spell_ordinal(other)
     group = {"share": "share", "money": "sum", "coins": "coins", "span": "span", "number": "number"}[quantity.form]
     other_words = _other_number(written[group], chance, 100 if quantity.form == "share" and value <= 1 else 10**9)
@@ -87,6 +89,8 @@ def _other_number(words: str, chance: Random, most: int) -> str | None:
     if 1700 <= whole_number <= 2100 and len(digits) == 4 and digits.isdigit():
         return str(whole_number + chance.choice([n for n in range(-12, 13) if n]))  # a year
     other_number = _near(whole_number, chance, 2, most)
+    if other_number is None:
+        return None
     if not digits[0].isdigit():
         return spell(other_number)
     return (f"{other_number:,}" if "," in digits else str(other_number)) + blank + scale
@@ -97,13 +101,16 @@ def _whole(digits: str) -> int | None:
     return int(value) if value is not None and value.denominator == 1 and value < 10**9 else None
 
 
-def _near(value: int, chance: Random, least: int, most: int) -> int:
-    """Another number of the same size and roundness."""
+def _near(value: int, chance: Random, least: int, most: int) -> int | None:
+    """Another number of the same size and roundness, if there is one."""
+    if value == 0:
+        return None
     step = next(10**n for n in range(9, -1, -1) if value % 10**n == 0)
     unit = max(step if value // step > 1 else step // 10, 1)
     factors = [k * unit for k in range(2, 13) if least <= k * unit <= most and k * unit != value]
     near = [value + k * unit for k in range(-9, 10) if k and least <= value + k * unit <= most]
-    return chance.choice(factors if value < 13 * unit else near)
+    others = factors if value < 13 * unit else near
+    return chance.choice(others) if others else None
 
 
 def _other_time(quantity: Quantity, chance: Random) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.training.changes.numbers import other_numbers, same_numbers
-from research.training.changes.numerals import read, spell
+from research.training.changes.numerals import ordinal, read, spell
 from research.training.changes.quantities import quantities
 from research.training.changes.sentence import Sentence
 from research.training.changes.wordnet import WordNet, read_wordnet
@@ -120,6 +120,7 @@ WRITTEN = st.integers(2, 5_000).flatmap(lambda n: st.sampled_from([str(n), f"{n:
 QUANTITIES = st.one_of(
     st.tuples(WRITTEN, st.sampled_from(UNITS)).map("".join),
     st.integers(1, 900).map("${}k".format),
+    st.integers(0, 99).map(ordinal),
     st.tuples(st.integers(1, 12), st.sampled_from(["am", "pm"])).map(lambda time: f"{time[0]} {time[1]}"),
     st.sampled_from(["3rd", "second", "a year and a half", "16:30", "Monday", "August", "0.5%", "12.75"]),
 )
