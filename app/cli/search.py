@@ -97,9 +97,19 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
     _show_notes(answer.degraded, answer.filtered)
     if not answer.hits:
         out.print(f"No {unit} was found.")
-    show_hits(answer.hits, out, unit)
+    _show_judged(answer, unit)
     summary = f"{_hits_text(answer.hits, answer.total)}{_threshold_text(answer.threshold)} in {answer.took_ms:.0f} ms"
     out.print(f"{summary}, generation {answer.generation}.", style="dim")
+
+
+def _show_judged(answer: SearchAnswer, unit: "HitUnit") -> None:
+    """The likely hits, and under a line of their own the others."""
+    likely = [hit for hit in answer.hits if hit.verdict == "match"]
+    others = answer.hits[len(likely) :]  # likely hits come first
+    show_hits(likely, out, unit)
+    if answer.verified and others:
+        out.print("The others do not seem to say it." if likely else "Nothing seems to say it. Nearest:", style="bold")
+    show_hits(others, out, unit)
 
 
 def _show_several(answer: CollectionsAnswer, unit: "HitUnit") -> None:

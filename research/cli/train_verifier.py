@@ -42,6 +42,7 @@ def train_verifier(
     # Imported here, because torch takes seconds that other commands should not wait for.
     from research.training.contrast_marks import contrast_marks
     from research.training.loop import Schedule
+    from research.training.mined_hits import mined_hits
     from research.training.verifier import VerifierConfig
     from research.training.verifier import train_verifier as recipe
 
@@ -61,5 +62,6 @@ def train_verifier(
         schedule=Schedule(steps=steps, rate=rate),
     )
     marks = contrast_marks(settings, checkpoints / "marks.ndjson")
-    report = run_recipe(lambda hooks: recipe(config, marks, hooks), steps, save_every, config)
+    mined = mined_hits(settings, checkpoints)
+    report = run_recipe(lambda hooks: recipe(config, marks, mined, hooks), steps, save_every, config)
     print_report(report, steps, f"To use it: SPANSEEK_VERIFIER_WEIGHTS={folder}", as_json=as_json)

@@ -29,13 +29,14 @@ from models.verifier.verifier import RECIPE
 from research.training.contrast_data import ContrastLine, read_contrast
 from research.training.contrast_marks import Marks
 from research.training.loop import Checkpoints, LoopHooks, Losses, Schedule, fit
+from research.training.mined_hits import Mined
 from research.training.sources import read_excluded
 from research.training.verifier_data import Example, OtherTexts, examples_of, read_changed, read_public
 
 _FASTER = {HEAD: 6.0, MARK: 6.0}  # they begin near zero, the layers are pretrained
 _ALIKE_IN_LENGTH = 160
 _UNMARKED = 0.3
-_RANKING, _DIFFERING = 0.5, 0.2  # weights of losses beside the verdict's
+_RANKING, _DIFFERING = 1.0, 0.2  # weights of losses beside the verdict's
 _AT_ONCE = 64
 
 
@@ -55,9 +56,9 @@ class VerifierConfig:
     device: str = "auto"
     seed: int = 1
     frozen_layers: int = 2
-    lines: int = 6
-    others: int = 4
-    public: int = 4
+    lines: int = 7
+    others: int = 6
+    public: int = 2
     changed_pairs: int = 0
     save_every: int = 200
     schedule: Schedule = field(default_factory=lambda: Schedule(steps=2_600, rate=1.5e-4))
@@ -125,9 +126,9 @@ class PairClassifier(torch.nn.Module):
 class Batches:
     """The pairs of a step, drawn from its number."""
 
-    def __init__(self, config: VerifierConfig, lines: Sequence[ContrastLine], marks: Marks) -> None:
+    def __init__(self, config: VerifierConfig, lines: Sequence[ContrastLine], marks: Marks, mined: Mined) -> None:
         self._config, self._lines = config, lines
-        self._texts = OtherTexts(lines)
+        self._texts = OtherTexts(lines, mined)
         self._public = read_public(config.data, read_excluded(config.exclude), config.seed)
         self._changed = list(read_changed(config.changed)) if config.changed else []
         self._examples = [examples_of(line, marks.get(line.id) or [None] * 4) for line in lines]
@@ -173,13 +174,14 @@ def losses_of(logits: Float[Tensor, "pairs outputs"], examples: Sequence[Example
     }
 
 
-def train_verifier(config: VerifierConfig, marks: Marks, hooks: LoopHooks | None = None) -> Artifact:
+def train_verifier(config: VerifierConfig, marks: Marks, mined: Mined, hooks: LoopHooks | None = None) -> Artifact:
     """Train, and save the layers, the mark and the head (fp16) in ``config.out``; resumes from a checkpoint.
 
-    ``marks`` are the best spans of the four texts of every contrast line, as a search would mark them.
+    ``marks`` are the best spans of the four texts of every contrast line, as a search would mark them; ``mined`` are
+    wrong hits of searches for their phrases.
     """
     lines = list(read_contrast())
-    batches = Batches(config, lines, marks)
+    batches = Batches(config, lines, marks, mined)
     network = PairClassifier(load_backbone(config.backbone, device=config.device), config.frozen_layers)
     trained = network.trained()
 

@@ -49,6 +49,7 @@ _COMMON: Final = 1_500  # a word of more texts than this finds none
 _AMONG: Final = 40  # texts of other lines are drawn from so many that share the most
 _MOST_SHARED: Final = 0.75  # of the phrase's words, by rarity: a text with more may say it
 _ANY_SHARE: Final = 0.35
+_MINED: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,12 @@ def examples_of(line: ContrastLine, marks: Sequence[CharSpan | None]) -> list[Ex
 class OtherTexts:
     """Texts of other lines, as unrelated to a phrase: some that share its words, and some that need not.
 
-    Without the first, a network would learn that what shares words is a match.
+    Without the first, a network would learn that what shares words is a match. ``mined`` are wrong hits of searches, by
+    the ids of lines; they may be near what the phrase says, so that their verdict is left open.
     """
 
-    def __init__(self, lines: Sequence[ContrastLine]) -> None:
-        self._lines = lines
+    def __init__(self, lines: Sequence[ContrastLine], mined: Mapping[str, Sequence[Pair]]) -> None:
+        self._lines, self._mined = lines, mined
         self._texts = [(number, text) for number, line in enumerate(lines) for text, _ in line.pairs]
         self._holding: dict[str, list[int]] = defaultdict(list)
         for at, (_, text) in enumerate(self._texts):
@@ -86,6 +88,9 @@ class OtherTexts:
 
     def draw(self, number: int, rng: random.Random) -> Example:
         """A text of another line than this, for its phrase."""
+        hits = self._mined.get(self._lines[number].id)
+        if hits and rng.random() < _MINED:
+            return Example(rng.choice(hits), 0.0)
         phrase = self._lines[number].phrase
         sharing = [] if rng.random() < _ANY_SHARE else self._sharing(number, phrase)
         at = rng.choice(sharing) if sharing else rng.randrange(len(self._texts))

@@ -1,0 +1,62 @@
+"""Wrong hits of real searches: for the phrase of a contrast line, texts of other lines that a search finds first."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from app.cli.console import open_services
+from app.requests import SearchRequest
+from app.settings import Settings
+from models.types import CharSpan, Document, Part
+from models.verifier.verdicts import Pair
+from research.training.contrast_data import ContrastLine, read_contrast
+
+_COLLECTION: Final = "written"
+_HITS: Final = 40
+_AT_ONCE: Final = 32
+# A hit this similar, or nearly as similar as the line's own close text, may say the phrase after all.
+_TOO_SIMILAR, _BELOW_OWN = 0.86, 0.04
+
+Mined = dict[str, list[Pair]]
+
+
+def mined_hits(settings: Settings, folder: Path, every: int = 4) -> Mined:
+    """Wrong hits of every so many lines, by their ids; made in ``folder``, once."""
+    path = folder / "mined.ndjson"
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial")
+        with partial.open("w", encoding="utf-8") as file:
+            for id, pairs in _searched(settings.model_copy(update={"data_dir": folder / "data"}), every):
+                rows = [[pair.phrase, pair.text, pair.mark and (pair.mark.start, pair.mark.end)] for pair in pairs]
+                file.write(json.dumps({"id": id, "hits": rows}) + "\n")
+        partial.replace(path)
+    rows = (json.loads(line) for line in path.read_text("utf-8").splitlines())
+    return {row["id"]: [Pair(phrase, text, CharSpan(*mark)) for phrase, text, mark in row["hits"]] for row in rows}
+
+
+def _searched(settings: Settings, every: int) -> Iterator[tuple[str, list[Pair]]]:
+    lines = list(read_contrast())
+    texts = {f"{line.id}/{number}": text for line in lines for number, (text, _) in enumerate(line.pairs)}
+    chosen = lines[::every]
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    with open_services(settings, create=True) as services:
+        services.documents.upsert(_COLLECTION, [Document(id, (Part(text),)) for id, text in texts.items()])
+        for start in range(0, len(chosen), _AT_ONCE):
+            batch = chosen[start : start + _AT_ONCE]
+            requests = [
+                SearchRequest(_COLLECTION, text=line.phrase, top_k=_HITS, group_by="document") for line in batch
+            ]
+            for line, answer in zip(batch, services.search.search(*requests), strict=True):
+                found = [(hit.document_id, hit.raw, CharSpan(hit.start, hit.end)) for hit in answer.hits]
+                yield line.id, [Pair(line.phrase, texts[id], mark) for id, mark in _wrong(line, found)]
+
+
+def _wrong(line: ContrastLine, found: list[tuple[str, float, CharSpan]]) -> Iterator[tuple[str, CharSpan]]:
+    """The hits of other lines that are not too similar."""
+    own = {id: raw for id, raw, _ in found if id.rsplit("/", 1)[0] == line.id}
+    most = min(_TOO_SIMILAR, own.get(f"{line.id}/1", 1.0) - _BELOW_OWN)
+    for id, raw, mark in found:
+        if id not in own and raw < most:
+            yield id, mark
