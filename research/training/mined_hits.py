@@ -29,14 +29,15 @@ def mined_hits(settings: Settings, folder: Path, every: int = 4) -> Mined:
         partial = path.with_suffix(".partial")
         with partial.open("w", encoding="utf-8") as file:
             for id, pairs in _searched(settings.model_copy(update={"data_dir": folder / "data"}), every):
-                rows = [[pair.phrase, pair.text, pair.mark and (pair.mark.start, pair.mark.end)] for pair in pairs]
+                rows = [[pair.phrase, pair.text, *mark] for pair, mark in pairs]
                 file.write(json.dumps({"id": id, "hits": rows}) + "\n")
         partial.replace(path)
-    rows = (json.loads(line) for line in path.read_text("utf-8").splitlines())
-    return {row["id"]: [Pair(phrase, text, CharSpan(*mark)) for phrase, text, mark in row["hits"]] for row in rows}
+    lines = (json.loads(line) for line in path.read_text("utf-8").splitlines())
+    return {line["id"]: [Pair(phrase, text, CharSpan(*mark)) for phrase, text, *mark in line["hits"]] for line in lines}
 
 
-def _searched(settings: Settings, every: int) -> Iterator[tuple[str, list[Pair]]]:
+def _searched(settings: Settings, every: int) -> Iterator[tuple[str, list[tuple[Pair, tuple[int, int]]]]]:
+    """The ids of lines, and for each its phrase with wrong hits and the characters that the search has found."""
     lines = list(read_contrast())
     texts = {f"{line.id}/{number}": text for line in lines for number, (text, _) in enumerate(line.pairs)}
     chosen = lines[::every]
@@ -49,11 +50,13 @@ def _searched(settings: Settings, every: int) -> Iterator[tuple[str, list[Pair]]
                 SearchRequest(_COLLECTION, text=line.phrase, top_k=_HITS, group_by="document") for line in batch
             ]
             for line, answer in zip(batch, services.search.search(*requests), strict=True):
-                found = [(hit.document_id, hit.raw, CharSpan(hit.start, hit.end)) for hit in answer.hits]
-                yield line.id, [Pair(line.phrase, texts[id], mark) for id, mark in _wrong(line, found)]
+                found = [(hit.document_id, hit.raw, (hit.start, hit.end)) for hit in answer.hits]
+                yield line.id, [(Pair(line.phrase, texts[id]), mark) for id, mark in _wrong(line, found)]
 
 
-def _wrong(line: ContrastLine, found: list[tuple[str, float, CharSpan]]) -> Iterator[tuple[str, CharSpan]]:
+def _wrong(
+    line: ContrastLine, found: list[tuple[str, float, tuple[int, int]]]
+) -> Iterator[tuple[str, tuple[int, int]]]:
     """The hits of other lines that are not too similar."""
     own = {id: raw for id, raw, _ in found if id.rsplit("/", 1)[0] == line.id}
     most = min(_TOO_SIMILAR, own.get(f"{line.id}/1", 1.0) - _BELOW_OWN)

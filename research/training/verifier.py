@@ -182,6 +182,7 @@ def train_verifier(config: VerifierConfig, marks: Marks, mined: Mined, hooks: Lo
     """
     lines = list(read_contrast())
     batches = Batches(config, lines, marks, mined)
+    torch.manual_seed(config.seed)  # the head begins with random weights
     network = PairClassifier(load_backbone(config.backbone, device=config.device), config.frozen_layers)
     trained = network.trained()
 

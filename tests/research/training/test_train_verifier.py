@@ -1,0 +1,182 @@
+"""Training of the second look: what it reads, what its losses ask for, and that a run can be interrupted."""
+
+import gzip
+import json
+import random
+import zipfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from models.artifacts import load_artifact
+from models.types import CharSpan
+from models.verifier.verdicts import UNSCALED, Evidence, Pair
+from models.verifier.verifier import RECIPE
+from research.evaluation.contrast import CELLS, area, half_of, report
+from research.training import verifier as recipe
+from research.training.contrast_data import ContrastLine
+from research.training.loop import LoopHooks, Schedule
+from research.training.verifier import VerifierConfig, losses_of, train_verifier
+from research.training.verifier_data import OtherTexts, examples_of, read_changed, read_public
+from research.training.verifier_scale import _regression
+from tests.tiny_bert import save_tiny_bert
+
+LINES = [
+    ContrastLine(
+        "a1",
+        "general",
+        "negation",
+        "nobody saw the cat",
+        "The cat stayed unseen.",
+        "Nobody saw the cat.",
+        "A dog saw the cat.",
+        "It was seen.",
+    ),
+    ContrastLine(
+        "a2",
+        "general",
+        "topic",
+        "the door stood open",
+        "It was green, and open.",
+        "The door stood open.",
+        "The cat stood.",
+        "Rain fell.",
+    ),
+]
+NLI = [
+    {"sentence1": "a dog barked", "sentence2": "a cat barked", "gold_label": "contradiction", "category": "colors"},
+    {"sentence1": "a dog barked", "sentence2": "a dog", "gold_label": "entailment", "category": "colors"},
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    for name in ("contrast-nli", "snli", "stsb"):
+        (folder / name).mkdir(parents=True)
+    with zipfile.ZipFile(folder / "contrast-nli/breaking_nli_dataset.zip", "w") as archive:
+        archive.writestr("data/dataset.jsonl", "\n".join(map(json.dumps, NLI)))
+    neutral = json.dumps({"sentence1": "rain fell", "sentence2": "rain fell late", "gold_label": "neutral"})
+    unlabelled = json.dumps({"sentence1": "rain", "sentence2": "rain", "gold_label": "-"})
+    for name in ("contrast-nli/monli-nmonli_train", "contrast-nli/monli-pmonli", "snli/snli_1.0_dev"):
+        (folder / f"{name}.jsonl.gz").write_bytes(gzip.compress(f"{neutral}\n{unlabelled}\n".encode()))
+    graded = "main\tof\t2012\t1\t5.0\tthe cat sat\ta cat sat\nmain\tof\t2012\t2\t0.0\train fell\ta green door\n"
+    (folder / "stsb/sts-train.csv.gz").write_bytes(gzip.compress(graded.encode()))
+    return folder
+
+
+@pytest.fixture
+def config(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> VerifierConfig:
+    (tmp_path / "bert").mkdir()
+    monkeypatch.setattr(recipe, "read_contrast", lambda: LINES)
+    return VerifierConfig(
+        out=tmp_path / "verifier",
+        checkpoints=tmp_path / "runs",
+        data=data,
+        backbone=str(save_tiny_bert(tmp_path / "bert")),
+        device="cpu",
+        frozen_layers=1,
+        lines=2,
+        others=2,
+        public=2,
+        save_every=2,
+        schedule=Schedule(steps=4, rate=1e-3),
+    )
+
+
+def test_public_pairs_have_the_premise_as_their_text(data: Path) -> None:
+    examples = read_public(data, (), seed=1)
+    told = {(each.pair.phrase, each.pair.text): each for each in examples}
+    assert told["a cat barked", "a dog barked"].differs == "object"
+    assert told["a dog", "a dog barked"].verdict == "match"
+    neutral = told["rain fell late", "rain fell"]
+    assert (neutral.verdict, neutral.match) == (None, 0.0)
+    assert told["the cat sat", "a cat sat"].match == told["a cat sat", "the cat sat"].match == pytest.approx(0.97)
+    assert Counter(each.pair.phrase for each in examples)["rain"] == 0  # has no label
+
+
+def test_the_texts_of_a_line_keep_their_order_and_a_topic_is_unrelated() -> None:
+    marks: Sequence[CharSpan | None] = (None, CharSpan(0, 5), None, None)
+    examples = examples_of(LINES[0], marks)
+    assert [each.verdict for each in examples] == ["match", "match", "differs", "differs"]
+    assert [each.differs for each in examples] == [None, None, "negation", "negation"]
+    assert examples[1].pair.mark == CharSpan(0, 5)
+    assert [each.verdict for each in examples_of(LINES[1], [None] * 4)][2:] == ["unrelated", "unrelated"]
+
+
+def test_other_texts_are_never_of_the_own_line() -> None:
+    own = {text for text, _ in LINES[0].pairs}
+    mined = {"a1": [Pair("nobody saw the cat", "The cat stood.")]}
+    texts, rng = OtherTexts(LINES, mined), random.Random(1)
+    drawn = [texts.draw(0, rng) for _ in range(200)]
+    assert not own & {each.pair.text for each in drawn}
+    assert {each.verdict for each in drawn} == {None, "unrelated"}
+    assert {each.match for each in drawn} == {0.0}
+
+
+def test_changed_sentences_are_read(tmp_path: Path) -> None:
+    rows = [
+        {"phrase": "two days", "text": "three days", "label": "differs", "kind": "number"},
+        {"phrase": "two days", "text": "a pair of days", "label": "match", "kind": "same"},
+    ]
+    path = tmp_path / "changed.ndjson"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert [(each.verdict, each.differs) for each in read_changed(path)] == [("differs", "number"), ("match", None)]
+
+
+def test_losses_fall_as_the_right_logits_rise() -> None:
+    examples = [each for line in LINES for each in examples_of(line, [None] * 4)]
+    logits = torch.zeros(8, 13, requires_grad=True)
+    losses = losses_of(logits, examples, lines=2)
+    torch.stack(list(losses.values())).sum().backward()
+    assert logits.grad is not None
+    match = logits.grad[:, 0]
+    assert (match[[0, 1, 4, 5]] < 0).all()
+    assert (match[[2, 3, 6, 7]] > 0).all()
+    assert logits.grad[2, 3 + 2] < 0  # the third difference is negation
+    ranked = torch.tensor([[4.0], [4.0], [-4.0], [-4.0]]).repeat(2, 1)
+    better = losses_of(torch.cat([ranked, torch.zeros(8, 12)], dim=1), examples, lines=2)
+    assert better["ranking"] < losses["ranking"] / 10
+
+
+def test_an_interrupted_run_ends_with_the_weights_of_any_other(config: VerifierConfig) -> None:
+    whole = train_verifier(config, {}, {})
+    assert (whole.config["recipe"], whole.config["steps"], whole.config["frozen_layers"]) == (RECIPE, 4, 1)
+    assert not any("layer.0." in name for name in whole.arrays)
+    parted = replace(config, out=config.out.with_name("parted"), checkpoints=config.checkpoints / "parted")
+    made = iter([False, True])
+    train_verifier(parted, {}, {}, LoopHooks(stop=lambda: next(made)))
+    train_verifier(parted, {}, {})
+    for name, array in load_artifact(parted.out).arrays.items():
+        np.testing.assert_array_equal(array, whole.arrays[name])
+
+
+def test_a_report_counts_cells_as_a_loop_does() -> None:
+    rng = np.random.default_rng(5)
+    lines = [replace(LINES[0], id=f"x{number}") for number in range(30)]
+    scores = rng.random((30, 4)).round(1)
+    half = report(lines, scores, 0.5)
+    chosen = [row for line, row in zip(lines, scores, strict=True) if half_of(line.id) == "reported"]
+    assert half.lines == len(chosen)
+    for name, (right, wrong) in CELLS.items():
+        assert half.cells[name] == pytest.approx(sum(row[right] > row[wrong] for row in chosen) / len(chosen))
+    pairs = [(r, w) for a in chosen for r in a[:2] for b in chosen for w in b[2:]]
+    assert half.auc == pytest.approx(sum((r > w) + (r == w) / 2 for r, w in pairs) / len(pairs))
+    assert area(np.array([1.0]), np.array([0.0])) == 1
+
+
+def test_a_regression_finds_what_made_the_labels() -> None:
+    rng = np.random.default_rng(2)
+    rows = np.zeros((4_000, len(Evidence._fields)))
+    rows[:, 0], rows[:, 3] = rng.normal(0, 2, 4_000), rng.integers(0, 2, 4_000)
+    odds = 0.5 + 1.5 * rows[:, 0] - 2 * rows[:, 3]
+    scale = _regression(rows, rng.random(4_000) < 1 / (1 + np.exp(-odds)), np.ones(4_000))
+    assert scale.intercept == pytest.approx(0.5, abs=0.2)
+    assert scale.weights[0] == pytest.approx(1.5, abs=0.2)
+    assert scale.weights[3] == pytest.approx(-2, abs=0.4)
+    assert UNSCALED.weights.log_odds == 1
