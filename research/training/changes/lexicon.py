@@ -166,7 +166,6 @@ contract will
 server printer router
 keyboard mouse monitor
 report form letter
-project account
 comment attachment
 test build
 plugin theme
@@ -207,7 +206,7 @@ website newsletter
 """)
 # Words for which WordNet's first sense is seldom the one that is meant.
 UNSURE: Final = word_set(
-    "provide agree recommend "
+    "chair provide agree recommend "
     "other some same know let work come go well stay correct due interest bore odd even out free charge "
     "charged saved ordered unlike like refrain stand sit little common walk left local personal closing "
     "further unfortunately fortunately changed recorded never ever manage leave misbehave limited one "

@@ -37,7 +37,8 @@ def _plain(text: str) -> list[Quantity]:
     return [
         q
         for q in quantities(text)
-        if not code[0].search(text[: q.start])
+        if not (q.value == 1 and q.form == "number" and q.written[0].isalpha())  # a pronoun: this one
+        and not code[0].search(text[: q.start])
         and not code[1].match(text, q.end)
         and not (part.search(text[: q.start]) and (q.form == "position" or not q.written[0][0].isdigit()))
     ]

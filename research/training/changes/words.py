@@ -19,6 +19,9 @@ _AUXILIARIES: Final = word_set(
     "be is are was were have has had do does did can could will would should may might must get make take"
 )
 _AFTER_NOUNS: Final = PREPOSITIONS | _AUXILIARIES | word_set("and or that which who when if")
+_PHRASAL: Final = word_set(
+    "than turn turns turned turning look looked set give gave break broke sign take took let put"
+)
 _KNOWN: Final = _SCOPED | UNSURE | _AUXILIARIES
 
 _EXCHANGE: Final = any_of(EXCHANGED)
@@ -29,7 +32,7 @@ def opposites(sentence: Sentence) -> Iterator[Change]:
     """Copies in which one word or phrase is its opposite."""
     for index, part, base, form in _words(sentence):
         compound = part == "n" and (sentence.part(index + 1) or ("",))[0] == "n"
-        if compound or sentence.low(index - 1) == "than":
+        if compound or sentence.low(index - 1) in _PHRASAL:
             continue
         others: Iterable[str] = [OPPOSITES[part][base]] if base in OPPOSITES[part] else []
         if not others and sentence.wordnet is not None and part != "n" and base not in _KNOWN:
