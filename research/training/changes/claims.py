@@ -21,9 +21,8 @@ _VAGUE: Final = re.compile(r"\b(?:there|what|which|it|how|might|that|this|who)$"
 _HELPED: Final = re.compile(r"(?:\bnot|n't|\bdo|\bdid|\bto|\bmay|\bwill|\bmight|\bwould)$", re.IGNORECASE)
 _NO_CLAIM: Final = r"(?! (?:not|never|no|be able|only|want|like|have|there|you))"
 _SCOPES: Final = {
-    r"all (?=(?:the|of the|of our|our|my|your|their|these|those|other) \w|[a-z]+s\b(?<!is)(?<!as)(?<!was)(?<!this))": (
-        "only some "
-    ),
+    r"all (?=(?:the|our|my|your|their|these|those) \w)": "only some of ",
+    r"all (?=of (?:the|our|my|your|their) \w|other \w|[a-z]+s\b(?<!is)(?<!as)(?<!was)(?<!this))": "only some ",
     r"some (?=[a-z]{3,}s\b)": "no ",
     r"every (?=[a-z])(?!one\b|thing\b|other|time|now|day|year|month|week|hour|night|morning)": "no ",
     r"each (?=[a-z])(?!other|of|time|day|year|month|week)": "only one ",

@@ -162,7 +162,6 @@ weather traffic
 account profile
 code password
 agreement lease
-contract will
 server printer router
 keyboard mouse monitor
 report form letter

@@ -20,7 +20,7 @@ _BODIES: Final = word_set(
 _BY: Final = re.compile(
     r"\b(?:I|[Hh]e|[Ss]he|[Ww]e|[Tt]hey) ((?:was|were) ([a-z]+) by) ((?:my |the |our |a |an )?[A-Za-z]{3,})"
 )
-_MUTUAL: Final = word_set("meet marry resemble match equal face join accompany let want need like thank")
+_MUTUAL: Final = word_set("be meet marry resemble match equal face join accompany let want need like thank")
 _HAPPENED: Final = word_set("become remain seem feel last cost die be have include contain mean join")
 _WAY: Final = re.compile(
     r"\bfrom ((?:[A-Z][\w-]+|[a-z]+ [A-Z]\w+)(?: [A-Z][\w-]+)*) to ([A-Z][\w-]+(?: [A-Z][\w-]+)*)(?![\w-])"
