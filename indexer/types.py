@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Int
 
+from models.text.forms import NEWEST, TextForm
 from models.types import JsonValue, SpanBounds
 
 # The details of one representation in a recipe; always with its ``fingerprint``.
@@ -18,7 +19,7 @@ class Recipe:
     """Everything that affects the vectors of a collection, which has exactly one recipe.
 
     ``encoder`` is the name the registry knows, ``fingerprint`` what it resolved to (architecture, weights,
-    splitter), ``details`` the details of every representation besides units, by name.
+    splitter), ``details`` the details of every representation besides units, by name, and ``text`` how texts are read.
 
     >>> Recipe("slice", "f1", 384, details={"nuggets": {"fingerprint": "n1"}}).representations
     ('units', 'nuggets')
@@ -29,6 +30,7 @@ class Recipe:
     dim: int
     bounds: SpanBounds = field(default_factory=SpanBounds)
     details: Mapping[str, Details] = field(default_factory=dict, hash=False)
+    text: TextForm = NEWEST
 
     @property
     def representations(self) -> tuple[str, ...]:

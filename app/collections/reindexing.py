@@ -171,11 +171,13 @@ class Reindexing:
             shutil.copytree(source, folder / segment.info.name, copy_function=_link)
 
     def _encode(self, built: Collection, texts: Mapping[str, str]) -> dict[str, Float32[np.ndarray, " dim"]]:
-        encoder, names = self._encoders.load(built.recipe.encoder), list(texts)
+        recipe, names = built.recipe, list(texts)
+        encoder = self._encoders.load(recipe.encoder)
         vectors: dict[str, Float32[np.ndarray, " dim"]] = {}
         for first in range(0, len(names), _BATCH):
             batch = names[first : first + _BATCH]
-            vectors |= zip(batch, encode_queries(encoder, [texts[name] for name in batch]), strict=True)
+            encoded = encode_queries(encoder, [texts[name] for name in batch], recipe.text)
+            vectors |= zip(batch, encoded, strict=True)
         return vectors
 
 

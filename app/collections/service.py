@@ -17,6 +17,7 @@ from indexer.representations.registry import representations
 from indexer.store import Store
 from indexer.types import Collection, Details, Recipe
 from models.errors import InvalidInput, UnknownEncoder
+from models.text.forms import NEWEST
 from models.types import JsonValue, SpanBounds
 
 
@@ -124,7 +125,8 @@ class CollectionService:
             if options.encoder is None:
                 raise
             raise InvalidInput(str(error), hint=error.hint, field="encoder") from error
-        units = Recipe(name, encoder.fingerprint, encoder.dim, bounds)
+        text = existing.text if existing else NEWEST
+        units = Recipe(name, encoder.fingerprint, encoder.dim, bounds, text=text)
         return with_representations(units, self._encoders, options, existing, self._left_out)
 
     def _is_used(self, name: str, fingerprint: JsonValue) -> bool:

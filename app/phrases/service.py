@@ -30,6 +30,7 @@ from indexer.tuning import ThresholdChange, ThresholdOn
 from indexer.types import Collection
 from models.encoders.base import Encoder, check_query, encode_queries
 from models.errors import InvalidInput, SpanseekError
+from models.text.forms import NEWEST, TextForm
 from models.types import QueryVectors
 
 MAX_EVENTS = 1000
@@ -141,7 +142,7 @@ class PhraseService:
         failed: dict[str, Saved | SpanseekError] = {}
         for draft in drafts:
             try:
-                check_query(encoder, draft.text)
+                check_query(encoder, draft.text, target.recipe.text)
             except InvalidInput as error:
                 failed[draft.name] = error
         return failed
@@ -155,20 +156,20 @@ class PhraseService:
         return np.stack(rows) if rows else np.zeros((0, target.recipe.dim), np.float32)
 
     def _encode(self, target: Collection, texts: Sequence[str]) -> QueryVectors:
-        return encode_all(self._encoders.matching(target.recipe), texts)
+        return encode_all(self._encoders.matching(target.recipe), texts, target.recipe.text)
 
 
 def _imported(line: Line, results: Mapping[str, Saved | SpanseekError]) -> ImportedPhrase:
     return ImportedPhrase.of(line.name, line.error if isinstance(line, RefusedLine) else results[line.name])
 
 
-def encode_all(encoder: Encoder, texts: Sequence[str]) -> QueryVectors:
+def encode_all(encoder: Encoder, texts: Sequence[str], form: TextForm = NEWEST) -> QueryVectors:
     """The query vectors of any number of texts, in batches of similar length."""
     order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     vectors: Float32[np.ndarray, "queries dim"] = np.zeros((len(texts), encoder.dim), np.float32)
     for begin in range(0, len(order), _BATCH):
         rows = order[begin : begin + _BATCH]
-        vectors[rows] = encode_queries(encoder, [texts[row] for row in rows])
+        vectors[rows] = encode_queries(encoder, [texts[row] for row in rows], form)
     return vectors
 
 

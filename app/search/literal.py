@@ -41,7 +41,7 @@ def terms_of(mode: AnyMode, request: SearchRequest, recipe: Recipe) -> Terms:
     by_cosine = request.ranking == "cosine" and mode.accepts.ranking
     if request.text is None or by_cosine or not mode.is_literal or not has_words(recipe):
         return ()
-    return words(request.text)
+    return words(request.text, recipe.text)
 
 
 def search(

@@ -18,7 +18,7 @@ from indexer.catalog.names import checked_collection_name, is_collection_name, p
 from indexer.catalog.sql import Clock, listed, utc_now
 from indexer.catalog.tables import aliases, collections, documents, segments, tombstones
 from indexer.errors import AliasExists, CollectionDamaged, CollectionNotFound, RecipeMismatch
-from indexer.representations.details import RecipeFields, first_fault
+from indexer.representations.details import RecipeFields, first_fault, with_units
 from indexer.tuning import CalibrationDraft
 from indexer.types import Collection, Details, Generation, LiveSegment, Recipe, SegmentInfo
 from models.fields import converted
@@ -250,7 +250,7 @@ def recipe_columns(recipe: Recipe) -> dict[str, object]:
         "dim": recipe.dim,
         "shortest": recipe.bounds.shortest,
         "longest": recipe.bounds.longest,
-        "representations": dict(recipe.details),
+        "representations": with_units(recipe),
     }
 
 
@@ -289,7 +289,7 @@ def _mismatch(collection: Collection, recipe: Recipe) -> RecipeMismatch:
 def _in_words(recipe: Recipe) -> str:
     bounds = f"spans of {recipe.bounds.shortest} to {recipe.bounds.longest} units"
     others = (f"{name} ({_values(details)})" for name, details in sorted(recipe.details.items()))
-    stored = " and ".join(["units", *others])
+    stored = " and ".join([f"units ({recipe.text})", *others])
     return f"{recipe.encoder} {recipe.fingerprint} ({recipe.dim} dimensions, {bounds}, stores {stored})"
 
 

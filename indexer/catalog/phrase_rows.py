@@ -16,11 +16,13 @@ from indexer.catalog.thresholds import History, threshold, tuning_of
 from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
 from indexer.phrases import MODE, Phrase, PhraseSet
+from indexer.representations.details import of_units
 from indexer.tuning import Tuning
 from models.fields import converted
 from models.ops.span_score import SpanScore
 from models.text.borders import count_sentences
 from models.text.folding import words
+from models.text.forms import TextForm
 from models.text.units import split
 
 PhraseRow = Row[*tuple[Any, ...]]
@@ -117,18 +119,21 @@ def read_phrase_set(
         c = collections.c
         columns = select(c.encoder, c.fingerprint, c.representations).where(c.id == collection_id)
         encoder, fingerprint, representations = connection.execute(columns).one()
-        has_words = "words" in representations
+        form, details = of_units(representations)
+        has_words = "words" in details
         score = span_scores(encoder, fingerprint)
         tuning = tuning_of(connection, collection_id, MODE).made_for(score.fingerprint_of(fingerprint))
         if previous is None or previous.version != version or (previous.terms is not None) != has_words:
-            phrases = _read(connection, collection_id, version, tuning, score)
+            phrases = _read(connection, collection_id, version, tuning, score, form)
             return phrases if has_words else replace(phrases, terms=None)
     return previous if previous.tuning.same_as(tuning) else previous.with_tuning(tuning)
 
 
-def _read(connection: Connection, collection_id: str, version: int, tuning: Tuning, score: SpanScore) -> PhraseSet:
+def _read(
+    connection: Connection, collection_id: str, version: int, tuning: Tuning, score: SpanScore, form: TextForm
+) -> PhraseSet:
     rows = connection.execute(phrases_of(collection_id).order_by(phrases.c.name)).all()
-    counts = np.array([(0, 1) if score.is_cosine else _counts(row.text) for row in rows], np.int64).reshape(-1, 2)
+    counts = np.array([(0, 1) if score.is_cosine else _counts(row.text, form) for row in rows], np.int64).reshape(-1, 2)
     numbers = np.frombuffer(b"".join(row.vector for row in rows), "<f4").astype(np.float32)
     return PhraseSet(
         version=version,
@@ -141,11 +146,11 @@ def _read(connection: Connection, collection_id: str, version: int, tuning: Tuni
         units=counts[:, 0],
         sentences=counts[:, 1],
         score=score,
-        terms=tuple(words(row.text) for row in rows),
+        terms=tuple(words(row.text, form) for row in rows),
     )
 
 
-def _counts(text: str) -> tuple[int, int]:
+def _counts(text: str, form: TextForm) -> tuple[int, int]:
     """The units and the sentences of a text."""
-    units = split(text)
-    return len(units), count_sentences(text, units)
+    units = split(text, form)
+    return len(units), count_sentences(text, units, form)

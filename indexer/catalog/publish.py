@@ -1,7 +1,7 @@
 """Publish segments, delete documents and retire segments: each a new generation, in one transaction."""
 
 from collections import abc
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -15,7 +15,8 @@ from indexer.catalog.sql import listed, tabled
 from indexer.catalog.tables import aliases, collections, documents, metadata, segments, tombstones
 from indexer.errors import CollectionAliased, InvalidDocument
 from indexer.phrases import Matches
-from indexer.types import Details, DocumentRow, SegmentInfo
+from indexer.representations.details import with_units
+from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.errors import InvalidInput
 
 
@@ -74,14 +75,14 @@ def retire(catalog: Catalog, lease: Lease, names: abc.Collection[str]) -> int:
     return generation + 1
 
 
-def change_details(catalog: Catalog, lease: Lease, details: Mapping[str, Details]) -> int:
-    """Change the representations of a collection's recipe; returns the number of the new generation.
+def change_details(catalog: Catalog, lease: Lease, recipe: Recipe) -> int:
+    """Change the representations of a collection to those of a recipe; returns the number of the new generation.
 
     All its live segments must have them.
     """
     with holding(catalog, lease) as (connection, generation):
         row = collections.c.id == lease.collection_id
-        connection.execute(update(collections).where(row).values(representations=dict(details)))
+        connection.execute(update(collections).where(row).values(representations=with_units(recipe)))
         _set_generation(connection, lease, generation + 1)
     return generation + 1
 

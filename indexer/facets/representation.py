@@ -52,7 +52,7 @@ class FacetRepresentation(ColumnRepresentation, Representation[FacetRows]):
         """The facets of the sentences that begin in a window, read to their end."""
         starts = window.units.spans[:, 0]
         units, texts = [], []
-        for span in _spans_of_part(window.text):
+        for span in _spans_of_part(window.text, window.form):
             unit = int(np.searchsorted(starts, span.start))
             if unit < len(starts) and starts[unit] == span.start:
                 units.append(window.first_unit + unit)

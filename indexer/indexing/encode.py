@@ -19,6 +19,7 @@ from models.encoders.passes import ForwardPass, UnitPass, WindowOutputs
 from models.interruption import checked
 from models.ops.batching import length_batches
 from models.ops.pooling import pool
+from models.text.forms import NEWEST, TextForm
 from models.text.tokens import UnitTokens, end_to_end, unit_shares
 from models.types import Document, UnitVectors
 
@@ -28,11 +29,12 @@ _BATCHES_A_POOL = 8
 
 @dataclass(frozen=True, slots=True)
 class SplitDocument:
-    """A document, its content hash, and the units and tokens of its parts."""
+    """A document, its content hash, the units and tokens of its parts, and how its text is read."""
 
     document: Document
     content_hash: str
     parts: tuple[UnitTokens, ...]
+    form: TextForm = NEWEST
 
     @property
     def longest_unit(self) -> int:
@@ -64,6 +66,7 @@ class _Window:
     units: UnitTokens
     text: str
     part_start: int
+    form: TextForm
 
     def __len__(self) -> int:
         return len(self.units)
@@ -78,11 +81,13 @@ class _Pool:
     tokens: int = 0
 
 
-def split(encoder: Encoder, documents: Sequence[tuple[Document, str]]) -> Iterator[SplitDocument]:
+def split(
+    encoder: Encoder, documents: Sequence[tuple[Document, str]], form: TextForm = NEWEST
+) -> Iterator[SplitDocument]:
     """Units and tokens of documents, each given with its content hash; their parts are tokenized together."""
-    parts = iter(tokenize_units(encoder, [part.text for document, _ in documents for part in document.parts]))
+    parts = iter(tokenize_units(encoder, [part.text for document, _ in documents for part in document.parts], form))
     for document, content_hash in documents:
-        yield SplitDocument(document, content_hash, tuple(next(parts) for _ in document.parts))
+        yield SplitDocument(document, content_hash, tuple(next(parts) for _ in document.parts), form)
 
 
 def encode(
@@ -127,7 +132,9 @@ def _windows(document: SplitDocument, limit: int) -> Iterator[_Window]:
     for part, units in zip(document.document.parts, document.parts, strict=True):
         for window in plan(units, limit):
             read = slice(int(units.first[window.seen.start]), int(units.last[window.seen.end - 1]))
-            yield _Window(units.cut(slice(window.stored.start, window.stored.end), read), part.text, start)
+            yield _Window(
+                units.cut(slice(window.stored.start, window.stored.end), read), part.text, start, document.form
+            )
         start += len(part.text) + 1
 
 
@@ -156,7 +163,13 @@ def _rows(window: _Window, first_unit: int, output: WindowOutputs, forward: Forw
         return {}
     encoded = {
         name: EncodedWindow(
-            window.units, window.text, window.part_start, first_unit, output.vectors, output.others.get(name)
+            window.units,
+            window.text,
+            window.part_start,
+            first_unit,
+            output.vectors,
+            output.others.get(name),
+            window.form,
         )
         for name in forward.details
     }

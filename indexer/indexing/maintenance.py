@@ -156,7 +156,7 @@ def add_words(store: Store, held: Lease) -> None:
     for live in generation.segments:
         if not has_words(_opened(store, held, live).recipe):
             _merge_group(store, held, replace(generation, recipe=recipe), [live])
-    change_details(store.catalog, held, recipe.details)
+    change_details(store.catalog, held, recipe)
 
 
 def optimize(

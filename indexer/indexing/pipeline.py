@@ -190,7 +190,8 @@ class IndexJob:
             yield changed
 
     def _split(self, batches: Iterable[list[tuple[Document, str]]]) -> Iterator[SplitDocument]:
-        for item in chain.from_iterable(split(self._encoder, batch) for batch in batches):
+        form = self._collection.recipe.text
+        for item in chain.from_iterable(split(self._encoder, batch, form) for batch in batches):
             if item.longest_unit > self._encoder.window:
                 reason = f"one unit has {item.longest_unit} tokens; the encoder reads {self._encoder.window} at once"
                 self._arrived(item.document.id, item.content_hash)

@@ -46,7 +46,7 @@ def segments_in_memory(
     >>> step.characters, [segment.manifest.units for segment in step.segments]
     (13, [3, 0, 1])
     """
-    items = list(split(encoder, [(document, "") for document in documents]))
+    items = list(split(encoder, [(document, "") for document in documents], recipe.text))
     for number, item in enumerate(items, first):
         _refuse_unreadable(encoder, number, item)
     a_unit = sum(len(item.document.text) for item in items) / max(sum(map(_units, items)), 1)

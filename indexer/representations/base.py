@@ -20,6 +20,7 @@ from indexer.representations.stored import StoredDetails
 from indexer.types import Details, Recipe
 from models.encoders.passes import Maker
 from models.encoders.registry import Models
+from models.text.forms import NEWEST, TextForm
 from models.text.tokens import UnitTokens
 from models.types import CharSpans
 
@@ -47,7 +48,7 @@ class EncodedWindow:
 
     ``text`` is its part, to which the characters of ``units`` refer. ``first_unit`` is the number of its first
     unit among those encoded together, ``part_start`` the character at which its part begins in the document. ``output``
-    is what the forward pass gave for the representation, if anything.
+    is what the forward pass gave for the representation, if anything, and ``form`` how the collection reads texts.
     """
 
     units: UnitTokens
@@ -56,6 +57,7 @@ class EncodedWindow:
     first_unit: int
     vectors: Float32[np.ndarray, "tokens dim"]
     output: Any
+    form: TextForm = NEWEST
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,24 @@
 Catalogs and snapshots may hold what other programs wrote.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from pydantic import Json, ValidationError, field_validator, model_validator
 
 from indexer.representations.registry import representations
 from indexer.representations.stored import Dim, Name, Stored
-from indexer.types import Recipe
+from indexer.types import Details, Recipe
+from models.text.forms import OLDEST, TextForm
 from models.types import SpanBounds
+
+UNITS: Final = "units"
+
+
+class UnitDetails(Stored):
+    """The details of units: how texts are read."""
+
+    fingerprint: TextForm
 
 
 class RecipeFields(Stored):
@@ -26,7 +36,8 @@ class RecipeFields(Stored):
     @field_validator("representations")
     @classmethod
     def _are_known(cls, details: dict[str, Any]) -> dict[str, Any]:
-        for name, values in details.items():
+        _, others = of_units(details)
+        for name, values in others.items():
             if name not in representations():
                 raise ValueError(f"the representation {name[:80]!r} is not installed")
             representations()[name].stored.model_validate(values)
@@ -41,7 +52,31 @@ class RecipeFields(Stored):
     def recipe(self) -> Recipe:
         """The recipe itself."""
         bounds = SpanBounds(self.shortest, self.longest)
-        return Recipe(self.encoder, self.fingerprint, self.dim, bounds, self.representations)
+        text, details = of_units(self.representations)
+        return Recipe(self.encoder, self.fingerprint, self.dim, bounds, details, text)
+
+
+def with_units(recipe: Recipe) -> dict[str, Details]:
+    """The details of a recipe as they are stored: with those of units, unless they are as they were at first.
+
+    >>> with_units(Recipe("slice", "f1", 384, text="text.v1")), with_units(Recipe("slice", "f1", 384, text="text.v2"))
+    ({}, {'units': {'fingerprint': 'text.v2'}})
+    """
+    units = {} if recipe.text == OLDEST else {UNITS: {"fingerprint": recipe.text}}
+    return {**recipe.details, **units}
+
+
+def of_units(details: Mapping[str, Any]) -> tuple[TextForm, dict[str, Any]]:
+    """How texts are read, from the details of units, and the details of all other representations.
+
+    Raises ``ValueError`` for a way that is not known.
+
+    >>> of_units({"words": {"fingerprint": "words.v1"}})
+    ('text.v1', {'words': {'fingerprint': 'words.v1'}})
+    """
+    others = dict(details)
+    units = others.pop(UNITS, None)
+    return (OLDEST if units is None else UnitDetails.model_validate(units).fingerprint), others
 
 
 def first_fault(error: ValidationError) -> str:

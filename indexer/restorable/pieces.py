@@ -3,26 +3,27 @@
 from collections.abc import Iterator
 
 from models.encoders.restorable.base import Restorer
+from models.text.forms import NEWEST, TextForm
 from models.text.sentences import sentence_spans
 from models.text.units import split
 from models.types import CharSpan
 
 
-def pieces(text: str, restorer: Restorer) -> Iterator[CharSpan]:
+def pieces(text: str, restorer: Restorer, form: TextForm = NEWEST) -> Iterator[CharSpan]:
     """The characters of sentences; of those too long, their halves, between units or, of one long unit, within it."""
-    spans = sentence_spans(text)
+    spans = sentence_spans(text, form)
     for span, fits in zip(spans, restorer.fits([span.of(text) for span in spans]), strict=True):
-        yield from [span] if fits else _halves(text, span, restorer)
+        yield from [span] if fits else _halves(text, span, restorer, form)
 
 
-def _halves(text: str, span: CharSpan, restorer: Restorer) -> Iterator[CharSpan]:
-    for half in _halved(text, span):
+def _halves(text: str, span: CharSpan, restorer: Restorer, form: TextForm) -> Iterator[CharSpan]:
+    for half in _halved(text, span, form):
         (fits,) = restorer.fits([half.of(text)])
-        yield from [half] if fits else _halves(text, half, restorer)
+        yield from [half] if fits else _halves(text, half, restorer, form)
 
 
-def _halved(text: str, span: CharSpan) -> tuple[CharSpan, CharSpan]:
-    units = split(span.of(text))
+def _halved(text: str, span: CharSpan, form: TextForm) -> tuple[CharSpan, CharSpan]:
+    units = split(span.of(text), form)
     if len(units) > 1:
         middle = len(units) // 2
         before, after = int(units[middle - 1, 1]), int(units[middle, 0])

@@ -19,6 +19,7 @@ from models.encoders.passes import Maker
 from models.encoders.registry import Models
 from models.encoders.restorable.base import Restorer
 from models.ops.quantization import quantize_directions
+from models.text.forms import TextForm
 from models.types import CharSpan
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 # A long part has many windows, which come together.
 @lru_cache(maxsize=8)
-def _pieces_of_part(text: str, restorer: Restorer) -> tuple[CharSpan, ...]:
-    return tuple(pieces(text, restorer))
+def _pieces_of_part(text: str, restorer: Restorer, form: TextForm) -> tuple[CharSpan, ...]:
+    return tuple(pieces(text, restorer, form))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class RestorableRepresentation(ColumnRepresentation, Representation[Any]):
         spans = window.units.spans
         chosen = [
             (int(np.searchsorted(spans[:, 1], piece.start, side="right")), piece.of(window.text))
-            for piece in _pieces_of_part(window.text, window.output)
+            for piece in _pieces_of_part(window.text, window.output, window.form)
             if spans[0, 0] <= piece.start < spans[-1, 1]
         ]
         units = [window.first_unit + unit for unit, _ in chosen]

@@ -152,7 +152,7 @@ def _units(segment: Segment, starts: np.ndarray, number: int) -> UnitSpan:
 
 def _cut(row: Row, text: str, units: UnitSpan) -> str:
     """The part of a row's text that is of these units."""
-    spans = split(text)
+    spans = split(text, row.segment.recipe.text)
     if len(spans) != len(row.units) or not len(spans):
         return text
     first = max(units.start, row.units.start) - row.units.start

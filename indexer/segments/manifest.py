@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from indexer.disk import shortage
 from indexer.errors import SegmentCorrupt
+from indexer.representations.details import UNITS, of_units, with_units
 from indexer.segments.layout import FORMAT_VERSION, MANIFEST
 from indexer.types import Recipe
 from models.types import SpanBounds
@@ -70,7 +71,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> str:
     """Write ``manifest.json`` and return its SHA-256, which the catalog keeps."""
     fields = asdict(manifest)
     recipe, rows = fields.pop("recipe"), fields.pop("rows")
-    recipe |= {"representations": manifest.recipe.representations, **recipe.pop("details")}
+    del recipe["text"], recipe["details"]
+    recipe |= {"representations": manifest.recipe.representations, **with_units(manifest.recipe)}
     body = json.dumps({"format": FORMAT_VERSION, "recipe": recipe, **fields, **rows}, indent=1, sort_keys=True).encode()
     (folder / MANIFEST).write_bytes(body)
     return hashlib.sha256(body).hexdigest()
@@ -102,11 +104,12 @@ def read_manifest(folder: Path, expected_sha256: str) -> Manifest:
 def _manifest(fields: dict[str, Any]) -> Manifest:
     recipe = fields.pop("recipe")
     bounds = SpanBounds(**recipe.pop("bounds"))
-    names = [name for name in recipe.pop("representations") if name != "units"]
+    names = [name for name in recipe.pop("representations") if name != UNITS]
     details = {name: recipe.pop(name) for name in names}
+    text, _ = of_units({UNITS: recipe.pop(UNITS)} if UNITS in recipe else {})
     rows = {name: fields.pop(name) for name in names}
     files = {name: _entry(name, entry) for name, entry in fields.pop("files").items()}
-    manifest = Manifest(Recipe(**recipe, bounds=bounds, details=details), files=files, rows=rows, **fields)
+    manifest = Manifest(Recipe(**recipe, bounds=bounds, details=details, text=text), files=files, rows=rows, **fields)
     counts = (manifest.documents, manifest.parts, manifest.units, manifest.unknown_units, manifest.code_points)
     if not all(type(count) is int and count >= 0 for count in (*counts, *rows.values())):
         raise ValueError("a count is none")

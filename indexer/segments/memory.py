@@ -45,7 +45,9 @@ class MemorySegment(Segment):
         self.norm_codes, self.norm_affine, self.norm_errors = map(_frozen, norms)
         spans = [(units.spans + row.start).astype("<u4") for row, units in zip(rows, parts, strict=True)]
         self.unit_spans = _frozen(np.concatenate([np.zeros((0, 2), "<u4"), *spans]))
-        borders = [border_codes(part.text, units.spans) for part, units in zip(document.parts, parts, strict=True)]
+        borders = [
+            border_codes(part.text, units.spans, recipe.text) for part, units in zip(document.parts, parts, strict=True)
+        ]
         self.borders = _frozen(np.concatenate([np.zeros(0, np.uint8), *borders]))
         self.windows = np.zeros(0, np.uint8)
         unknown = sum(units.unknown for units in parts)

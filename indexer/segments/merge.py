@@ -106,7 +106,7 @@ def _copy_borders(folder: Path, sources: Sequence[Source]) -> None:
                     file.write(segment.borders[piece].tobytes())
             else:
                 for text, units in _part_texts(source):
-                    file.write(border_codes(text, units).tobytes())
+                    file.write(border_codes(text, units, segment.recipe.text).tobytes())
 
 
 def _part_texts(source: Source) -> Iterator[tuple[str, CharSpans]]:

@@ -89,7 +89,7 @@ class SegmentWriter:
             self._parts.append(PartRow(ordinal, self.units, start, start + len(part.text)))
             self._part_metadata.append(part.metadata)
             self._files[layout.UNIT_SPANS].write((units.spans + start).astype("<u4").tobytes())
-            self._files[layout.BORDERS].write(border_codes(part.text, units.spans).tobytes())
+            self._files[layout.BORDERS].write(border_codes(part.text, units.spans, self._recipe.text).tobytes())
             self.units += len(units.spans)
             self._unknown_units += units.unknown
             start += len(part.text) + 1

@@ -8,6 +8,7 @@ import regex
 
 from models.errors import InvalidInput
 from models.text.folding import words
+from models.text.forms import NEWEST, TextForm
 from models.text.stemming import Language, stems
 
 _CLAUSE: Final = regex.compile(r"[\"“”](?P<phrase>[^\"“”]*)[\"“”]|(?P<prefix>[^\s\"“”]+)\*(?!\S)|(?P<word>[^\s\"“”]+)")
@@ -48,7 +49,7 @@ class WordQuery:
         return sum(len(item.words) * count for item, count in self.items)
 
 
-def read_query(text: str, stemming: Language | None = None) -> WordQuery:
+def read_query(text: str, stemming: Language | None = None, form: TextForm = NEWEST) -> WordQuery:
     """Read words, ``"phrases"`` and ``prefixes*``; only words are stemmed.
 
     Raises ``InvalidInput`` for a text without words.
@@ -58,7 +59,7 @@ def read_query(text: str, stemming: Language | None = None) -> WordQuery:
     """
     items: Counter[WordItem] = Counter()
     for match in _CLAUSE.finditer(text):
-        folded = words(match["phrase"] or match["prefix"] or match["word"] or "")
+        folded = words(match["phrase"] or match["prefix"] or match["word"] or "", form)
         if match["phrase"] is not None:
             items.update([WordItem(folded, is_required=True)] if folded else [])
         elif match["prefix"] is not None:

@@ -1,6 +1,7 @@
 """The encoder interface, and functions on it that encode units and queries."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -9,6 +10,8 @@ from jaxtyping import Float32, Int32
 from models.errors import InvalidInput
 from models.ops.similarity import normalize
 from models.text import units
+from models.text.compatibility import PlainText
+from models.text.forms import NEWEST, TextForm
 from models.text.tokens import Tokens, UnitTokens, join_all
 from models.types import QueryVectors
 
@@ -60,17 +63,26 @@ def forward_texts(
     return encoder.forward_texts(batch) if isinstance(encoder, TextEncoder) else encoder.forward_query(batch)
 
 
-def tokenize_units(encoder: Encoder, texts: Sequence[str]) -> list[UnitTokens]:
+def tokenize_units(encoder: Encoder, texts: Sequence[str], form: TextForm = NEWEST) -> list[UnitTokens]:
     """Split every text into units and join the encoder's tokens to them."""
-    return join_all([units.split(text) for text in texts], encoder.tokenize(texts))
+    return join_all([units.split(text, form) for text in texts], _tokenize(encoder, texts, form))
 
 
-def encode_queries(encoder: Encoder, texts: Sequence[str]) -> QueryVectors:
+def _tokenize(encoder: Encoder, texts: Sequence[str], form: TextForm) -> list[Tokens]:
+    """The tokens of every text as the encoder reads it, at the characters of the text itself."""
+    if form == "text.v1":
+        return encoder.tokenize(texts)
+    read = [PlainText(text) for text in texts]
+    tokens = encoder.tokenize([each.text for each in read])
+    return [replace(of, spans=each.spans(of.spans)) for each, of in zip(read, tokens, strict=True)]
+
+
+def encode_queries(encoder: Encoder, texts: Sequence[str], form: TextForm = NEWEST) -> QueryVectors:
     """Unit-length means of the token vectors of every query, without special tokens.
 
     Queries share one forward pass. Raises ``InvalidInput`` for a query without a token, or longer than a window.
     """
-    return encode_query_tokens(encoder, [tokens.ids for tokens in query_tokens(encoder, texts)])
+    return encode_query_tokens(encoder, [tokens.ids for tokens in query_tokens(encoder, texts, form)])
 
 
 def encode_query_tokens(encoder: Encoder, queries: Sequence[Int32[np.ndarray, " _tokens"]]) -> QueryVectors:
@@ -81,14 +93,14 @@ def encode_query_tokens(encoder: Encoder, queries: Sequence[Int32[np.ndarray, " 
     return normalize(np.stack(vectors)).astype(np.float32)
 
 
-def query_tokens(encoder: Encoder, texts: Sequence[str]) -> list[Tokens]:
+def query_tokens(encoder: Encoder, texts: Sequence[str], form: TextForm = NEWEST) -> list[Tokens]:
     """The tokens of every query. Raises ``InvalidInput`` for one without a token, or longer than a window."""
-    return [_checked(encoder, tokens) for tokens in encoder.tokenize(texts)]
+    return [_checked(encoder, tokens) for tokens in _tokenize(encoder, texts, form)]
 
 
-def check_query(encoder: Encoder, text: str) -> None:
+def check_query(encoder: Encoder, text: str, form: TextForm = NEWEST) -> None:
     """Raise ``InvalidInput`` for a query that :func:`encode_queries` refuses."""
-    query_tokens(encoder, [text])
+    query_tokens(encoder, [text], form)
 
 
 def _checked(encoder: Encoder, tokens: Tokens) -> Tokens:

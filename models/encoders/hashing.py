@@ -10,13 +10,14 @@ import numpy as np
 from jaxtyping import Float32, Int32, UInt64
 
 from models.text import units
+from models.text.forms import OLDEST
 from models.text.tokens import Tokens
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class HashingEncoder:
-    """One token per unit; its vector is noise seeded by the word in lower case.
+    """One token per unit of ``text.v1``; its vector is noise seeded by the word in lower case.
 
     >>> encoder = HashingEncoder(dim=8)
     >>> (tokens,) = encoder.tokenize(["same Same other"])
@@ -36,7 +37,7 @@ class HashingEncoder:
         return [self._tokens(text) for text in texts]
 
     def _tokens(self, text: str) -> Tokens:
-        spans = units.split(text)
+        spans = units.split(text, OLDEST)
         words = (text[start:end].lower().encode("utf-8", "surrogatepass") for start, end in spans)
         ids = np.fromiter((crc32(word) & 0x7FFFFFFF for word in words), np.int32, len(spans))
         return Tokens(ids, spans, np.zeros(len(spans), bool))

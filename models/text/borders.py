@@ -1,9 +1,11 @@
-"""Borders of text, ``borders.v1``: where clauses, sentences, lines, paragraphs and parts begin and end, in units.
+"""Borders of text: where clauses, sentences, lines, paragraphs and parts begin and end, in units.
 
 A gap between two units has a strength. Sentences follow UAX #29 (sentence boundaries), with care for abbreviations,
-initials and numbered lists; a full stop before a small letter ends a clause. Line breaks are borders: a line is often a
-turn or an item. Closing punctuation belongs to what it ends, and opening punctuation to what it begins, but a span may
-leave it out: "this month" ends at a border in "this month." as does "this month.".
+initials and numbered lists; a full stop before a small letter ends a clause, and one without a space after it ends a
+sentence in ``plan.Thanks``. Line breaks are borders where a turn or an item ends, not where they wrap a line
+(``models.text.wrapping``). In ``text.v1`` all line breaks were, and no such full stop. Closing punctuation belongs to
+what it ends, and opening punctuation to what it begins, but a span may leave it out: "this month" ends at a border in
+"this month." as does "this month.".
 
 So a unit has two strengths in one code: of a span that starts at it (low four bits), and of a span that
 ends before it (high four bits).
@@ -18,9 +20,10 @@ import regex
 from jaxtyping import Int, UInt8
 
 from models.interruption import checked
+from models.text.forms import NEWEST, TextForm
+from models.text.wrapping import unwrapped
 from models.types import CharSpans
 
-VERSION: Final = "borders.v1"
 Boundary = Literal["clause", "sentence", "part"]
 
 
@@ -74,11 +77,17 @@ _ABBREVIATION: Final = regex.compile(
     regex.V1,
 )
 _REFERENCE: Final = regex.compile(r"\b(?i:nos?|art|sec|fig|vol|pp|ch|para|cl)$", regex.V1)
-# Code points before a full stop that are looked at.
+# A full stop without a space after it ends a sentence before a capital letter, but not in addresses and names of code.
+_NEXT: Final = regex.compile(r"\p{Lu}\p{Ll}*+(?![\p{L}\p{N}_@/\\(]|\.\p{Ll})", regex.V1)
+_RUN_ON: Final = regex.compile(
+    r"(?<![@/\\\w])(?!(?<=\p{Ll}\.)\p{Ll}|www$)[\p{Lu}\p{Ll}\p{Nd}]*[\p{Ll}\p{Nd}]$", regex.V1
+)
+# Code points before a full stop that are looked at: of an abbreviation, and of any word.
 _BEFORE: Final = 16
+_LONGEST: Final = 64
 
 
-def border_codes(text: str, units: CharSpans) -> UInt8[np.ndarray, " units"]:
+def border_codes(text: str, units: CharSpans, form: TextForm = NEWEST) -> UInt8[np.ndarray, " units"]:
     """The code of every unit of a part, from the text of the part and the character spans of its units in it.
 
     >>> from models.text.units import split
@@ -90,7 +99,8 @@ def border_codes(text: str, units: CharSpans) -> UInt8[np.ndarray, " units"]:
     """
     if not len(units):
         return np.zeros(0, np.uint8)
-    marks = _Marks()
+    marks = _Marks(form)
+    text = text if form == "text.v1" else unwrapped(text)
     for match in checked(_MARK.finditer(text), _AT_ONCE):
         marks.add(text, match)
     gaps = np.searchsorted(units[:, 0], np.array(marks.positions, np.int64)).tolist()
@@ -123,14 +133,14 @@ def whole_starts(codes: UInt8[np.ndarray, " units"], boundary: Boundary) -> Int[
     return np.flatnonzero(np.minimum(start_strengths(codes), end_strengths(codes)) >= LEVELS[boundary])
 
 
-def count_sentences(text: str, units: CharSpans) -> int:
+def count_sentences(text: str, units: CharSpans, form: TextForm = NEWEST) -> int:
     """The number of sentences of a text, from the character spans of its units; lines and parts count as such.
 
     >>> from models.text.units import split
     >>> count_sentences(text := "Mr. Day said yes. He left.", split(text))
     2
     """
-    return len(whole_starts(border_codes(text, units), "sentence"))
+    return len(whole_starts(border_codes(text, units, form), "sentence"))
 
 
 def _spread(gap: int, strength: int, starts: list[int], ends: list[int], closing: Set[int], opening: Set[int]) -> None:
@@ -160,7 +170,8 @@ def _flagged(units: CharSpans, positions: list[int]) -> Set[int]:
 class _Marks:
     """The borders of a text by position and strength, and the positions of closing and of opening punctuation."""
 
-    def __init__(self) -> None:
+    def __init__(self, form: TextForm) -> None:
+        self._form = form
         self.positions: list[int] = []
         self.strengths: list[int] = []
         self.closing: list[int] = []
@@ -180,7 +191,7 @@ class _Marks:
                 self._border(start, Border.CLAUSE)
             case _:
                 self.closing.extend(range(start, match.end("quote")))
-                self._border(end, _sentence_end(text, match))
+                self._border(end, _sentence_end(text, match, self._form))
 
     def _border(self, position: int, strength: int) -> None:
         if strength:
@@ -188,7 +199,7 @@ class _Marks:
             self.strengths.append(int(strength))
 
 
-def _sentence_end(text: str, match: "regex.Match[str]") -> int:
+def _sentence_end(text: str, match: "regex.Match[str]", form: TextForm) -> int:
     """The strength of the border after terminators."""
     end = match.end()
     last = text[match.start("quote") - 1]
@@ -198,9 +209,12 @@ def _sentence_end(text: str, match: "regex.Match[str]") -> int:
         return Border.NONE if not match["space"] else Border.CLAUSE
     if last != "." and _STERM.match(last):
         return Border.SENTENCE
-    if not match["space"] and not match["quote"]:
+    is_run_on = not match["space"] and not match["quote"]
+    if is_run_on and (form == "text.v1" or not _NEXT.match(text, end)):
         return Border.NONE
     before = max(0, match.start() - _BEFORE), match.start()
     if _ABBREVIATION.search(text, *before) or (text[end].isdigit() and _REFERENCE.search(text, *before)):
         return Border.NONE
+    if is_run_on:
+        return Border.SENTENCE if _RUN_ON.search(text, max(0, before[1] - _LONGEST), before[1]) else Border.NONE
     return Border.CLAUSE if _SMALL.match(text, end) else Border.SENTENCE

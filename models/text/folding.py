@@ -9,12 +9,13 @@ from typing import Final
 from unicodedata import category, normalize
 
 from models.interruption import checked
+from models.text.forms import NEWEST, TextForm
 from models.text.units import split
 from models.types import CharSpans
 
-# Apostrophes that stand for the one on keyboards.
 # Words between two checkpoints.
 _AT_ONCE: Final = 16_384
+# Apostrophes that stand for the one on keyboards.
 _APOSTROPHES: Final = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 # Variation selectors say how a character is drawn.
 _SELECTORS: Final = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
@@ -51,13 +52,13 @@ def folded_units(text: str, units: CharSpans) -> list[str]:
     return [fold(text[start:end]) for start, end in checked(units.tolist(), _AT_ONCE)]
 
 
-def words(text: str) -> tuple[str, ...]:
+def words(text: str, form: TextForm = NEWEST) -> tuple[str, ...]:
     """The folded words of a text, in order.
 
-    >>> words("Cancel my plan, please.")
-    ('cancel', 'my', 'plan', 'please')
+    >>> words("Cancel my plan.Please"), words("Cancel my plan.Please", "text.v1")
+    (('cancel', 'my', 'plan', 'please'), ('cancel', 'my', 'plan.please'))
     """
-    return tuple(filter(None, folded_units(text, split(text))))
+    return tuple(filter(None, folded_units(text, split(text, form))))
 
 
 def _is_invisible(character: str) -> bool:

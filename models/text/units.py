@@ -1,71 +1,103 @@
-"""The unit splitter ``units.v1``. Span lengths are counted in units, independent of any backbone.
+"""The unit splitter. Span lengths are counted in units, independent of any backbone.
 
 A unit is a word as Unicode's UAX #29 delimits it, or one grapheme: punctuation, symbols, and letters of scripts
 without spaces (Chinese, Japanese, Thai) are units by themselves. White space belongs to no unit, unless marks make
 it part of a visible grapheme (a space with an acute accent on it). No unit starts or ends inside a grapheme, and a
 word of more than ``MAX_LENGTH`` code points is cut into several.
+
+Since ``text.v2`` (``models.text.forms``), what a sign joins are several words: ``plan.Thanks``, ``reason_cancel``,
+``plan's``, ``l'abonnement``. One word are still ``can't``, ``O'Brien``, ``3.14``, initials such as ``e.g`` and
+``U.S.A``, Hebrew acronyms and Catalan ``col·lecció``; a zero-width space within a word is passed over.
 """
 
 from collections.abc import Iterator
 from itertools import chain
 from operator import methodcaller
+from typing import get_args
 
 import numpy as np
 import regex
 from jaxtyping import Int
 
 from models.interruption import checked
+from models.text.forms import NEWEST, TextForm
 from models.types import CharSpans
 
-VERSION = "units.v1"
+VERSION = "units.v1"  # in the fingerprints of encoders, from when these alone said how texts are split
 MAX_LENGTH = 64
 # Units between two checkpoints: some ten milliseconds.
 _AT_ONCE = 16_384
 
-# UAX #29, rules WB3 to WB13, as one expression. Everything that only extends a character (WB4) is
-# included, by both the word and the grapheme definition, so that a word never ends inside a grapheme.
-_EXTEND = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}\p{GCB=Extend}\p{GCB=SpacingMark}]*+"
-_LATIN = rf"\p{{WB=ALetter}}{_EXTEND}"  # and all other scripts with words, except Hebrew
-_HEBREW = rf"\p{{WB=Hebrew_Letter}}{_EXTEND}"
-_LETTER = rf"(?:{_LATIN}|{_HEBREW})"
-_DIGIT = rf"\p{{WB=Numeric}}{_EXTEND}"
-_KATAKANA = rf"\p{{WB=Katakana}}{_EXTEND}"
-_JOINER = rf"\p{{WB=ExtendNumLet}}{_EXTEND}"
-_SINGLE_QUOTE = rf"\p{{WB=Single_Quote}}{_EXTEND}"
-_DOUBLE_QUOTE = rf"\p{{WB=Double_Quote}}{_EXTEND}"
-_INSIDE_LETTERS = rf"[\p{{WB=MidLetter}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_EXTEND}(?={_LETTER})"
-_INSIDE_DIGITS = rf"[\p{{WB=MidNum}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_EXTEND}(?={_DIGIT})"
-_LETTERS = (
-    rf"(?:{_LATIN}(?:{_INSIDE_LETTERS})?"
-    rf"|{_DIGIT}(?:{_INSIDE_DIGITS})?"
-    rf"|{_HEBREW}(?:{_INSIDE_LETTERS}|{_DOUBLE_QUOTE}(?={_HEBREW}))?(?!{_SINGLE_QUOTE}))"
+
+def _words(form: TextForm) -> str:
+    """The expression of a word: UAX #29, rules WB3 to WB13, as one expression.
+
+    Everything that only extends a character (WB4) is included, by both the word and the grapheme definition, so that a
+    word never ends inside a grapheme.
+    """
+    is_new = form != "text.v1"
+    invisible = r"\u200b" if is_new else ""
+    extend = rf"[\p{{WB=Extend}}\p{{WB=Format}}\p{{WB=ZWJ}}\p{{GCB=Extend}}\p{{GCB=SpacingMark}}{invisible}]*+"
+    latin = rf"\p{{WB=ALetter}}{extend}"  # and all other scripts with words, except Hebrew
+    hebrew = rf"\p{{WB=Hebrew_Letter}}{extend}"
+    letter = rf"(?:{latin}|{hebrew})"
+    digit = rf"\p{{WB=Numeric}}{extend}"
+    katakana = rf"\p{{WB=Katakana}}{extend}"
+    joiner = (r"[\p{WB=ExtendNumLet}--\u202f]" if is_new else r"\p{WB=ExtendNumLet}") + extend
+    single_quote, double_quote = rf"\p{{WB=Single_Quote}}{extend}", rf"\p{{WB=Double_Quote}}{extend}"
+    joins_letters = _NEW_JOINS if is_new else r"[\p{WB=MidLetter}\p{WB=MidNumLet}\p{WB=Single_Quote}]"
+    joins_digits = r"[\p{WB=MidNum}\p{WB=MidNumLet}\p{WB=Single_Quote}" + (r"\u202f]" if is_new else "]")
+    inside_letters, inside_digits = rf"{joins_letters}{extend}(?={letter})", rf"{joins_digits}{extend}(?={digit})"
+    letters = (
+        rf"(?:{latin}(?:{inside_letters})?"
+        rf"|{digit}(?:{inside_digits})?"
+        rf"|{hebrew}(?:{inside_letters}|{double_quote}(?={hebrew}))?(?!{single_quote}))"
+    )
+    last_hebrew = rf"{hebrew}{single_quote}"  # a Hebrew word may end in a single quote, after which nothing joins
+    # Letters and Katakana break where they meet, unless joiners (underscores) lie between them.
+    run = rf"(?:{letters}++(?:{last_hebrew})?|{last_hebrew}|(?:{katakana})++)"
+    joiners = rf"(?:{joiner})++"
+    if is_new:
+        return rf"{_APART}|{run}|{joiners}"
+    joined = rf"(?<!{single_quote}){joiners}"
+    return rf"(?:{joiners})?{run}(?:{joined}{run})*+(?:{joined})?|{joiners}"
+
+
+_APOSTROPHE = "['\u2018\u2019\uff07]"
+# Possessives, and the articles and pronouns of French, Italian and Catalan that lose their vowel before another.
+_POSSESSIVE = rf"{_APOSTROPHE}[sS](?!\w)"
+_ELIDED = (
+    r"(?i:[cdjlmnstv]|qu|(?:jus|lors|puis|quel|quoi)qu|(?:a|be|co|da|de|ne|que|su)ll|un)"
+    rf"{_APOSTROPHE}(?=(?i:[haeiouyàâäáæéèêëîïíìôöóòœùûüú]))"
 )
-# A Hebrew word may end in a single quote, after which nothing joins.
-_LAST_HEBREW = rf"{_HEBREW}{_SINGLE_QUOTE}"
-# Letters and Katakana break where they meet, unless joiners (underscores) lie between them.
-_RUN = rf"(?:{_LETTERS}++(?:{_LAST_HEBREW})?|{_LAST_HEBREW}|(?:{_KATAKANA})++)"
-_JOINERS = rf"(?:{_JOINER})++"
-_JOINED = rf"(?<!{_SINGLE_QUOTE}){_JOINERS}"
-_WORD = rf"(?:{_JOINERS})?{_RUN}(?:{_JOINED}{_RUN})*+(?:{_JOINED})?|{_JOINERS}"
+_APART = rf"(?<=\w){_POSSESSIVE}|(?<!\w){_ELIDED}"
+# What joins letters: other apostrophes, full stops between single letters, Hebrew and Catalan signs.
+_NEW_JOINS = (
+    rf"(?:(?!{_POSSESSIVE}){_APOSTROPHE}|(?<=(?<!\w)\w)[.\u2024\ufe52\uff0e](?=\w(?!\w))"
+    r"|(?<=\p{WB=Hebrew_Letter})\u05f4|(?<=[lL])[\u00b7\u2027](?=[lL]))"
+)
+
 # ``\X`` counts the regional indicators before a place to pair them: a long run of them would take quadratic time.
 # Matches start at even places of a run, where two before a third are a grapheme; ``\X`` reads only the run's end.
 _FLAG = r"\p{GCB=Regional_Indicator}{2}(?=\p{GCB=Regional_Indicator})"
 # Most words are plain letters before a space; trying these first makes splitting twice as fast.
-_UNIT = regex.compile(rf"[A-Za-z]++(?= )|{_WORD}|{_FLAG}|(?!\s)\X", regex.V1)
+_UNIT = {
+    form: regex.compile(rf"[A-Za-z]++(?= )|{_words(form)}|{_FLAG}|(?!\s)\X", regex.V1) for form in get_args(TextForm)
+}
 _GRAPHEME = regex.compile(rf"{_FLAG}|\X", regex.V1)
 _SPAN = methodcaller("span")
 
 
-def split(text: str) -> CharSpans:
+def split(text: str, form: TextForm = NEWEST) -> CharSpans:
     """Character spans of the units of a text, in order, never overlapping.
 
-    >>> text = "Can't pay 3.14 €?"
+    >>> text = "Can't pay 3.14 €?Thanks.Bye"
     >>> [text[start:end] for start, end in split(text)]
-    ["Can't", 'pay', '3.14', '€', '?']
+    ["Can't", 'pay', '3.14', '€', '?', 'Thanks', '.', 'Bye']
     >>> split("").shape
     (0, 2)
     """
-    found = checked(map(_SPAN, _UNIT.finditer(text)), _AT_ONCE)
+    found = checked(map(_SPAN, _UNIT[form].finditer(text)), _AT_ONCE)
     spans = np.fromiter(chain.from_iterable(found), np.int64).reshape(-1, 2)
     if not text.isascii():
         spans = _snap_to_graphemes(text, spans)

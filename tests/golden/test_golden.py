@@ -1,13 +1,14 @@
 """What must not change unnoticed: where units are, and what stands in a segment's files.
 
-A change here changes every collection on every disk. Where it is meant, raise ``units.VERSION`` or ``FORMAT_VERSION``,
-say so in an ADR, and write the file anew: ``python -m tests.golden.test_golden``.
+A change here changes every collection on every disk. Where it is meant, add a ``TextForm`` or raise
+``FORMAT_VERSION``, say so in an ADR, and write the file anew: ``python -m tests.golden.test_golden``.
 """
 
 import hashlib
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import get_args
 
 import pytest
 
@@ -18,10 +19,11 @@ from indexer.segments.writer import SegmentWriter
 from indexer.types import Recipe
 from models.encoders.hashing import HashingEncoder
 from models.text import units
+from models.text.forms import OLDEST, TextForm
 from models.types import Document, Part, SpanBounds
 
 FOLDER = Path(__file__).parent
-UNITS = FOLDER / "units.v1.json"
+UNITS = {form: FOLDER / f"units.{form.removeprefix('text.')}.json" for form in get_args(TextForm)}
 SEGMENT = FOLDER / "segment.v1.json"
 STABLE = [
     layout.VECTORS, layout.SCALES, layout.UNIT_SPANS, layout.NORM_CODES,
@@ -43,15 +45,15 @@ DOCUMENTS = [
 ]
 
 
-def units_of(text: str) -> list[str]:
-    return [text[start:end] for start, end in units.split(text)]
+def units_of(text: str, form: TextForm) -> list[str]:
+    return [text[start:end] for start, end in units.split(text, form)]
 
 
 def segment_facts(folder: Path) -> dict[str, object]:
     encoder = HashingEncoder(dim=16, window=32)
-    recipe = Recipe("hashing", encoder.fingerprint, encoder.dim, SpanBounds(1, 8))
+    recipe = Recipe("hashing", encoder.fingerprint, encoder.dim, SpanBounds(1, 8), text=OLDEST)
     with SegmentWriter(folder, recipe) as writer:
-        for pool in encode(encoder, split(encoder, [(document, "") for document in DOCUMENTS]), 256):
+        for pool in encode(encoder, split(encoder, [(document, "") for document in DOCUMENTS], OLDEST), 256):
             for item in pool.documents:
                 writer.add_document(item.document, item.content_hash, item.part_units)
             writer.add_vectors(pool.vectors)
@@ -68,23 +70,20 @@ def segment_facts(folder: Path) -> dict[str, object]:
     }
 
 
-def test_units_are_where_they_were() -> None:
-    golden = json.loads(UNITS.read_text("utf-8"))
-    assert golden["version"] == units.VERSION
-    for text, expected in golden["texts"]:
-        assert units_of(text) == expected
-
-
-def test_the_golden_text_is_worth_its_name() -> None:
-    golden = json.loads(UNITS.read_text("utf-8"))
+@pytest.mark.parametrize("form", UNITS)
+def test_units_are_where_they_were(form: TextForm) -> None:
+    golden = json.loads(UNITS[form].read_text("utf-8"))
+    assert golden["version"] == UNITS[form].stem
     assert len(golden["texts"]) >= 30
+    for text, expected in golden["texts"]:
+        assert units_of(text, form) == expected
 
 
 def test_segments_hold_the_same_bits(tmp_path: Path) -> None:
     assert segment_facts(tmp_path / "golden") == json.loads(SEGMENT.read_text("utf-8"))
 
 
-@pytest.mark.parametrize("path", [UNITS, SEGMENT], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*UNITS.values(), SEGMENT], ids=lambda path: path.name)
 def test_golden_files_are_plain(path: Path) -> None:
     assert path.read_text("utf-8").endswith("}\n")
     assert hashlib.sha256(path.read_bytes()).hexdigest()

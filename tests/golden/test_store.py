@@ -28,6 +28,7 @@ from indexer.errors import BordersMissing, RecipeMismatch
 from indexer.indexing.maintenance import optimize
 from indexer.indexing.pipeline import JobHooks
 from models.text.borders import border_codes
+from models.text.forms import OLDEST
 
 ARCHIVE = Path(__file__).parent / "store.0.1.tar.gz"
 # Hits of its collection "fixture" by the span score.
@@ -167,6 +168,6 @@ def test_optimizing_adds_the_borders_and_changes_no_cosine(
             segment = view.segment
             first, last = segment.part_units[:2].tolist()
             text, spans = segment.text(0, segment.part_span(0)), segment.unit_spans[first:last].astype(np.int64)
-            assert (segment.borders[first:last] == border_codes(text, spans - segment.part_span(0).start)).all()
+            assert (segment.borders[first:last] == border_codes(text, spans - segment.part_span(0).start, OLDEST)).all()
             assert segment.whole_spans["part"].tolist() == sorted(set(segment.part_units.tolist()))
     test_query_vectors_have_the_same_hits_and_scores(Services(copied, open_store(copied)).search, expected)

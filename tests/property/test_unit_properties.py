@@ -1,6 +1,7 @@
 """The splitter keeps its promises on any text."""
 
 from itertools import pairwise
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from uniseg.wordbreak import word_boundaries, word_break
 
-from models.text import units
+from models.text import folding, units
+from models.text.forms import OLDEST, TextForm
 from tests.strategies import AWKWARD, texts
 
 
@@ -21,13 +23,17 @@ def is_white(text: str) -> bool:
     return regex.fullmatch(r"(?V1)\s+", text) is not None
 
 
-@given(texts)
-@example(" \u0301")
-@example("a \u0301b")
-@example("\u0600 x")
-@example("\u0600" * 3 + "a\r\n")
-def test_units_keep_their_promises(text: str) -> None:
-    spans = units.split(text).tolist()
+forms = st.sampled_from(get_args(TextForm))
+
+
+@given(texts, forms)
+@example(" \u0301", "text.v2")
+@example("a \u0301b", "text.v2")
+@example("\u0600 x", "text.v2")
+@example("\u0600" * 3 + "a\r\n", "text.v2")
+@example("l'\u0301a's\u0301 \u202f\u0301", "text.v2")
+def test_units_keep_their_promises(text: str, form: TextForm) -> None:
+    spans = units.split(text, form).tolist()
     bounds = {0, *(end for _, end in graphemes(text))}
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
@@ -37,14 +43,14 @@ def test_units_keep_their_promises(text: str) -> None:
         # A grapheme is the least one can see: it is covered whole if it holds anything but white space.
         wanted = set() if is_white(text[start:end]) else set(range(start, end))
         assert covered & set(range(start, end)) == wanted
-    assert units.split(text).tolist() == spans
+    assert units.split(text, form).tolist() == spans
 
 
-@given(texts)
-def test_units_are_bounded(text: str) -> None:
+@given(texts, forms)
+def test_units_are_bounded(text: str, form: TextForm) -> None:
     text = text.replace(" ", "x") * 6
     whole = set(graphemes(text))
-    for start, end in units.split(text).tolist():
+    for start, end in units.split(text, form).tolist():
         assert end - start <= units.MAX_LENGTH or (start, end) in whole
 
 
@@ -60,7 +66,7 @@ def test_units_are_the_words_of_unicode_and_the_graphemes_between_them(text: str
     assume(all(is_settled(character) for character in text))
     words = oracle(text)
     assume(all(end - start <= units.MAX_LENGTH for start, end in words))
-    assert units.split(text).tolist() == words
+    assert units.split(text, OLDEST).tolist() == words
 
 
 def is_settled(character: str) -> bool:
@@ -101,9 +107,10 @@ def test_a_letter_of_100_000_marks_stays_whole() -> None:
 
 @pytest.mark.parametrize("piece", AWKWARD)
 def test_every_awkward_piece_alone_and_doubled(piece: str) -> None:
-    test_units_keep_their_promises.hypothesis.inner_test(piece)
-    test_units_keep_their_promises.hypothesis.inner_test(piece + piece)
-    test_units_keep_their_promises.hypothesis.inner_test(f"x{piece}y {piece}")
+    for form in get_args(TextForm):
+        test_units_keep_their_promises.hypothesis.inner_test(piece, form)
+        test_units_keep_their_promises.hypothesis.inner_test(piece + piece, form)
+        test_units_keep_their_promises.hypothesis.inner_test(f"x{piece}y {piece}", form)
 
 
 def test_hebrew_acronyms_are_words() -> None:
@@ -117,24 +124,45 @@ FLAG_PIECES = st.sampled_from(
 )
 
 
-@given(st.lists(FLAG_PIECES, max_size=40).map("".join) | texts)
-@example("\U0001f1e6" * 201)
-@example("\u0600" + "\U0001f1e6" * 5 + "\u200d\U0001f600")
-def test_flags_are_split_as_the_naive_expression_splits_them(text: str) -> None:
-    """``units.v1`` is the splitter without ``_FLAG``, to the bit."""
-    spans = units.split(text).tolist()
+@given(st.lists(FLAG_PIECES, max_size=40).map("".join) | texts, forms)
+@example("\U0001f1e6" * 201, "text.v2")
+@example("\u0600" + "\U0001f1e6" * 5 + "\u200d\U0001f600", "text.v2")
+def test_flags_are_split_as_the_naive_expression_splits_them(text: str, form: TextForm) -> None:
+    """The splitter is what it is without ``_FLAG``, to the bit."""
+    spans = units.split(text, form).tolist()
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_UNIT", "_GRAPHEME"):
-            pattern = getattr(units, name).pattern.replace(units._FLAG + "|", "")
-            patch.setattr(units, name, regex.compile(pattern, regex.V1))
-        assert units.split(text).tolist() == spans
+        patch.setitem(units._UNIT, form, _without_flags(units._UNIT[form]))
+        patch.setattr(units, "_GRAPHEME", _without_flags(units._GRAPHEME))
+        assert units.split(text, form).tolist() == spans
 
 
-@pytest.mark.parametrize("name", ["_UNIT", "_GRAPHEME"])
+def _without_flags(pattern: regex.Pattern[str]) -> regex.Pattern[str]:
+    return regex.compile(pattern.pattern.replace(units._FLAG + "|", ""), regex.V1)
+
+
+@pytest.mark.parametrize("pattern", [*units._UNIT.values(), units._GRAPHEME])
 @pytest.mark.parametrize("count", [1_000, 1_001])
-def test_the_regional_indicators_that_are_looked_back_at_are_linear(name: str, count: int) -> None:
+def test_the_regional_indicators_that_are_looked_back_at_are_linear(pattern: regex.Pattern[str], count: int) -> None:
     r"""``\X`` looks back at a whole run of them from every place that it tries, so it may try few."""
-    counted = regex.compile(getattr(units, name).pattern.replace(r"\X", r"(?P<slow>\X)"), regex.V1)
+    counted = regex.compile(pattern.pattern.replace(r"\X", r"(?P<slow>\X)"), regex.V1)
     matches = list(counted.finditer("\U0001f1e6" * count))
     assert len(matches) == (count + 1) // 2
     assert sum(match.end() for match in matches if match["slow"]) <= count
+
+
+SIGNS = st.sampled_from([".", ":", "_", "\u00b7", "/", ",", "-", "'s ", "\u2019s ", ".\u200b", " "])
+LONG_WORDS = st.text("abcdefgh", min_size=2, max_size=5).filter(lambda word: word not in {"be", "ad"})
+
+
+@given(st.lists(LONG_WORDS, min_size=1, max_size=6), st.data())
+def test_words_that_signs_join_are_units_of_their_own(words: list[str], data: st.DataObject) -> None:
+    text = "".join(word + data.draw(SIGNS) for word in words)
+    assert [text[a:b].strip("\u200b") for a, b in units.split(text) if text[a:b].strip("\u200b").isalpha()] == words
+
+
+@given(st.text("abcdefgh", min_size=2, max_size=12), st.sampled_from("\u200b\u00ad\u2060\ufeff"), st.data())
+def test_invisible_signs_within_a_word_are_passed_over(word: str, sign: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(1, len(word) - 1))
+    text = word[:at] + sign + word[at:]
+    assert units.split(f"a {text} b").tolist() == [[0, 1], [2, 3 + len(word)], [4 + len(word), 5 + len(word)]]
+    assert folding.words(text) == (word,)

@@ -136,7 +136,7 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery]):
         check_span_choice(request.spans, recipe.bounds)
         text = request.text or ""
         longest = recipe.bounds.longest if request.spans.max_units is None else request.spans.max_units
-        return LexicalQuery(read_query(text, request.stemming), words(text), longest)
+        return LexicalQuery(read_query(text, request.stemming, recipe.text), words(text, recipe.text), longest)
 
     def encode(self, queries: Sequence[LexicalQuery], recipe: Recipe) -> list[LexicalQuery]:
         """The queries as they are."""

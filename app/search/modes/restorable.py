@@ -65,7 +65,9 @@ class RestorableMode(SearchMode[TextQuery | SentenceQuery, SentenceQuery]):
             return SentenceQuery(vector, vector[None])
         if not request.text.strip():
             raise InvalidInput("The query holds no words.", hint="Give at least one word.", field="text")
-        return TextQuery(request.text, tuple(span.of(request.text) for span in sentence_spans(request.text)))
+        return TextQuery(
+            request.text, tuple(span.of(request.text) for span in sentence_spans(request.text, recipe.text))
+        )
 
     def encode(self, queries: Sequence[TextQuery | SentenceQuery], recipe: Recipe) -> list[SentenceQuery]:
         """The vectors of every query and of its sentences, from one forward pass."""

@@ -57,9 +57,9 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
         score = self._score(request, recipe)
         if request.text is None:
             return SpanQuery(query_vector(request, recipe.dim), request.query_units or 0, 1, score)
-        (tokens,) = query_tokens(self._encoders.matching(recipe), [request.text])
-        spans = units.split(request.text)
-        return TokenizedQuery(tokens.ids, len(spans), count_sentences(request.text, spans), score)
+        (tokens,) = query_tokens(self._encoders.matching(recipe), [request.text], recipe.text)
+        spans = units.split(request.text, recipe.text)
+        return TokenizedQuery(tokens.ids, len(spans), count_sentences(request.text, spans, recipe.text), score)
 
     def _score(self, request: SearchRequest, recipe: Recipe) -> SpanScore:
         if request.ranking == "cosine":

@@ -71,7 +71,7 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery]):
 
     def read(self, request: SearchRequest, recipe: Recipe) -> HybridQuery:
         """Tokenize a text with words."""
-        terms = words(request.text or "")
+        terms = words(request.text or "", recipe.text)
         if not terms:
             raise InvalidInput("The query holds no words.", hint="Give at least one word.", field="text")
         return HybridQuery(self._spans.read(request, recipe), plain_query(terms, request.stemming))

@@ -65,7 +65,7 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery]):
         """Tokenize a text of any length, or normalize a vector."""
         if request.text is None:
             return NuggetQuery(query_vector(request, _nuggets(recipe).dim)[None])
-        (windows,) = query_windows(self._pass(recipe), [request.text])
+        (windows,) = query_windows(self._pass(recipe), [request.text], recipe.text)
         return TokenizedQuery(windows)
 
     def encode(self, queries: Sequence[TokenizedQuery | NuggetQuery], recipe: Recipe) -> list[NuggetQuery]:

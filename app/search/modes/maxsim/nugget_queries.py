@@ -12,6 +12,7 @@ from models.encoders.nuggets.base import Nuggets
 from models.encoders.nuggets.forward_pass import NuggetPass
 from models.errors import InvalidInput
 from models.ops.batching import length_batches
+from models.text.forms import NEWEST, TextForm
 from models.text.tokens import UnitTokens
 from models.types import CharSpan
 
@@ -56,10 +57,10 @@ def encode_windows(nuggets: NuggetPass, windows: Sequence[Sequence[UnitTokens]])
     return [_query(of_text, [next(read) for _ in of_text]) for of_text in windows]
 
 
-def query_windows(nuggets: NuggetPass, texts: Sequence[str]) -> list[list[UnitTokens]]:
+def query_windows(nuggets: NuggetPass, texts: Sequence[str], form: TextForm = NEWEST) -> list[list[UnitTokens]]:
     """The windows of every text. Raises ``InvalidInput`` for a text without a token."""
     base = nuggets.encoder.base
-    joined = tokenize_units(base, texts)
+    joined = tokenize_units(base, texts, form)
     if not all(map(len, joined)):
         raise InvalidInput("The query holds no words.", hint="Give at least one word or symbol.", field="text")
     return [list(_cut(units, base.window)) for units in joined]

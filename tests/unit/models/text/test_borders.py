@@ -38,7 +38,10 @@ SENTENCES = [
     ("मुझे रद्द करना है। धन्यवाद।", ["मुझे रद्द करना है।", "धन्यवाद।"]),
     ("هل يمكنك؟ شكرا.", ["هل يمكنك؟", "شكرا."]),
     ("Agent: hello\nCustomer: I was charged twice", ["Agent: hello", "Customer: I was charged twice"]),
-    ("one\r\ntwo\u2028three", ["one", "two", "three"]),
+    ("one\r\ntwo\u2028three", ["one\r\ntwo", "three"]),
+    ("Please cancel my plan.Thanks.I wait", ["Please cancel my plan.", "Thanks.", "I wait"]),
+    ("see java.util.List at www.Foo.com, ask Jo.Day@x.org", ["see java.util.List at www.Foo.com, ask Jo.Day@x.org"]),
+    ("Mr.Day said e.g.This", ["Mr.Day said e.g.This"]),
     ("", []),
     (" \n ", []),
     ("...", ["..."]),
@@ -99,8 +102,15 @@ def test_every_text_has_whole_spans(text: str) -> None:
     assert firsts["part"] <= firsts["sentence"] <= firsts["clause"]
 
 
-@given(st.lists(st.sampled_from(["One two.", "Three!", "four, five", "(six)"]), min_size=1, max_size=6))
-def test_a_line_break_is_a_border_whatever_the_lines_are(lines: list[str]) -> None:
+@given(st.lists(st.sampled_from(["- One two.", "(a) three", "4. four, five", "# six", "Agent: seven"]), min_size=1))
+def test_a_line_break_between_items_is_a_border_whatever_they_are(lines: list[str]) -> None:
     text = "\n".join(lines)
-    sentences = whole_spans(text, "sentence")
-    assert [sentence for line in lines for sentence in whole_spans(line, "sentence")] == sentences
+    assert [sentence for line in lines for sentence in whole_spans(line, "sentence")] == whole_spans(text, "sentence")
+
+
+def test_collections_of_before_have_the_borders_of_before() -> None:
+    text = "one\ntwo plan.Thanks"
+    units = split(text, "text.v1")
+    starts = whole_starts(border_codes(text, units, "text.v1"), "sentence").tolist()
+    assert [text[start:end] for start, end in units[starts].tolist()] == ["one", "two"]
+    assert len(whole_spans(text, "sentence")) == 2
