@@ -2,7 +2,8 @@
 
 An occurrence scores ``EXACT``, and everything else less. Where hits are whole sentences or documents, those that hold
 an occurrence do; else hits are the occurrences, and of what a search finds without them the spans that overlap none. So
-it holds for every mode, for counts and for saved phrases alike.
+it holds for every mode, for counts and for saved phrases alike. A part of another word's compound is no occurrence:
+``exclusive licence`` in ``non-exclusive licence``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import EVERYTHING, Filter, Selection
@@ -18,9 +19,11 @@ from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.selection import selected_rows
 from indexer.engine.snapshot import SegmentView
 from indexer.segments.reader import Segment
+from indexer.words.compounds import within_compounds
 from indexer.words.occurrences import occurrences
 from indexer.words.representation import stored_words
 from models.text.borders import Boundary
+from models.text.forms import OLDEST
 from models.types import UnitSpan
 
 EXACT: Final = 1.0
@@ -120,7 +123,8 @@ def is_occurrence(segment: Segment, units: UnitSpan, terms: Terms) -> bool:
         return False
     of_units = stored.of_units[units.start : units.end]
     numbers = [stored.number(term) for term in terms]
-    return bool(of_units[0] and of_units[-1]) and of_units[of_units > 0].tolist() == numbers
+    is_literal = bool(of_units[0] and of_units[-1]) and of_units[of_units > 0].tolist() == numbers
+    return is_literal and bool(_apart(segment, np.array([units.start]), np.array([units.end]))[0])
 
 
 def below(scores: Float[np.ndarray, " spans"]) -> Float[np.ndarray, " spans"]:
@@ -146,7 +150,19 @@ def _allowed(view: SegmentView, terms: Terms, selection: Selection) -> SpanRows:
     """The occurrences that a filter allows, by rising start; they may overlap."""
     starts, ends = occurrences(view.segment, terms)
     mask = view.allowed(selection.filter).mask if len(starts) else None
-    return _exact(view, starts, ends) if mask is None else _exact(view, starts[mask[starts]], ends[mask[starts]])
+    if mask is not None:
+        starts, ends = starts[mask[starts]], ends[mask[starts]]
+    apart = _apart(view.segment, starts, ends)
+    return _exact(view, starts[apart], ends[apart])
+
+
+def _apart(
+    segment: Segment, starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"]
+) -> Bool[np.ndarray, " spans"]:
+    """True for occurrences that are no part of another word's compound; in collections of before, for all."""
+    if segment.recipe.text == OLDEST:
+        return np.ones(len(starts), bool)
+    return ~within_compounds(segment, starts, ends)
 
 
 def _exact(view: SegmentView, starts: Int[np.ndarray, " spans"], ends: Int[np.ndarray, " spans"]) -> SpanRows:
