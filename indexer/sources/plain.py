@@ -2,19 +2,37 @@
 
 from collections.abc import Iterator
 
-from indexer.sources.documents import checked_id, checked_text
+from indexer.sources.compose import within
+from indexer.sources.documents import MAX_PARTS, checked_id, checked_text
 from indexer.sources.encodings import decoded, given_encoding
 from indexer.sources.records import Found, Reading
+from models.text.wrapping import line_breaks
 from models.types import Document, Part
 
 
 def read_text(reading: Reading) -> Iterator[Found]:
-    """The whole file is one document; its id is the file's path below the folder, without ``.gz``."""
+    """The file is one document, a paragraph or a turn a part; its id is the path below the folder, without ``.gz``."""
     yield 1, lambda: _document(reading)
 
 
 def _document(reading: Reading) -> Document:
-    return Document(checked_id(reading.document_id), (Part(checked_text(text_of(reading))),))
+    parts = [Part(piece) for piece in paragraphs(checked_text(text_of(reading)))]
+    return Document(checked_id(reading.document_id), tuple(within(parts, MAX_PARTS)))
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    r"""The paragraphs and turns of a text, which are the text itself with a line break between them.
+
+    >>> list(paragraphs("I want to\ncancel.\n\nAgent: Why?\nCaller: It is\nslow.\n"))
+    ['I want to\ncancel.\n', 'Agent: Why?', 'Caller: It is\nslow.\n']
+    """
+    start = 0
+    for each in line_breaks(text):
+        at = text.rfind("\n", each.start, each.end)
+        if each.kind == "part" and start < each.start and at >= 0 and each.end < len(text):
+            yield text[start:at]
+            start = at + 1
+    yield text[start:]
 
 
 def text_of(reading: Reading) -> str:
