@@ -55,6 +55,9 @@ class TableQuery(BaseModel):
     delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] | None = Field(
         None, description="The sign between cells; detected without it."
     )
+    quote: Annotated[str, StringConstraints(pattern=r"^(none|.)$")] | None = Field(
+        None, description='The sign around cells, `"` without it; `none` for tables without quoting.'
+    )
     typed: bool = Field(True, description="Read columns of numbers and of true and false as such.")
 
     def options(self) -> dict[str, JsonValue]:

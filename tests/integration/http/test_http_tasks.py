@@ -134,6 +134,16 @@ def test_a_csv_without_ids_is_numbered(client) -> None:
     assert client.get("/collections/sample/documents/notes.csv:1").json()["text"] == "Hello."
 
 
+@pytest.mark.parametrize(("quote", "text"), [("none", '"Hello."'), ("%27", "Hi, you"), ("none", "it's")])
+def test_a_csv_has_the_quotes_that_are_named(client, quote: str, text: str) -> None:
+    cell = f"'{text}'" if quote == "%27" else text
+    table = f"id,text\nq,{cell}\n".encode()
+    ended(client, queued(send(client, table, "text/csv", path=f"{IMPORT}?quote={quote}")))
+    assert client.get("/collections/sample/documents/q").json()["text"] == text
+    refused = send(client, table, "text/csv", path=f"{IMPORT}?quote=nothing")
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
+
+
 def test_a_connection_that_is_cut_leaves_nothing(client) -> None:
     async def cut() -> AsyncIterator[bytes]:
         yield lines(calls(50))
