@@ -95,6 +95,8 @@ def _verdict(hit: Hit) -> str:
 
 def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
     _show_notes(answer.degraded, answer.filtered)
+    if answer.notice:
+        err.print(answer.notice, style="yellow", soft_wrap=True)
     if not answer.hits:
         out.print(f"No {unit} was found.")
     _show_judged(answer, unit)

@@ -69,6 +69,7 @@ OfVerified: TypeAlias = Annotated[
     Verified | Literal[False] | None,
     optional("False: the second look had no room or no time; absent where none was asked for, or there is none."),
 ]
+Notice: TypeAlias = Annotated[str | None, optional("Said of a query without words; absent for all others.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ class SearchAnswer:
     filtered: OfFilter = None
     total: OfTotal = None
     verified: OfVerified = None
+    notice: Notice = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode
 from app.search.threshold import cosine_floor, used_threshold
 from app.search.types import Hit
 from app.search.verifying import Ordered
+from app.search.wordless import notice_of
 from indexer.engine.query import EVERYTHING, Filter, Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.reading.document_rows import count_passing
@@ -199,9 +200,17 @@ def finish(encoded: Encoded, results: Ordered, total: Total | None = None) -> Se
     snapshot, used, request = prepared.snapshot, prepared.threshold, prepared.request
     hits = presented(encoded, results, request.offset, request.offset + request.top_k)
     took_ms = round((time.perf_counter() - prepared.started) * 1000, 3)
-    left = filtered(snapshot, request.filter)
-    verified = verifying.summary(results)
-    return SearchAnswer(hits, snapshot.generation.number, used, took_ms, degraded(snapshot), left, total, verified)
+    return SearchAnswer(
+        hits,
+        snapshot.generation.number,
+        used,
+        took_ms,
+        degraded(snapshot),
+        filtered(snapshot, request.filter),
+        total,
+        verifying.summary(results),
+        notice_of(request.text),
+    )
 
 
 def presented(encoded: Encoded, results: Ordered, start: int, end: int) -> tuple[Hit, ...]:

@@ -7,12 +7,15 @@ from typing import Final, Literal
 import numpy as np
 
 from app.requests import SearchRequest
+from app.search.long_hits import is_long, shortened
 from app.search.time_codes import timed
 from app.search.types import Context, Explanation, Hit
 from indexer.engine.place import Place, ScoredSpan
 from indexer.tuning import Tuning
 from models.ops.similarity import raws
+from models.text.forms import OLDEST
 from models.text.polarity import has_negation, is_english, is_negated
+from models.text.wrapping import unwrapped
 from models.types import CharSpan, JsonValue
 
 Explain = Callable[[ScoredSpan], Explanation | None]
@@ -29,17 +32,26 @@ def present_spans(request: SearchRequest, spans: list[ScoredSpan], tuning: Tunin
     """
     raw = raws(np.array([scored.cosine for scored in spans], np.float64))
     scales = zip(raw.tolist(), tuning.scores(raw).tolist(), strict=True)
+    shown = [shortened(request, scored) for scored in spans]
     affirmed = request.text is not None and not has_negation(request.text)
     hits = (
-        _hit(request, scored, rank, *scale, explain)
-        for rank, (scored, scale) in enumerate(zip(spans, scales, strict=True), 1)
+        replace(_hit(request, part, rank, *scale), explanation=_explained(request, scored, explain), cut=_cut(scored))
+        for rank, (scored, part, scale) in enumerate(zip(spans, shown, scales, strict=True), 1)
     )
     if not affirmed:
         return tuple(hits)
-    return tuple(replace(hit, polarity=_polarity(hit, scored)) for hit, scored in zip(hits, spans, strict=True))
+    return tuple(replace(hit, polarity=_polarity(hit, scored)) for hit, scored in zip(hits, shown, strict=True))
 
 
-def _hit(request: SearchRequest, scored: ScoredSpan, rank: int, raw: float, score: float, explain: Explain) -> Hit:
+def _explained(request: SearchRequest, scored: ScoredSpan, explain: Explain) -> Explanation | None:
+    return explain(scored) if request.explain else None
+
+
+def _cut(scored: ScoredSpan) -> Literal[True] | None:
+    return True if is_long(scored) else None
+
+
+def _hit(request: SearchRequest, scored: ScoredSpan, rank: int, raw: float, score: float) -> Hit:
     place, span = scored.place, scored.span
     return Hit(
         document_id=scored.document_id,
@@ -55,7 +67,6 @@ def _hit(request: SearchRequest, scored: ScoredSpan, rank: int, raw: float, scor
         metadata=place.metadata(),
         part_metadata=_part_metadata(place, span) or None,
         context=_around(scored, request.context, request.context) if request.context else None,
-        explanation=explain(scored) if request.explain else None,
     )
 
 
@@ -70,7 +81,10 @@ def _polarity(hit: Hit, scored: ScoredSpan) -> Literal["negated"] | None:
     around = _around(scored, _CLAUSE_BEFORE, _CLAUSE_AFTER)
     if not is_english(around.text, {**hit.metadata, **(hit.part_metadata or {})}):
         return None
-    return "negated" if is_negated(around.text, around.start, around.end) else None
+    # A line that is wrapped goes on; in collections of before every line ends what it says.
+    is_old = scored.place.segment.recipe.text == OLDEST
+    text = around.text if is_old else unwrapped(around.text)
+    return "negated" if is_negated(text, around.start, around.end) else None
 
 
 def _around(scored: ScoredSpan, before: int, after: int) -> Context:

@@ -87,6 +87,13 @@ class Hit:
     confidence: Annotated[
         float | None, optional("Of a restored text: the probability of its least certain token, 0 to 1.")
     ] = None
+    cut: Annotated[
+        Literal[True] | None,
+        optional(
+            "What was found is longer than 10,000 characters: `start`, `end` and `text` are of the part that holds "
+            "most of the query's words."
+        ),
+    ] = None
     highlights: Annotated[
         tuple[TextSpan, ...] | None, optional("The query's words in the hit; in mode lexical alone.")
     ] = None

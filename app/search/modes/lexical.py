@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from app.answers import described
 from app.requests import SearchRequest
+from app.search.long_hits import shortened
 from app.search.mode import Accepts, BatchQuery, SearchMode, Total
 from app.search.span_choice import check_span_choice
 from app.search.types import Hit, TextSpan
@@ -152,7 +153,9 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery]):
         """Hits with the query's words."""
         hits = super().present(request, query, spans, tuning, total)
         pairs = zip(hits, spans, strict=True)
-        return tuple(replace(hit, highlights=_highlights(request, query, span)) for hit, span in pairs)
+        return tuple(
+            replace(hit, highlights=_highlights(request, query, shortened(request, span))) for hit, span in pairs
+        )
 
     def explain(
         self, request: SearchRequest, query: LexicalQuery, span: ScoredSpan, total: WordCounts
