@@ -118,7 +118,8 @@ class SearchMode(Protocol[Read, Query]):
     looking into them. ``explanation`` is the class of the explanations of hits, ``requirement`` a hint for errors: how
     to create a collection for this mode. ``whole`` is what a hit is without a choice of boundaries, if not a free span.
     ``without_texts`` says what else the mode does for collections that store none.
-    Without ``is_literal`` the mode goes without the literal floor.
+    Without ``is_literal`` the mode goes without the literal floor; with ``is_judged`` its hits take the second look,
+    which is fitted to the scores of spans.
     """
 
     name: ClassVar[Mode]
@@ -129,6 +130,7 @@ class SearchMode(Protocol[Read, Query]):
     requirement: ClassVar[str] = ""
     without_texts: ClassVar[str] = ""
     is_literal: ClassVar[bool] = True
+    is_judged: ClassVar[bool] = False
 
     def __init__(self, encoders: Encoders) -> None:
         """Make the mode from the models of queries."""

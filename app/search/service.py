@@ -61,8 +61,8 @@ class Prepared:
 
     @property
     def verified(self) -> int:
-        """The number of best hits that take the second look: none of a vector, nor where hits are documents."""
-        has_sentences = self.mode.unit == "span" and self.request.text is not None and self.snapshot.recipe.stores_text
+        """The number of best hits that take the second look: none of a vector, nor in modes of other scores."""
+        has_sentences = self.mode.is_judged and self.request.text is not None and self.snapshot.recipe.stores_text
         return self.request.read if has_sentences else 0
 
 
@@ -178,7 +178,7 @@ def prepare(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, tuning: T
     terms = literal.terms_of(mode, request, snapshot.recipe)
     prepared = Prepared(request, mode, snapshot, tuning, used, selection, query, terms, started)
     if request.likely and not prepared.verified:
-        raise _unread("What is likely is said of the sentences of a text, by `verify`.")
+        raise _unread("What is likely is said of texts in mode best_span, by `verify`.")
     most = max(selection.top_k + request.offset, prepared.verified)
     return replace(prepared, selection=replace(selection, top_k=most))
 

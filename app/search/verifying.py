@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeVar
 
+import numpy as np
+
 from app.requests import SearchRequest
 from app.search.answers import Verified
 from app.search.literal import Found
 from app.search.types import Hit
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
+from models.ops.similarity import raws
 from models.types import CharSpan
 from models.verifier.verdicts import LIKELY, Judgement, Pair
 
@@ -38,12 +41,13 @@ def pairs_of(request: SearchRequest, snapshot: Snapshot, rows: Sequence[SpanRow]
     """The phrase with the sentence of every row, where the row's span is marked."""
     if request.text is None:
         return []
+    similarities = raws(np.array([row.cosine for row in rows], np.float64)).round(4).tolist()
     pairs = []
-    for row in rows:
+    for row, similarity in zip(rows, similarities, strict=True):
         place = snapshot.scored(row).place
         sentence, span = place.sentence(), place.span
         mark = CharSpan(max(span.start - sentence.start, 0), span.end - sentence.start)
-        pairs.append(Pair(request.text, place.text(sentence), None if span == sentence else mark))
+        pairs.append(Pair(request.text, place.text(sentence), None if span == sentence else mark, similarity))
     return pairs
 
 

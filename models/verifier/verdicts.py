@@ -1,7 +1,6 @@
 """Verdicts: what the second look says of a text, and how its logits become a probability."""
 
 import math
-import re
 from dataclasses import dataclass
 from operator import mul
 from typing import Final, Literal, NamedTuple, get_args
@@ -24,16 +23,17 @@ OUTPUTS: Final = len(VERDICTS) + len(DIFFERENCES)
 # A difference is named from this probability on, and the likeliest in any case.
 _NAMED: Final = 0.3
 LIKELY: Final = 0.5
-_WORD: Final = re.compile(r"[a-z']{4,}")
+_NEAR: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A phrase, a text, and the characters of the text that a search has found, if any."""
+    """A phrase, a text, the characters of the text that a search has found, and how similar (raw) they are."""
 
     phrase: str
     text: str
     mark: CharSpan | None = None
+    similarity: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +51,17 @@ class Judgement:
 
 
 class Evidence(NamedTuple):
-    """What a scale weighs: the network's log odds of a match, and what rules see in both texts.
+    """What a scale weighs.
 
-    ``overlap`` is the share of the phrase's longer words in the text. ``contradicted`` and ``met`` are of quantities,
-    ``polarity`` of negations; each is 1 or 0. The similarity of the first look is left out: its scale is a mode's own.
+    ``similarity`` is the first look's (raw). ``near`` is the network's log odds of a match, as far as the similarity is
+    above 0.8: of near texts the network sees what differs, of others it knows less than the first look.
+    ``contradicted`` and ``met`` are of quantities, 1 or 0.
     """
 
-    log_odds: float
-    overlap: float
-    log_odds_overlap: float
+    similarity: float
+    near: float
     contradicted: float
     met: float
-    polarity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,47 +74,28 @@ class Scale:
     def probability(self, evidence: Evidence) -> float:
         """The calibrated probability of a match.
 
-        >>> scale = Scale(-1.0, Evidence(2.0, *[0.0] * 5))
-        >>> scale.probability(Evidence(0.5, *[0.0] * 5))
+        >>> Scale(-1.0, Evidence(2.0, 0.0, 0.0, 0.0)).probability(Evidence(0.5, 0.0, 0.0, 0.0))
         0.5
         """
         log_odds = self.intercept + sum(map(mul, self.weights, evidence))
         return 1 / (1 + math.exp(-log_odds))
 
 
-# The network alone.
-UNSCALED: Final = Scale(0.0, Evidence(1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+# The first look alone, for weights that come without a scale.
+UNSCALED: Final = Scale(-9.0, Evidence(10.0, 0.0, 0.0, 0.0))
 
 
 def evidence_of(pair: Pair, log_odds: float) -> Evidence:
     """The evidence of a pair.
 
-    >>> found = evidence_of(Pair("it takes two days", "It never takes three days."), 0.0)
-    >>> found.contradicted, found.met, found.polarity
-    (1.0, 0.0, 1.0)
+    >>> evidence_of(Pair("it takes two days", "It takes three days.", similarity=0.9), log_odds=-2.0)
+    Evidence(similarity=0.9, near=-2.0, contradicted=1.0, met=0.0)
     """
-    shared = overlap(pair.phrase, pair.text)
+    nearness = round(max(0.0, pair.similarity - _NEAR) * 10, 4)
     agreement = compare(pair.phrase, pair.text)
-    start, end = (pair.mark.start, pair.mark.end) if pair.mark else (0, len(pair.text))
-    opposed = is_negated(pair.phrase, 0, len(pair.phrase)) != is_negated(pair.text, start, end)
     return Evidence(
-        log_odds,
-        shared,
-        log_odds * shared,
-        float(bool(agreement.contradicted)),
-        float(bool(agreement.met)),
-        float(opposed),
+        pair.similarity, log_odds * nearness, float(bool(agreement.contradicted)), float(bool(agreement.met))
     )
-
-
-def overlap(phrase: str, text: str) -> float:
-    """The share of the phrase's words of four letters or more that a text has; 0 without such words.
-
-    >>> overlap("cancel my order", "Please cancel it")
-    0.5
-    """
-    words = set(_WORD.findall(phrase.lower()))
-    return len(words & set(_WORD.findall(text.lower()))) / len(words) if words else 0.0
 
 
 def log_odds_of(logits: Float32[np.ndarray, " outputs"]) -> float:
@@ -130,14 +110,15 @@ def judgement(pair: Pair, logits: Float32[np.ndarray, " outputs"], scale: Scale)
     >>> outputs = np.zeros(OUTPUTS, np.float32)
     >>> outputs[1], outputs[5] = 4, 2
     >>> judgement(Pair("two days", "Three days."), outputs, UNSCALED)
-    Judgement(probability=0.0177, verdict='differs', differs=('number', 'negation'))
+    Judgement(probability=0.018, verdict='differs', differs=('number', 'negation'))
     """
     evidence = evidence_of(pair, log_odds_of(logits))
     probability = round(scale.probability(evidence), 4)
     if probability >= LIKELY:
         return Judgement(probability, "match")
     seen: list[Difference] = ["number"] if evidence.contradicted else []
-    if evidence.polarity:
+    start, end = (pair.mark.start, pair.mark.end) if pair.mark else (0, len(pair.text))
+    if is_negated(pair.phrase, 0, len(pair.phrase)) != is_negated(pair.text, start, end):
         seen.append("negation")
     if not seen and logits[2] > logits[1]:
         return Judgement(probability, "unrelated")

@@ -18,6 +18,7 @@ ContrastOption = Annotated[Path, typer.Option("--contrast", help="A file of cont
 UnmatchedOption = Annotated[
     Path | None, typer.Option("--no-match", help='Phrases that the collection does not hold: {"phrase": ...} a line.')
 ]
+SamplesOption = Annotated[Path, typer.Option(help="Folder of the sample corpus, which the collection sample holds.")]
 CollectionOption = Annotated[
     str | None, typer.Option("--collection", "-c", help="A collection for them, of 100,000 units or more.")
 ]
@@ -27,6 +28,7 @@ def train_verifier_scale(
     contrast: ContrastOption,
     unmatched: UnmatchedOption = None,
     collection: CollectionOption = None,
+    samples: SamplesOption = Path("samples"),
     weights: Annotated[Path | None, typer.Option(help="Folder of the verifier, else the shipped one.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -35,7 +37,7 @@ def train_verifier_scale(
     from research.training.verifier_scale import fit_scale, write_scale
 
     with open_services(settings_with(verifier_weights=weights)) as services:
-        scale = fit_scale(_verifier(services), _pairs(services, contrast, unmatched, collection))
+        scale = fit_scale(_verifier(services), _pairs(services, contrast, samples, unmatched, collection))
     write_scale(weights or SHIPPED / "verifier", scale)
     if as_json:
         print_json({"intercept": scale.intercept, **scale.weights._asdict()})
@@ -47,39 +49,26 @@ def eval_contrast(
     contrast: ContrastOption,
     unmatched: UnmatchedOption = None,
     collection: CollectionOption = None,
+    samples: SamplesOption = Path("samples"),
     as_json: JsonOption = False,
 ) -> None:
     """Whether scores see what differs: both looks on each half of contrast lines, and on phrases without a match."""
-    import numpy as np
-
-    from research.evaluation.contrast import report
-    from research.training.verifier_scale import chooses
+    from research.evaluation.second_look import evaluate
 
     with open_services() as services:
-        pairs = _pairs(services, contrast, unmatched, collection)
-        verifier = _verifier(services)
-        lines = [line for line, _ in pairs.lines]
-        looks = {
-            "first": np.array(pairs.similarities),
-            "second": np.array([[each.probability for each in verifier.judge(judged)] for _, judged in pairs.lines]),
-        }
-        likely = {phrase: sum(each.is_likely for each in verifier.judge(found)) for phrase, found in pairs.unmatched}
-    figures = {
-        half: {name: asdict(report(lines, scores, 0.5, half)) for name, scores in looks.items()}
-        for half in ("chooses", "reported")
-    }
-    answered = {
-        half: [count > 0 for phrase, count in likely.items() if chooses(phrase) == (half == "chooses")]
-        for half in figures
-    }
+        figures = evaluate(_verifier(services), _pairs(services, contrast, samples, unmatched, collection))
     if as_json:
-        print_json({"halves": figures, "answered": {half: sum(each) for half, each in answered.items()}})
+        print_json({half: asdict(each) for half, each in figures.items()})
         return
-    for half, of_half in figures.items():
-        for look, each in of_half.items():
-            out.print(f"{half}, {look} look: {_line(each)}", soft_wrap=True)
-        if of := answered[half]:
-            out.print(f"{half}: of {len(of)} phrases without a match {sum(of)} have a likely hit.", soft_wrap=True)
+    for half, each in figures.items():
+        out.print(f"{half}, first look: {_line(asdict(each.first))}", soft_wrap=True)
+        out.print(f"{half}, second look: {_line(asdict(each.second))}", soft_wrap=True)
+        out.print(
+            f"{half}: of {each.phrases} phrases of the sample {each.first_by_first} and {each.first_by_second} have a "
+            f"right hit first, {each.likely} a likely one; {each.wrong} wrong hits are likely. Of {each.unmatched} "
+            f"phrases without a match {each.answered} have a likely hit.",
+            soft_wrap=True,
+        )
 
 
 def _line(figures: dict[str, object]) -> str:
@@ -100,20 +89,22 @@ def _verifier(services: "Services") -> "Verifier":
     return verifier
 
 
-def _pairs(services: "Services", contrast: Path, unmatched: Path | None, collection: str | None) -> "Pairs":
+def _pairs(
+    services: "Services", contrast: Path, samples: Path, unmatched: Path | None, collection: str | None
+) -> "Pairs":
     import json
 
+    from research.evaluation.sample import read_phrases
     from research.training.contrast_data import read_contrast
-    from research.training.verifier_scale import Pairs, contrast_pairs, unmatched_pairs
+    from research.training.verifier_scale import Pairs, contrast_pairs, hit_pairs
 
     phrases = [json.loads(line)["phrase"] for line in unmatched.read_text("utf-8").splitlines()] if unmatched else []
     if bool(phrases) != bool(collection):
         raise InvalidInput("Phrases without a match need a collection, and the other way round.", field="collection")
     with err.status("The first look"):
-        lines = list(read_contrast([contrast]))
-        judged = [contrast_pairs(services.spans, line) for line in lines]
+        search = services.search
         return Pairs(
-            [(line, pairs) for line, (pairs, _) in zip(lines, judged, strict=True)],
-            [similarities for _, similarities in judged],
-            [(each, unmatched_pairs(services.search, str(collection), each, "best_span")) for each in phrases],
+            [(line, contrast_pairs(services.spans, line)) for line in read_contrast([contrast])],
+            [(each.text, *hit_pairs(search, "sample", each.text, each.gold)) for each in read_phrases(samples)],
+            [(phrase, hit_pairs(search, str(collection), phrase)[0]) for phrase in phrases],
         )

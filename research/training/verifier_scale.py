@@ -1,11 +1,11 @@
 """The scale of a verifier: what its log odds and the evidence of rules are worth, by logistic regression.
 
-It is fitted to one half of a contrast set (by the crc32 of the ids) and, as wrong hits, to the best hits of phrases
-that a collection does not hold (half of them, by the crc32 of the phrases).
+It is fitted to one half of a contrast set (by the crc32 of the ids), to the best hits of half of the sample corpus's
+phrases (right ones and wrong ones), and, as wrong hits, to those of half of the phrases that a collection does not
+hold. So it holds both for near texts and for the hits of a search, most of which are unrelated.
 """
 
 import json
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,56 +24,73 @@ from models.types import Document, Part
 from models.verifier.verdicts import Evidence, Pair, Scale, evidence_of, log_odds_of
 from models.verifier.verifier import Verifier
 from research.evaluation.contrast import half_of
+from research.evaluation.corpus import DocumentSpan
 from research.training.contrast_data import ContrastLine
 
 _BEST = 20
-# What a wrong hit of a collection weighs beside a text of a contrast line.
-_WEIGHT = 0.5
+# What a right hit weighs beside a wrong one and a text of a contrast line: there are few.
+_RIGHT = 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The four pairs of every contrast line, and for every phrase without a match the pairs of its best hits.
+    """The four pairs of every contrast line, and phrases with the pairs of their best hits.
 
-    ``similarities`` are the first look's, of the four pairs.
+    Those of the sample corpus say which of the hits are right; ``unmatched`` phrases have no right one.
     """
 
     lines: Sequence[tuple[ContrastLine, Sequence[Pair]]]
-    similarities: Sequence[Sequence[float]]
+    sample: Sequence[tuple[str, Sequence[Pair], Sequence[bool]]]
     unmatched: Sequence[tuple[str, Sequence[Pair]]]
 
 
-def contrast_pairs(service: SpanService, line: ContrastLine) -> tuple[list[Pair], list[float]]:
-    """The phrase of a line with the best hit of each of its texts, and their similarities (raw)."""
+def contrast_pairs(service: SpanService, line: ContrastLine) -> list[Pair]:
+    """The phrase of a line with the best hit of each of its texts."""
     texts = tuple(Document(str(number), (Part(text),)) for number, (text, _) in enumerate(line.pairs))
     phrases = service.encode(SpansRequest((line.phrase,), texts, limit=1))
     steps = (step for part in slices(texts) for step in service.search(phrases, part))
     found = [text for step in steps for text in step.texts]
-    pairs = [text.pairs[0] if text.pairs else Pair(line.phrase, "") for text in found]
-    return pairs, [text.hits[0].raw if text.hits else 0.0 for text in found]
+    return [text.pairs[0] if text.pairs else Pair(line.phrase, "", similarity=0.0) for text in found]
 
 
-def unmatched_pairs(service: SearchService, collection: str, phrase: str, mode: str) -> list[Pair]:
-    """A phrase with the sentences of its best hits in a collection."""
-    request = SearchRequest(collection, text=phrase, top_k=_BEST, mode=mode)
+def hit_pairs(
+    service: SearchService, collection: str, phrase: str, gold: Sequence[DocumentSpan] = ()
+) -> tuple[list[Pair], list[bool]]:
+    """A phrase with the sentences of its best hits in a collection, and whether each hit overlaps a gold span."""
+    request = SearchRequest(collection, text=phrase, top_k=_BEST)
     (encoded,) = service.encode([service.prepare(request)])
     (found,) = service.scan([encoded])
-    return verifying.pairs_of(request, encoded.prepared.snapshot, found.rows[:_BEST])
+    snapshot, rows = encoded.prepared.snapshot, found.rows[:_BEST]
+    spans = [snapshot.scored(row) for row in rows]
+    right = [
+        any(
+            span.document_id == one.document_id and span.span.start < one.span.end and one.span.start < span.span.end
+            for one in gold
+        )
+        for span in spans
+    ]
+    return verifying.pairs_of(request, snapshot, rows), right
 
 
 def fit_scale(verifier: Verifier, pairs: Pairs) -> Scale:
     """The scale that the halves which choose give."""
-    chosen = [judged for line, judged in pairs.lines if half_of(line.id) == "chooses"]
-    wrong = [pair for phrase, found in pairs.unmatched if chooses(phrase) for pair in found]
-    rows = evidence(verifier, [pair for judged in chosen for pair in judged] + wrong)
-    says = np.array([True, True, False, False] * len(chosen) + [False] * len(wrong))
-    weights = np.array([1.0] * 4 * len(chosen) + [_WEIGHT] * len(wrong))
-    return _regression(rows, says, weights)
-
-
-def chooses(phrase: str) -> bool:
-    """True if a phrase without a match belongs to the half that chooses."""
-    return zlib.crc32(phrase.encode()) % 2 == 0
+    says: list[bool] = []
+    chosen: list[Pair] = []
+    for line, judged in pairs.lines:
+        if half_of(line.id) == "chooses":
+            chosen += judged
+            says += [True, True, False, False]
+    contrast = len(chosen)
+    for phrase, found, right in pairs.sample:
+        if half_of(phrase) == "chooses":
+            chosen += found
+            says += right
+    for phrase, found in pairs.unmatched:
+        if half_of(phrase) == "chooses":
+            chosen += found
+            says += [False] * len(found)
+    weights = [_RIGHT if right and at >= contrast else 1.0 for at, right in enumerate(says)]
+    return _regression(evidence(verifier, chosen), np.array(says), np.array(weights))
 
 
 def evidence(verifier: Verifier, pairs: Sequence[Pair]) -> Float[np.ndarray, "pairs evidence"]:

@@ -15,7 +15,7 @@ import torch
 
 from models.artifacts import load_artifact
 from models.types import CharSpan
-from models.verifier.verdicts import UNSCALED, Evidence, Pair
+from models.verifier.verdicts import Evidence, Pair
 from models.verifier.verifier import RECIPE
 from research.evaluation.contrast import CELLS, area, half_of, report
 from research.training import verifier as recipe
@@ -173,10 +173,9 @@ def test_a_report_counts_cells_as_a_loop_does() -> None:
 def test_a_regression_finds_what_made_the_labels() -> None:
     rng = np.random.default_rng(2)
     rows = np.zeros((4_000, len(Evidence._fields)))
-    rows[:, 0], rows[:, 3] = rng.normal(0, 2, 4_000), rng.integers(0, 2, 4_000)
-    odds = 0.5 + 1.5 * rows[:, 0] - 2 * rows[:, 3]
+    rows[:, 1], rows[:, 2] = rng.normal(0, 2, 4_000), rng.integers(0, 2, 4_000)
+    odds = 0.5 + 1.5 * rows[:, 1] - 2 * rows[:, 2]
     scale = _regression(rows, rng.random(4_000) < 1 / (1 + np.exp(-odds)), np.ones(4_000))
     assert scale.intercept == pytest.approx(0.5, abs=0.2)
-    assert scale.weights[0] == pytest.approx(1.5, abs=0.2)
-    assert scale.weights[3] == pytest.approx(-2, abs=0.4)
-    assert UNSCALED.weights.log_odds == 1
+    assert scale.weights[1] == pytest.approx(1.5, abs=0.2)
+    assert scale.weights[2] == pytest.approx(-2, abs=0.4)

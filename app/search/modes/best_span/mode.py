@@ -31,6 +31,7 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
     """Spans by the cosine of their mean unit vector with the query's vector, their length and their borders."""
 
     name = "best_span"
+    is_judged = True
     accepts = Accepts(vector=True, query_units=True, ranking=True)
     explanation = Explanation
 

@@ -16,7 +16,7 @@ from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
 from models.types import CharSpan
 from models.verifier.network import TEXT_TOKENS, windows_of
-from models.verifier.verdicts import UNSCALED, Evidence, Pair, Scale, evidence_of, judgement
+from models.verifier.verdicts import Evidence, Pair, Scale, evidence_of, judgement
 from models.verifier.verifier import RECIPE, Verifier, open_verifier
 from research.training.verifier import PairClassifier
 from tests.tiny_bert import save_tiny_bert
@@ -24,7 +24,7 @@ from tests.tiny_bert import save_tiny_bert
 PAIRS = [
     Pair("nobody saw the cat", "It was late, and nobody saw the cat.", CharSpan(17, 36)),
     Pair("the door was open", "The door, which was green, stood open."),
-    Pair("rain fell", "A dog barked, and rain fell.", CharSpan(0, 12)),
+    Pair("rain fell", "A dog barked, and rain fell.", CharSpan(0, 12), similarity=0.9),
     Pair("rain fell", "the cat " * 200, CharSpan(1000, 1003)),
 ]
 
@@ -65,7 +65,7 @@ def test_judgements_do_not_depend_on_batch_and_order(network: tuple[PairClassifi
     rng = random.Random(3)
     words = ["cat", "dog", "door", "green", "rain", "open", "late", "nobody", "fell"]
     texts = [" ".join(rng.choices(words, k=rng.randint(1, 40))) for _ in range(60)]
-    pairs = [Pair(rng.choice(texts)[:30], text) for text in texts]
+    pairs = [Pair(rng.choice(texts)[:30], text, similarity=rng.random()) for text in texts]
     encoder = SliceEncoder(open_backbone(str(folder), device="cpu"))
     together, alone = open_verifier(encoder, out), open_verifier(encoder, out)
     assert together is not None
@@ -97,7 +97,7 @@ def test_weights_over_another_backbone_and_encoders_without_one_have_no_verifier
 
 
 def test_rules_say_what_differs_where_they_see_it() -> None:
-    scale = Scale(-3.0, UNSCALED.weights._replace(log_odds=0.0))
+    scale = Scale(-3.0, Evidence(0.0, 0.0, 0.0, 0.0))
     logits = np.zeros(13, np.float32)
     logits[2] = 1  # unrelated, says the network
     number = judgement(Pair("18 months' notice", "A notice of 13 months."), logits, scale)
@@ -112,7 +112,11 @@ def test_an_equal_quantity_in_other_words_counts_for_a_match() -> None:
     assert (found.met, found.contradicted) == (1.0, 0.0)
 
 
+def test_the_network_counts_as_far_as_texts_are_near() -> None:
+    far, near, exact = (evidence_of(Pair("a cat", "a dog", similarity=raw), -3.0).near for raw in (0.7, 0.85, 1.0))
+    assert (far, near, exact) == (0.0, -1.5, -6.0)
+
+
 def test_the_probability_is_that_of_a_linear_function() -> None:
-    scale = Scale(0.5, Evidence(*(number / 10 for number in range(6))))
-    evidence = Evidence(*(float(number) for number in range(6)))
-    assert scale.probability(evidence) == pytest.approx(1 / (1 + np.exp(-6.0)))
+    scale = Scale(0.5, Evidence(0.0, 0.1, 0.2, 0.3))
+    assert scale.probability(Evidence(0.0, 1.0, 2.0, 3.0)) == pytest.approx(1 / (1 + np.exp(-1.9)))
