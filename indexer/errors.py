@@ -35,6 +35,16 @@ class DocumentNotFound(SpanseekError):
         return cls(f"The collection {collection!r} has no document {id[:80]!r}.", hint=hint, field="id")
 
 
+class FilterInvalid(InvalidInput):
+    """A filter expression cannot be read, or does not suit the metadata of the collection."""
+
+    code = "invalid_filter"
+
+    def __init__(self, message: str, place: str, hint: str = "") -> None:
+        hint = hint or 'Write, for example, `duration >= 600 and not team = "B"`; docs/api/filters.md has the language.'
+        super().__init__(f"{message} (at {place} of the filter).", hint=hint, field="filter")
+
+
 class TextNotStored(SpanseekError):
     """The collection does not store its texts, which this request reads."""
 

@@ -5,6 +5,8 @@ import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -475,3 +477,96 @@ def spell(number: int, hyphen: str = "-", conjunction: str = " and ") -> str:
             rest = joint + spell(below, hyphen, conjunction) if below else ""
             return f"{spell(above, hyphen, conjunction)} {name}{rest}"
     raise AssertionError(number)
+
+
+def passes(
+    expression: Mapping[str, Any], id: str, metadata: Values, part: Values | None = None, parts: Sequence[Values] = ()
+) -> bool:
+    """Whether a filter, in its JSON form, is true of a part of a document; or of the document: of one of its parts."""
+    if part is None and any(key.startswith("part.") for key in _keys_of(expression)):
+        return any(passes(expression, id, metadata, each) for each in parts)
+    for word, join in (("and", all), ("or", any)):
+        if word in expression:
+            return join(passes(each, id, metadata, part) for each in expression[word])
+    if "not" in expression:
+        return not passes(expression["not"], id, metadata, part)
+    key = expression["key"]
+    if key == "document.id":
+        return _compares(expression["op"], id, expression.get("value"), dates=False)
+    value: Any = part if key.startswith("part.") else metadata
+    for step in key.removeprefix("part.").split("."):
+        if not isinstance(value, Mapping) or step not in value:
+            return False
+        value = value[step]
+    return _compares(expression["op"], value, expression.get("value"))
+
+
+def _keys_of(expression: Mapping[str, Any]) -> list[str]:
+    if "key" in expression:
+        return [expression["key"]]
+    inner = [expression["not"]] if "not" in expression else expression.get("and") or expression.get("or") or []
+    return [key for each in inner for key in _keys_of(each)]
+
+
+def _compares(operator: str, value: Any, wanted: Any, dates: bool = True) -> bool:
+    def same(one: Any, other: Any) -> bool:
+        moments = [moment(each) if dates and isinstance(each, str) else None for each in (one, other)]
+        return json_key(one) == json_key(other) or (None not in moments and moments[0] == moments[1])
+
+    def below(one: Any, other: Any) -> bool | None:
+        if isinstance(one, bool) or isinstance(other, bool):
+            return None
+        if isinstance(one, int | float) and isinstance(other, int | float):
+            return one < other
+        if not isinstance(one, str) or not isinstance(other, str):
+            return None
+        if not dates or moment(other) is None:
+            return one < other
+        return None if moment(one) is None else moment(one) < moment(other)
+
+    def ordered(each: Any) -> bool:
+        under = below(each, wanted)
+        is_equal = under is False and (each == wanted or same(each, wanted))
+        return (
+            under is not None
+            and {
+                "<": under,
+                "<=": under or is_equal,
+                ">": not under and not is_equal,
+                ">=": not under,
+            }[operator]
+        )
+
+    elements = [each for each in _values(value) if not isinstance(each, Mapping | list)]
+    match operator:
+        case "exists":
+            return True
+        case "is null":
+            return value is None
+        case "=":
+            return any(same(each, wanted) for each in elements)
+        case "!=":
+            return not any(same(each, wanted) for each in elements)
+        case "in":
+            return any(same(each, one) for each in elements for one in wanted)
+        case "contains":
+            return isinstance(value, list) and any(same(each, wanted) for each in elements)
+        case "contains any":
+            return isinstance(value, list) and any(same(each, one) for each in elements for one in wanted)
+        case "contains all":
+            return isinstance(value, list) and all(any(same(each, one) for each in elements) for one in wanted)
+        case "starts with":
+            return any(isinstance(each, str) and each.startswith(wanted) for each in elements)
+    return any(ordered(each) for each in elements)
+
+
+@cache
+def moment(text: str) -> float | None:
+    """The seconds since 1970 of a date, or of a date and a time with or without an offset; None for other text."""
+    for form in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M%z", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f"):
+        try:
+            read = datetime.strptime(text, form)
+        except ValueError:
+            continue
+        return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+    return None

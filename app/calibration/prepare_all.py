@@ -7,9 +7,11 @@ from app.requests import SearchRequest
 from app.search.service import Prepared, SearchService
 
 
-def prepare_all(service: SearchService, searches: Sequence[SearchRequest]) -> list[Prepared]:
+def prepare_all(
+    service: SearchService, searches: Sequence[SearchRequest], *, check_filter: bool = True
+) -> list[Prepared]:
     """The prepared searches, all with the snapshot, tuning and threshold of the first. At least one is required."""
-    first, *others = [service.prepare(search) for search in searches]
+    first, *others = [service.prepare(search, check_filter=check_filter) for search in searches]
     shared = [
         replace(other, snapshot=first.snapshot, tuning=first.tuning, threshold=first.threshold) for other in others
     ]

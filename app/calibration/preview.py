@@ -140,7 +140,7 @@ def _encoded(
             *((phrase.text, phrase.filter) for phrase in saved),
         ]
     ]
-    prepared = prepare_all(service, searches)
+    prepared = prepare_all(service, searches, check_filter=bool(request.filter))
     used = prepared[0].threshold
     thresholds = [used] * len(request.phrases) + [_own_threshold(used, prepared[0].tuning, phrase) for phrase in saved]
     own = [replace(each, threshold=threshold) for each, threshold in zip(prepared, thresholds, strict=True)]

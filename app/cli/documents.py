@@ -134,7 +134,9 @@ def delete(
 
     names, filter = [*(id or []), *_lines(ids)], filter
     if not names and not filter and not purge:
-        raise InvalidInput("No document is named.", hint="Give --id, --ids or --where, or --purge alone.", field="id")
+        raise InvalidInput(
+            "No document is named.", hint="Give --id, --ids, --where or --filter, or --purge alone.", field="id"
+        )
     with open_services() as services:
         jobs = services.jobs
         deletion = jobs.delete(collection, names, filter, purged=purge, waiting=Waiting(sleep=wait_for_readers))

@@ -18,6 +18,7 @@ from typer.models import OptionInfo
 from app.recipes import RepresentationOptions, choices
 from app.requests import MAX_CONTEXT
 from indexer.engine.query import Filter
+from indexer.filters.strings import parsed
 from indexer.representations.registry import representations
 from models.types import JsonValue
 
@@ -43,6 +44,12 @@ _WHERE = typer.Option(
     "several, all of which must hold.",
 )
 _WHERE_PART = typer.Option("--where-part", help="Metadata of the part, in the same way; repeat for several.")
+_FILTER = typer.Option(
+    "--filter",
+    metavar="EXPRESSION",
+    help='What must be true of the metadata, such as `duration >= 600 and not part.speaker = "agent"`; together with '
+    "the other conditions.",
+)
 _WITH = typer.Option(
     "--with",
     metavar="NAME[=VALUE]",
@@ -93,6 +100,7 @@ def _parameters(kind: Any, left_out: tuple[str, ...]) -> Iterator[inspect.Parame
     if kind is Filter:
         yield _parameter("where", Annotated[list[str] | None, _WHERE], None)
         yield _parameter("where_part", Annotated[list[str] | None, _WHERE_PART], None)
+        yield _parameter("expression", Annotated[str | None, _FILTER], None)
         return
     plain, annotated = get_type_hints(kind), get_type_hints(kind, include_extras=True)
     for each in (each for each in fields(kind) if each.name not in left_out):
@@ -137,7 +145,7 @@ def _limits(annotation: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN401
 def _read(kind: Any, given: Mapping[str, Any], left_out: tuple[str, ...]) -> Any:  # noqa: ANN401
     """A dataclass of the options that were given; fields that are no options keep their defaults."""
     if kind is Filter:
-        return filter_of(given.get("where"), given.get("where_part"))
+        return filter_of(given.get("where"), given.get("where_part"), given.get("expression"))
     plain = get_type_hints(kind)
     values = {
         each.name: _read(plain[each.name], given, left_out) if is_dataclass(plain[each.name]) else given[each.name]
@@ -180,13 +188,14 @@ class RecipeChoice(RepresentationOptions):
         )
 
 
-def filter_of(where: list[str] | None, where_part: list[str] | None) -> Filter:
-    """The filter of ``--where`` and ``--where-part`` together.
+def filter_of(where: list[str] | None, where_part: list[str] | None, expression: str | None) -> Filter:
+    """The filter of ``--where``, ``--where-part`` and ``--filter`` together.
 
-    >>> filter_of(["week=7", "lang=en"], None)
-    Filter(document={'week': 7, 'lang': 'en'}, part={})
+    >>> filter_of(["week=7", "lang=en"], None, None)
+    Filter(document={'week': 7, 'lang': 'en'}, part={}, expression=None)
     """
-    return Filter(key_values(where), key_values(where_part))
+    read = None if expression is None else parsed(expression)
+    return Filter(key_values(where), key_values(where_part), read)
 
 
 def key_values(pairs: list[str] | None) -> dict[str, JsonValue]:

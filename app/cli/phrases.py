@@ -22,6 +22,7 @@ from app.cli.console import (
 )
 from app.cli.options import with_options
 from indexer.engine.query import Filter
+from indexer.filters.strings import printed
 from indexer.tuning import ThresholdOn
 from models.errors import InvalidInput
 
@@ -181,4 +182,5 @@ def _threshold(phrase: "Phrase") -> str:
 
 def _filter(phrase: "Phrase") -> str:
     pairs = [*phrase.filter.document.items(), *((f"part.{key}", value) for key, value in phrase.filter.part.items())]
-    return ", ".join(f"{key}={value}" for key, value in pairs)
+    expression = phrase.filter.expression
+    return ", ".join([*(f"{key}={value}" for key, value in pairs), *([printed(expression)] if expression else ())])

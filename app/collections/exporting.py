@@ -7,7 +7,6 @@ from typing import Any
 from indexer.engine.query import Filter
 from indexer.engine.snapshot import Snapshot
 from indexer.errors import TextNotStored
-from indexer.reading.document_rows import passing
 from indexer.reading.stored_documents import documents_in_order, stored_document
 from models.types import Document, Part
 
@@ -23,7 +22,7 @@ def exported_documents(snapshot: Snapshot, filter: Filter) -> Iterator[Document]
             "The collection does not store its texts, which an export holds.",
             hint="Take a snapshot, or read restored documents one by one.",
         )
-    chosen = documents_in_order(snapshot, lambda view: passing(view, filter))
+    chosen = documents_in_order(snapshot, lambda view: view.passing_documents(filter))
     return (stored_document(segment, row) for segment, row in chosen)
 
 

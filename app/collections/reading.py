@@ -13,6 +13,7 @@ from indexer.engine.query import Filter
 from indexer.engine.snapshot import Snapshot
 from indexer.errors import DocumentNotFound
 from indexer.reading.document_rows import count_passing, page_of
+from indexer.reading.filter_fields import check_fields
 from indexer.reading.metadata import FieldCounts, metadata_counts
 from indexer.reading.stored_documents import stored_document
 from indexer.segments.text import OffsetUnit, offset_in
@@ -128,7 +129,9 @@ class DocumentReader:
 
     def export(self, collection: str, filter: Filter | None = None) -> Iterator[Document]:
         """All documents that pass the filter, of one generation, with their texts. Raises ``TextNotStored``."""
-        return exported_documents(self._store.snapshot(collection), filter or Filter())
+        snapshot, chosen = self._store.snapshot(collection), filter or Filter()
+        check_fields(snapshot, chosen)
+        return exported_documents(snapshot, chosen)
 
     def list(
         self, collection: str, limit: int = 100, cursor: str | None = None, filter: Filter | None = None
@@ -139,8 +142,9 @@ class DocumentReader:
         target = self._store.catalog.collection(collection)
         collection, collection_id = target.name, target.id
         (after,) = position_of(cursor, "documents", collection_id, ("",))
-        snapshot = self._store.snapshot(collection)
-        rows = page_of(snapshot, filter or Filter(), after, limit + 1)
+        snapshot, chosen = self._store.snapshot(collection), filter or Filter()
+        check_fields(snapshot, chosen)
+        rows = page_of(snapshot, chosen, after, limit + 1)
         page = tuple(map(_listed, rows.documents[:limit]))
         more = len(rows.documents) > limit
         next_cursor = cursor_at("documents", collection_id, page[-1].id) if more else None
@@ -151,6 +155,7 @@ class DocumentReader:
         if not 1 <= limit <= MAX_LISTED:
             raise InvalidInput(f"A list cannot have {limit} values.", hint=f"1 to {MAX_LISTED}.", field="limit")
         snapshot, chosen = self._store.snapshot(collection), filter or Filter()
+        check_fields(snapshot, chosen)
         documents = count_passing(snapshot, chosen).passing
         fields = metadata_counts(snapshot, chosen, limit)
         return MetadataCounts(fields, documents, snapshot.generation.number, _degraded(snapshot))

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from app.answers import ItemError, described, optional
 from app.search.answers import ThresholdSource
 from indexer.engine.query import Filter
+from indexer.filters.strings import printed
 from indexer.indexing.matching import Rematched
 from indexer.phrases import EventKind, MatchEvent, Phrase, Reason, Saved
 from indexer.tuning import Threshold, ThresholdOn
@@ -14,6 +15,7 @@ from indexer.types import Recipe
 from indexer.words.recipe import has_words
 from models.errors import SpanseekError
 from models.fields import converted
+from models.types import JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,21 @@ class AppliedThreshold:
 
 
 @dataclass(frozen=True, slots=True)
+class FilterDescription:
+    """A filter as requests take it."""
+
+    document: dict[str, JsonValue]
+    part: dict[str, JsonValue]
+    expression: Annotated[str | None, optional("The expression as a string; absent without one.")] = None
+
+    @classmethod
+    def of(cls, filter: Filter) -> "FilterDescription":
+        """A filter as an answer."""
+        expression = None if filter.expression is None else printed(filter.expression)
+        return cls(dict(filter.document), dict(filter.part), expression)
+
+
+@dataclass(frozen=True, slots=True)
 class PhraseDescription:
     """A saved phrase."""
 
@@ -47,7 +64,7 @@ class PhraseDescription:
         Threshold | None, described("Its own threshold as it was set, possibly under another calibration.")
     ]
     applies: AppliedThreshold
-    filter: Filter
+    filter: FilterDescription
     note: str
     created_at: datetime
     changed_at: datetime
@@ -56,7 +73,10 @@ class PhraseDescription:
     def of(cls, phrase: Phrase) -> "PhraseDescription":
         """A phrase as an answer."""
         own, applies = phrase.own, AppliedThreshold.of(phrase)
-        return converted(phrase, cls, threshold=own.present_threshold, as_set=own.threshold, applies=applies)
+        filter = FilterDescription.of(phrase.filter)
+        return converted(
+            phrase, cls, threshold=own.present_threshold, as_set=own.threshold, applies=applies, filter=filter
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from app.search.wordless import notice_of
 from indexer.engine.query import EVERYTHING, Filter, Selection
 from indexer.engine.snapshot import Snapshot
 from indexer.reading.document_rows import count_passing
+from indexer.reading.filter_fields import check_fields
 from indexer.store import Store
 from indexer.tuning import Tuning, check_threshold
 from indexer.types import Recipe
@@ -93,10 +94,15 @@ class SearchService:
             for item, results in zip(encoded, verified, strict=True)
         ]
 
-    def prepare(self, request: SearchRequest) -> Prepared:
-        """Open the collection's current snapshot and validate the request against it."""
+    def prepare(self, request: SearchRequest, *, check_filter: bool = True) -> Prepared:
+        """Open the collection's current snapshot and validate the request against it.
+
+        A saved phrase's own filter may ask for keys that are still to come; it is not checked.
+        """
         started = time.perf_counter()
         snapshot = self._store.snapshot(request.collection)
+        if check_filter:
+            check_fields(snapshot, request.filter)
         mode = available_mode(self.modes, request.mode, request.collection, snapshot.recipe)
         tuning = self._store.tunings.present(snapshot.collection, request.mode)  # not by an alias
         return prepare(request, mode, snapshot, tuning, started)

@@ -18,6 +18,7 @@ from indexer.catalog.names import (
     is_phrase_name,
 )
 from indexer.errors import InvalidDocument
+from indexer.filters.strings import parsed
 from indexer.representations.details import RecipeFields
 from indexer.representations.stored import Name, Stored
 from indexer.sources.documents import checked_metadata
@@ -54,6 +55,11 @@ def _storable(text: str) -> str:
     if reason := unstorable(text):
         raise ValueError(f"it holds {reason}")
     return text
+
+
+def _checked_expression(text: str) -> None:
+    if text:
+        parsed(text)
 
 
 def _knots(knots: list[list[float]]) -> list[list[float]]:
@@ -204,6 +210,7 @@ class PhraseRow(Stored):
     text: Annotated[str, AfterValidator(_told(checked_phrase_text))]
     document_filter: Filter
     part_filter: Filter
+    filter_expression: Annotated[str, AfterValidator(_told(_checked_expression))]
     note: Note
     vector: bytes
     changed_in: Count

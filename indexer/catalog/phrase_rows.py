@@ -15,6 +15,7 @@ from indexer.catalog.tables import collections, phrase_sets, phrase_thresholds, 
 from indexer.catalog.thresholds import History, threshold, tuning_of
 from indexer.engine.query import Filter
 from indexer.errors import PhraseNotFound
+from indexer.filters.strings import parsed, printed
 from indexer.phrases import MODE, Phrase, PhraseSet
 from indexer.representations.details import of_units
 from indexer.tuning import Tuning
@@ -47,7 +48,18 @@ def phrases_of(collection_id: str) -> Select[*tuple[Any, ...]]:
 
 def filter_of(row: PhraseRow) -> Filter:
     """The filter of a row."""
-    return Filter(row.document_filter, row.part_filter)
+    expression = parsed(row.filter_expression) if row.filter_expression else None
+    return Filter(row.document_filter, row.part_filter, expression)
+
+
+def filter_columns(filter: Filter) -> dict[str, Any]:
+    """The columns of a filter."""
+    expression = "" if filter.expression is None else printed(filter.expression)
+    return {
+        "document_filter": dict(filter.document),
+        "part_filter": dict(filter.part),
+        "filter_expression": expression,
+    }
 
 
 def existing_phrases(connection: Connection, collection_id: str, names: Iterable[str]) -> dict[str, PhraseRow]:

@@ -14,6 +14,7 @@ from indexer.catalog.names import checked_note, checked_phrase_name, checked_phr
 from indexer.catalog.phrase_rows import (
     PhraseRow,
     existing_phrases,
+    filter_columns,
     find_phrase,
     history_of,
     next_version,
@@ -38,7 +39,7 @@ MAX_PHRASES = 100_000
 _Columns = dict[str, Any]
 
 # Columns that decide what a phrase matches, and all columns that callers set.
-_QUERY = ("text", "document_filter", "part_filter")
+_QUERY = ("text", "document_filter", "part_filter", "filter_expression")
 _SETTABLE = (*_QUERY, "note")
 
 
@@ -216,17 +217,16 @@ def _refuse_too_many(connection: Connection, collection_id: str, more: int) -> N
 def _columns(draft: PhraseDraft, vector: Float32[np.ndarray, " dim"]) -> _Columns:
     return {
         "text": draft.text,
-        "document_filter": dict(draft.filter.document),
-        "part_filter": dict(draft.filter.part),
         "note": draft.note,
         "vector": _bytes(vector),
+        **filter_columns(draft.filter),
     }
 
 
 def _changed_columns(changes: PhraseChanges, vectors: QueryVectors | None) -> _Columns:
     values: _Columns = {"text": changes.text, "note": changes.note}
     if changes.filter is not None:
-        values |= {"document_filter": dict(changes.filter.document), "part_filter": dict(changes.filter.part)}
+        values |= filter_columns(changes.filter)
     if vectors is not None:
         values["vector"] = _bytes(vectors[0])
     return {name: value for name, value in values.items() if value is not None}

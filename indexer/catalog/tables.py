@@ -18,6 +18,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    text,
 )
 from sqlalchemy.types import TypeEngine
 
@@ -206,6 +207,8 @@ phrases = Table(
     Column("text", Text, nullable=False),
     Column("document_filter", JSON, nullable=False),
     Column("part_filter", JSON, nullable=False),
+    # As a string; empty without one.
+    Column("filter_expression", Text, nullable=False, server_default=text("''")),
     Column("note", Text, nullable=False),
     # float32, little-endian, of unit length, by the collection's encoder, which never changes.
     Column("vector", LargeBinary, nullable=False),

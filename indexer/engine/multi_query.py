@@ -18,7 +18,6 @@ from indexer.engine.rows import SpanRows
 from indexer.engine.scan import COARSE, CodedQueries, code_queries, errors, spans_of_runs
 from indexer.engine.selection import over_floor
 from indexer.engine.snapshot import Allowed, SegmentView
-from indexer.segments.columns import canonical
 from models.interruption import checked
 from models.types import QueryVectors
 
@@ -163,7 +162,7 @@ class _Masks:
         return passing
 
     def _mask(self, filter: Filter) -> Bool[np.ndarray, " units"] | None:
-        name = canonical([dict(filter.document), dict(filter.part)])
+        name = filter.key
         if name not in self._masks:
             self._masks[name] = self._view.allowed(filter).mask
         return self._masks[name]

@@ -8,6 +8,8 @@ from typing import Final, Literal
 import numpy as np
 from jaxtyping import Bool, Int
 
+from indexer.filters.expression import Expression, comparisons
+from indexer.filters.json_form import json_of
 from models.text.borders import Boundary
 from models.types import JsonValue
 
@@ -18,13 +20,21 @@ EVERYTHING: Final = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Metadata that a document, and a part of it, must have."""
+    """Metadata that a document, and a part of it, must have, and an expression that must be true of them."""
 
     document: Mapping[str, JsonValue] = field(default_factory=dict)
     part: Mapping[str, JsonValue] = field(default_factory=dict)
+    expression: Expression | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.document or self.part)
+        return bool(self.document or self.part or self.expression)
+
+    @property
+    def asks_parts(self) -> bool:
+        """True if parts of one document may differ in passing."""
+        if self.part or self.expression is None:
+            return bool(self.part)
+        return any(each.field.level == "part" for each in comparisons(self.expression))
 
     @property
     def key(self) -> str:
@@ -33,7 +43,8 @@ class Filter:
         >>> Filter({"week": 1}).key == Filter({"week": True}).key
         False
         """
-        return json.dumps([dict(self.document), dict(self.part)], sort_keys=True)
+        expression = None if self.expression is None else json_of(self.expression)
+        return json.dumps([dict(self.document), dict(self.part), expression], sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,22 +4,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from indexer.engine.executor import Executor, Mapped, Rows, SegmentQuery, Total
+from indexer.engine.filter_masks import documents_passing, parts_passing
 from indexer.engine.place import Place, ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.rows import SpanRow
 from indexer.errors import SegmentCorrupt
-from indexer.segments.columns import rows_holding
 from indexer.segments.layout import BLOCK
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.opened import is_quarantined, is_readable, open_segment
 from indexer.segments.reader import Segment
+from indexer.segments.recent import Recent
 from indexer.types import Generation, Recipe
 from models.types import UnitSpan
+
+# Filters whose starts a snapshot keeps, of one byte a unit.
+_RECENT_FILTERS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +60,19 @@ class SegmentView:
         """The allowed starts of spans: in live documents, and parts, that pass a filter."""
         if not filter:
             return self._live
-        documents = self.live_documents & rows_holding(self.segment.document_table, filter.document.items())
-        parts = documents[self.segment.part_document]
-        return self._allow(parts & rows_holding(self.segment.part_table, filter.part.items()))
+        return self._recent.get(filter.key, lambda: self._allow(self.passing_parts(filter)))
+
+    def passing_documents(self, filter: Filter) -> Bool[np.ndarray, " documents"]:
+        """A mask of the live documents that pass a filter; what it asks of parts, one part at least passes."""
+        return self.live_documents & documents_passing(self.segment, filter)
+
+    def passing_parts(self, filter: Filter) -> Bool[np.ndarray, " parts"]:
+        """A mask of the parts that pass a filter, of live documents that do."""
+        return self.live_documents[self.segment.part_document] & parts_passing(self.segment, filter)
+
+    @cached_property
+    def _recent(self) -> Recent[Allowed]:
+        return Recent(_RECENT_FILTERS)
 
     @cached_property
     def live_documents(self) -> Bool[np.ndarray, " documents"]:

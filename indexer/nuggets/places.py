@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32, Int
 
+from indexer.engine.filter_masks import parts_passing
 from indexer.engine.place import Place
 from indexer.engine.query import Filter
 from indexer.nuggets.representation import stored_nuggets
-from indexer.segments.columns import rows_holding
 from indexer.segments.reader import Segment
 from indexer.segments.text import OffsetUnit
 from models.ops.quantization import dequantize
@@ -41,9 +41,9 @@ class DocumentPlace:
         document = int(segment.part_document[segment.part_of(place.segment_units.start)])
         stored = stored_nuggets(segment)
         rows = np.arange(*stored.document_bounds(segment.document_units)[document : document + 2].tolist())
-        if filter.part:
+        if filter.asks_parts:
             parts = np.searchsorted(segment.part_units, stored.units[rows], side="right") - 1
-            rows = rows[rows_holding(segment.part_table, filter.part.items())[parts]]
+            rows = rows[parts_passing(segment, filter)[parts]]
         return cls(segment, document, rows)
 
     @property

@@ -11,7 +11,7 @@ from indexer.engine.executor import SegmentQuery
 from indexer.engine.named_spans import Located
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.segments.columns import rows_holding
+from indexer.reading.filter_fields import check_fields
 from indexer.segments.layout import METADATA_PREFIX
 
 
@@ -21,17 +21,6 @@ class DocumentRows:
 
     documents: tuple[Located, ...]
     total: int
-
-
-def passing(view: SegmentView, filter: Filter) -> Bool[np.ndarray, " documents"]:
-    """A mask of the live documents that pass a filter; a part filter is passed by one part at least."""
-    segment = view.segment
-    mask = view.live_documents & rows_holding(segment.document_table, filter.document.items())
-    if filter.part:
-        with_part = np.zeros(len(mask), bool)
-        with_part[segment.part_document[rows_holding(segment.part_table, filter.part.items())]] = True
-        mask &= with_part
-    return mask
 
 
 class Passing(NamedTuple):
@@ -56,7 +45,7 @@ class PassingCounts(SegmentQuery[None, Passing]):
             for key in conditions
             if METADATA_PREFIX + key not in table.column_names
         )
-        return Passing(int(view.live_documents.sum()), int(passing(view, filter).sum()), unknown)
+        return Passing(int(view.live_documents.sum()), int(view.passing_documents(filter).sum()), unknown)
 
 
 def count_passing(snapshot: Snapshot, filter: Filter) -> Passing:
@@ -72,12 +61,15 @@ class _PassingIds(SegmentQuery[None, list[str]]):
     """The ids of live documents that pass the selection's filter."""
 
     def rows(self, view: SegmentView, total: None, selection: Selection) -> list[str]:
-        return [view.segment.document_id(row) for row in np.flatnonzero(passing(view, selection.filter)).tolist()]
+        return [
+            view.segment.document_id(row) for row in np.flatnonzero(view.passing_documents(selection.filter)).tolist()
+        ]
 
 
 def passing_ids(snapshot: Snapshot, filter: Filter) -> list[str]:
     """The ids of live documents that pass a filter. Raises ``SegmentCorrupt`` if a segment is damaged."""
     snapshot.require_complete()
+    check_fields(snapshot, filter)
     return list(chain.from_iterable(snapshot.map(_PassingIds(), Selection(filter=filter)).parts))
 
 
@@ -89,7 +81,7 @@ class _Page(SegmentQuery[None, tuple[int, dict[str, int]]]):
     limit: int
 
     def rows(self, view: SegmentView, total: None, selection: Selection) -> tuple[int, dict[str, int]]:
-        mask = passing(view, selection.filter)
+        mask = view.passing_documents(selection.filter)
         first = _first(view, mask, self.after, self.limit)
         return int(mask.sum()), {view.segment.document_id(row): row for row in first}
 

@@ -2,24 +2,25 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.reading.document_rows import passing
-from indexer.segments.columns import element_keys, one_spelling, rows_holding
+from indexer.segments.columns import element_keys, one_spelling
+from indexer.segments.kinds import Kind
 from indexer.segments.layout import METADATA_PREFIX
 from models.types import JsonValue
 
 Level = Literal["document", "part"]
+_Field = tuple[Level, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,16 @@ class ValueCount:
 
 @dataclass(frozen=True, slots=True)
 class FieldCounts:
-    """A key of the metadata of documents or of parts: how many values it has, and the most frequent of them."""
+    """A key of the metadata of documents or of parts: how many values it has, and the most frequent of them.
+
+    ``types`` are the kinds of its values, and of the elements of lists; strings that read as dates are also dates.
+    """
 
     level: Level
     name: str
     distinct: int
     values: tuple[ValueCount, ...]
+    types: tuple[Kind, ...]
 
 
 def metadata_counts(snapshot: Snapshot, filter: Filter, limit: int) -> tuple[FieldCounts, ...]:
@@ -48,20 +53,31 @@ def metadata_counts(snapshot: Snapshot, filter: Filter, limit: int) -> tuple[Fie
     Of values of parts, a document counts once, however many of its parts have the value.
     """
     parts = snapshot.map(_ValueCounts(), Selection(filter=filter)).parts
-    counts: defaultdict[tuple[Level, str], Counter[str]] = defaultdict(Counter)
+    counts: defaultdict[_Field, Counter[str]] = defaultdict(Counter)
+    kinds: defaultdict[_Field, set[Kind]] = defaultdict(set)
     for part in parts:
-        for field, values in part.items():
+        for field, (values, of_values) in part.items():
             counts[field].update(values)
-    return tuple(_most_frequent(*field, values, limit) for field, values in sorted(counts.items()) if values)
+            kinds[field].update(of_values)
+    return tuple(
+        _most_frequent(*field, values, sorted(kinds[field]), limit)
+        for field, values in sorted(counts.items())
+        if values
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _ValueCounts(SegmentQuery[None, dict[tuple[Level, str], Counter[str]]]):
-    """The documents of every value of every key, by the value's spelling."""
+class _ValueCounts(SegmentQuery[None, dict[_Field, tuple[Counter[str], frozenset[Kind]]]]):
+    """The documents of every value of every key, by the value's spelling, and the kinds of the key's values."""
 
-    def rows(self, view: SegmentView, total: None, selection: Selection) -> dict[tuple[Level, str], Counter[str]]:
+    def rows(
+        self, view: SegmentView, total: None, selection: Selection
+    ) -> dict[_Field, tuple[Counter[str], frozenset[Kind]]]:
         return {
-            (level, name): Counter(dict(_of_view(view, _rest(selection.filter, level, name), level, name)))
+            (level, name): (
+                Counter(dict(_of_view(view, _rest(selection.filter, level, name), level, name))),
+                view.segment.metadata(level).at((name,)).kinds,
+            )
             for level, name in _fields(view)
         }
 
@@ -78,8 +94,12 @@ def _fields(view: SegmentView) -> Iterator[tuple[Level, str]]:
 
 
 def _rest(filter: Filter, level: Level, name: str) -> Filter:
-    """A filter without its condition for one key."""
-    return Filter(_without(filter.document, level == "document", name), _without(filter.part, level == "part", name))
+    """A filter without its condition for one key; its expression stays."""
+    document, part = (
+        _without(filter.document, level == "document", name),
+        _without(filter.part, level == "part", name),
+    )
+    return Filter(document, part, filter.expression)
 
 
 def _without(conditions: Mapping[str, JsonValue], is_level: bool, name: str) -> dict[str, JsonValue]:
@@ -94,9 +114,9 @@ def _of_view(view: SegmentView, filter: Filter, level: Level, name: str) -> Iter
     values = _values(table.column(METADATA_PREFIX + name).combine_chunks())
     count = len(values.spellings)
     if level == "document":
-        _, numbers = values.of(np.flatnonzero(passing(view, filter)))
+        _, numbers = values.of(np.flatnonzero(view.passing_documents(filter)))
     else:
-        rows = _passing_parts(view, filter)
+        rows = np.flatnonzero(view.passing_parts(filter))
         owners, numbers = values.of(rows)
         pairs = np.unique(segment.part_document[rows][owners].astype(np.int64) * count + numbers)
         numbers = pairs % count
@@ -141,14 +161,7 @@ def _keys(spelling: str) -> list[str]:
     return element_keys(spelling) if spelling.startswith("[") else [one_spelling(spelling)]
 
 
-def _passing_parts(view: SegmentView, filter: Filter) -> Int[np.ndarray, " parts"]:
-    """The parts that pass the filter, of documents that do."""
-    segment = view.segment
-    documents: Bool[np.ndarray, " documents"] = passing(view, Filter(filter.document))
-    return np.flatnonzero(documents[segment.part_document] & rows_holding(segment.part_table, filter.part.items()))
-
-
-def _most_frequent(level: Level, name: str, counts: Counter[str], limit: int) -> FieldCounts:
+def _most_frequent(level: Level, name: str, counts: Counter[str], types: Sequence[Kind], limit: int) -> FieldCounts:
     first = nsmallest(limit, counts.items(), key=lambda item: (-item[1], item[0]))
     values = tuple(ValueCount(json.loads(spelling), documents) for spelling, documents in first)
-    return FieldCounts(level, name, len(counts), values)
+    return FieldCounts(level, name, len(counts), values, tuple(types))

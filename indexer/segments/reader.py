@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float32, Int, Int8, UInt8, UInt32
+from jaxtyping import Bool, Float32, Int, Int8, UInt8, UInt32
 
 from indexer.arrays import SegmentArrays
 from indexer.errors import BordersMissing, SegmentCorrupt
@@ -14,11 +15,17 @@ from indexer.representations.base import Stored
 from indexer.representations.registry import representation
 from indexer.segments import layout
 from indexer.segments.columns import read_table, row_metadata
+from indexer.segments.kinds import Level
 from indexer.segments.manifest import Manifest, SegmentKey, check_sizes, read_manifest, verify_files
 from indexer.segments.mapping import mapped
+from indexer.segments.recent import Recent
 from indexer.segments.text import NoText, OffsetUnit, PlainText, TextReader
+from indexer.segments.values import DocumentIds, MetadataValues
 from models.text.borders import LEVELS, Boundary, whole_starts
 from models.types import CharSpan, JsonValue, UnitSpan
+
+# Filters whose masks a segment keeps, of one byte a document and one a part.
+_RECENT_MASKS: Final = 32
 
 
 class Segment:
@@ -122,6 +129,23 @@ class Segment:
     def document_table(self) -> pa.Table:
         """Documents with their metadata columns."""
         return self._documents
+
+    @cached_property
+    def recent_masks(self) -> Recent[Bool[np.ndarray, " rows"]]:
+        """The rows that pass the last filters, whichever snapshots they were asked of (``engine.filter_masks``)."""
+        return Recent(_RECENT_MASKS)
+
+    def metadata(self, level: Level) -> MetadataValues | DocumentIds:
+        """The metadata of parts, or of documents, or the ids of documents, for filters."""
+        return self._metadata[level]
+
+    @cached_property
+    def _metadata(self) -> dict[Level, MetadataValues | DocumentIds]:
+        return {
+            "document": MetadataValues(self._documents),
+            "part": MetadataValues(self._parts),
+            "id": DocumentIds(self._documents.column("id")),
+        }
 
     @cached_property
     def document_parts(self) -> Int[np.ndarray, " documents_and_one"]:

@@ -96,6 +96,9 @@ def test_thresholds_filters_and_groups(calls: Outcome, run: Run) -> None:
     assert [hit["document_id"] for hit in run(*search, "--where", "lang=en", "--where", "week=7").json["hits"]] == ["a"]
     assert run(*search, "--where", 'week="7"').json["hits"] == []
     assert len(run(*search, "--where-part", "speaker=agent").json["hits"]) == 1
+    (hit,) = run(*search, "--filter", 'week >= 7 and not lang = "fr"').json["hits"]
+    assert hit["document_id"] == "a"
+    assert "character 9" in run(*search, "--filter", "week >= or").err
     raw = run(*search, "--threshold", "0.9", "--threshold-on", "raw").json
     assert raw["threshold"] == {"value": 0.9, "on": "raw", "source": "request", "calibration": None}
     assert run(*search, "--where", "lang").code == 2

@@ -1,0 +1,82 @@
+"""Whether a filter expression suits the metadata of a snapshot: its keys occur, and their values compare."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final, NamedTuple
+
+from indexer.engine.executor import SegmentQuery
+from indexer.engine.query import Filter, Selection
+from indexer.engine.snapshot import SegmentView, Snapshot
+from indexer.errors import FilterInvalid
+from indexer.filters.expression import Comparison, Field, comparisons
+from indexer.filters.strings import printed_field
+from indexer.segments.kinds import Kind, Level
+
+_LEVELS: Final[tuple[Level, ...]] = ("document", "part")
+_NAMES: Final[dict[Kind, str]] = {
+    "null": "null",
+    "boolean": "true or false",
+    "number": "numbers",
+    "string": "strings",
+    "date": "dates",
+    "list": "lists",
+    "object": "objects",
+}
+
+
+class _Fields(NamedTuple):
+    """The keys of a segment, and for some fields the kinds of their values."""
+
+    keys: frozenset[Field]
+    kinds: tuple[frozenset[Kind], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldQuery(SegmentQuery[None, _Fields]):
+    """The kinds of the values that fields have, by segments; none where a field does not occur."""
+
+    fields: tuple[Field, ...]
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> _Fields:
+        metadata = view.segment.metadata
+        keys = frozenset(Field(level, (key,)) for level in _LEVELS for key in metadata(level).keys)
+        return _Fields(keys, tuple(metadata(field.level).at(field.path).kinds for field in self.fields))
+
+
+def check_fields(snapshot: Snapshot, filter: Filter) -> None:
+    """Raise ``FilterInvalid`` for a key that no document has, and for values that do not compare with any of its.
+
+    Nothing is refused where something is unknown: in an empty collection, and in one with damaged segments.
+    """
+    if filter.expression is None or snapshot.damaged:
+        return
+    asked = [each for each in comparisons(filter.expression) if each.field.level != "id"]
+    fields = tuple(dict.fromkeys(each.field for each in asked))
+    parts = snapshot.map(_FieldQuery(fields)).parts
+    if not parts:
+        return
+    kinds = {field: frozenset().union(*(part.kinds[row] for part in parts)) for row, field in enumerate(fields)}
+    for each in asked:
+        if not kinds[each.field]:
+            raise _unknown(each, sorted({printed_field(key) for part in parts for key in part.keys}))
+        if each.needs and not each.needs & kinds[each.field]:
+            raise _incomparable(each, kinds[each.field])
+
+
+def _unknown(comparison: Comparison, keys: Sequence[str]) -> FilterInvalid:
+    name = printed_field(comparison.field)
+    level = "part" if comparison.field.level == "part" else "document"
+    nearest = get_close_matches(name, keys, n=1, cutoff=0) if keys else []
+    hint = f"Did you mean `{nearest[0]}`?" if nearest else "The documents of this collection have no metadata."
+    return FilterInvalid(f"No {level} has the key `{name}`", comparison.place, hint)
+
+
+def _incomparable(comparison: Comparison, kinds: frozenset[Kind]) -> FilterInvalid:
+    name, needed = printed_field(comparison.field), " or ".join(sorted(_NAMES[kind] for kind in comparison.needs))
+    has = " and ".join(sorted(_NAMES[kind] for kind in kinds))
+    return FilterInvalid(
+        f"`{comparison.operator}` compares {needed} here, and `{name}` has {has}",
+        comparison.place,
+        "Compare it with a value of a kind that it has; strings stand in double quotes.",
+    )

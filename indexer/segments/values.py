@@ -1,0 +1,163 @@
+"""The different values of metadata by type: a comparison is one operation on arrays, whatever the number of rows."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache, partial
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Float, Int, Shaped
+
+from indexer.segments.columns import value_key
+from indexer.segments.kinds import Kind, Path, double, is_number, kind_of
+from indexer.segments.layout import METADATA_PREFIX
+from indexer.segments.moments import moment_of
+from models.types import JsonValue
+
+# Paths of a segment whose values are kept; each takes memory as its different values do.
+_KEPT: Final = 64
+
+
+class _Missing:
+    """What a path that leads nowhere finds."""
+
+
+_MISSING: Final = _Missing()
+
+
+class Values:
+    """The different values that a path leads to, one for each stored value, and their members by type.
+
+    The members of a list are its elements, a scalar is its own only member, and an object has none. ``owners`` has the
+    stored value of every member.
+    """
+
+    def __init__(self, stored: Sequence[JsonValue | _Missing], *, are_dated: bool = True) -> None:
+        self.are_dated = are_dated
+        members = [list(_members(value)) for value in stored]
+        self._members = [member for of_value in members for member in of_value]
+        self.owners: Int[np.ndarray, " members"] = np.repeat(np.arange(len(stored)), list(map(len, members)))
+        self.present: Bool[np.ndarray, " stored"] = _mask(stored, lambda value: value is not _MISSING)
+        self.lists: Bool[np.ndarray, " stored"] = _mask(stored, lambda value: isinstance(value, list))
+        self.nulls: Bool[np.ndarray, " stored"] = _mask(stored, lambda value: value is None)
+        self._has_objects = any(isinstance(value, dict) for value in stored)
+
+    def having(self, chosen: Bool[np.ndarray, " members"]) -> Bool[np.ndarray, " stored"]:
+        """A mask of the stored values that have a chosen member."""
+        held = np.zeros(len(self.present), bool)
+        held[self.owners[chosen]] = True
+        return held
+
+    @cached_property
+    def strings(self) -> pa.StringArray:
+        """The members that are strings; null for others."""
+        return pa.array([member if isinstance(member, str) else None for member in self._members], pa.string())
+
+    @cached_property
+    def spellings(self) -> pa.StringArray:
+        """The spellings of members that are neither strings nor objects; equal members have one in common."""
+        plain = (member is None or isinstance(member, bool | int | float) for member in self._members)
+        keys = [value_key(each) if is_plain else None for each, is_plain in zip(self._members, plain, strict=True)]
+        return pa.array(keys, pa.string())
+
+    @cached_property
+    def numbers(self) -> Float[np.ndarray, " members"]:
+        """The members that are numbers; nan for others."""
+        return np.array([double(member) if is_number(member) else np.nan for member in self._members], np.float64)
+
+    @cached_property
+    def moments(self) -> Shaped[np.ndarray, " members"]:
+        """The members that are dates, or dates with times; not-a-time for others."""
+        moments = (moment_of(each) if self.are_dated and isinstance(each, str) else None for each in self._members)
+        return np.array(list(moments), "datetime64[us]")
+
+    @cached_property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of the values and of the elements of lists; a date is a string, too."""
+        found = {kind_of(member) for member in self._members}
+        others: dict[Kind, bool] = {
+            "list": bool(self.lists.any()),
+            "object": self._has_objects,
+            "date": not bool(np.isnat(self.moments).all()),
+        }
+        return frozenset(found | {kind for kind, occurs in others.items() if occurs})
+
+
+class MetadataValues:
+    """The metadata of a table's rows by the paths of keys; values are typed when a path is first asked for."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self.at: Callable[[Path], Values] = lru_cache(_KEPT)(partial(_values, table))
+
+    @property
+    def keys(self) -> list[str]:
+        """The first keys of all paths."""
+        columns = (name for name in self._table.column_names if name.startswith(METADATA_PREFIX))
+        return [name.removeprefix(METADATA_PREFIX) for name in columns]
+
+    def rows(self, path: Path, chosen: Bool[np.ndarray, " stored"]) -> Bool[np.ndarray, " rows"]:
+        """A mask of the rows whose stored value at a path is chosen."""
+        column = _column(self._table, path)
+        if column is None:
+            return np.zeros(self._table.num_rows, bool)
+        codes = column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
+        found: Bool[np.ndarray, " rows"] = np.append(chosen, False)[codes]
+        return found
+
+
+class DocumentIds:
+    """The ids of documents in place of metadata; one that reads as a date is a plain string."""
+
+    def __init__(self, ids: pa.ChunkedArray) -> None:
+        self._ids = ids
+
+    @property
+    def keys(self) -> list[str]:
+        """None: ids are no metadata."""
+        return []
+
+    def at(self, path: Path) -> Values:
+        """The ids of all documents."""
+        return self._values
+
+    def rows(self, path: Path, chosen: Bool[np.ndarray, " stored"]) -> Bool[np.ndarray, " rows"]:
+        """The chosen documents: each has an id of its own."""
+        return chosen
+
+    @cached_property
+    def _values(self) -> Values:
+        return Values(self._ids.to_pylist(), are_dated=False)
+
+
+def _members(value: JsonValue | _Missing) -> Iterator[JsonValue]:
+    if isinstance(value, list):
+        yield from value
+    elif not isinstance(value, _Missing | dict):
+        yield value
+
+
+def _mask(stored: Sequence[object], test: Callable[[object], bool]) -> Bool[np.ndarray, " stored"]:
+    return np.fromiter(map(test, stored), bool, len(stored))
+
+
+def _column(table: pa.Table, path: Path) -> pa.DictionaryArray | None:
+    name = METADATA_PREFIX + path[0]
+    return table.column(name).combine_chunks() if name in table.column_names else None
+
+
+def _values(table: pa.Table, path: Path) -> Values:
+    column = _column(table, path)
+    spellings = [] if column is None else column.dictionary.to_pylist()
+    stored = json.loads(f"[{','.join(spellings)}]")
+    return Values([_below(value, path[1:]) for value in stored])
+
+
+def _below(value: JsonValue, path: Path) -> JsonValue | _Missing:
+    """What keys lead to within a value."""
+    for key in path:
+        if not isinstance(value, dict) or key not in value:
+            return _MISSING
+        value = value[key]
+    return value
