@@ -12,15 +12,27 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, GetPydanticSchema, PlainValidator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    GetPydanticSchema,
+    PlainValidator,
+    ValidationError,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
 from app.answers import described
 from indexer.catalog.names import MAX_ID_LENGTH
 from indexer.engine.query import Filter, Grouping, SpanLengths
+from indexer.filters.expression import Expression
+from indexer.filters.json_form import expression_of
 from indexer.segments.text import OffsetUnit
 from indexer.tuning import ThresholdOn
+from models.errors import InvalidInput
 from models.fields import converted
 from models.text.borders import Boundary
 from models.text.checks import unstorable
@@ -109,15 +121,50 @@ class Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
+def _expression(value: object) -> Expression | None:
+    return None if value is None else expression_of(value)
+
+
+# A string, or a tree in JSON; see ``indexer.filters``.
+ExpressionField: TypeAlias = Annotated[
+    Any, PlainValidator(_expression, json_schema_input_type=str | dict[str, Any] | None)
+]
+
+
 class FilterBody(Body):
-    """Metadata that must be equal, key by key; where it is a list, one of its elements."""
+    """Metadata that must be equal, key by key; where it is a list, one of its elements; and an expression."""
 
     document: _Wanted = Field({}, description="What the document's metadata must hold.")
     part: _Wanted = Field({}, description="What the metadata of the hit's part must hold.")
+    expression: ExpressionField = Field(
+        None,
+        description="What must be true of both, as a string such as `duration >= 600 and not part.speaker = "
+        '"agent"`, or as a tree: `{"key", "op", "value"}`, `{"and": [...]}`, `{"or": [...]}`, `{"not": ...}`.',
+    )
 
     def filter(self) -> Filter:
         """The filter for the services."""
-        return Filter(self.document, self.part)
+        return Filter(self.document, self.part, self.expression)
+
+
+def filter_of(text: str | None) -> Filter:
+    """The filter of a text: an expression, or the JSON of a filter. Raises ``InvalidInput``.
+
+    >>> filter_of('{"document": {"week": 7}}').document
+    {'week': 7}
+    """
+    if text is None:
+        return Filter()
+    if not text.lstrip().startswith("{"):
+        return Filter(expression=expression_of(text))
+    try:
+        return FilterBody.model_validate_json(text).filter()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(("filter", *map(str, first["loc"])))
+        raise InvalidInput(
+            f"{name}: {first['msg']}.", hint='Send JSON such as {"document": {"year": 2019}}.', field="filter"
+        ) from error
 
 
 def read_as(body: Any, convert: Callable[[Any], object]) -> GetPydanticSchema:  # noqa: ANN401
@@ -238,7 +285,7 @@ class ModeOptions:
         FilterField,
         described(
             "Metadata that must be equal, key by key: strings, numbers, booleans or null. A list matches if one of its "
-            "elements does."
+            "elements does. Or, in `expression`, whatever else is asked of them."
         ),
     ] = field(default_factory=Filter)
     stemming: Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo
 
+from app.requests import ExpressionField
 from indexer.catalog.names import checked_note, checked_phrase_name, checked_phrase_text
 from indexer.engine.query import Filter
 from indexer.ndjson import InvalidLine, read_ndjson
@@ -66,7 +67,7 @@ def phrase_from_json(value: object) -> PhraseDraft:
     except ValidationError as error:
         raise _refused(error) from error
     name = checked_phrase_name(phrase.text if phrase.name is None else phrase.name)
-    filter = Filter() if phrase.filter is None else Filter(phrase.filter.document, phrase.filter.part)
+    filter = Filter() if phrase.filter is None else phrase.filter.filter()
     return PhraseDraft(name, phrase.text, phrase.threshold, phrase.threshold_on, filter, phrase.note or "")
 
 
@@ -95,6 +96,10 @@ class _Filter(BaseModel):
 
     document: _Conditions = {}
     part: _Conditions = {}
+    expression: ExpressionField = None
+
+    def filter(self) -> Filter:
+        return Filter(self.document, self.part, self.expression)
 
 
 class _Phrase(BaseModel):

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import ValidationError
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
@@ -25,9 +24,8 @@ from app.http.receiving import upload_as_task
 from app.http.responses import answer_response
 from app.http.schemas import ChangeDocumentBody, CollectionPath, DeleteBody, DeleteByFilterBody
 from app.http.uploads import uploads
-from app.requests import DocumentId, FilterBody
+from app.requests import DocumentId, filter_of
 from app.tasks.answers import TaskDescription
-from indexer.engine.query import Filter
 from indexer.segments.text import OffsetUnit
 from models.errors import InvalidInput
 from models.types import Document
@@ -84,8 +82,8 @@ def list_documents(
     filter: Annotated[
         str | None,
         Query(
-            description='A filter as in a search, in JSON: `{"document": {...}, "part": {...}}`. A document passes '
-            "`part` if one of its parts does."
+            description="A filter as in a search: an expression such as `duration >= 600`, or JSON, "
+            '`{"document": {...}, "part": {...}}`. A document passes what is asked of parts if one of them does.'
         ),
     ] = None,
 ) -> Response:
@@ -194,17 +192,3 @@ async def _delete(caller: Caller, collection: str, ids: Sequence[str]) -> Respon
 
 async def _write(backend: Backend, collection: str, job: Callable[[], Result]) -> Result:
     return await backend.writing.write(collection, job, backend.limits.write_deadline_s)
-
-
-def filter_of(text: str | None) -> Filter:
-    """The filter of a query parameter, in JSON. Raises ``InvalidInput``."""
-    if text is None:
-        return Filter()
-    try:
-        return FilterBody.model_validate_json(text).filter()
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(("filter", *map(str, first["loc"])))
-        raise InvalidInput(
-            f"{name}: {first['msg']}.", hint='Send JSON such as {"document": {"year": 2019}}.', field="filter"
-        ) from error

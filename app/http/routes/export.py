@@ -10,8 +10,8 @@ from app.collections.exporting import document_line
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import lines_response
-from app.http.routes.documents import filter_of
 from app.http.schemas import CollectionPath
+from app.requests import filter_of
 
 router = APIRouter(
     prefix="/collections/{collection}/export", tags=["documents"], responses=problems(401, 403, 404, 409, 422)
@@ -30,7 +30,11 @@ async def export_documents(
     collection: CollectionPath,
     caller: CallerDependency,
     filter: Annotated[
-        str | None, Query(description='A filter as in a search, in JSON: `{"document": {...}, "part": {...}}`.')
+        str | None,
+        Query(
+            description="A filter as in a search: an expression such as `duration >= 600`, or JSON, "
+            '`{"document": {...}, "part": {...}}`.'
+        ),
     ] = None,
 ) -> Response:
     """Stream the documents of one generation that pass a filter, with their texts, a document a line."""

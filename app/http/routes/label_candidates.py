@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field, Json
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from app.calibration.label_candidates import (
@@ -18,7 +18,7 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath
-from app.requests import FilterBody, Mode, QueryText, SimilarityText
+from app.requests import Mode, QueryText, SimilarityText, filter_of
 from indexer.tuning import ThresholdOn
 from models.fields import converted
 
@@ -45,14 +45,15 @@ class LabelCandidatesQuery(BaseModel):
     floor: SimilarityText | None = Field(
         None, description="Draw from all spans that reach it, instead of from the best of each document."
     )
-    filter: Json[FilterBody] = Field(
-        FilterBody(),
-        description='As in a search, in JSON: `{"document": {"lang": "en"}}`. Draw from spans that pass it.',
+    filter: str | None = Field(
+        None,
+        description='As in a search: an expression, or JSON such as `{"document": {"lang": "en"}}`. Draw from '
+        "spans that pass it.",
     )
 
     def request(self, collection: str) -> LabelCandidatesRequest:
         """The request for the service."""
-        phrases, filter = tuple(self.phrase), self.filter.filter()
+        phrases, filter = tuple(self.phrase), filter_of(self.filter)
         return converted(self, LabelCandidatesRequest, collection=collection, phrases=phrases, filter=filter)
 
 

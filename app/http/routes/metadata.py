@@ -9,8 +9,8 @@ from app.collections.reading import MAX_LISTED, MetadataCounts
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.routes.documents import filter_of
 from app.http.schemas import CollectionPath
+from app.requests import filter_of
 
 router = APIRouter(
     prefix="/collections/{collection}/metadata", tags=["documents"], responses=problems(401, 403, 404, 422)
@@ -28,7 +28,11 @@ def count_metadata(
         ),
     ] = 20,
     filter: Annotated[
-        str | None, Query(description='A filter as in a search, in JSON: `{"document": {...}, "part": {...}}`.')
+        str | None,
+        Query(
+            description="A filter as in a search: an expression such as `duration >= 600`, or JSON, "
+            '`{"document": {...}, "part": {...}}`.'
+        ),
     ] = None,
 ) -> Response:
     """Count the documents that have each value of the collection's metadata, and pass a filter."""

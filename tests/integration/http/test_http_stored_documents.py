@@ -70,7 +70,7 @@ def test_a_list_is_filtered_by_documents_and_by_parts(client) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["filter={", "filter=[]", 'filter={"document":{"a":[1]}}', 'filter={"x":{}}', "cursor=x", "limit=0"]
+    "query", ["filter={", 'filter={"document":{"a":[1]}}', 'filter={"x":{}}', "cursor=x", "limit=0"]
 )
 def test_a_bad_query_is_refused(client, problem, query) -> None:
     problem(client.get(f"{PATH}?{query}"), 422, "invalid_input")

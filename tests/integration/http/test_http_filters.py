@@ -1,0 +1,71 @@
+"""Filter expressions over HTTP: strings, trees and what is wrong with them, in every route that filters."""
+
+import json
+from urllib.parse import urlencode
+
+import pytest
+
+CALLS = 'kind = "call" and year >= 2024'
+TREE = {"and": [{"key": "kind", "op": "=", "value": "call"}, {"key": "year", "op": ">=", "value": 2024}]}
+
+
+@pytest.mark.parametrize("expression", [CALLS, TREE])
+def test_searches_counts_and_exports_take_expressions(client, expression) -> None:
+    filter = {"expression": expression}
+    answer = client.search(text="cancel my subscription", filter=filter, total=True, group_by="document")
+    assert {hit["document_id"] for hit in answer["hits"]} == {"call-1"}
+    assert answer["total"]["documents"] == answer["filtered"]["documents"] == 1
+    assert client.search(text="a", filter=filter | {"document": {"kind": "contract"}})["hits"] == []
+
+
+def test_routes_of_documents_take_strings_and_json(client) -> None:
+    for filter in (CALLS, json.dumps({"expression": TREE}), 'document.id = "call-1"'):
+        query = urlencode({"filter": filter})
+        listed = client.get(f"/collections/sample/documents?{query}").json()
+        assert [each["id"] for each in listed["documents"]] == ["call-1"]
+        counted = client.get(f"/collections/sample/metadata?{query}").json()
+        assert counted["documents"] == 1
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("kind = ", "character 8"),
+        ("kidn = 1", "Did you mean `kind`?"),
+        ("year > true", "character 1"),
+        ({"and": [TREE, {"key": "kind"}]}, "and[1]"),
+        (7, "the top"),
+    ],
+)
+def test_a_wrong_expression_is_refused_with_its_place(client, expression, words) -> None:
+    problem = client.refused(422, "invalid_filter", text="a", filter={"expression": expression})
+    assert problem["errors"][0]["field"] == "filter"
+    assert words in problem["detail"] + problem["hint"]
+
+
+def test_a_saved_phrase_shows_its_expression_as_a_string(start, settings) -> None:
+    client = start(settings)
+    phrase = {"name": "cancel", "text": "cancel my subscription", "threshold": 0.9, "filter": {"expression": TREE}}
+    made = client.post("/collections/sample/phrases", phrase | {"backfill": True}).json()
+    assert made["filter"] == {"document": {}, "part": {}, "expression": CALLS}
+    events = client.get("/collections/sample/matches").json()["events"]
+    assert {event["document_id"] for event in events} == {"call-1"}
+    path = "/collections/sample/phrases/cancel"
+    changed = client.run(client.http.patch(path, json={"filter": {}}, headers=client.headers))
+    assert changed.json()["filter"] == client.get(path).json()["filter"] == {"document": {}, "part": {}}
+
+
+def test_a_phrase_may_ask_for_keys_that_are_still_to_come(start, settings) -> None:
+    client = start(settings)
+    phrase = {"name": "cancel", "text": "cancel", "threshold": 0.9, "filter": {"expression": "queue = 1"}}
+    assert client.post("/collections/sample/phrases", phrase).status_code == 200
+    preview = client.post("/admin/collections/sample/thresholds/preview", {"saved": "all"})
+    assert preview.json()["phrases"][0]["documents"] == 0
+
+
+def test_documents_are_deleted_by_an_expression(start, settings) -> None:
+    client = start(settings)
+    body = {"filter": {"expression": f"not ({CALLS})"}, "dry_run": True}
+    deleted = client.post("/collections/sample/documents/delete", body).json()
+    listed = client.get("/collections/sample/documents").json()["total"]
+    assert deleted["deleted"] == listed - 1
