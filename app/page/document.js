@@ -14,29 +14,29 @@ export async function showDocument(hit, request) {
   try {
     const unit = request.offset_unit;
     const read = get(`/collections/${part(request.collection)}/documents/${part(hit.document_id)}?offset_unit=${unit}`);
-    const asked = { ...request, filter: only(request.filter, hit.metadata || (await read).metadata), context: undefined };
-    const [document, { hits, own }] = await Promise.all([read, hit.mode === "maxsim" ? stretches(hit, request) : marksOf(hit, asked)]);
-    present(hit, document, document.restored ? found(document.text, own) : own, hits.length < MOST ? "" : await left(asked, hits, own));
+    const asked = { ...request, filter: only(request.filter, hit.document_id), context: undefined };
+    const [document, hits] = await Promise.all([read, hit.mode === "maxsim" ? stretches(asked) : marksOf(asked)]);
+    present(hit, document, document.restored ? found(document.text, hits) : hits, hits.length < MOST ? "" : await left(asked, hits.length));
   } catch (error) { openDialog(hit.document_id, problem(error)); }
 }
 
-// Documents with other metadata cannot take the places of this one's hits.
-function only(filter, metadata = {}) {
-  const plain = Object.entries(metadata).filter(([, value]) => value === null || typeof value !== "object");
-  return { ...filter, document: { ...filter?.document, ...Object.fromEntries(plain) } };
+// The filter of a search for the hits of one document.
+function only(filter, id) {
+  const own = `document.id = ${JSON.stringify(id)}`;
+  return { ...filter, expression: filter?.expression ? `(${filter.expression}) and ${own}` : own };
 }
 
-async function marksOf(hit, asked) {
+async function marksOf(asked) {
   const { hits } = await post("/search", asked);
-  return { hits, own: hits.filter((other) => other.document_id === hit.document_id).sort((a, b) => a.start - b.start || a.end - b.end) };
+  return hits.sort((a, b) => a.start - b.start || a.end - b.end);
 }
 
 // Of a document that was found by its nuggets, the stretches that answer the query.
-async function stretches(hit, request) {
-  const { hits } = await post("/search", { ...request, threshold: 0, top_k: Math.min(MOST, (hit.rank || MOST) + 10), explain: true });
-  const pairs = hits.find((other) => other.document_id === hit.document_id)?.explanation.pairs || [];
+async function stretches(asked) {
+  const { hits } = await post("/search", { ...asked, threshold: 0, top_k: 1, explain: true });
+  const pairs = hits[0]?.explanation.pairs || [];
   const places = new Map(pairs.map(({ segment_text: segment, cosine }) => [`${segment.start} ${segment.end}`, { ...segment, score: cosine }]));
-  return { hits: [], own: [...places.values()].sort((a, b) => a.start - b.start || a.end - b.end) };
+  return [...places.values()].sort((a, b) => a.start - b.start || a.end - b.end);
 }
 
 // Offsets count the text that was sent. In a restored text, hits stand where their own texts do, if they came back alike.
@@ -50,13 +50,13 @@ function nearest(text, hit) {
   return { start: best, end: best + hit.text.length };
 }
 
-// Says what the best 1,000 hits leave out: how many, if no other document passes the filter, else below which score.
-async function left(asked, hits, own) {
+// Says how many hits the best 1,000 leave out.
+async function left(asked, marked) {
   const body = { filter: asked.filter, ...(asked.ranking && { ranking: asked.ranking }), ...(asked.spans && { spans: asked.spans }) };
   const counts = await preview(asked.collection, [asked.text], asked.mode || "best_span", { body }).then((answer) => answer.phrases[0], () => null);
   const total = counts?.with_spans === 1 ? counts.spans_above[Math.round(asked.threshold * 100)] : null;
-  if (typeof total === "number") return total > own.length ? `The ${own.length.toLocaleString()} best of ${total.toLocaleString()} hits are marked.` : "";
-  return `${own.length.toLocaleString()} hits are marked. Others that score less than ${hits.at(-1).score.toFixed(2)} are not: a search returns the best ${MOST.toLocaleString()}. Raise the threshold, or filter by metadata.`;
+  if (typeof total === "number") return total > marked ? `The ${marked.toLocaleString()} best of ${total.toLocaleString()} hits are marked.` : "";
+  return `The ${marked.toLocaleString()} best hits are marked. A search returns no more: raise the threshold to see that these are all.`;
 }
 
 function present(hit, { text, parts = [], metadata, restored }, hits, note) {

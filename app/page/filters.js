@@ -1,5 +1,5 @@
 import { get, part } from "./api.js";
-import { el, problem } from "./dom.js";
+import { el, field, problem } from "./dom.js";
 import { state, update } from "./state.js";
 
 const SOME = 5;
@@ -30,15 +30,20 @@ export class Filters {
     this.whole = new Set();
     this.summary = el("summary");
     this.place = el("div");
-    this.element = el("details", { class: "panel" }, this.summary, this.place);
+    this.wrong = el("p", { class: "problem", id: "filter-wrong", role: "alert", hidden: true });
+    this.input = el("input", { id: "filter-expression", "aria-describedby": "filter-wrong", autocomplete: "off", spellcheck: "false",
+      value: filtersOf().expression || "", placeholder: 'duration >= 600 and not team = "B"', onchange: () => this.write() });
+    this.element = el("details", { class: "panel" }, this.summary, field("Condition", this.input), this.wrong, this.place);
     this.element.open = isOpen || Boolean(state.f);
     this.element.addEventListener("toggle", () => { if (this.element.open && !this.fields) this.show(); });
     this.name();
   }
 
   name() {
-    const active = Object.values(filtersOf()).flatMap((fields) => Object.entries(fields));
-    this.summary.textContent = active.length ? `Filtered by ${active.map(([name, value]) => `${name} ${shown(value)}`).join(", ")}` : "Filter by metadata";
+    const { expression, ...levels } = filtersOf();
+    const active = Object.values(levels).flatMap((fields) => Object.entries(fields)).map(([name, value]) => `${name} ${shown(value)}`);
+    if (expression) active.push(expression);
+    this.summary.textContent = active.length ? `Filtered by ${active.join(", ")}` : "Filter by metadata";
   }
 
   // Counts follow the filters; what was asked for last is shown.
@@ -50,15 +55,32 @@ export class Filters {
     try {
       const query = new URLSearchParams({ limit: String(this.whole.size ? ALL : SOME), ...(state.f && { filter: state.f }) });
       ({ fields: this.fields } = await get(`/collections/${part(state.c)}/metadata?${query}`, { signal: this.asked.signal }));
+      this.refuse("");
       this.draw();
-    } catch (error) { if (error.name !== "AbortError") this.place.replaceChildren(problem(error)); }
+    } catch (error) {
+      if (error.code === "invalid_filter") this.refuse(`${error.message} ${error.hint}`);
+      else if (error.name !== "AbortError") this.place.replaceChildren(problem(error));
+    }
+  }
+
+  // What is wrong with the condition stands below it.
+  refuse(why) {
+    this.wrong.textContent = why;
+    this.wrong.hidden = !why;
+    this.input.setAttribute("aria-invalid", String(Boolean(why)));
+  }
+
+  write() {
+    const { expression, ...levels } = filtersOf();
+    const text = this.input.value.trim();
+    if (text !== (expression || "")) this.set(text ? { ...levels, expression: text } : levels);
   }
 
   // Redrawing keeps the focus on what was pressed.
   draw() {
     const focused = this.place.contains(document.activeElement) ? document.activeElement.dataset.name : null;
     this.place.replaceChildren(...(this.fields.length ? [
-      state.f ? el("button", { class: "quiet", type: "button", onclick: () => this.set({}) }, "Clear filters") : "",
+      state.f ? el("button", { class: "quiet", type: "button", onclick: () => this.clear() }, "Clear filters") : "",
       ...this.fields.map((field) => this.row(field)), el("p", { class: "meta" }, "Numbers count the documents that have a value and pass the other filters."),
     ] : [el("p", { class: "muted" }, "The documents of this collection have no metadata.")]));
     if (focused) [...this.place.querySelectorAll("button")].find((one) => one.dataset.name === focused)?.focus();
@@ -92,6 +114,11 @@ export class Filters {
     if (same(next[level][name], value)) delete next[level][name]; else next[level][name] = value;
     if (!Object.keys(next[level]).length) delete next[level];
     this.set(next);
+  }
+
+  clear() {
+    this.input.value = "";
+    this.set({});
   }
 
   set(next) {

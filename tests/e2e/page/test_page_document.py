@@ -86,14 +86,14 @@ def test_hits_beyond_the_best_thousand_are_counted(desktop):
 
 def test_without_counts_the_page_says_which_hits_are_not_marked(desktop):
     show(desktop, "stop " * 3000, [(5 * number, 5 * number + 4) for number in range(1000)])
-    desktop.get_by_text("Others that score less than 0.50 are not").wait_for()
+    desktop.get_by_text("The 1,000 best hits are marked. A search returns no more").wait_for()
 
 
 def test_other_documents_do_not_take_the_places_of_a_documents_hits(desktop):
     requests = []
     desktop.on("request", lambda sent: sent.url.endswith("/search") and requests.append(json.loads(sent.post_data)))
     show(desktop, "stop it", [(0, 4)])
-    assert requests[-1]["filter"] == {"document": {"kind": "mail"}}
+    assert requests[-1]["filter"] == {"expression": 'document.id = "d"'}
 
 
 def test_restored_hits_say_so(desktop):

@@ -125,6 +125,25 @@ def test_metadata_filters_have_exact_counts(page):
     page.get_by_text("Filter by metadata").wait_for()
 
 
+def test_a_condition_filters_and_what_is_wrong_with_it_stands_below_it(desktop):
+    desktop.goto("/?c=sample&q=refund")
+    desktop.locator(".card").first.wait_for()
+    condition = desktop.get_by_label("Condition")
+    condition.fill('kidn = "ticket"')
+    condition.press("Enter")
+    desktop.locator("#filter-wrong").get_by_text("Did you mean `kind`?").wait_for()
+    assert condition.get_attribute("aria-invalid") == "true"
+    condition.fill('kind = "ticket"')
+    condition.press("Enter")
+    desktop.get_by_text('Filtered by kind = "ticket"').wait_for()
+    desktop.locator(".card").first.get_by_text("kind: ticket").wait_for()
+    assert condition.get_attribute("aria-invalid") == "false"
+    assert serious(desktop) == []
+    desktop.get_by_role("button", name="Clear filters").click()
+    desktop.get_by_text("Filter by metadata").wait_for()
+    assert condition.input_value() == ""
+
+
 def test_without_the_right_to_counts_the_page_counts_its_hits_and_says_why(desktop):
     refusal = {"detail": "This key may not do that.", "hint": "It needs the scope admin."}
     desktop.route("**/preview", lambda route: route.fulfill(status=403, json=refusal))
