@@ -36,7 +36,7 @@ def test_making_it_again_changes_nothing(catalog):
         (Recipe("slice", "f2", 384, SpanBounds(2, 12), NUGGETS), "slice f2"),
         (Recipe("slice", "f1", 64, SpanBounds(2, 12), NUGGETS), "64 dimensions"),
         (Recipe("slice", "f1", 384, SpanBounds(1, 12), NUGGETS), "spans of 1 to 12"),
-        (Recipe("slice", "f1", 384, SpanBounds(2, 12)), r"stores units\)"),
+        (Recipe("slice", "f1", 384, SpanBounds(2, 12)), r"stores units \(text.v2\)\)"),
         (replace(RECIPE, details={"nuggets": {**NUGGETS["nuggets"], "ratio": 0.2}}), "fingerprint n1, ratio 0.2"),
     ],
 )
