@@ -261,7 +261,7 @@ class SecondLook:
         ),
     ] = None
     likely: Annotated[
-        bool, option("Only hits whose `verdict` is `match`: a match is more probable than not, in every mode.")
+        bool, option("Only hits whose `verdict` is `match`: a match is more probable than not.")
     ] = False
 
     @property
