@@ -260,9 +260,7 @@ class SecondLook:
             le=MAX_VERIFIED,
         ),
     ] = None
-    likely: Annotated[
-        bool, option("Only hits whose `verdict` is `match`: a match is more probable than not.")
-    ] = False
+    likely: Annotated[bool, option("Only hits whose `verdict` is `match`: a match is more probable than not.")] = False
 
     @property
     def read(self) -> int:

@@ -115,6 +115,13 @@ class SearchService:
         """Search; requests for the same selection from the same snapshot share a pass over memory."""
         return scan(encoded)
 
+    def has_second_look(self, encoded: Encoded) -> bool:
+        """True if the best hits are to be read beside the phrase; loads what reads them at its first use."""
+        prepared = encoded.prepared
+        return bool(prepared.verified) and (
+            prepared.request.likely or self._verifier(prepared.snapshot.recipe) is not None
+        )
+
     def verify(self, searched: Sequence[tuple[Encoded, Found]]) -> list[Ordered]:
         """Read the best hits of every search beside its phrase, and order them by what they say."""
         return _batched(searched, _verifying_key, self._verify_batch)

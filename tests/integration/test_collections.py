@@ -11,6 +11,7 @@ from app.collections.recipes import CollectionOptions
 from app.collections.service import CollectionService
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
+from app.search.verifying import Ordered
 from indexer.catalog.keys import create_key, list_keys
 from indexer.catalog.leases import lease
 from indexer.catalog.tables import metadata
@@ -77,7 +78,7 @@ def test_a_search_under_way_finishes(workspace: Workspace, service: CollectionSe
     service.delete("c")
     (encoded,) = search.encode([prepared])
     (found,) = search.scan([encoded])
-    assert search.finish(encoded, found).hits[0].text == "cancel my plan"
+    assert search.finish(encoded, Ordered(found)).hits[0].text == "cancel my plan"
     workspace.store.refresh()
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -94,7 +95,8 @@ def test_details_of_nuggets_move_into_one_column_and_back(empty_url):
     with closing(Catalog(empty_url)) as catalog:
         recipes = [collection.recipe for collection in catalog.collections()]
     nuggets = {"fingerprint": "n1@é", "dim": 384, "ratio": 0.1}
-    assert recipes == [Recipe("slice", "f1", 384), Recipe("slice", "f1", 384, details={"nuggets": nuggets})]
+    old = Recipe("slice", "f1", 384, text="text.v1")
+    assert recipes == [old, replace(old, details={"nuggets": nuggets})]
     downgrade(empty_url, "0006")
     with closing(Database(empty_url)) as database, database.write() as connection:
         statement = text("SELECT representations, nugget_fingerprint, nugget_ratio FROM collections ORDER BY id")

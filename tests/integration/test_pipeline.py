@@ -233,9 +233,9 @@ def test_documents_of_many_parts_are_tokenized_in_batches_of_few(tmp_path: Path,
     batches: list[int] = []
     real = indexer.indexing.pipeline.split
 
-    def split(encoder, batch):
+    def split(encoder, batch, form):
         batches.append(len(batch))
-        return real(encoder, batch)
+        return real(encoder, batch, form)
 
     monkeypatch.setattr(indexer.indexing.pipeline, "split", split)
     with Workspace(tmp_path) as workspace:

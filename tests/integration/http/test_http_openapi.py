@@ -101,7 +101,8 @@ def test_answers_are_what_the_document_says(client) -> None:
     answer = client.search(text="cancel my subscription", explain=True, context=5)
     read = TypeAdapter(SearchAnswer).validate_json(json.dumps(answer), strict=True)
     assert json_values(read) == answer
-    elsewhere = {"polarity", "highlights", "match", "restored", "confidence", "collection"}
+    elsewhere = {"polarity", "highlights", "match", "restored", "confidence", "collection", "cut"}
+    elsewhere |= {"probability", "verdict", "differs"}
     assert set(answer["hits"][0]) | elsewhere == {field.name for field in fields(Hit)}
 
 

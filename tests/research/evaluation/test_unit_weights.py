@@ -23,7 +23,7 @@ WORDS = WordVectors(tuple(KNOWN), np.eye(len(KNOWN), dtype=np.float32), np.ones(
         ("Cancel, MY plan!", [1, None, 3, 2, None]),
         ("can't cancel", [3, 1]),
         ("cancel cancel plan", [1, 1, 2]),
-        ("cancel_my plan", [2, 2]),
+        ("cancel_my plan", [1, None, 3, 2]),
         ("une façade, plan", [None, 5, None, 2]),
         ("plan 東京", [2, 6, 6]),
         ("İstanbul plan", [7, 2]),
