@@ -15,6 +15,8 @@ from models.interruption import checked
 
 # Breaks between two checkpoints.
 _AT_ONCE: Final = 4_096
+# Characters that a label of a turn may have.
+_LONGEST: Final = 256
 _ENDS: Final = r"\n\r\v\f\x85\u2028\u2029"
 _BREAK: Final = regex.compile(rf"(?<!\s)[^\S{_ENDS}]*+[{_ENDS}]\s*+", regex.V1)
 _LINE: Final = regex.compile(r"\r\n|[\n\r\v\x85\u2028\u2029]")  # a form feed stands where a page happens to end
@@ -96,9 +98,11 @@ def _is_apart(white: str) -> bool:
 
 def _begins_turn(text: str, line: int, start: int, end: int) -> bool:
     """True for a break before a turn: ``text[line:start]`` is the line before it, of a turn if names are small."""
-    if _TURN.match(text, end):
+    # Bounded, because a pattern that needs a colon would look for one in the whole rest of the text.
+    if _TURN.match(text, end, end + _LONGEST):
         return True
-    return _SMALL_LABEL.match(text, end) is not None and _SMALL_LABEL.match(text, line, start) is not None
+    labels = _SMALL_LABEL.match(text, end, end + _LONGEST), _SMALL_LABEL.match(text, line, start)
+    return None not in labels
 
 
 def _is_line(text: str, line: int, start: int, end: int, *, is_first: bool) -> bool:
