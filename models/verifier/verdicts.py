@@ -85,17 +85,24 @@ class Scale:
 UNSCALED: Final = Scale(-9.0, Evidence(10.0, 0.0, 0.0, 0.0))
 
 
+def nearness(pair: Pair) -> float:
+    """How much the network counts for a pair: from 0, at a similarity of 0.8, to 2.
+
+    >>> nearness(Pair("a", "b", similarity=0.85)), nearness(Pair("a", "b", similarity=0.6))
+    (0.5, 0.0)
+    """
+    return round(max(0.0, pair.similarity - _NEAR) * 10, 4)
+
+
 def evidence_of(pair: Pair, log_odds: float) -> Evidence:
     """The evidence of a pair.
 
     >>> evidence_of(Pair("it takes two days", "It takes three days.", similarity=0.9), log_odds=-2.0)
     Evidence(similarity=0.9, near=-2.0, contradicted=1.0, met=0.0)
     """
-    nearness = round(max(0.0, pair.similarity - _NEAR) * 10, 4)
     agreement = compare(pair.phrase, pair.text)
-    return Evidence(
-        pair.similarity, log_odds * nearness, float(bool(agreement.contradicted)), float(bool(agreement.met))
-    )
+    contradicted, met = float(bool(agreement.contradicted)), float(bool(agreement.met))
+    return Evidence(pair.similarity, log_odds * nearness(pair), contradicted, met)
 
 
 def log_odds_of(logits: Float32[np.ndarray, " outputs"]) -> float:
@@ -104,15 +111,19 @@ def log_odds_of(logits: Float32[np.ndarray, " outputs"]) -> float:
     return float(match - np.logaddexp(*others))
 
 
-def judgement(pair: Pair, logits: Float32[np.ndarray, " outputs"], scale: Scale) -> Judgement:
+def judgement(pair: Pair, logits: Float32[np.ndarray, " outputs"] | None, scale: Scale) -> Judgement:
     """The judgement of a pair from the network's outputs: three logits of verdicts, then those of differences.
+
+    Of a pair that is not near they are None: what the network would say does not count.
 
     >>> outputs = np.zeros(OUTPUTS, np.float32)
     >>> outputs[1], outputs[5] = 4, 2
-    >>> judgement(Pair("two days", "Three days."), outputs, UNSCALED)
-    Judgement(probability=0.018, verdict='differs', differs=('number', 'negation'))
+    >>> judgement(Pair("two days", "Three days.", similarity=0.81), outputs, UNSCALED)
+    Judgement(probability=0.2891, verdict='differs', differs=('number', 'negation'))
+    >>> judgement(Pair("two days", "We sell bread.", similarity=0.3), None, UNSCALED)
+    Judgement(probability=0.0025, verdict='unrelated', differs=())
     """
-    evidence = evidence_of(pair, log_odds_of(logits))
+    evidence = evidence_of(pair, 0.0 if logits is None else log_odds_of(logits))
     probability = round(scale.probability(evidence), 4)
     if probability >= LIKELY:
         return Judgement(probability, "match")
@@ -120,6 +131,8 @@ def judgement(pair: Pair, logits: Float32[np.ndarray, " outputs"], scale: Scale)
     start, end = (pair.mark.start, pair.mark.end) if pair.mark else (0, len(pair.text))
     if is_negated(pair.phrase, 0, len(pair.phrase)) != is_negated(pair.text, start, end):
         seen.append("negation")
+    if logits is None:
+        return Judgement(probability, "differs" if seen else "unrelated", tuple(seen))
     if not seen and logits[2] > logits[1]:
         return Judgement(probability, "unrelated")
     return Judgement(probability, "differs", tuple(dict.fromkeys([*seen, *_named(logits[len(VERDICTS) :])])))

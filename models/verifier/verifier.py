@@ -13,7 +13,7 @@ from models.backbones.files import BackboneFiles
 from models.encoders.base import Encoder
 from models.errors import BackboneMismatch
 from models.verifier.network import PairNetwork, check_head
-from models.verifier.verdicts import UNSCALED, Evidence, Judgement, Pair, Scale, judgement
+from models.verifier.verdicts import UNSCALED, Evidence, Judgement, Pair, Scale, judgement, nearness
 
 RECIPE: Final = "verifier.v1"
 _KEPT: Final = 20_000
@@ -36,8 +36,9 @@ class Verifier:
         with self._lock:
             known = {pair: self._kept[pair] for pair in pairs if pair in self._kept}
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-        for pair, logits in zip(new, self.logits(new), strict=True):
-            known[pair] = judgement(pair, logits, self._scale)
+        near = [pair for pair in new if nearness(pair)]
+        logits = dict(zip(near, self.logits(near), strict=True))
+        known |= {pair: judgement(pair, logits.get(pair), self._scale) for pair in new}
         self._keep({pair: known[pair] for pair in new})
         return [known[pair] for pair in pairs]
 
