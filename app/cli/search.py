@@ -110,7 +110,7 @@ def _show_judged(answer: SearchAnswer, unit: "HitUnit") -> None:
     others = answer.hits[len(likely) :]  # likely hits come first
     show_hits(likely, out, unit)
     if answer.verified and others:
-        out.print("The others do not seem to say it." if likely else "Nothing seems to say it. Nearest:", style="bold")
+        out.print("Less likely:" if likely else "No likely match. Nearest:", style="bold")
     show_hits(others, out, unit)
 
 

@@ -49,7 +49,7 @@ export function scoreBar(score) {
 // What the second look says, in words.
 function verdict({ verdict: said, differs }) {
   if (said === "match") return "says it";
-  if (said === "differs") return `differs: ${(differs || []).join(", ")}`;
+  if (said === "differs") return differs ? `differs: ${differs.join(", ")}` : "near";
   return said ? "something else" : "";
 }
 

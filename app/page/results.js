@@ -157,7 +157,7 @@ class Column {
   // The answer before the evidence: how many hits say it, and a button for those that do not.
   judged(likely, others) {
     if (!this.verified) return [];
-    if (!this.verified.likely) return ["Nothing that was found says this. These are nearest:"];
+    if (!this.verified.likely) return ["No likely match. These are nearest:"];
     const first = `${likely.toLocaleString()} likely ${likely === 1 ? "match" : "matches"}${this.verified.complete ? "" : " among the first; there may be more"}.`;
     const label = this.isFolded ? `Show ${others.toLocaleString()} that may be near` : "Show likely matches alone";
     return [el("strong", {}, first), " ", others ? el("button", { class: "quiet", type: "button", onclick: () => { this.isFolded = !this.isFolded; this.apply(); } }, label) : ""];

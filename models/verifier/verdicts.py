@@ -23,6 +23,8 @@ OUTPUTS: Final = len(VERDICTS) + len(DIFFERENCES)
 # A difference is named from this probability on, and the likeliest in any case.
 _NAMED: Final = 0.3
 LIKELY: Final = 0.5
+# Below this probability a text in which rules and network see no difference is unrelated.
+_NEAR_MISS: Final = 0.2
 _NEAR: Final = 0.8
 
 
@@ -131,10 +133,11 @@ def judgement(pair: Pair, logits: Float32[np.ndarray, " outputs"] | None, scale:
     start, end = (pair.mark.start, pair.mark.end) if pair.mark else (0, len(pair.text))
     if is_negated(pair.phrase, 0, len(pair.phrase)) != is_negated(pair.text, start, end):
         seen.append("negation")
-    if logits is None:
-        return Judgement(probability, "differs" if seen else "unrelated", tuple(seen))
-    if not seen and logits[2] > logits[1]:
+    is_other = logits is None or logits[2] > logits[1]
+    if is_other and not seen and probability < _NEAR_MISS:
         return Judgement(probability, "unrelated")
+    if logits is None:
+        return Judgement(probability, "differs", tuple(seen))
     return Judgement(probability, "differs", tuple(dict.fromkeys([*seen, *_named(logits[len(VERDICTS) :])])))
 
 

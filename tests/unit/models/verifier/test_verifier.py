@@ -105,6 +105,8 @@ def test_rules_say_what_differs_where_they_see_it() -> None:
     assert (number.verdict, number.differs[0]) == ("differs", "number")
     assert (negation.verdict, negation.differs[0]) == ("differs", "negation")
     assert judgement(Pair("you can cancel", "We sell bread."), logits, scale).verdict == "unrelated"
+    near_miss = judgement(Pair("cancel my plan", "I cancelled the train."), None, replace(scale, intercept=-0.5))
+    assert (near_miss.verdict, near_miss.differs) == ("differs", ())
 
 
 def test_an_equal_quantity_in_other_words_counts_for_a_match() -> None:
