@@ -248,7 +248,7 @@ class HitOptions(SpanOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SecondLook:
-    """How many hits take a second look."""
+    """The number of hits that take a second look, and whether others are hits."""
 
     verify: Annotated[
         int | None,

@@ -86,7 +86,7 @@ def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -
 
 
 def _verdict(hit: Hit) -> str:
-    """What the second look says of a hit."""
+    """The verdict of the second look in words; empty without one."""
     if hit.verdict is None:
         return ""
     differs = f" in {', '.join(hit.differs)}" if hit.differs else ""
@@ -107,7 +107,7 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
 def _show_judged(answer: SearchAnswer, unit: "HitUnit") -> None:
     """The likely hits, and under a line of their own the others."""
     likely = [hit for hit in answer.hits if hit.verdict == "match"]
-    others = answer.hits[len(likely) :]  # likely hits come first
+    others = [hit for hit in answer.hits if hit.verdict != "match"]
     show_hits(likely, out, unit)
     if answer.verified and others:
         out.print("Less likely:" if likely else "No likely match. Nearest:", style="bold")

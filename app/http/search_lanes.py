@@ -126,7 +126,7 @@ class SearchLanes:
 
     async def _verified(self, encoded: Encoded, found: Found) -> Ordered:
         """The results in the order of the second look; as they were found if its lane has no room."""
-        if not encoded.prepared.verified or not await asyncio.to_thread(self._service.has_second_look, encoded):
+        if not encoded.prepared.verified:
             return Ordered(found)
         try:
             return await asyncio.wrap_future(self._verify.submit(_Queued((encoded, found))))

@@ -46,7 +46,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What the second look says of the best hits."""
+    """The verdicts of the second look on the best hits, counted."""
 
     hits: Annotated[int, described("The number of best hits that were read beside the phrase.")]
     likely: Annotated[int, described("Those of them that say it: their probability is 0.5 or more.")]

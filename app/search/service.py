@@ -11,7 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from app.requests import SearchRequest
 from app.search import literal, verifying
@@ -21,7 +21,7 @@ from app.search.literal import Found
 from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode
 from app.search.threshold import cosine_floor, used_threshold
 from app.search.types import Hit
-from app.search.verifying import Ordered
+from app.search.verifying import Ordered, VerifierOf, no_verifier
 from app.search.wordless import notice_of
 from indexer.engine.query import EVERYTHING, Filter, Selection
 from indexer.engine.snapshot import Snapshot
@@ -34,10 +34,7 @@ from indexer.words.literal import Terms
 from models.errors import InvalidInput
 from models.ops.similarity import raws
 from models.text.checks import unstorable
-from models.verifier.verdicts import Pair
-
-if TYPE_CHECKING:
-    from models.verifier.verifier import Verifier
+from models.verifier.types import Pair
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -47,7 +44,8 @@ Result = TypeVar("Result")
 class Prepared:
     """A checked request with its mode, snapshot and tuning.
 
-    ``query`` is the request as its mode has read it, ``terms`` its words whose occurrences rank first.
+    ``query`` is the request as its mode has read it, ``terms`` its words whose occurrences rank first. The best
+    ``verified`` hits take the second look.
     """
 
     request: SearchRequest
@@ -59,12 +57,7 @@ class Prepared:
     query: object
     terms: Terms
     started: float
-
-    @property
-    def verified(self) -> int:
-        """The number of best hits that take the second look: none of a vector, nor in modes of other scores."""
-        has_sentences = self.mode.is_judged and self.request.text is not None and self.snapshot.recipe.stores_text
-        return self.request.read if has_sentences else 0
+    verified: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +71,7 @@ class Encoded:
 class SearchService:
     """Answers searches over the collections of one store. ``verifier`` gives that of a recipe, if it has one."""
 
-    def __init__(
-        self, store: Store, modes: Modes, verifier: "Callable[[Recipe], Verifier | None]" = lambda recipe: None
-    ) -> None:
+    def __init__(self, store: Store, modes: Modes, verifier: VerifierOf = no_verifier) -> None:
         self.modes = modes
         self._store = store
         self._verifier = verifier
@@ -105,7 +96,7 @@ class SearchService:
             check_fields(snapshot, request.filter)
         mode = available_mode(self.modes, request.mode, request.collection, snapshot.recipe)
         tuning = self._store.tunings.present(snapshot.collection, request.mode)  # not by an alias
-        return prepare(request, mode, snapshot, tuning, started)
+        return prepare(request, mode, snapshot, tuning, started, self._verifier)
 
     def encode(self, prepared: Sequence[Prepared]) -> list[Encoded]:
         """Encode queries; texts for the same encoder share a forward pass."""
@@ -115,23 +106,13 @@ class SearchService:
         """Search; requests for the same selection from the same snapshot share a pass over memory."""
         return scan(encoded)
 
-    def has_second_look(self, encoded: Encoded) -> bool:
-        """True if the best hits are to be read beside the phrase; loads what reads them at its first use."""
-        prepared = encoded.prepared
-        return bool(prepared.verified) and (
-            prepared.request.likely or self._verifier(prepared.snapshot.recipe) is not None
-        )
-
     def verify(self, searched: Sequence[tuple[Encoded, Found]]) -> list[Ordered]:
         """Read the best hits of every search beside its phrase, and order them by what they say."""
-        return _batched(searched, _verifying_key, self._verify_batch)
+        return _batched(searched, lambda item: item[0].prepared.snapshot.recipe.encoder, self._verify_batch)
 
     def _verify_batch(self, batch: Sequence[tuple[Encoded, Found]]) -> list[Ordered]:
         pairs = [_pairs(encoded.prepared, found) for encoded, found in batch]
-        first = batch[0][0].prepared
-        verifier = self._verifier(first.snapshot.recipe) if any(pairs) else None
-        if verifier is None and any(pairs) and first.request.likely:
-            raise _unread(f"The encoder {first.snapshot.recipe.encoder} has no verifier, which says what is likely.")
+        verifier = self._verifier(batch[0][0].prepared.snapshot.recipe) if any(pairs) else None
         if verifier is None:
             return [Ordered(found) for _, found in batch]
         judged = iter(verifier.judge([pair for each in pairs for pair in each]))
@@ -174,26 +155,33 @@ class SearchService:
         return snapshot.collection, snapshot.recipe
 
 
-def prepare(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, tuning: Tuning, started: float) -> Prepared:
+def prepare(
+    request: SearchRequest,
+    mode: AnyMode,
+    snapshot: Snapshot,
+    tuning: Tuning,
+    started: float,
+    verifier: VerifierOf = no_verifier,
+) -> Prepared:
     """Validate a request, and tokenize it."""
     if (request.text is None) == (request.vector is None):
         raise InvalidInput("Give either text or vector.", field="text")
     _refuse_unencodable(request)
     check_threshold(request.threshold)
     check_accepted(mode, request)
+    loading = time.perf_counter()
     if request.text is not None:
-        started += _seconds(lambda: mode.load(snapshot.recipe))  # not part of the answer's time
+        mode.load(snapshot.recipe)
+    verified = verifying.count_of(request, mode, snapshot.recipe, verifier)
+    started += time.perf_counter() - loading  # not part of the answer's time
     query = mode.read(request, snapshot.recipe)
     tuning = tuning.made_for(mode.score_fingerprint(request, snapshot.recipe))
     used = used_threshold(request, tuning)
     floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
     selection = mode.selection(request, floor)
+    selection = replace(selection, top_k=max(selection.top_k + request.offset, verified))
     terms = literal.terms_of(mode, request, snapshot.recipe)
-    prepared = Prepared(request, mode, snapshot, tuning, used, selection, query, terms, started)
-    if request.likely and not prepared.verified:
-        raise _unread("What is likely is said of texts in mode best_span, by `verify`.")
-    most = max(selection.top_k + request.offset, prepared.verified)
-    return replace(prepared, selection=replace(selection, top_k=most))
+    return Prepared(request, mode, snapshot, tuning, used, selection, query, terms, started, verified)
 
 
 def encode(prepared: Sequence[Prepared]) -> list[Encoded]:
@@ -242,10 +230,6 @@ def presented(encoded: Encoded, results: Ordered, start: int, end: int) -> tuple
     return tuple(hit for hit in reaching if hit.verdict == "match" or not prepared.request.likely)
 
 
-def _unread(reason: str) -> InvalidInput:
-    return InvalidInput(reason, hint="Leave likely out, or give a threshold.", field="likely")
-
-
 def _pairs(prepared: Prepared, found: Found) -> list[Pair]:
     return verifying.pairs_of(prepared.request, prepared.snapshot, found.rows[: prepared.verified])
 
@@ -275,11 +259,6 @@ def filtered(snapshot: Snapshot, filter: Filter) -> Filtered | None:
         return None
     counted = count_passing(snapshot, filter)
     return Filtered(counted.passing, counted.live, counted.unknown_keys)
-
-
-def _verifying_key(searched: tuple[Encoded, Found]) -> Hashable:
-    prepared = searched[0].prepared
-    return prepared.snapshot.recipe.encoder, prepared.request.likely
 
 
 def _encoding_key(prepared: Prepared) -> Hashable:
@@ -317,12 +296,6 @@ def _batched(
     for group in numbers.values():
         results |= dict(zip(group, process([items[number] for number in group]), strict=True))
     return [results[number] for number in range(len(items))]
-
-
-def _seconds(work: Callable[[], None]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 def _refuse_unencodable(request: SearchRequest) -> None:

@@ -9,6 +9,7 @@ from app.search.answers import CollectionsAnswer, SearchAnswer, SearchedCollecti
 from app.search.mode import available_mode
 from app.search.service import SearchService
 from app.search.types import Hit
+from app.search.verifying import order_of
 from models.errors import InvalidInput, SpanseekError
 
 
@@ -38,7 +39,7 @@ def requests_of(service: SearchService, request: SearchRequest, collections: Seq
         first = fingerprint
         names.add(name)
     most = request.top_k + request.offset
-    verify = -(-(request.verify or 0) // len(collections))  # each takes its share of the second look
+    verify = -(-request.read // len(collections))  # each takes its share of the second look
     return [replace(request, collection=name, top_k=most, offset=0, verify=verify) for name in collections]
 
 
@@ -52,14 +53,14 @@ def located(error: SpanseekError, number: int) -> SpanseekError:
 
 
 def merged(request: SearchRequest, collections: Sequence[str], answers: Sequence[SearchAnswer]) -> CollectionsAnswer:
-    """The best hits of all answers: those that took the second look by probability, then the others by raw.
+    """The best hits of all answers: exact ones, those that took the second look by probability, the others by raw.
 
     Equal ones are in the order of collections, then of hits.
     """
     hits: list[Hit] = [
         replace(hit, collection=name) for name, answer in zip(collections, answers, strict=True) for hit in answer.hits
     ]
-    best = sorted(hits, key=_order)[request.offset : request.offset + request.top_k]
+    best = sorted(hits, key=order_of)[request.offset : request.offset + request.top_k]
     ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate(best, request.offset + 1))
     searched = tuple(
         SearchedCollection(
@@ -74,10 +75,6 @@ def merged(request: SearchRequest, collections: Sequence[str], answers: Sequence
         for name, answer in zip(collections, answers, strict=True)
     )
     return CollectionsAnswer(ranked, searched, max(answer.took_ms for answer in answers))
-
-
-def _order(hit: Hit) -> tuple[float, float]:
-    return -1.0 if hit.probability is None else -1.0 - hit.probability, -hit.raw
 
 
 def search_several(service: SearchService, request: SearchRequest, collections: Sequence[str]) -> CollectionsAnswer:

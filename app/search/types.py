@@ -9,7 +9,7 @@ from pydantic_core import CoreSchema
 
 from app.answers import described, optional
 from app.requests import Mode
-from models.verifier.verdicts import Difference, Verdict
+from models.verifier.types import Difference, Verdict
 
 
 @dataclass(frozen=True, slots=True)

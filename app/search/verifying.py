@@ -1,21 +1,30 @@
 """The second look: the best hits of a search, read one by one beside its phrase, and ordered by what they say."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from app.requests import SearchRequest
 from app.search.answers import Verified
 from app.search.literal import Found
+from app.search.mode import AnyMode
 from app.search.types import Hit
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
+from indexer.types import Recipe
+from indexer.words.literal import EXACT
+from models.errors import InvalidInput
 from models.ops.similarity import raws
 from models.types import CharSpan
-from models.verifier.verdicts import LIKELY, Judgement, Pair
+from models.verifier.types import LIKELY, Judgement, Pair
 
+if TYPE_CHECKING:
+    from models.verifier.verifier import Verifier
+
+# The verifier of a recipe, if it has one.
+VerifierOf: TypeAlias = "Callable[[Recipe], Verifier | None]"
 AnyHit = TypeVar("AnyHit", bound=Hit)
 
 # With this many unlikely hits among those that were read, no likely one is expected behind them.
@@ -37,6 +46,27 @@ class Ordered:
         return self.judgements[place] if self.judgements and place < len(self.judgements) else None
 
 
+def no_verifier(recipe: Recipe) -> None:
+    """There is none, for any recipe."""
+
+
+def count_of(request: SearchRequest, mode: AnyMode, recipe: Recipe, verifier: VerifierOf) -> int:
+    """The number of best hits that take the second look, which is loaded if there is one.
+
+    None of a vector, by the literal cosine, in modes of other scores, and of texts that are not stored. Raises
+    ``InvalidInput`` if the request asks for likely hits all the same.
+    """
+    is_judged = mode.is_judged and request.text is not None and request.ranking == "span_score" and recipe.stores_text
+    count = request.read if is_judged and request.read and verifier(recipe) is not None else 0
+    if request.likely and not count:
+        raise InvalidInput(
+            "What is likely is said by the second look, which this search does not have.",
+            hint="Give a text in mode best_span, to a collection of the encoder slice; or leave likely out.",
+            field="likely",
+        )
+    return count
+
+
 def pairs_of(request: SearchRequest, snapshot: Snapshot, rows: Sequence[SpanRow]) -> list[Pair]:
     """The phrase with the sentence of every row, where the row's span is marked."""
     if request.text is None:
@@ -52,10 +82,20 @@ def pairs_of(request: SearchRequest, snapshot: Snapshot, rows: Sequence[SpanRow]
 
 
 def ordered(found: Found, judgements: Sequence[Judgement]) -> Ordered:
-    """The results: first those that were judged, the likeliest first, then the others as they were found."""
-    order = sorted(range(len(judgements)), key=lambda place: -judgements[place].probability)
+    """The results: first those that were judged, the likeliest first, then the others as they were found.
+
+    Of those that were judged, occurrences of the query's own words stay before all others.
+    """
+    places = range(len(judgements))
+    order = sorted(places, key=lambda place: (found.rows[place].cosine < EXACT, -judgements[place].probability))
     rows = [found.rows[place] for place in order] + found.rows[len(judgements) :]
     return Ordered(replace(found, rows=rows), [judgements[place] for place in order])
+
+
+def order_of(hit: Hit) -> tuple[bool, float, float]:
+    """Sorts hits of several searches as one: exact ones, those that were judged by probability, the others by raw."""
+    judged = -1.0 if hit.probability is None else hit.probability
+    return hit.match != "exact", -judged, -hit.raw
 
 
 def told(hit: AnyHit, judgement: Judgement | None) -> AnyHit:
@@ -71,7 +111,7 @@ def told(hit: AnyHit, judgement: Judgement | None) -> AnyHit:
 
 
 def summary(results: Ordered) -> Verified | Literal[False] | None:
-    """How many results were read, and how many of them are likely; None if there is no second look."""
+    """The numbers of results that were read and of likely ones; None if there is no second look."""
     read = results.judgements
     if not read:
         return False if read is None else None

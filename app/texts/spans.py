@@ -5,6 +5,7 @@ presentation. Its vectors are quantised as in a collection, so that a score here
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
@@ -14,11 +15,11 @@ import numpy as np
 
 from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
-from app.requests import VERIFIED, SearchRequest, SpanChoice
+from app.requests import SearchRequest, SpanChoice, with_second_look
 from app.search.mode import AnyMode
 from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
 from app.search.types import Hit
-from app.search.verifying import Ordered, pairs_of, told
+from app.search.verifying import Ordered, count_of, order_of, pairs_of, told
 from app.texts.requests import MAX_PHRASES, SpansRequest
 from app.texts.span_answers import SpansAnswer, TextHit, TextSpans, check_size
 from indexer.engine.snapshot import SegmentView, Snapshot
@@ -29,7 +30,7 @@ from indexer.words.recipe import with_words
 from models.errors import InvalidInput, SpanseekError
 from models.fields import converted
 from models.types import Document, SpanBounds
-from models.verifier.verdicts import Pair
+from models.verifier.types import Pair
 
 # Characters of texts that are encoded together; a longer text is alone.
 _SLICE = 16_000
@@ -128,7 +129,8 @@ class SpanService:
         encoder = self._encoders.load(self._encoder)
         recipe = with_words(Recipe(self._encoder, encoder.fingerprint, encoder.dim, _bounds(request.spans)))
         prepared = [self._prepare(request, number, recipe, started) for number in range(len(request.phrases))]
-        verified = VERIFIED if request.verify is None else request.verify
+        looked_at = with_second_look(converted(request, SearchRequest, collection="", text=request.phrases[0]))
+        verified = count_of(looked_at, self._mode, recipe, self._encoders.verifier)
         return Phrases(tuple(encode(prepared)), recipe, started, verified, request.likely)
 
     def search(self, phrases: Phrases, part: Slice) -> Iterator[Searched]:
@@ -152,15 +154,15 @@ class SpanService:
 
     def _verify(self, phrases: Phrases, results: Sequence[FoundSpans]) -> None:
         """Let the best hits of every phrase take the second look."""
-        most = phrases.verified * len(phrases.queries)
-        verifier = self._encoders.verifier(phrases.recipe) if most else None
+        verifier = self._encoders.verifier(phrases.recipe) if phrases.verified else None
         if verifier is None:
             return
-        found = [(text, number) for text in results for number in range(len(text.hits))]
-        best = nsmallest(most, found, key=lambda each: -each[0].hits[each[1]].raw)
-        judgements = verifier.judge([text.pairs[number] for text, number in best])
-        for (text, number), judgement in zip(best, judgements, strict=True):
-            text.hits[number] = told(text.hits[number], judgement)
+        for phrase in range(len(phrases.queries)):
+            found = [(text, number) for text in results for number, hit in enumerate(text.hits) if hit.phrase == phrase]
+            best = nsmallest(phrases.verified, found, key=lambda each: -each[0].hits[each[1]].raw)
+            judgements = verifier.judge([text.pairs[number] for text, number in best])
+            for (text, number), judgement in zip(best, judgements, strict=True):
+                text.hits[number] = told(text.hits[number], judgement)
 
     def _prepare(self, request: SpansRequest, number: int, recipe: Recipe, started: float) -> Prepared:
         """The search for one phrase; the texts to search follow."""
@@ -214,13 +216,14 @@ def _hits(phrases: Phrases, view: SegmentView) -> tuple[list[TextHit], list[Pair
 
 
 def _kept(phrases: Phrases, hits: Sequence[TextHit]) -> tuple[TextHit, ...]:
-    """The hits of a text in their order, if asked for only the likely ones."""
-    return tuple(hit for hit in sorted(hits, key=_order) if hit.verdict == "match" or not phrases.likely)
-
-
-def _order(hit: TextHit) -> float:
-    """By probability, and hits that took no second look behind them; equal ones stay in their order."""
-    return 0.0 if hit.probability is None else -1.0 - hit.probability
+    """The hits of a text in their order, those of one phrase numbered from 1; if asked for, the likely ones alone."""
+    ranks = defaultdict[int, int](int)
+    kept = []
+    for hit in sorted(hits, key=order_of):
+        if hit.verdict == "match" or not phrases.likely:
+            ranks[hit.phrase] += 1
+            kept.append(replace(hit, rank=ranks[hit.phrase]))
+    return tuple(kept)
 
 
 def _of_phrase(hit: Hit, phrase: int) -> TextHit:

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float32, Int32
 from models.artifacts import Artifact
 from models.backbones.files import BackboneFiles, bert_tensors
 from models.backbones.query_network import BertConfig, QueryNetwork, in_parts
-from models.verifier.verdicts import OUTPUTS, Pair
+from models.verifier.types import OUTPUTS, Pair
 
 # Tokens of a phrase and of a text that are read; of longer texts those around the mark.
 PHRASE_TOKENS = 64
@@ -69,7 +69,7 @@ class PairNetwork:
         return np.concatenate([begin, window.phrase, end, window.text, end])
 
     def _added(self, windows: Sequence[Window]) -> Float32[np.ndarray, "tokens dim"]:
-        """What the embeddings of the text's tokens have beside their own."""
+        """The additions to the embeddings: the second kind of token for the text, and the mark."""
         added = np.zeros((sum(map(len, windows)), len(self._mark)), np.float32)
         end = 0
         for window in windows:

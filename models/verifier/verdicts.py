@@ -1,59 +1,26 @@
-"""Verdicts: what the second look says of a text, and how its logits become a probability."""
+"""Verdicts: from the logits of a pair and the evidence of rules to a probability and a judgement."""
 
 import math
 from dataclasses import dataclass
 from operator import mul
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, NamedTuple
 
 import numpy as np
 from jaxtyping import Float32
 
 from models.text.polarity import is_negated
 from models.text.quantities import compare
-from models.types import CharSpan
+from models.verifier.types import DIFFERENCES, LIKELY, VERDICTS, Difference, Judgement, Pair
 
-Verdict = Literal["match", "differs", "unrelated"]
-# In what a text departs from a phrase; ``topic`` is what ``unrelated`` says already.
-Difference = Literal[
-    "number", "antonym", "negation", "object", "action", "role", "modality", "condition", "scope", "topic"
-]
-VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
-DIFFERENCES: Final[tuple[Difference, ...]] = get_args(Difference)
-OUTPUTS: Final = len(VERDICTS) + len(DIFFERENCES)
 # A difference is named from this probability on, and the likeliest in any case.
 _NAMED: Final = 0.3
-LIKELY: Final = 0.5
 # Below this probability a text in which rules and network see no difference is unrelated.
 _NEAR_MISS: Final = 0.2
 _NEAR: Final = 0.8
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A phrase, a text, the characters of the text that a search has found, and how similar (raw) they are."""
-
-    phrase: str
-    text: str
-    mark: CharSpan | None = None
-    similarity: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The calibrated probability that a text says a phrase, the verdict, and in what it differs."""
-
-    probability: float
-    verdict: Verdict
-    differs: tuple[Difference, ...] = ()
-
-    @property
-    def is_likely(self) -> bool:
-        """True if a match is more probable than not."""
-        return self.probability >= LIKELY
-
-
 class Evidence(NamedTuple):
-    """What a scale weighs.
+    """The evidence that a scale weighs.
 
     ``similarity`` is the first look's (raw). ``near`` is the network's log odds of a match, as far as the similarity is
     above 0.8: of near texts the network sees what differs, of others it knows less than the first look.
@@ -88,7 +55,7 @@ UNSCALED: Final = Scale(-9.0, Evidence(10.0, 0.0, 0.0, 0.0))
 
 
 def nearness(pair: Pair) -> float:
-    """How much the network counts for a pair: from 0, at a similarity of 0.8, to 2.
+    """The weight of the network for a pair: from 0, at a similarity of 0.8, to 2.
 
     >>> nearness(Pair("a", "b", similarity=0.85)), nearness(Pair("a", "b", similarity=0.6))
     (0.5, 0.0)
@@ -118,7 +85,7 @@ def judgement(pair: Pair, logits: Float32[np.ndarray, " outputs"] | None, scale:
 
     Of a pair that is not near they are None: what the network would say does not count.
 
-    >>> outputs = np.zeros(OUTPUTS, np.float32)
+    >>> outputs = np.zeros(13, np.float32)
     >>> outputs[1], outputs[5] = 4, 2
     >>> judgement(Pair("two days", "Three days.", similarity=0.81), outputs, UNSCALED)
     Judgement(probability=0.2891, verdict='differs', differs=('number', 'negation'))

@@ -13,20 +13,17 @@ from models.backbones.files import BackboneFiles
 from models.encoders.base import Encoder
 from models.errors import BackboneMismatch
 from models.verifier.network import PairNetwork, check_head
-from models.verifier.verdicts import UNSCALED, Evidence, Judgement, Pair, Scale, judgement, nearness
+from models.verifier.types import Judgement, Pair
+from models.verifier.verdicts import UNSCALED, Evidence, Scale, judgement, nearness
 
 RECIPE: Final = "verifier.v1"
 _KEPT: Final = 20_000
 
 
 class Verifier:
-    """Judges pairs. The same pair gets the same judgement, whatever else is judged with it.
+    """Judges pairs. The same pair gets the same judgement, whatever else is judged with it."""
 
-    ``fingerprint`` identifies the weights.
-    """
-
-    def __init__(self, network: PairNetwork, scale: Scale, fingerprint: str) -> None:
-        self.fingerprint = fingerprint
+    def __init__(self, network: PairNetwork, scale: Scale) -> None:
         self._network, self._scale = network, scale
         self._kept: dict[Pair, Judgement] = {}
         self._lock = Lock()
@@ -64,12 +61,12 @@ def open_verifier(encoder: Encoder, folder: Path | None = None) -> Verifier | No
     artifact = load_artifact(folder or SHIPPED / "verifier")
     if artifact.config.get("recipe") != RECIPE or not check_head(artifact):
         raise BackboneMismatch(
-            f"The weights in {folder} are not those of a verifier.",
+            f"The weights in {folder or SHIPPED / 'verifier'} are not those of a verifier.",
             hint="Name the folder that spanseek train verifier wrote.",
         )
     if artifact.config.get("backbone_sha256") != files.weights_sha256:
         return None
-    return Verifier(PairNetwork(files, files.bert, artifact), _scale(artifact), artifact.sha256)
+    return Verifier(PairNetwork(files, files.bert, artifact), _scale(artifact))
 
 
 def _scale(artifact: Artifact) -> Scale:

@@ -6,7 +6,7 @@ A cell is the share of lines in which a text that says the phrase scores above o
 
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import Final, Literal
@@ -78,8 +78,3 @@ def area(right: Float[np.ndarray, " right"], wrong: Float[np.ndarray, " wrong"])
     """
     above = right[:, None] - wrong[None, :]
     return float((above > 0).mean() + (above == 0).mean() / 2)
-
-
-def scored(lines: Sequence[ContrastLine], score: Callable[[str, Sequence[str]], Sequence[float]]) -> Scores:
-    """The scores of the four texts of every line for its phrase."""
-    return np.array([score(line.phrase, [text for text, _ in line.pairs]) for line in lines])

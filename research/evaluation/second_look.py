@@ -6,7 +6,7 @@ from typing import get_args
 
 import numpy as np
 
-from models.verifier.verdicts import Pair
+from models.verifier.types import Pair
 from models.verifier.verifier import Verifier
 from research.evaluation.contrast import ContrastReport, Half, half_of, report
 from research.training.verifier_scale import Pairs

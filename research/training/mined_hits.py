@@ -9,7 +9,7 @@ from app.cli.console import open_services
 from app.requests import SearchRequest
 from app.settings import Settings
 from models.types import CharSpan, Document, Part
-from models.verifier.verdicts import Pair
+from models.verifier.types import Pair
 from research.training.contrast_data import ContrastLine, read_contrast
 
 _COLLECTION: Final = "written"

@@ -24,7 +24,7 @@ from models.backbones.packages import DEFAULT
 from models.backbones.torch_network import Backbone, load_backbone
 from models.types import JsonValue
 from models.verifier.network import HEAD, MARK, Window, windows_of
-from models.verifier.verdicts import DIFFERENCES, OUTPUTS, VERDICTS, Pair
+from models.verifier.types import DIFFERENCES, OUTPUTS, VERDICTS, Pair
 from models.verifier.verifier import RECIPE
 from research.training.contrast_data import ContrastLine, read_contrast
 from research.training.contrast_marks import Marks

@@ -1,4 +1,4 @@
-"""What a verifier learns from: contrast lines, texts of other lines, sentence pairs of public sets, changed sentences.
+"""The training data of a verifier: contrast lines, texts of other lines, pairs of public sets, changed sentences.
 
 Every example is a pair with the verdict that is right, or, where a set does not tell what differs from what is
 unrelated, with the probability of a match alone.
@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from models.types import CharSpan
-from models.verifier.verdicts import Difference, Pair, Verdict
+from models.verifier.types import Difference, Pair, Verdict
 from research.training.contrast_data import ContrastLine
 from research.training.sources import read_graded_pairs
 

@@ -21,7 +21,8 @@ from app.texts.requests import SpansRequest
 from app.texts.spans import SpanService, slices
 from models.artifacts import record_checksums
 from models.types import Document, Part
-from models.verifier.verdicts import Evidence, Pair, Scale, evidence_of, log_odds_of
+from models.verifier.types import Pair
+from models.verifier.verdicts import Evidence, Scale, evidence_of, log_odds_of
 from models.verifier.verifier import Verifier
 from research.evaluation.contrast import half_of
 from research.evaluation.corpus import DocumentSpan

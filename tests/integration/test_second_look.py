@@ -2,21 +2,27 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
 
+from app.encoders.encoders import Encoders
 from app.http import search_lanes
 from app.http.search_lanes import SearchLanes
 from app.requests import SearchRequest
 from app.search.answers import SearchAnswer, Verified
 from app.search.mode import load_modes
 from app.search.service import SearchService
+from app.search.several import search_several
+from app.texts.requests import SpansRequest
+from app.texts.spans import SpanService
+from models.encoders.hashing import HashingEncoder
 from models.errors import InvalidInput
 from models.types import Document, Part
-from models.verifier.verdicts import Judgement, Pair
+from models.verifier.types import Judgement, Pair
 from tests.workspace import Workspace
 
 TEXTS = [
@@ -78,6 +84,12 @@ def test_the_sentence_of_a_hit_is_read_and_the_likely_one_comes_first(service: S
     assert found.verified == Verified(len(found.hits), 1, complete=True)
 
 
+def test_the_own_words_of_a_query_stay_first_whatever_is_said_of_them(service: SearchService) -> None:
+    (found,) = service.search(SearchRequest("c", text="I do not want to cancel my plan", verify=20))
+    assert (found.hits[0].match, found.hits[0].verdict) == ("exact", "differs")
+    assert found.hits[1].verdict == "match"
+
+
 def test_the_span_is_marked_in_its_sentence(service: SearchService, reader: Reader) -> None:
     hits = answer(service, verify=20).hits
     for pair in reader.read:
@@ -104,7 +116,7 @@ def test_more_hits_are_read_than_shown_and_pages_agree(service: SearchService) -
 def test_only_likely_hits_are_returned_if_asked_for(service: SearchService) -> None:
     found = answer(service, likely=True)
     assert [(hit.document_id, hit.verdict) for hit in found.hits] == [("d1", "match")]
-    with pytest.raises(InvalidInput, match="mode best_span") as refused:
+    with pytest.raises(InvalidInput, match="second look") as refused:
         answer(service, likely=True, verify=0)
     assert refused.value.field == "likely"
 
@@ -113,7 +125,7 @@ def test_what_is_likely_is_not_said_without_a_verifier(tmp_path: Path) -> None:
     with Workspace(tmp_path) as made:
         made.index([Document("d", (Part("cancel my plan"),))])
         assert answer(made.service, verify=20).verified is None
-        with pytest.raises(InvalidInput, match="hashing has no verifier"):
+        with pytest.raises(InvalidInput, match="second look"):
             answer(made.service, likely=True)
 
 
@@ -155,3 +167,35 @@ def test_without_room_in_its_lane_the_first_look_answers(
     for each in answers:
         if each.verified is False:
             assert [hit.document_id for hit in each.hits][:1] == first[:1]
+
+
+def test_the_literal_cosine_is_not_judged(service: SearchService, reader: Reader) -> None:
+    assert answer(service, verify=20, ranking="cosine").verified is None
+    assert reader.read == []
+
+
+def test_likely_hits_of_several_collections_are_read_without_being_told_how_many(service: SearchService) -> None:
+    request = SearchRequest("c", text="cancel my plan", likely=True, group_by="document")
+    found = search_several(service, request, ["c"])
+    assert [hit.document_id for hit in found.hits] == ["d1"]
+
+
+def test_spans_of_texts_are_read_phrase_by_phrase(monkeypatch: pytest.MonkeyPatch, reader: Reader) -> None:
+    encoders = Encoders.of({"hashing": HashingEncoder()})
+    monkeypatch.setattr(encoders, "verifier", lambda recipe: reader)
+    spans = SpanService(encoders, "hashing", load_modes(encoders)["best_span"])
+    texts = tuple(Document(str(number), (Part(text),)) for number, text in enumerate(TEXTS))
+    request = SpansRequest(("cancel my plan", "thank you"), texts, limit=2, verify=3)
+    answered = spans.find(request)
+    hits = [hit for text in answered.results for hit in text.hits]
+    for phrase in (0, 1):
+        assert sum(hit.phrase == phrase and hit.probability is not None for hit in hits) == 3
+    for text in answered.results:
+        for phrase in (0, 1):
+            ranks = [hit.rank for hit in text.hits if hit.phrase == phrase]
+            assert ranks == list(range(1, len(ranks) + 1))
+    only = spans.find(replace(request, likely=True))
+    assert {hit.verdict for text in only.results for hit in text.hits} == {"match"}
+    monkeypatch.setattr(encoders, "verifier", lambda recipe: None)
+    with pytest.raises(InvalidInput, match="second look"):
+        spans.find(replace(request, likely=True))

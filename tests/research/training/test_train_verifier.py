@@ -15,7 +15,8 @@ import torch
 
 from models.artifacts import load_artifact
 from models.types import CharSpan
-from models.verifier.verdicts import Evidence, Pair
+from models.verifier.types import Pair
+from models.verifier.verdicts import Evidence
 from models.verifier.verifier import RECIPE
 from research.evaluation.contrast import CELLS, area, half_of, report
 from research.training import verifier as recipe

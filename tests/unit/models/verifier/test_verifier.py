@@ -16,7 +16,8 @@ from models.encoders.slice import SliceEncoder
 from models.errors import BackboneMismatch
 from models.types import CharSpan
 from models.verifier.network import TEXT_TOKENS, windows_of
-from models.verifier.verdicts import Evidence, Pair, Scale, evidence_of, judgement
+from models.verifier.types import Pair
+from models.verifier.verdicts import Evidence, Scale, evidence_of, judgement
 from models.verifier.verifier import RECIPE, Verifier, open_verifier
 from research.training.verifier import PairClassifier
 from tests.tiny_bert import save_tiny_bert
