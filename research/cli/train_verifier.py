@@ -28,7 +28,8 @@ def train_verifier(
     changed: Annotated[
         Path | None, typer.Option(help="Rows of research.training.changed_sources, in addition to the rest.")
     ] = None,
-    changed_pairs: Annotated[int, typer.Option(min=0, help="So many of them in a step.")] = 0,
+    changed_pairs: Annotated[int, typer.Option(min=0, help="So many of them in a step.")] = 8,
+    start: Annotated[Path | None, typer.Option(help="A verifier that training goes on from, not the backbone.")] = None,
     frozen_layers: Annotated[int, typer.Option(min=0, help="How many of the lowest layers do not learn.")] = 2,
     steps: StepsOption = 2_600,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1.5e-4,
@@ -54,6 +55,7 @@ def train_verifier(
         exclude=exclude,
         changed=changed,
         changed_pairs=changed_pairs,
+        start=start,
         backbone=settings.backbone,
         device=settings.device,
         seed=seed,

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from models.artifacts import Artifact, save_artifact
+from models.artifacts import Artifact, load_artifact, save_artifact
 from models.backbones.layers import layers_of
 from models.backbones.packages import DEFAULT
 from models.backbones.torch_network import Backbone, load_backbone
@@ -37,14 +37,16 @@ _FASTER = {HEAD: 6.0, MARK: 6.0}  # they begin near zero, the layers are pretrai
 _ALIKE_IN_LENGTH = 160
 _UNMARKED = 0.3
 _RANKING, _DIFFERING = 1.0, 0.2  # weights of losses beside the verdict's
-_AT_ONCE = 64
+_AT_ONCE = 12
+_RIGHT = 2  # of the texts of a line, those that say its phrase come first
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierConfig:
     """A run: its data, where it writes, how it learns. ``changed`` is a file of ``minimal_changes``.
 
-    A step has ``lines`` contrast lines, four pairs each, and so many ``others``, ``public`` and ``changed_pairs``.
+    A step has ``lines`` contrast lines, four pairs each and ``others`` of other lines' texts, and so many pairs
+    of ``public`` sets and ``changed_pairs``. ``start`` is the folder of a verifier that training goes on from.
     """
 
     out: Path
@@ -52,14 +54,15 @@ class VerifierConfig:
     data: Path
     exclude: Path | None = None
     changed: Path | None = None
+    start: Path | None = None
     backbone: str = DEFAULT
     device: str = "auto"
     seed: int = 1
     frozen_layers: int = 2
-    lines: int = 7
-    others: int = 6
+    lines: int = 5
+    others: int = 2
     public: int = 2
-    changed_pairs: int = 0
+    changed_pairs: int = 8
     save_every: int = 200
     schedule: Schedule = field(default_factory=lambda: Schedule(steps=2_600, rate=1.5e-4))
 
@@ -86,7 +89,13 @@ class PairClassifier(torch.nn.Module):
         return layers | {MARK: self.mark} | head
 
     def forward(self, windows: Sequence[Window]) -> Float[Tensor, "pairs outputs"]:
-        """The logits of every pair."""
+        """The logits of every pair, from parts that are alike in length, so that few tokens are padding."""
+        order = sorted(range(len(windows)), key=lambda number: len(windows[number]))
+        parts = [order[begin : begin + _AT_ONCE] for begin in range(0, len(order), _AT_ONCE)]
+        logits = torch.cat([self._logits([windows[number] for number in part]) for part in parts])
+        return logits[np.argsort(order)]
+
+    def _logits(self, windows: Sequence[Window]) -> Float[Tensor, "pairs outputs"]:
         tokenizer, device = self.backbone.tokenizer, self.backbone.device
         between = tokenizer.suffix if self.has_kinds else np.concatenate([tokenizer.suffix, tokenizer.suffix])
         ids, mask = self.backbone.pad([np.concatenate([w.phrase, between, w.text]) for w in windows])
@@ -114,12 +123,7 @@ class PairClassifier(torch.nn.Module):
         """The logits of many pairs, without dropout."""
         self.backbone.model.eval()
         self.dropout.eval()
-        windows = windows_of(self.backbone, pairs)
-        order = sorted(range(len(windows)), key=lambda number: len(windows[number]))
-        logits = torch.zeros(len(windows), OUTPUTS)
-        for begin in range(0, len(order), _AT_ONCE):
-            numbers = order[begin : begin + _AT_ONCE]
-            logits[numbers] = self([windows[number] for number in numbers]).cpu()
+        logits: Tensor = self(windows_of(self.backbone, pairs)).cpu()
         return logits
 
 
@@ -144,17 +148,17 @@ class Batches:
         examples = []
         for number in chosen:
             unmarked = rng.random() < _UNMARKED
-            examples += [_without_mark(each) if unmarked else each for each in self._examples[number]]
-        numbers = [rng.randrange(len(self._lines)) for _ in range(config.others)]
-        examples += [self._texts.draw(number, rng) for number in numbers]
+            of_line = [*self._examples[number], *(self._texts.draw(number, rng) for _ in range(config.others))]
+            examples += [_without_mark(each) if unmarked else each for each in of_line]
         examples += rng.choices(self._public, k=config.public) if config.public else []
-        return examples + (rng.choices(self._changed, k=config.changed_pairs) if config.changed_pairs else [])
+        return examples + (rng.choices(self._changed, k=config.changed_pairs) if self._changed else [])
 
 
-def losses_of(logits: Float[Tensor, "pairs outputs"], examples: Sequence[Example], lines: int) -> Losses:
-    """Cross-entropy of verdicts and of differences, and a ranking loss over the four texts of every line.
+def losses_of(logits: Float[Tensor, "pairs outputs"], examples: Sequence[Example], lines: tuple[int, int]) -> Losses:
+    """Cross-entropy of verdicts and of differences, and a ranking loss over the texts of every one of the lines.
 
-    The ranking loss is the softplus of what a text that does not say the phrase is above one that does, in log odds.
+    A line's pairs come first, its two texts that say the phrase before the others. The ranking loss is the softplus of
+    what a text that does not say the phrase is above one that does, in log odds.
     """
     verdicts = functional.log_softmax(logits[:, : len(VERDICTS)], dim=-1)
     no_match = torch.logsumexp(verdicts[:, 1:], dim=1)
@@ -163,8 +167,8 @@ def losses_of(logits: Float[Tensor, "pairs outputs"], examples: Sequence[Example
     match = torch.tensor([each.match for each in examples if each.verdict is None])
     of_known = -verdicts[known].gather(1, told[:, None]).sum()
     of_unknown = -(match * verdicts[~known, 0] + (1 - match) * no_match[~known]).sum()
-    odds = (verdicts[:, 0] - no_match)[: 4 * lines].view(lines, 4)
-    ranking = torch.stack([functional.softplus(odds[:, n] - odds[:, y]).mean() for y in (0, 1) for n in (2, 3)]).mean()
+    odds = (verdicts[:, 0] - no_match)[: lines[0] * lines[1]].view(lines)
+    ranking = functional.softplus(odds[:, None, _RIGHT:] - odds[:, :_RIGHT, None]).mean()
     differing = torch.tensor([each.differs is not None for each in examples])
     named = torch.tensor([DIFFERENCES.index(each.differs) for each in examples if each.differs])
     return {
@@ -185,6 +189,9 @@ def train_verifier(config: VerifierConfig, marks: Marks, mined: Mined, hooks: Lo
     torch.manual_seed(config.seed)  # the head begins with random weights
     network = PairClassifier(load_backbone(config.backbone, device=config.device), config.frozen_layers)
     trained = network.trained()
+    if config.start is not None:
+        for name, values in load_artifact(config.start).tensors.items():
+            trained[name].data.copy_(values)
 
     def losses(step: int) -> Losses:
         torch.manual_seed(config.seed * 2**20 + step)  # so that a resumed run draws the same masks
@@ -192,7 +199,7 @@ def train_verifier(config: VerifierConfig, marks: Marks, mined: Mined, hooks: Lo
         network.backbone.model.train()
         examples = batches.draw(step)
         windows = windows_of(network.backbone, [example.pair for example in examples])
-        return losses_of(network(windows), examples, config.lines)
+        return losses_of(network(windows), examples, (config.lines, 4 + config.others))
 
     def save(step: int) -> Artifact:
         tensors = {name: p.detach().to("cpu", torch.float16) for name, p in trained.items()}
@@ -212,6 +219,7 @@ def facts(config: VerifierConfig, backbone: Backbone, lines: int, step: int) -> 
         "seed": config.seed,
         "steps": step,
         "contrast_lines": lines,
+        "started_from": None if config.start is None else load_artifact(config.start).sha256,
         "of_a_step": [config.lines, config.others, config.public, config.changed_pairs],
         "schedule": asdict(config.schedule),
         "data": {

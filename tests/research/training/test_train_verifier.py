@@ -133,7 +133,7 @@ def test_changed_sentences_are_read(tmp_path: Path) -> None:
 def test_losses_fall_as_the_right_logits_rise() -> None:
     examples = [each for line in LINES for each in examples_of(line, [None] * 4)]
     logits = torch.zeros(8, 13, requires_grad=True)
-    losses = losses_of(logits, examples, lines=2)
+    losses = losses_of(logits, examples, (2, 4))
     torch.stack(list(losses.values())).sum().backward()
     assert logits.grad is not None
     match = logits.grad[:, 0]
@@ -141,7 +141,7 @@ def test_losses_fall_as_the_right_logits_rise() -> None:
     assert (match[[2, 3, 6, 7]] > 0).all()
     assert logits.grad[2, 3 + 2] < 0  # the third difference is negation
     ranked = torch.tensor([[4.0], [4.0], [-4.0], [-4.0]]).repeat(2, 1)
-    better = losses_of(torch.cat([ranked, torch.zeros(8, 12)], dim=1), examples, lines=2)
+    better = losses_of(torch.cat([ranked, torch.zeros(8, 12)], dim=1), examples, (2, 4))
     assert better["ranking"] < losses["ranking"] / 10
 
 
