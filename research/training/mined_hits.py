@@ -8,6 +8,7 @@ from typing import Final
 from app.cli.console import open_services
 from app.requests import SearchRequest
 from app.settings import Settings
+from indexer.catalog import schema
 from models.types import CharSpan, Document, Part
 from models.verifier.types import Pair
 from research.training.contrast_data import ContrastLine, read_contrast
@@ -42,7 +43,8 @@ def _searched(settings: Settings, every: int) -> Iterator[tuple[str, list[tuple[
     texts = {f"{line.id}/{number}": text for line in lines for number, (text, _) in enumerate(line.pairs)}
     chosen = lines[::every]
     settings.data_dir.mkdir(parents=True, exist_ok=True)
-    with open_services(settings, create=True) as services:
+    schema.upgrade(settings.catalog_url)
+    with open_services(settings) as services:
         services.documents.upsert(_COLLECTION, [Document(id, (Part(text),)) for id, text in texts.items()])
         for start in range(0, len(chosen), _AT_ONCE):
             batch = chosen[start : start + _AT_ONCE]
