@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from app.answers import SpanUnits, described
-from app.calibration.metrics import AtThreshold, Bar
+from app.calibration.metrics import AtThreshold, Bar, Share
 from app.requests import Mode
 from indexer.tuning import Calibration, Threshold, ThresholdChange, Tuning
 from models.fields import converted
@@ -39,6 +39,26 @@ class ThresholdHistory:
     """All changes of a threshold, the newest first."""
 
     changes: tuple[ThresholdChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseThreshold:
+    """The threshold that gives one phrase a precision, and what few labels tell of that precision."""
+
+    phrase: str
+    labels: int
+    matches: int
+    raw: Annotated[float | None, described("Null if no threshold is likely to reach the precision.")] = None
+    score: Annotated[float | None, described("The same threshold on the scale of score.")] = None
+    precision: Annotated[Share | None, described("The expected precision, and its 95 % interval.")] = None
+    found: Annotated[int, described("Documents that reach it.")] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseThresholds:
+    """The proposed threshold of every labelled phrase."""
+
+    thresholds: tuple[PhraseThreshold, ...]
 
 
 @dataclass(frozen=True, slots=True)

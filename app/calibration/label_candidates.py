@@ -101,7 +101,7 @@ def sample_label_candidates(service: SearchService, request: LabelCandidatesRequ
     _check(request)
     encoded = service.encode(prepare_all(service, _searches(request)))
     prepared = encoded[0].prepared
-    _check_mode(prepared.mode)
+    check_spans(prepared.mode)
     near = _near(prepared.threshold, prepared.tuning)
     pools = [_Pool(service, item, request) for item in encoded]
     counts = np.stack([pool.counts() for pool in pools])
@@ -140,7 +140,7 @@ def _check(request: LabelCandidatesRequest) -> None:
     check_threshold(request.floor, "floor")
 
 
-def _check_mode(mode: AnyMode) -> None:
+def check_spans(mode: AnyMode) -> None:
     """Labels name spans; a mode whose hits are documents has none."""
     if mode.unit != "span":
         raise InvalidInput(
@@ -170,11 +170,24 @@ def _near(used: UsedThreshold, tuning: Tuning) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
+class Pairs:
     """The pairs of one phrase that may be drawn: their raws, and their spans."""
 
     raw: Float[np.ndarray, " pairs"]
     span: Callable[[int], Scored]
+
+
+def pairs_of(service: SearchService, encoded: Encoded, floor: float | None, on: ThresholdOn) -> Pairs:
+    """The pairs of a phrase that may be drawn: its best span in every document, or all spans that reach a floor."""
+    tuning = encoded.prepared.tuning
+    counts = service.count(encoded, None if floor is None else cosine_floor(floor, on, tuning))
+    spans = counts.spans
+    if spans is None or floor is None:
+        return Pairs(raws(counts.documents.cosines), counts.documents.row)
+    raw = raws(spans.cosines)
+    # The floor is a little low because of rounding: filter by the value that a hit would show.
+    rows = np.flatnonzero((raw if on == "raw" else tuning.scores(raw)) >= floor)
+    return Pairs(raw[rows], lambda row: spans.row(int(rows[row])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,17 +210,8 @@ class _Pool:
             for row in ranked.rows(one.stratum)[one.ranks[number]].tolist():
                 yield self._candidate(pairs.span(row), float(pairs.raw[row]), one, float(one.probabilities[number]))
 
-    def _pairs(self) -> _Pairs:
-        prepared, floor, on = self.encoded.prepared, self.request.floor, self.request.threshold_on
-        lowest = None if floor is None else cosine_floor(floor, on, prepared.tuning)
-        counts = self.service.count(self.encoded, lowest)
-        spans = counts.spans
-        if spans is None or floor is None:
-            return _Pairs(raws(counts.documents.cosines), counts.documents.row)
-        raw = raws(spans.cosines)
-        # The floor is a little low because of rounding: filter by the value that a hit would show.
-        rows = np.flatnonzero((raw if on == "raw" else prepared.tuning.scores(raw)) >= floor)
-        return _Pairs(raw[rows], lambda row: spans.row(int(rows[row])))
+    def _pairs(self) -> Pairs:
+        return pairs_of(self.service, self.encoded, self.request.floor, self.request.threshold_on)
 
     def _candidate(self, scored: Scored, raw: float, drawn: StratumSample, chance: float) -> LabelCandidate:
         place, span = scored.place, scored.span

@@ -113,35 +113,41 @@ def label_from_json(value: object, where: str, *, strict: bool = True) -> Label:
     return Label(where, label.phrase, target, degree, label.probability, label.stratum or 0)
 
 
-def checked_labels(labels: Iterable[Label]) -> list[Label]:
-    """Distinct labels, in order.
-
-    Raises ``LabelsRefused`` for contradictions, for fewer than 20, for one class only, and if only some have a
-    probability.
-    """
+def distinct_labels(labels: Iterable[Label]) -> list[Label]:
+    """Every label once, in order. Raises ``LabelsRefused`` for contradictions."""
     first: dict[tuple[str, str | StoredSpan], Label] = {}
     for label in labels:
         earlier = first.setdefault((label.phrase, label.target), label)
         if earlier.degree != label.degree:
             reason = f"it contradicts {earlier.where}, which labels the same pair differently"
             raise refused(label.where, reason, hint="Remove one of the two, or both.")
+    return list(first.values())
+
+
+def checked_labels(labels: Iterable[Label]) -> list[Label]:
+    """Distinct labels, in order.
+
+    Raises ``LabelsRefused`` for contradictions, for fewer than 20, for one class only, and if only some have a
+    probability.
+    """
+    first = distinct_labels(labels)
     if len(first) < FEWEST:
         raise LabelsRefused(
             f"{len(first)} different labels are too few.", hint=f"Give at least {FEWEST}.", field="labels"
         )
-    if len({label.probability is None for label in first.values()}) > 1:
+    if len({label.probability is None for label in first}) > 1:
         raise LabelsRefused(
             "Some labels have a probability, and others have none.",
             hint="Use label candidates only, or leave all probabilities out.",
             field="labels",
         )
-    if len({label.is_match for label in first.values()}) == 1:
+    if len({label.is_match for label in first}) == 1:
         raise LabelsRefused(
             "All labels are of one class.",
             hint=f"Give labels that match and labels that do not; a degree of {MATCH_DEGREE:g} or more is a match.",
             field="labels",
         )
-    return list(first.values())
+    return first
 
 
 def refused(where: str, reason: str, hint: str | None = None) -> LabelsRefused:

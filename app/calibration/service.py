@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from app.calibration.answers import ModeThreshold, Report
+from app.calibration.answers import ModeThreshold, PhraseThreshold, Report
 from app.calibration.label_candidates import LabelCandidates, LabelCandidatesRequest, sample_label_candidates
 from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, checked_labels
 from app.calibration.metrics import ThresholdTargets, check_targets
+from app.calibration.phrase_thresholds import PhraseThresholdsRequest, propose_thresholds
 from app.calibration.preview import Preview, preview
 from app.encoders.encoders import Encoders
 from app.requests import MAX_PREVIEWED, Mode, PreviewRequest
@@ -90,6 +91,12 @@ class ThresholdService:
         """Draw pairs to label, with known probabilities."""
         name = self._store.catalog.collection(request.collection).name
         return sample_label_candidates(self._search, replace(request, collection=name))
+
+    def propose(self, request: PhraseThresholdsRequest) -> tuple[PhraseThreshold, ...]:
+        """The threshold of every labelled phrase, from few labels; nothing is set. Raises ``LabelsRefused``."""
+        collection = self._store.catalog.collection(request.collection).name
+        self._check(collection, "best_span")
+        return propose_thresholds(self._search, replace(request, collection=collection))
 
     def _saved(self, request: PreviewRequest) -> list[Phrase]:
         catalog = self._store.catalog

@@ -1,5 +1,6 @@
 """``spanseek thresholds``: show, set and undo the threshold of a collection or of a saved phrase."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -62,6 +63,36 @@ def set_threshold(
             _refuse_mode(mode)
             changed = services.phrases.set_threshold(collection, phrase, number, threshold_on, note)
             _show_phrase(changed, as_json=as_json)
+
+
+@thresholds_cli.command("propose")
+def propose_thresholds(
+    collection: CollectionOption,
+    labels: Annotated[Path, typer.Option(help="NDJSON or `.csv` file with labels, 20 of every phrase are good.")],
+    precision: Annotated[float, typer.Option(min=0, max=1, help="The precision that each phrase is to have.")] = 0.9,
+    as_json: JsonOption = False,
+) -> None:
+    """Propose a threshold for every labelled phrase, from 5 labels each. Sets nothing."""
+    from app.calibration.answers import PhraseThresholds
+    from app.calibration.label_files import read_labels
+    from app.calibration.phrase_thresholds import PhraseThresholdsRequest
+
+    request = PhraseThresholdsRequest(collection, read_labels(labels), precision)
+    with open_services() as services:
+        proposed = services.thresholds.propose(request)
+    if as_json:
+        print_json(json_values(PhraseThresholds(proposed)))
+        return
+    table = Table("phrase", "labels", "matches", "threshold (score)", "precision", "95 % interval", "documents")
+    for each in proposed:
+        counts = (one_line(each.phrase), str(each.labels), str(each.matches))
+        share, score = each.precision, each.score
+        if share is None or score is None:
+            table.add_row(*counts, "none reaches it")
+        else:
+            figures = f"{score:.3f}", f"{share.value:.2f}", f"{share.low:.2f} to {share.high:.2f}"
+            table.add_row(*counts, *figures, str(each.found))
+    out.print(table)
 
 
 @thresholds_cli.command("undo")

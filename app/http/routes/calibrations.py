@@ -1,5 +1,6 @@
 """``/admin/collections/{collection}/calibrations``: fit and manage the calibrations of a collection."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path
@@ -8,7 +9,7 @@ from pydantic.types import JsonValue
 from starlette.responses import Response
 
 from app.calibration.answers import CalibrationDescription, CalibrationList, DeletedCalibration, FittedCalibration
-from app.calibration.labels import label_from_json
+from app.calibration.labels import Label, label_from_json
 from app.calibration.metrics import ThresholdTargets
 from app.calibration.service import CalibrationRequest
 from app.http.auth import CallerDependency
@@ -63,6 +64,11 @@ class LabelBody(Body):
     stratum: int = Field(0, ge=0, lt=2**31, description="The label candidate's stratum.")
 
 
+def labels_of(bodies: Sequence[LabelBody]) -> list[Label]:
+    """The labels of a body; raises ``LabelsRefused`` for an invalid one, and names it."""
+    return [label_from_json(body.model_dump(), f"labels[{number}]") for number, body in enumerate(bodies)]
+
+
 class CalibrateBody(Body):
     """Labels to fit a calibration to."""
 
@@ -82,10 +88,8 @@ class CalibrateBody(Body):
 
     def request(self) -> CalibrationRequest:
         """The request for the service; raises ``LabelsRefused`` for an invalid label."""
-        labels = [label_from_json(label.model_dump(), f"labels[{n}]") for n, label in enumerate(self.labels)]
-        return CalibrationRequest(
-            labels, self.mode, self.note, self.activate, ThresholdTargets(self.precision, self.recall)
-        )
+        labels, targets = labels_of(self.labels), ThresholdTargets(self.precision, self.recall)
+        return CalibrationRequest(labels, self.mode, self.note, self.activate, targets)
 
 
 class SpanUnitsBody(Body):

@@ -3,14 +3,16 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, FiniteFloat
 from starlette.responses import Response
 
-from app.calibration.answers import ModeThreshold, ModeThresholds, ThresholdHistory
+from app.calibration.answers import ModeThreshold, ModeThresholds, PhraseThresholds, ThresholdHistory
+from app.calibration.phrase_thresholds import PhraseThresholdsRequest
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.pools import in_pool
 from app.http.responses import answer_response
+from app.http.routes.calibrations import LabelBody, labels_of
 from app.http.schemas import CollectionPath, Note
 from app.requests import Body, Mode, Similarity
 from indexer.tuning import ThresholdOn
@@ -41,6 +43,19 @@ class UndoBody(Body):
     note: Note = Field("", description="The reason; stored in the history.")
 
 
+class ProposeBody(Body):
+    """Few labels of one or more phrases."""
+
+    labels: list[LabelBody] = Field(
+        description="At least 5 of every phrase, better 20, as for a calibration; label candidates are a good choice."
+    )
+    precision: FiniteFloat = Field(0.9, gt=0, le=1, description="The precision that each phrase is to have.")
+
+    def request(self, collection: str) -> PhraseThresholdsRequest:
+        """The request for the service."""
+        return PhraseThresholdsRequest(collection, labels_of(self.labels), self.precision)
+
+
 @router.get("", response_model=ModeThresholds, summary="See the thresholds")
 def get_thresholds(collection: CollectionPath, caller: CallerDependency) -> Response:
     """List the threshold of every mode, under the active calibration."""
@@ -55,6 +70,16 @@ def put_threshold(collection: CollectionPath, body: PutThresholdBody, caller: Ca
     caller.require("admin", collection)
     service = caller.backend.thresholds
     return answer_response(service.set(collection, body.mode, body.value, body.on, body.note))
+
+
+@router.post("/propose", response_model=PhraseThresholds, summary="Propose thresholds of phrases from few labels")
+async def propose_thresholds(collection: CollectionPath, body: ProposeBody, caller: CallerDependency) -> Response:
+    """Propose a threshold for every labelled phrase, with the interval of its precision. Nothing is set."""
+    caller.require("admin", collection)
+    backend = caller.backend
+    request = body.request(collection)
+    proposed = await backend.tuning.run(lambda: backend.thresholds.propose(request), backend.limits.write_deadline_s)
+    return answer_response(PhraseThresholds(proposed))
 
 
 @router.get("/history", response_model=ThresholdHistory, summary="See how a threshold was changed")
