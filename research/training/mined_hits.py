@@ -45,6 +45,7 @@ def _searched(settings: Settings, every: int) -> Iterator[tuple[str, list[tuple[
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     schema.upgrade(settings.catalog_url)
     with open_services(settings) as services:
+        services.collections.create(_COLLECTION)
         services.documents.upsert(_COLLECTION, [Document(id, (Part(text),)) for id, text in texts.items()])
         for start in range(0, len(chosen), _AT_ONCE):
             batch = chosen[start : start + _AT_ONCE]

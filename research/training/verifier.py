@@ -36,6 +36,7 @@ from research.training.verifier_data import Example, OtherTexts, examples_of, re
 _FASTER = {HEAD: 6.0, MARK: 6.0}  # they begin near zero, the layers are pretrained
 _ALIKE_IN_LENGTH = 160
 _UNMARKED = 0.3
+_LONGER = 0.5
 _RANKING, _DIFFERING = 1.0, 0.2  # weights of losses beside the verdict's
 _AT_ONCE = 12
 _RIGHT = 2  # of the texts of a line, those that say its phrase come first
@@ -149,7 +150,8 @@ class Batches:
         for number in chosen:
             unmarked = rng.random() < _UNMARKED
             of_line = [*self._examples[number], *(self._texts.draw(number, rng) for _ in range(config.others))]
-            examples += [_without_mark(each) if unmarked else each for each in of_line]
+            longer = [self._texts.within(each, rng) if rng.random() < _LONGER else each for each in of_line]
+            examples += [_without_mark(each) if unmarked else each for each in longer]
         examples += rng.choices(self._public, k=config.public) if config.public else []
         return examples + (rng.choices(self._changed, k=config.changed_pairs) if self._changed else [])
 

@@ -12,7 +12,7 @@ import re
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,6 +50,7 @@ _AMONG: Final = 40  # texts of other lines are drawn from so many that share the
 _MOST_SHARED: Final = 0.75  # of the phrase's words, by rarity: a text with more may say it
 _ANY_SHARE: Final = 0.35
 _MINED: Final = 0.7
+_JOINTS: Final = (". ", ", and ", "; ", ", but ", " and ", ", ", " - ", ", so ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,24 @@ class OtherTexts:
             return self.draw(number, rng)
         return Example(Pair(phrase, self._texts[at][1]), 0.0, "unrelated")
 
+    def within(self, example: Example, rng: random.Random) -> Example:
+        """The same within a longer sentence: sentences of documents say more than one thing.
+
+        Other lines' texts stand before or after it, or both; the mark, if there is one, stays on what it marks.
+        """
+        pair, others = example.pair, [rng.choice(self._texts)[1] for _ in range(rng.choice((1, 1, 2)))]
+        after = others.pop() if len(others) == 2 or rng.random() < 0.5 else ""
+        before = others.pop() if others else ""
+        text = pair.text
+        if after:
+            text = text.rstrip(".!?") + (joined := rng.choice(_JOINTS)) + _going_on(after, joined)
+        start = 0
+        if before:
+            head = before.rstrip(".!?") + (joined := rng.choice(_JOINTS))
+            text, start = head + _going_on(text, joined), len(head)
+        mark = None if pair.mark is None else CharSpan(pair.mark.start + start, pair.mark.end + start)
+        return replace(example, pair=Pair(pair.phrase, text, mark, pair.similarity))
+
     def _sharing(self, number: int, phrase: str) -> list[int]:
         rarity = {
             word: math.log(len(self._texts) / len(self._holding[word]))
@@ -110,6 +129,12 @@ class OtherTexts:
                     shared[at] += weight  # type: ignore[assignment]  # a counter of weights
         most = _MOST_SHARED * sum(rarity.values())
         return [at for at, share in shared.most_common(_AMONG) if share < most and self._texts[at][0] != number]
+
+
+def _going_on(text: str, joint: str) -> str:
+    """A text as it goes on after a joint: in lower case within a sentence, but for `I` and names of more capitals."""
+    begins = text[:1].isupper() and not (text[1:2].isupper() or text.startswith(("I ", "I'")))
+    return text if joint.endswith(". ") or not begins else text[0].lower() + text[1:]
 
 
 def read_public(data: Path, excluded: Sequence[str], seed: int) -> list[Example]:

@@ -180,3 +180,15 @@ def test_a_regression_finds_what_made_the_labels() -> None:
     assert scale.intercept == pytest.approx(0.5, abs=0.2)
     assert scale.weights[1] == pytest.approx(1.5, abs=0.2)
     assert scale.weights[2] == pytest.approx(-2, abs=0.4)
+
+
+def test_a_longer_sentence_keeps_the_pair_and_its_mark() -> None:
+    texts, rng = OtherTexts(LINES, {}), random.Random(3)
+    example = examples_of(LINES[0], [None, CharSpan(0, 5), None, None])[1]
+    marked = example.pair.text[:5]
+    for _ in range(100):
+        longer = texts.within(example, rng)
+        assert replace(longer, pair=example.pair) == example
+        assert len(longer.pair.text) > len(example.pair.text)
+        assert longer.pair.mark is not None
+        assert longer.pair.text[longer.pair.mark.start : longer.pair.mark.end].lower() == marked.lower()
