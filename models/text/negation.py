@@ -18,6 +18,8 @@ REACH: Final = 8
 _WHOLE_CLAUSE: Final = 1_000_000
 
 AUXILIARY: Final = "do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|must|might|need|ai|wo|ca|sha"
+# Those that are written without an apostrophe, "havent", and are no other word: "wont" and "cant" may be.
+UNMARKED: Final = "do|does|did|is|are|was|were|has|have|had|could|would|should|must|might|need|ai"
 _FINITE: Final = "do|does|did|is|are|was|were|has|have|had|can|could|will|would|shall|should|must|may|might"
 _SUBJECT: Final = "i|you|we|he|she|it|they|this|that|there"
 # Negations in form only. They come first, so that no cue is seen within them.
@@ -34,7 +36,7 @@ _CLAUSAL: Final = (
 )
 _CUE: Final = (
     r"not|no longer|no|never|hardly|barely|scarcely|cannot|cant"
-    rf"|(?:{AUXILIARY})n't|(?:do|does|did|is|was|has|could|would)nt"
+    rf"|(?:{AUXILIARY})n't|(?:{UNMARKED})nt|(?<!his )(?<!her )(?<!their )wont(?! to\b)"
 )
 # Negations by meaning: one beneath a cue is an affirmation ("never failed to").
 _LEXICAL: Final = r"fail(?:s|ed|ing)? to|(?:refus|declin)(?:e|es|ed|ing) to|(?:unable|unwilling) to"
@@ -86,6 +88,7 @@ _BEGINNINGS: Final = frozenset(
     agreed warrant warrants represent represents acknowledge acknowledges confirm confirms confirmed {_RELATIVE}
     """.replace("|", " ").split()
 )
+_UNMARKED_CUES: Final = frozenset(("wont", "cant", *(f"{verb}nt" for verb in UNMARKED.split("|"))))
 _CUES: Final = frozenset(("clausal", "lexical", "adjunct", "contrast", "cue"))
 _LEXICALS: Final = frozenset(("lexical", "adjunct"))
 _PREDICATE: Final = re.compile(
@@ -93,8 +96,8 @@ _PREDICATE: Final = re.compile(
     r"(?:possible|allowed|permitted|available|accepted|happen(?:ed)?|work(?:ed)?)\b"
     r"|(?:is|was|are|were) (?:impossible|refused|denied|declined|rejected|prohibited|forbidden)\b"
 )
-# Typographic apostrophes are read as plain ones; offsets stay.
-_APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u02bc": "'"})
+# What is typed as an apostrophe is read as a plain one; offsets stay.
+_APOSTROPHES: Final = str.maketrans(dict.fromkeys("\u2019\u2018\u02bc\u00b4\uff07`", "'"))
 
 
 class Reach(Enum):
@@ -204,7 +207,7 @@ class _Reader:
         if kind == "stop":
             self._begin(match.end(), resumes=match[0] == ",")
             return
-        finite = kind == "finite" or match[0].endswith(("n't", "cannot"))
+        finite = kind == "finite" or match[0].endswith(("n't", "cannot")) or match[0] in _UNMARKED_CUES
         if kind == "subordinate":
             self._begin(match.start(), subordinate=True)
             # "While holding the key" has no finite verb of its own.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from models.text.negation import AUXILIARY, Clause, Negation, Reach, Reading, plain, read_negations
+from models.text.negation import AUXILIARY, UNMARKED, Clause, Negation, Reach, Reading, plain, read_negations
 
 Polarity = Literal["affirmed", "negated"]
 
@@ -28,7 +28,13 @@ _ENGLISH: Final = re.compile(
     r"\b(?:the|of|and|to|is|you|that|it|was|for|are|with|they|this|have|had|but|not|never|what|when|your|there|which"
     r"|will|would|could|my|we|nothing|nobody|without|if|be|been|i'm|he|she|his|her|from|by|an|at)\b",
 )
-_CONTRACTED: Final = re.compile(rf"\b(?:(?:{AUXILIARY})n't|cannot)\b")
+# Regular past tenses; one Spanish word looks like them.
+_PAST: Final = re.compile(r"\b(?!usted\b)\w{3,}ed\b")
+# What no other language has: one is enough. "Dont" is French.
+_ONLY_ENGLISH: Final = re.compile(
+    rf"\b(?:(?:{AUXILIARY})n't|cannot|(?:{UNMARKED.removeprefix('do|')})nt|they|them|their|would|could|should|which"
+    r"|nobody|nothing|never|anyone|anything|everyone|everything|someone|something|without|because)\b"
+)
 
 
 def polarity(text: str, start: int, end: int) -> Polarity:
@@ -71,8 +77,8 @@ def has_negation(text: str) -> bool:
 
 
 def is_english(text: str, metadata: Mapping[str, Any] | None = None) -> bool:
-    """True if a text is English: by the ``lang`` or ``language`` of its metadata, or else by two function words, or
-    one contracted negation.
+    """True if a text is English: by the ``lang`` or ``language`` of its metadata, or else by a word that no other
+    language has, two function words, or one and a regular past tense.
 
     >>> is_english("we couldn't book"), is_english("no quiero reservar"), is_english("no", {"lang": "en-GB"})
     (True, False, True)
@@ -82,7 +88,10 @@ def is_english(text: str, metadata: Mapping[str, Any] | None = None) -> bool:
         if isinstance(language, str):
             return language.lower().startswith("en")
     small = plain(text)
-    return len(set(_ENGLISH.findall(small))) >= 2 or _CONTRACTED.search(small) is not None
+    if _ONLY_ENGLISH.search(small) is not None:
+        return True
+    words = set(_ENGLISH.findall(small))
+    return len(words) >= 2 or (len(words) == 1 and _PAST.search(small) is not None)
 
 
 def _denies(text: str, negation: Negation, head: tuple[int, int], end: int) -> bool:

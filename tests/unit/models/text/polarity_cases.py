@@ -39,6 +39,13 @@ GOVERNING_LAW = [
     ("[This Agreement, which may not be assigned, shall be construed under the laws of Victoria].", False),
 ]
 CALLS_AND_TICKETS = [
+    ("[They wont offer a refund].", True),
+    ("[They havent offered a refund].", True),
+    ("[We arent going to pay] and I want it today.", True),
+    ("[I don`t want it].", True),
+    ("[She arrived early, as is her wont].", False),
+    ("[They were wont to pay early].", False),
+    ("[They offered no refund].", True),
     ("Yeah, [I didn't get the refund you promised] and I want it today.", True),
     ("Yeah, I didn't get the refund and [I want it today].", False),
     ("No, [I did get the refund], thanks.", False),

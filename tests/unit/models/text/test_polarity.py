@@ -145,6 +145,13 @@ def test_any_text_has_a_polarity(text: str, data: st.DataObject) -> None:
     [
         ("the parcel was not delivered", {}, True),
         ("couldn't book", {}, True),
+        ("Nobody offered a refund.", {}, True),
+        ("They offered no refund.", {}, True),
+        ("We offered no refund.", {}, True),
+        ("havent paid", {}, True),
+        ("C'est la maison dont je parle.", {}, False),
+        ("No he visto a usted.", {}, False),
+        ("Wir waren in Not.", {}, False),
         ("no quiero reservar una mesa", {}, False),
         ("je ne veux pas", {}, False),
         ("\u4e0d\u8981", {}, False),
