@@ -56,7 +56,8 @@ def row_of(read: Callable[[], Mapping[str, object]], options: ReadOptions, row_i
     columns = names_of(options.text_column or "text", present)
     texts = [(name, checked_text(_taken(present, name, ""))) for name in columns]
     if not any(text for _, text in texts) and not fields.keys() & set(columns):
-        raise InvalidDocument(f"it has no field {', '.join(columns)}; its fields are {', '.join(fields) or 'none'}")
+        named = f"its fields are {', '.join(fields)}" if fields else "it has none"
+        raise InvalidDocument(f"it has no field {', '.join(columns)}; {named} (--text-column)")
     part = {}
     if options.part_column is not None and options.part_column in present:
         part = {options.part_column: present.pop(options.part_column)}

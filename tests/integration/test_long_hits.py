@@ -15,7 +15,7 @@ LONG = FILLER * 4_000 + "please cancel my plan today " + FILLER * 4_000
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    made = Workspace(tmp_path_factory.mktemp("long"), words=True)
+    made = Workspace(tmp_path_factory.mktemp("long"), words=True, nugget_ratio=0.1)
     made.index(records([("long", LONG), ("short", "Please cancel my plan."), ("gap", f"cancel{' ' * 200_000}plan")]))
     return made
 
@@ -37,6 +37,18 @@ def test_a_long_hit_shows_the_part_with_the_words_of_the_query(
     assert hit.match == "exact"
     assert hit.explanation is not None
     assert all(word.text == LONG[word.start : word.end] for word in hit.highlights or ())
+
+
+def test_a_long_document_shows_the_part_with_the_words_of_the_query(workspace: Workspace) -> None:
+    hits = workspace.search("cancel my plan", mode="maxsim", top_k=9, explain=True)
+    by_document = {hit.document_id: hit for hit in hits}
+    short, hit = by_document["short"], by_document["long"]
+    assert (short.text, short.cut) == ("Please cancel my plan.", None)
+    assert (by_document["gap"].text, by_document["gap"].cut) == ("cancel", True)
+    assert hit.cut is True
+    assert len(hit.text) <= MAX_TEXT
+    assert "please cancel my plan today" in hit.text
+    assert hit.text == LONG[hit.start : hit.end]
 
 
 def test_a_span_over_a_gap_is_cut_as_well(workspace: Workspace) -> None:

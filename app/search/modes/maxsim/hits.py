@@ -8,6 +8,7 @@ import numpy as np
 
 from app.answers import deprecated, described, optional
 from app.requests import SearchRequest
+from app.search.long_hits import MAX_TEXT, shortened
 from app.search.modes.maxsim.nugget_queries import NuggetQuery
 from app.search.types import Hit, TextSpan
 from indexer.engine.place import ScoredSpan
@@ -89,32 +90,34 @@ class ScoredDocument:
 
 
 def present_documents(
-    request: SearchRequest, query: NuggetQuery, documents: list[ScoredDocument], tuning: Tuning
+    request: SearchRequest, query: NuggetQuery, spans: list[ScoredSpan], tuning: Tuning
 ) -> tuple[Hit, ...]:
     """Hits with texts and metadata, numbered from 1, offsets in the unit of the request."""
-    raw = raws(np.array([document.cosine for document in documents], np.float64))
+    raw = raws(np.array([span.cosine for span in spans], np.float64))
     scales = zip(raw.tolist(), tuning.scores(raw).tolist(), strict=True)
     return tuple(
-        _hit(request, query, document, rank, *scale)
-        for rank, (document, scale) in enumerate(zip(documents, scales, strict=True), 1)
+        _hit(request, query, span, rank, *scale)
+        for rank, (span, scale) in enumerate(zip(spans, scales, strict=True), 1)
     )
 
 
-def _hit(
-    request: SearchRequest, query: NuggetQuery, document: ScoredDocument, rank: int, raw: float, score: float
-) -> Hit:
+def _hit(request: SearchRequest, query: NuggetQuery, span: ScoredSpan, rank: int, raw: float, score: float) -> Hit:
+    document = ScoredDocument.of(span, request.filter)
     place = document.place
+    whole = place.span
+    shown = whole if whole.end <= MAX_TEXT else shortened(request, span).span
     return Hit(
         document_id=document.document_id,
-        start=0,
-        end=place.offset(place.span.end, request.offset_unit),
-        text=place.text(place.span),
+        start=place.offset(shown.start, request.offset_unit),
+        end=place.offset(shown.end, request.offset_unit),
+        text=place.text(shown),
         score=score,
         raw=raw,
         mode=request.mode,
         rank=rank,
         metadata=place.metadata(),
         explanation=_explanation(request, query, document) if request.explain else None,
+        cut=None if shown == whole else True,
     )
 
 

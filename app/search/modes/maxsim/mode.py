@@ -95,7 +95,7 @@ class MaxSimMode(SearchMode[TokenizedQuery | NuggetQuery, NuggetQuery]):
         self, request: SearchRequest, query: NuggetQuery, spans: list[ScoredSpan], tuning: Tuning, total: Total
     ) -> tuple[Hit, ...]:
         """Hits, explained by the pairs of nuggets if the request asks for it."""
-        return present_documents(request, query, [ScoredDocument.of(span, request.filter) for span in spans], tuning)
+        return present_documents(request, query, spans, tuning)
 
     def text_cosines(self, queries: Sequence[NuggetQuery], texts: Sequence[NuggetQuery]) -> Float[np.ndarray, " pairs"]:
         """MaxSim of the query's nuggets and the text's."""
