@@ -55,7 +55,7 @@ function verdict({ verdict: said, differs }) {
 
 export function tags(hit) {
   const words = [verdict(hit), hit.match === "exact" ? "exact words" : "", hit.polarity === "negated" ? "negated" : "",
-    hit.restored ? `restored, confidence ${hit.confidence.toFixed(2)}` : ""];
+    hit.cut ? "a part of it" : "", hit.restored ? `restored, confidence ${hit.confidence.toFixed(2)}` : ""];
   return words.filter(Boolean).map((word) => el("span", { class: "tag" }, word));
 }
 

@@ -88,13 +88,14 @@ const reaching = (hits, threshold) => (threshold ? hits.filter((hit) => hit.scor
 
 // The hits of one mode: a threshold, and the list of what reaches it.
 class Column {
-  constructor(request, { hits, threshold, verified }, index, isNamed) {
+  constructor(request, { hits, threshold, verified, notice }, index, isNamed) {
     const isOwn = threshold?.source === "collection" && threshold.on === "score";
     this.own = isOwn ? threshold.value : null;
     this.isRestored = hits.some((hit) => hit.restored);
     this.request = { ...request, threshold: 0, ...(this.isRestored && { offset_unit: "codepoint" }) };
     this.hits = hits;
     this.verified = verified;
+    this.notice = notice;
     this.isFolded = verified?.likely > 0;
     this.most = MOST;
     this.isWhole = hits.length < FEW && (threshold?.source !== "collection" || !threshold.value);
@@ -150,7 +151,7 @@ class Column {
     const likely = above.filter((hit) => hit.verdict === "match");
     const shown = this.isFolded ? likely : above;
     this.words.textContent = this.said(above.length);
-    this.verdict.replaceChildren(...this.judged(likely.length, above.length - likely.length));
+    this.verdict.replaceChildren(...(this.notice ? [`${this.notice} `] : []), ...this.judged(likely.length, above.length - likely.length));
     this.list.show(shown);
   }
 

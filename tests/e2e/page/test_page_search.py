@@ -393,3 +393,17 @@ def test_back_returns_to_the_search_before(desktop):
     desktop.get_by_role("dialog").wait_for(state="hidden")
     expect = pytest.importorskip("playwright.sync_api").expect
     expect(desktop.get_by_label("Phrase", exact=True)).to_have_value("refund", timeout=60_000)
+
+
+def test_a_phrase_without_words_is_said_to_be_one(page):
+    page.goto("/?c=sample&q=um")
+    page.get_by_text("The query holds only fillers").wait_for()
+    assert serious(page) == []
+
+
+def test_a_long_document_is_said_to_be_cut(page):
+    hit = {"document_id": "long", "mode": "maxsim", "text": "a part", "score": 1.0, "raw": 1.0, "rank": 1, "start": 9}
+    answer = {"hits": [{**hit, "end": 15, "metadata": {}, "cut": True}], "threshold": {"value": 0, "source": "none"}}
+    page.route("**/search", lambda route: route.fulfill(json=answer))
+    page.goto("/?c=sample&q=part&mode=maxsim")
+    page.locator(".card").get_by_text("a part of it").wait_for()
