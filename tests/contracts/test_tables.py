@@ -220,3 +220,17 @@ def test_no_line_of_a_table_without_quoting_is_lost(tmp_path_factory: pytest.Tem
     lines = "".join(f"{number}\t{text}\n" for number, text in enumerate(texts))
     documents, bad, _ = read(table(tmp_path_factory.mktemp("tsv"), f"id\ttext\n{lines}", "x.tsv"))
     assert (len(documents), bad) == (len(texts), [])
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["", '"']), st.text("ab, é'", max_size=8)), min_size=2, max_size=12),
+    st.sampled_from(",;\t|"),
+)
+def test_quotes_that_do_not_close_swallow_no_row(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], delimiter: str
+) -> None:
+    texts = [f"{quote}late {text.replace(delimiter, ' ')}" for quote, text in rows]
+    lines = "".join(f"{number}{delimiter}{text}\n" for number, text in enumerate(texts))
+    path = table(tmp_path_factory.mktemp("stray"), f"id{delimiter}text\n{lines}")
+    documents, bad, _ = read(path, ReadOptions(delimiter=delimiter))
+    assert ([one.text for one in documents], bad) == (texts, [])
