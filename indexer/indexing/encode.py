@@ -1,10 +1,11 @@
 """Documents to unit vectors and rows of representations: split, plan windows, one forward pass each, back in order.
 
 Windows are gathered in pools, so that a batch has windows of one length, and leave a pool in the order in which they
-came. Memory holds a pool and one document's tokens.
+came. Memory holds a pool and one document's tokens. A pool takes two seconds: a job publishes whole pools.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -25,6 +26,10 @@ from models.types import Document, UnitVectors
 
 # Batches per pool: enough to group windows of similar length, few enough to fit in memory beside the model.
 _BATCHES_A_POOL = 8
+# Those of the first one, which shows how fast the encoder is.
+_FIRST_BATCHES = 1
+# Seconds in which a pool is encoded, and after which one is not filled further.
+_POOL_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,23 @@ class _Pool:
     documents: list[SplitDocument] = field(default_factory=list)
     windows: list[_Window] = field(default_factory=list)
     tokens: int = 0
+    begun: float = 0.0
+
+
+@dataclass(slots=True)
+class _Pace:
+    """The tokens of the next pool: as many as the encoder reads in ``_POOL_S`` seconds, between two limits."""
+
+    least: int
+    most: int
+    clock: Callable[[], float]
+    tokens: int
+
+    def encoded(self, tokens: int, seconds: float) -> None:
+        self.tokens = round(min(max(tokens * _POOL_S / max(seconds, 1e-9), self.least), self.most))
+
+    def is_full(self, pool: _Pool) -> bool:
+        return pool.tokens >= self.tokens or self.clock() - pool.begun >= _POOL_S
 
 
 def split(
@@ -97,30 +119,37 @@ def encode(
     forward: ForwardPass | None = None,
     *,
     batches: int = _BATCHES_A_POOL,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[EncodedDocuments]:
     """Unit vectors of documents, in order, and the rows that a forward pass gives; one pass a window.
 
-    Without ``forward``, the pass is the encoder's own, which gives units alone. About so many ``batches`` come at once.
+    Without ``forward``, the pass is the encoder's own, which gives units alone. Up to about so many ``batches`` come at
+    once: as many as take two seconds.
     """
     forward = forward or UnitPass(encoder)
-    for waiting in _pools(encoder, documents, batches * batch_tokens):
-        yield _encode_pool(encoder, waiting, batch_tokens, forward)
+    pace = _Pace(batch_tokens, batches * batch_tokens, clock, min(_FIRST_BATCHES, batches) * batch_tokens)
+    for waiting in _pools(encoder, documents, pace):
+        begun = clock()
+        encoded = _encode_pool(encoder, waiting, batch_tokens, forward)
+        pace.encoded(waiting.tokens, clock() - begun)
+        yield encoded
 
 
-def _pools(encoder: Encoder, documents: Iterable[SplitDocument], budget: int) -> Iterator[_Pool]:
-    """Pools of about ``budget`` tokens; they end with a document unless it is very long."""
+def _pools(encoder: Encoder, documents: Iterable[SplitDocument], pace: _Pace) -> Iterator[_Pool]:
+    """Pools of about the tokens of a pace; they end with a document unless it is very long."""
     waiting = _Pool()
     for document in documents:
+        waiting.begun = waiting.begun or pace.clock()
         waiting.documents.append(document)
         for window in _windows(document, encoder.window):
             waiting.windows.append(window)
             waiting.tokens += len(window.units.tokens)
-            if waiting.tokens >= 2 * budget:
+            if waiting.tokens >= 2 * pace.tokens:
                 yield waiting
-                waiting = _Pool()
+                waiting = _Pool(begun=pace.clock())
         # Documents without units count, too, so that a pool cannot hold millions of them.
         waiting.tokens += 1
-        if waiting.tokens >= budget:
+        if pace.is_full(waiting):
             yield waiting
             waiting = _Pool()
     yield waiting

@@ -38,7 +38,8 @@ _BATCH_DOCUMENTS = 256
 _BATCH_CHARACTERS = 1_000_000
 # The memory of a part beside its text, in characters.
 _PART_CHARACTERS = 64
-# Seconds of work after which it is published: what a killed job loses.
+# Seconds after which what was read is looked up, and after which work is published: what a killed job loses.
+_BATCH_S = 2.0
 _PUBLISH_S = 5.0
 # The reasons that a report names, and those that are told apart: they may quote records.
 _REASONS, _KINDS_OF_REASONS = 20, 1_000
@@ -131,17 +132,18 @@ class IndexJob:
         self._folder = store.folder(collection)
         # Content hashes of documents for the next segments, which are not in the catalog yet.
         self._under_way: dict[str, str] = {}
-        self._started = self._clock()
+        self._started = self._published = self._clock()
         self.report = IndexReport(generation=collection.generation)
 
     def run(self, records: Iterable[Record]) -> IndexReport:
         """Index all records. When ``hooks.stop`` returns True, publish the records read so far and return."""
-        self._started = self._clock()
+        self._started = self._published = self._clock()
         with lease(self._store.catalog, self._collection.name, again=self._hooks.busy) as held:
             self._folder.mkdir(parents=True, exist_ok=True)
             sweep(self._store, held)
             documents = self._split(self._changed(self._read(records)))
-            self._write(encode(self._encoder, documents, self._encoder.batch_tokens, self._forward), held)
+            pools = encode(self._encoder, documents, self._encoder.batch_tokens, self._forward, clock=self._clock)
+            self._write(pools, held)
             kept = tidy(self._store, held, self._hooks.stop) if self._merge else None
             if kept is not None:
                 self.report.generation = kept.generation
@@ -177,7 +179,7 @@ class IndexJob:
 
         Of an id that occurs twice the last document counts. Within a batch it is the only one.
         """
-        for batch in _batches(documents):
+        for batch in _batches(documents, self._clock):
             last = {document.id: document for document in batch}
             stored = self._store.catalog.content_hashes(self._collection.name, last) | self._under_way
             hashed = {document.id: content_hash(document) for document in last.values()}
@@ -213,13 +215,13 @@ class IndexJob:
                     shutil.rmtree(writer.folder)
             if self._merge:
                 tidy(self._store, held, self._hooks.stop, windows=False)
+            self._published = self._clock()
 
     def _fill(self, writer: SegmentWriter, pools: Iterable[EncodedDocuments]) -> None:
-        begun = self._clock()
         for pool in pools:
             self._append(writer, pool)
             self._tell()
-            is_due = writer.units >= self._segment_units or self._clock() - begun >= self._publish_s
+            is_due = writer.units >= self._segment_units or self._clock() - self._published >= self._publish_s
             if writer.is_whole and is_due:
                 return
 
@@ -267,14 +269,15 @@ def _checked_pass(recipe: Recipe, encoder: Encoder, forward: ForwardPass | None)
     return forward
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+def _batches(documents: Iterable[Document], clock: Callable[[], float]) -> Iterator[list[Document]]:
     batch: list[Document] = []
-    characters = 0
+    characters, begun = 0, clock()
     for document in documents:
         batch.append(document)
         characters += len(document.text) + _PART_CHARACTERS * len(document.parts)
-        if len(batch) >= _BATCH_DOCUMENTS or characters >= _BATCH_CHARACTERS:
+        is_full = len(batch) >= _BATCH_DOCUMENTS or characters >= _BATCH_CHARACTERS
+        if is_full or clock() - begun >= _BATCH_S:
             yield batch
-            batch, characters = [], 0
+            batch, characters, begun = [], 0, clock()
     if batch:
         yield batch

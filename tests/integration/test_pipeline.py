@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import indexer.indexing.encode
 import indexer.indexing.pipeline
 from indexer.catalog.leases import lease
 from indexer.errors import CollectionBusy, RecipeMismatch
@@ -27,6 +28,8 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 def small_pools(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """Sixteen documents are looked up together; eight batches of 32 tokens make a pool, and a segment."""
     monkeypatch.setattr(indexer.indexing.pipeline, "_BATCH_DOCUMENTS", 16)
+    monkeypatch.setattr(indexer.indexing.encode, "_FIRST_BATCHES", 8)
+    monkeypatch.setattr(indexer.indexing.encode, "_POOL_S", 1e9)
     workspace.encoder = HashingEncoder()
     workspace.encoder.batch_tokens = 32
     return workspace
@@ -261,6 +264,43 @@ def test_work_is_published_every_few_seconds(small_pools: Workspace) -> None:
     resumed = workspace.index(many)
     assert resumed.unchanged == 8 * 24
     assert resumed.unchanged + resumed.documents == len(many)
+
+
+def test_pools_take_as_long_as_work_may_wait(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An encoder that takes a second for 32 tokens gets pools of two seconds after a first one of 32."""
+    now, sizes = [0.0], []
+
+    class Slow(HashingEncoder):
+        def forward(self, batches):
+            for batch in batches:
+                now[0] += sum(len(ids) for ids in batch) / 32
+                yield from super().forward([batch])
+
+    encoder = Slow()
+    encoder.batch_tokens = 32
+    many = [document(f"d{number}", "one two three four five six seven") for number in range(24)]
+    workspace.index(
+        many,
+        encoder=encoder,
+        publish_s=5.0,
+        clock=lambda: now[0],
+        progress=lambda report: sizes.append(report.documents),
+    )
+    assert sizes[:3] == [4, 14, 24]
+
+
+def test_what_is_read_slowly_is_published_every_few_seconds(workspace: Workspace) -> None:
+    """Records that take a second each are looked up, encoded and published after a few."""
+    now, published = [0.0], []
+
+    def slowly() -> Iterator[Record]:
+        for number in range(30):
+            now[0] += 1.0
+            published.append(workspace.catalog.collection("c").documents if number else 0)
+            yield document(f"d{number}", "late parcel")
+
+    workspace.index(slowly(), publish_s=5.0, clock=lambda: now[0])
+    assert all(number - before <= 9 for number, before in enumerate(published))
 
 
 def test_reasons_that_quote_records_are_told_apart_up_to_a_number(
