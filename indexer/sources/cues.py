@@ -102,11 +102,11 @@ def _add_block(file: CueFile, first: int, block: list[str]) -> None:
     times = None if at is None else _times(block[at])
     if at is not None and times is not None:
         file.cues.append(Cue(*times, _filled(block[at + 1 :])))
-    elif _NO_TEXT.match(block[0]) or (len(block) == 1 and _NUMBER.fullmatch(block[0])):
+    elif not _filled(block) or _NO_TEXT.match(block[0]) or (len(block) == 1 and _NUMBER.fullmatch(block[0])):
         return
     elif at is not None or not file.cues:
         file.broken.append(first)
-    elif _filled(block):
+    else:
         file.cues[-1].lines.extend(_filled(block))
         file.continued += 1
 

@@ -71,6 +71,7 @@ VTT = {
         "\ufeffWEBVTT\n\nNOTE 00:00 --> not a cue\n\nSTYLE\n::cue {}\n\nREGION\nid:fred\n\nNOTE\na\nb\n\n"
         "00:01.000 --> 00:02.000 align:start\nHello.\n\nNOTE c\n\nid\n00:03.000 --> 00:04.000\nBye.\n"
     ),
+    "lines of blanks": "WEBVTT\n\n   \n\n\t\n00:01.000 --> 00:02.000\nHello.\n\n  \n\n00:03.000 --> 00:04.000\nBye.\n",
     "a blank line in a cue": "WEBVTT\n\n00:01.000 --> 00:02.000\n\nHello.\n\n2\n00:03.000 --> 00:04.000\nBye.",
     "markup": (
         "WEBVTT\n\n00:01.000-->00:02.000\n<c.loud>Hel<00:00:01.500>lo</c>.\n\n"
