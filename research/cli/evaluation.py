@@ -19,6 +19,7 @@ from research.cli.eval_facets import (
     eval_facets_summaries,
 )
 from research.cli.eval_intents import eval_intents
+from research.cli.eval_judged import eval_judged, eval_judged_corpora
 from research.cli.eval_nugget_lm import eval_auto_encoding, eval_nugget_lm, eval_nugget_selection
 from research.cli.eval_paraphrases import eval_paraphrase_identification
 from research.cli.eval_passages import eval_build_passages, eval_passage_reranking
@@ -34,6 +35,8 @@ eval_cli.command("sts")(eval_sts)
 eval_cli.command("contrast")(eval_contrast)
 eval_cli.command("span-retrieval")(eval_span_retrieval)
 eval_cli.command("intents")(eval_intents)
+eval_cli.command("judged")(eval_judged)
+eval_cli.command("judged-corpora")(eval_judged_corpora)
 eval_cli.command("convert")(eval_convert)
 eval_cli.command("phrase-similarity")(eval_phrase_similarity)
 eval_cli.command("paraphrase-identification")(eval_paraphrase_identification)

@@ -35,8 +35,13 @@ class Conversion:
     def write(self, folder: Path) -> None:
         """Write ``documents.ndjson`` and ``queries.ndjson`` into a folder, which is made if need be."""
         folder.mkdir(parents=True, exist_ok=True)
-        _write_lines(folder / DOCUMENTS, map(_document_as_json, self.documents))
+        write_documents(folder / DOCUMENTS, self.documents)
         _write_lines(folder / QUERIES, map(query_as_json, self.queries))
+
+
+def write_documents(path: Path, documents: Iterable[Document]) -> None:
+    """Write documents, one a line, as ``spanseek index`` reads them."""
+    _write_lines(path, map(_document_as_json, documents))
 
 
 def _document_as_json(document: Document) -> dict[str, Any]:

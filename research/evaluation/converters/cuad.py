@@ -72,12 +72,17 @@ class Contract:
 
 def read(folder: Path, task: str) -> Conversion:
     """All contracts of the published folder."""
-    quotations = read_quotations(read_text(folder, TABLE))
-    texts = sorted(read_texts(folder, CONTRACTS))
-    contracts = [contract(name, text, quotations.by_contract.get(_key(name), {})) for name, text in texts]
+    table = read_quotations(read_text(folder, TABLE))
+    read_contracts = contracts(folder, table)
     if task == "question":
-        return ask_questions(contracts, read_descriptions(read_text(folder, README)))
-    return ask_clauses(contracts, quotations.sentences)
+        return ask_questions(read_contracts, read_descriptions(read_text(folder, README)))
+    return ask_clauses(read_contracts, table.sentences)
+
+
+def contracts(folder: Path, table: Quotations | None = None) -> list[Contract]:
+    """All contracts of the published folder by name, with the clauses that the table quotes, if it is given."""
+    quoted = {} if table is None else table.by_contract
+    return [contract(name, text, quoted.get(_key(name), {})) for name, text in sorted(read_texts(folder, CONTRACTS))]
 
 
 def read_quotations(table: str) -> Quotations:

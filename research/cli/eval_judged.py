@@ -1,0 +1,117 @@
+"""``spanseek eval judged`` and ``spanseek eval judged-corpora``: users' phrases, and what was judged of their hits."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+from rich.table import Table
+
+from app.cli.console import JsonOption, err, open_services, out, print_json
+
+if TYPE_CHECKING:
+    from research.evaluation.contrast import Half
+    from research.evaluation.judged_figures import Outcome
+    from research.evaluation.significance import Gain
+
+
+def eval_judged(
+    collection: Annotated[str, typer.Option("--collection", "-c", help="The collection of the judged corpus.")],
+    data: Annotated[Path, typer.Option(help="Folder of the judged set.")] = Path("research/data/judged"),
+    corpus: Annotated[str | None, typer.Option(help="Its corpus; by default that of the collection's name.")] = None,
+    plain: Annotated[str, typer.Option(help="The encoder of the plain script.")] = "untrained",
+    unjudged: Annotated[
+        Path | None, typer.Option(help="Write the places that are to be judged to this NDJSON file, with their texts.")
+    ] = None,
+    depth: Annotated[int, typer.Option(min=1, max=10, help="The first hits of which places are written.")] = 5,
+    keep: Annotated[
+        Path | None, typer.Option(help="Folder that keeps what was found: a system that it holds does not run again.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What users would find: every mode beside BM25 and a plain script, by judgements of the first five hits."""
+    from research.evaluation import judged as judgements
+    from research.evaluation.corpus import Corpus
+    from research.evaluation.judged_figures import outcomes
+    from research.evaluation.judged_rankings import DEFAULT, mode_systems, plain_systems, rankings
+
+    with open_services() as services:
+        held = Corpus(services.reader.export(collection))
+        judged = judgements.read_judged(data, corpus or collection, held)
+        recipe = services.store.snapshot(collection).recipe
+        systems = mode_systems(services.search, collection, recipe)
+        systems |= plain_systems(held, lambda: services.encoders.load(plain))
+        with err.status(f"{len(judged.queries)} queries, {len(held.documents)} documents"):
+            found = dict(rankings(systems, judged.queries, keep))
+    if unjudged is not None:
+        first = [
+            {id: [hit.place for hit in hits[:depth]] for id, hits in ranking.items()} for ranking in found.values()
+        ]
+        lines = [json.dumps(row, ensure_ascii=False) for row in judgements.unjudged(judged, held, first)]
+        unjudged.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    rows = {name: outcomes(judged, held, ranking) for name, ranking in found.items()}
+    _report(rows, DEFAULT, as_json)
+
+
+def _report(rows: Mapping[str, Sequence["Outcome"]], default: str, as_json: bool) -> None:
+    from research.evaluation.contrast import Half
+    from research.evaluation.judged_figures import figures, gains, of_half
+
+    halves = {half: {name: of_half(of_name, half) for name, of_name in rows.items()} for half in get_args(Half)}
+    if as_json:
+        print_json(
+            {
+                half: {
+                    "figures": {name: asdict(figures(of_name)) for name, of_name in of_half_.items()},
+                    "gains": {
+                        over: {name: asdict(gain) for name, gain in gains(of_half_, over).items()} for over in of_half_
+                    },
+                }
+                for half, of_half_ in halves.items()
+            }
+        )
+        return
+    for half, of_half_ in halves.items():
+        _show(half, of_half_, gains(of_half_, default), default)
+
+
+def _show(half: "Half", rows: Mapping[str, Sequence["Outcome"]], over: Mapping[str, "Gain"], default: str) -> None:
+    from research.evaluation.judged_figures import figures
+
+    columns = ("relevant of possible", "first right", "unmarked wrong", "unmarked near", "silent", "unjudged")
+    table = Table(half, *columns, f"share, over {default}")
+    for name, of_name in rows.items():
+        row, gain = figures(of_name), over.get(name)
+        table.add_row(
+            name,
+            f"{row.relevant} of {row.possible}",
+            f"{row.first} of {row.answered}",
+            f"{row.unmarked_wrong} of {row.shown}",
+            f"{row.unmarked_near} of {row.shown}",
+            f"{row.silent} of {row.unanswered}",
+            f"{row.unjudged}",
+            f"{row.share:.3f}" + (f" {gain.difference:+.3f} ({gain.lower:+.3f})" if gain else ""),
+        )
+    out.print(table)
+
+
+def eval_judged_corpora(
+    data: Annotated[Path, typer.Option(help="Folder of the known sets.")],
+    out_folder: Annotated[Path, typer.Option("--out", help="Folder to write into.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Write the corpora of the judged set, NDJSON as `spanseek index` takes it, from data sets."""
+    from research.evaluation.converters.conversion import write_documents
+    from research.evaluation.judged_corpora import CORPORA
+
+    made = {name: make(data) for name, make in CORPORA.items()}
+    out_folder.mkdir(parents=True, exist_ok=True)
+    for name, documents in made.items():
+        write_documents(out_folder / f"{name}.ndjson", documents)
+    counts = {name: len(documents) for name, documents in made.items()}
+    if as_json:
+        print_json(counts)
+    else:
+        out.print(", ".join(f"{count} {name}" for name, count in counts.items()) + ".")

@@ -1,0 +1,96 @@
+"""The corpora of the judged set: samples of calls, contracts and issues, made from data sets that stay outside.
+
+A sample is the documents of the smallest crc32 of their ids, so it depends on nothing but the ids.
+"""
+
+import csv
+import io
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from models.types import Document, Part
+from research.benchmarks.multidogo import read_turns
+from research.evaluation.converters import cuad
+from research.evaluation.converters.files import read_text
+from research.evaluation.intents import TURNS
+from research.training.restorable_data import SOURCES
+
+# Ids of MultiDoGO's conversations; two rows of its files are broken and have others.
+_ID_LENGTH: Final = 36
+# Hybrid's constants were chosen on the first contracts of CUAD, by name.
+_CHOSE: Final = 40
+_LONGEST: Final = 40_000
+
+
+def sampled(documents: Iterable[Document], count: int) -> list[Document]:
+    """The documents of the smallest crc32 of their ids, in the order of their ids.
+
+    >>> [document.id for document in sampled((Document(id, ()) for id in "abcd"), 2)]
+    ['c', 'd']
+    """
+    drawn = sorted(documents, key=lambda document: zlib.crc32(document.id.encode()))[:count]
+    return sorted(drawn, key=lambda document: document.id)
+
+
+def calls(data: Path) -> list[Document]:
+    """400 conversations, a part for each turn: 200 of MultiDoGO's test split, which has the customers' side alone, 100
+    of the development part of SGD, and 100 of MultiWOZ."""
+    return [
+        *sampled(_multidogo(data), 200),
+        *(document for source in ("sgd", "multiwoz") for document in sampled(_dialogues(data, source), 100)),
+    ]
+
+
+def contracts(data: Path) -> list[Document]:
+    """40 contracts of CUAD of at most 40,000 characters, a part for each line; none of those that chose constants of
+    mode hybrid."""
+    documents = (contract.document for contract in cuad.contracts(data / "cuad")[_CHOSE:])
+    return sampled((document for document in documents if len(document.text) <= _LONGEST), 40)
+
+
+def issues(data: Path) -> list[Document]:
+    """300 issues, their titles and their texts: 150 of five projects on GitHub, 150 of 16 that Jira tracks."""
+    return [*sampled(_github(data), 150), *sampled(_jira(data), 150)]
+
+
+CORPORA: Final[Mapping[str, Callable[[Path], list[Document]]]] = MappingProxyType(
+    {"calls": calls, "contracts": contracts, "issues": issues}
+)
+
+
+def _multidogo(data: Path) -> Iterable[Document]:
+    turns = [turn for turn in read_turns(data / TURNS) if turn.split == "test"]
+    for id, of_id in groupby(turns, key=lambda turn: turn.id.rpartition("/")[0]):
+        if len(id.rpartition("/")[2]) == _ID_LENGTH:
+            yield Document(f"multidogo/{id}", tuple(Part(turn.text) for turn in of_id))
+
+
+def _dialogues(data: Path, source: str) -> Iterable[Document]:
+    for id, turns in groupby(SOURCES[source](data), key=itemgetter(0)):
+        yield Document(id, tuple(Part(text) for _, text in turns if text.strip()))
+
+
+def _github(data: Path) -> Iterable[Document]:
+    for row in _rows(read_text(data / "nlbse24-issues", "issues_test.csv")):
+        yield _issue(f"{row['repo']}/{row['created_at']}", row["title"], row["body"])
+
+
+def _jira(data: Path) -> Iterable[Document]:
+    folder = data / "jira-storypoints"
+    for name in sorted({path.name.removesuffix(".gz") for path in folder.glob("*.csv*")}):
+        for row in _rows(read_text(folder, name)):
+            yield _issue(row["issuekey"], row["title"], row["description"])
+
+
+def _issue(id: str, title: str, text: str) -> Document:
+    return Document(id, tuple(Part(part) for part in (title, text) if part.strip()))
+
+
+def _rows(table: str) -> Sequence[dict[str, str]]:
+    csv.field_size_limit(2**31 - 1)
+    return list(csv.DictReader(io.StringIO(table, newline="")))
