@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
-from rich.table import Table
 
 from app.cli.console import JsonOption, err, open_services, out, print_json
 
@@ -80,21 +79,15 @@ def _report(rows: Mapping[str, Sequence["Outcome"]], default: str, as_json: bool
 def _show(half: "Half", rows: Mapping[str, Sequence["Outcome"]], over: Mapping[str, "Gain"], default: str) -> None:
     from research.evaluation.judged_figures import figures
 
-    columns = ("relevant of possible", "first right", "unmarked wrong", "unmarked near", "silent", "unjudged")
-    table = Table(half, *columns, f"share, over {default}")
     for name, of_name in rows.items():
         row, gain = figures(of_name), over.get(name)
-        table.add_row(
-            name,
-            f"{row.relevant} of {row.possible}",
-            f"{row.first} of {row.answered}",
-            f"{row.unmarked_wrong} of {row.shown}",
-            f"{row.unmarked_near} of {row.shown}",
-            f"{row.silent} of {row.unanswered}",
-            f"{row.unjudged}",
-            f"{row.share:.3f}" + (f" {gain.difference:+.3f} ({gain.lower:+.3f})" if gain else ""),
+        compared = f" ({gain.difference:+.3f} over {default}, at least {gain.lower:+.3f})" if gain else ""
+        out.print(
+            f"{half}, {name}: relevant {row.relevant} of {row.possible}, share {row.share:.3f}{compared}, first right "
+            f"{row.first} of {row.answered}, unmarked wrong {row.unmarked_wrong} and near {row.unmarked_near} of "
+            f"{row.shown}, silent {row.silent} of {row.unanswered}, unjudged {row.unjudged}",
+            soft_wrap=True,
         )
-    out.print(table)
 
 
 def eval_judged_corpora(
