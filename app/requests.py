@@ -54,6 +54,8 @@ VERIFIED: Final = 20
 MAX_VERIFIED = 100
 MAX_OFFSET = 10_000
 MAX_EXPORT = 100_000
+# Hits of an export that are judged, if only likely ones are wanted.
+MAX_JUDGED = 10_000
 MAX_COLLECTIONS = 20
 MAX_CONTEXT = 1000
 MAX_QUERY_UNITS = 100_000
@@ -108,6 +110,7 @@ LongQueryText = Annotated[_Storable, Field(max_length=MAX_QUERY), AfterValidator
 # A threshold, and whatever is compared with one: in a URL, and in a body.
 SimilarityText = Annotated[FiniteFloat, Field(ge=0, le=1)]
 Similarity = Annotated[SimilarityText, Field(strict=True)]
+Auto = Literal["auto"]
 _Scalar = Annotated[
     str | int | float | bool | None,
     PlainValidator(_scalar, json_schema_input_type=str | int | float | bool | None),
@@ -209,9 +212,10 @@ class SpanOptions:
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     threshold: Annotated[
-        Similarity | None,
+        Similarity | Auto | None,
         described(
-            "Minimum similarity of a hit. Without one the collection's applies, if it has one; 0 returns all hits."
+            "Minimum similarity of a hit, or `auto`: a match is more probable than not. Without one the collection's "
+            "applies, if it has one; 0 returns all hits."
         ),
     ] = None
     threshold_on: Annotated[
@@ -246,6 +250,9 @@ class HitOptions(SpanOptions):
     explain: Annotated[bool, option("Say what the parts of a hit, such as its units, add to its score.")] = False
 
 
+Likely = Annotated[bool, option("Only hits whose `verdict` is `match`: a match is more probable than not.")]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SecondLook:
     """The number of hits that take a second look, and whether others are hits."""
@@ -260,12 +267,13 @@ class SecondLook:
             le=MAX_VERIFIED,
         ),
     ] = None
-    likely: Annotated[bool, option("Only hits whose `verdict` is `match`: a match is more probable than not.")] = False
+    likely: Likely = False
 
     @property
     def read(self) -> int:
         """The number of best hits to read beside the phrase, where nothing but the request decides."""
-        return (VERIFIED if self.likely else 0) if self.verify is None else self.verify
+        is_asked = self.likely or getattr(self, "threshold", None) == "auto" or getattr(self, "estimate", False)
+        return (VERIFIED if is_asked else 0) if self.verify is None else self.verify
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -390,6 +398,13 @@ class PageRequest(QueryRequest, SecondLook):
         bool,
         option("Also count all hits exactly: documents and, with a threshold, spans. It takes about twice as long."),
     ] = False
+    estimate: Annotated[
+        bool,
+        option(
+            "Also estimate how many sentences of the whole collection are likely matches, with an interval: up to 200 "
+            "more are judged, drawn at all ranks."
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -462,6 +477,7 @@ class ExportRequest(QueryRequest):
     limit: Annotated[
         int, option("Maximum number of hits; the last line says whether these are all.", ge=1, le=MAX_EXPORT)
     ] = 10_000
+    likely: Likely = False
 
     def search(self) -> SearchRequest:
         """The search for the hits and one more, which says whether there are more."""

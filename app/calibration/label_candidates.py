@@ -11,11 +11,11 @@ from jaxtyping import Float, Int
 from app.answers import described, optional
 from app.calibration.labels import FEWEST, MATCH_DEGREE, MOST_DEGREE
 from app.calibration.prepare_all import prepare_all
-from app.calibration.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
 from app.requests import Mode, SearchRequest
 from app.search.answers import UsedThreshold
 from app.search.mode import AnyMode, Scored
 from app.search.service import Encoded, SearchService
+from app.search.stratified_sampling import BINS, RankedPairs, Stratum, StratumSample, bins_of, draw_strata
 from app.search.threshold import cosine_floor
 from indexer.engine.query import Filter
 from indexer.tuning import ThresholdOn, Tuning, check_threshold

@@ -8,7 +8,6 @@ every resample of ten matches is ten matches.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from statistics import NormalDist
 from typing import Annotated
 
 import numpy as np
@@ -16,8 +15,8 @@ from jaxtyping import Bool, Float, Int
 
 from app.answers import described
 from models.errors import InvalidInput
+from models.ops.proportions import Shares, wilson
 
-LEVEL = 0.95
 RESAMPLES = 1000
 _BARS = 10
 # The most thresholds to evaluate; of more distinct raws, evenly spaced ones.
@@ -25,8 +24,6 @@ _MOST_THRESHOLDS = 1000
 _SEED = 13
 # Resamples drawn at a time, to bound memory.
 _BLOCK = 250
-
-Shares = Float[np.ndarray, " shares"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,15 +247,3 @@ def effective_labels(share: Shares, spread: Shares, labels: Shares, equal: Share
     """
     effective = np.divide(share * (1 - share), spread**2, out=equal.copy(), where=spread > 1e-9)
     return np.minimum(effective, labels)
-
-
-def wilson(share: Shares, labels: Shares) -> Float[np.ndarray, "shares 2"]:
-    """Both ends of Wilson's interval for a share of that many labels.
-
-    >>> wilson(np.array([0.5, 1.0]), np.array([10.0, 10.0])).round(2).tolist()
-    [[0.24, 0.76], [0.72, 1.0]]
-    """
-    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-    middle = share + z**2 / (2 * labels)
-    reach = z * np.sqrt(share * (1 - share) / labels + z**2 / (4 * labels**2))
-    return (np.stack([middle - reach, middle + reach], axis=1) / (1 + z**2 / labels)[:, None]).clip(0, 1)

@@ -150,7 +150,7 @@ def _encoded(
 def _own_threshold(used: UsedThreshold, tuning: Tuning, phrase: Phrase) -> UsedThreshold:
     """The threshold of a saved phrase: the request's, else its own, else the collection's."""
     own = replace(tuning, threshold=phrase.own.threshold).present_threshold
-    if used.source == "request" or own is None:
+    if used.source in ("request", "auto") or own is None:
         return used
     return UsedThreshold(own.value, own.on, "phrase", tuning.calibration_id)
 

@@ -7,8 +7,8 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_args, get_type_hints
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 from annotated_types import Ge, Le
@@ -107,8 +107,10 @@ def _parameters(kind: Any, left_out: tuple[str, ...]) -> Iterator[inspect.Parame
         if is_dataclass(plain[each.name]):
             yield from _parameters(plain[each.name], left_out)
         else:
-            option = _option(annotated[each.name])
-            yield _parameter(each.name, Annotated[plain[each.name], option], _default(each))
+            option, words = _option(annotated[each.name]), _words(plain[each.name])
+            if words:
+                option.parser, option.metavar = partial(_number_or_word, words), f"<number|{'|'.join(words)}>"
+            yield _parameter(each.name, Annotated[Any if words else plain[each.name], option], _default(each))
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:  # noqa: ANN401
@@ -128,6 +130,21 @@ def _option(annotation: Any) -> Any:  # noqa: ANN401
     limits = dict(_limits(annotation))
     text = "" if info is None else (info.description or "")
     return typer.Option(help=text, min=limits.get("min"), max=limits.get("max"))
+
+
+def _words(kind: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """The words that may stand for a number, such as ``auto``; none for other kinds of values."""
+    members = get_args(kind)
+    words = next((get_args(each) for each in members if get_origin(each) is Literal), ())
+    return words if float in members else ()
+
+
+def _number_or_word(words: tuple[str, ...], text: str) -> float | str:
+    """The value of an option that is a number or one of some words."""
+    try:
+        return text if text in words else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a number nor {' or '.join(words)}.") from None
 
 
 def _limits(annotation: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN401

@@ -13,8 +13,8 @@ from app.answers import json_values
 from app.cli.console import JsonOption, counted, err, marked, one_line, open_services, out, print_json
 from app.cli.exporting import check_new_file, write_hits
 from app.cli.options import SHOWN_CONTEXT, ContextOption, with_options
-from app.requests import MAX_EXPORT, PageRequest, SearchRequest, with_second_look
-from app.search.answers import CollectionsAnswer, ExportEnd, Filtered, SearchAnswer, Total, UsedThreshold
+from app.requests import MAX_EXPORT, MAX_JUDGED, PageRequest, SearchRequest, with_second_look
+from app.search.answers import CollectionsAnswer, ExportEnd, Filtered, LikelyMatches, SearchAnswer, Total, UsedThreshold
 from app.search.types import Hit
 from models.fields import converted
 
@@ -57,7 +57,8 @@ def search(
         service = services.search
         unit = service.modes[request.mode].unit
         if path is not None:
-            _written(path, write_hits(path, export(service, replace(request, verify=0))), as_json)
+            limit = MAX_JUDGED if request.likely else MAX_EXPORT
+            _written(path, write_hits(path, export(service, request, limit)), limit, as_json)
             return
         if context is None and unit == "span" and not as_json:
             request = replace(request, context=SHOWN_CONTEXT)
@@ -100,6 +101,8 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
     if not answer.hits:
         out.print(f"No {unit} was found.")
     _show_judged(answer, unit)
+    if answer.likely:
+        out.print(_likely_text(answer.likely))
     summary = f"{_hits_text(answer.hits, answer.total)}{_threshold_text(answer.threshold)} in {answer.took_ms:.0f} ms"
     out.print(f"{summary}, generation {answer.generation}.", style="dim")
 
@@ -137,6 +140,14 @@ def _show_notes(degraded: Iterable[str] | None, filtered: Filtered | None, of: s
     err.print(f"{of}{filtered.documents:,} of {counted(filtered.of, 'document')} pass the filter.")
 
 
+def _likely_text(likely: LikelyMatches) -> str:
+    """The number of likely matches in the collection, and its interval if that is an estimate."""
+    low, high = likely.interval
+    if low == high:
+        return f"{counted(likely.estimated, 'sentence')} of the collection likely say it."
+    return f"About {counted(likely.estimated, 'sentence')} of the collection likely say it ({low:,} to {high:,})."
+
+
 def _hits_text(hits: Sequence[Hit], total: Total | None) -> str:
     """The number of hits, and of all there are if they were counted."""
     if total is None:
@@ -145,12 +156,12 @@ def _hits_text(hits: Sequence[Hit], total: Total | None) -> str:
     return f"{counted(len(hits), 'hit')} of {spans}{counted(total.documents, 'document')}"
 
 
-def _written(path: Path, end: ExportEnd, as_json: bool) -> None:
+def _written(path: Path, end: ExportEnd, limit: int, as_json: bool) -> None:
     if as_json:
         print_json(json_values(end) | {"file": str(path)})
         return
     _show_notes(end.degraded, end.filtered)
-    more = "" if end.complete else f"; there are more than {MAX_EXPORT:,}"
+    more = "" if end.complete else f"; there are more than {limit:,}"
     out.print(f"{counted(end.hits, 'hit')} written to {path}{more}.", markup=False, soft_wrap=True)
 
 
@@ -164,7 +175,9 @@ def _threshold_text(used: UsedThreshold) -> str:
     """The threshold, if one applies."""
     if used.value is None:
         return ""
-    whose = "the collection's threshold" if used.source == "collection" else "the threshold"
+    whose = {"collection": "the collection's threshold", "auto": "the automatic threshold"}.get(
+        used.source, "the threshold"
+    )
     return f" above {whose} of {used.value:.3f} on {used.on}"
 
 

@@ -16,11 +16,11 @@ from typing import Final, Generic, TypeVar
 from app.http.lanes import JobLane, Lane, deadline
 from app.http.stages import Observe, Stage, unobserved
 from app.requests import SearchRequest
-from app.search.answers import CollectionsAnswer, ExportEnd, SearchAnswer, Total
+from app.search.answers import CollectionsAnswer, ExportEnd, SearchAnswer
 from app.search.errors import QueueFull
 from app.search.export import exported
 from app.search.literal import Found
-from app.search.service import Encoded, Prepared, SearchService
+from app.search.service import Counted, Encoded, Prepared, SearchService
 from app.search.several import located, merged, requests_of
 from app.search.types import Hit
 from app.search.verifying import Ordered
@@ -112,13 +112,13 @@ class SearchLanes:
     async def _answer(self, request: SearchRequest) -> SearchAnswer:
         encoded, found = await self._results(request)
         results = await self._verified(encoded, found)
-        total = None
-        if request.total:
-            total = await asyncio.wrap_future(self._count.submit(lambda: self._service.total(encoded)))
+        counted = Counted()
+        if request.total or request.estimate:
+            counted = await asyncio.wrap_future(self._count.submit(lambda: self._service.counted(encoded)))
         if found and not encoded.prepared.snapshot.recipe.stores_text:
-            fetch = partial(copy_context().run, self._fetch, encoded, results, total)
+            fetch = partial(copy_context().run, self._fetch, encoded, results, counted)
             return await asyncio.wrap_future(self.restoring.submit(fetch))
-        return await asyncio.to_thread(self._fetch, encoded, results, total)
+        return await asyncio.to_thread(self._fetch, encoded, results, counted)
 
     async def _results(self, request: SearchRequest) -> tuple[Encoded, Found]:
         encoded = await self._encoded(request)
@@ -139,9 +139,9 @@ class SearchLanes:
         prepared = await asyncio.to_thread(self._service.prepare, request)
         return await asyncio.wrap_future(self._encode.submit(_Queued(prepared)))
 
-    def _fetch(self, encoded: Encoded, results: Ordered, total: Total | None) -> SearchAnswer:
+    def _fetch(self, encoded: Encoded, results: Ordered, counted: Counted) -> SearchAnswer:
         started = time.perf_counter()
-        answer = self._service.finish(encoded, results, total)
+        answer = self._service.finish(encoded, results, counted)
         self._observe("fetch", time.perf_counter() - started)
         return answer
 

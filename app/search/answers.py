@@ -9,7 +9,7 @@ from app.answers import described, optional
 from app.search.types import Hit
 from indexer.tuning import ThresholdOn
 
-ThresholdSource = Literal["request", "phrase", "collection", "none"]
+ThresholdSource = Literal["request", "auto", "phrase", "collection", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,18 @@ class Verified:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class LikelyMatches:
+    """Likely matches: those that are shown, and those of the whole collection, in sentences."""
+
+    shown: Annotated[int, described("Likely hits of this answer.")]
+    estimated: Annotated[int, described("Sentences of the collection, within the filter, that are likely matches.")]
+    interval: Annotated[
+        tuple[int, int],
+        described("Where that number lies with a probability of 95 %; both are equal where all were judged."),
+    ]
+
+
 # What every answer may say beside its hits.
 Degraded: TypeAlias = Annotated[
     tuple[str, ...] | None, optional("The damage of segments that were not searched; absent if all were.")
@@ -69,6 +81,7 @@ OfVerified: TypeAlias = Annotated[
     Verified | Literal[False] | None,
     optional("False: the second look had no room or no time; absent where none was asked for, or there is none."),
 ]
+OfLikely: TypeAlias = Annotated[LikelyMatches | None, optional("Absent unless requested by `estimate`.")]
 Notice: TypeAlias = Annotated[str | None, optional("Said of a query without words; absent for all others.")]
 
 
@@ -110,6 +123,7 @@ class SearchAnswer:
     filtered: OfFilter = None
     total: OfTotal = None
     verified: OfVerified = None
+    likely: OfLikely = None
     notice: Notice = None
 
 
@@ -148,6 +162,7 @@ class SearchedCollection:
     filtered: OfFilter = None
     total: OfTotal = None
     verified: OfVerified = None
+    likely: OfLikely = None
 
 
 @dataclass(frozen=True, slots=True)

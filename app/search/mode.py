@@ -118,8 +118,8 @@ class SearchMode(Protocol[Read, Query]):
     looking into them. ``explanation`` is the class of the explanations of hits, ``requirement`` a hint for errors: how
     to create a collection for this mode. ``whole`` is what a hit is without a choice of boundaries, if not a free span.
     ``without_texts`` says what else the mode does for collections that store none.
-    Without ``is_literal`` the mode goes without the literal floor; with ``is_judged`` its hits take the second look,
-    which is fitted to the scores of spans.
+    Without ``is_literal`` the mode goes without the literal floor; with ``is_on_scale`` its scores are of spans, which
+    the second look weighs.
     """
 
     name: ClassVar[Mode]
@@ -130,7 +130,7 @@ class SearchMode(Protocol[Read, Query]):
     requirement: ClassVar[str] = ""
     without_texts: ClassVar[str] = ""
     is_literal: ClassVar[bool] = True
-    is_judged: ClassVar[bool] = False
+    is_on_scale: ClassVar[bool] = False
 
     def __init__(self, encoders: Encoders) -> None:
         """Make the mode from the models of queries."""
@@ -156,6 +156,14 @@ class SearchMode(Protocol[Read, Query]):
 
         Raises ``InvalidInput``, with the field, for a request that cannot be answered.
         """
+
+    def is_judged(self, request: SearchRequest) -> bool:
+        """True if the text of a request is a phrase that a text may say, so that its hits take the second look."""
+        return request.text is not None
+
+    def span_query(self, query: Query) -> object | None:
+        """The query as mode ``best_span`` encodes it, if this mode has that."""
+        return None
 
     def selection(self, request: SearchRequest, floor: float | None) -> Selection:
         """The selection of results for a request. No result has a cosine below the floor."""

@@ -16,14 +16,18 @@ from typing import TypeVar
 from app.requests import SearchRequest
 from app.search import literal, verifying
 from app.search.accepting import check_accepted
-from app.search.answers import Filtered, SearchAnswer, Total, UsedThreshold
+from app.search.answers import Filtered, LikelyMatches, SearchAnswer, Total, UsedThreshold
+from app.search.estimating import Estimate, likely_matches
 from app.search.literal import Found
+from app.search.marking import marked_places
 from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode
 from app.search.threshold import cosine_floor, used_threshold
 from app.search.types import Hit
-from app.search.verifying import Ordered, VerifierOf, no_verifier
+from app.search.verifying import Ordered, Results, SecondLook, VerifierOf, no_verifier
 from app.search.wordless import notice_of
+from indexer.engine.place import Place
 from indexer.engine.query import EVERYTHING, Filter, Selection
+from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
 from indexer.reading.document_rows import count_passing
 from indexer.reading.filter_fields import check_fields
@@ -34,7 +38,6 @@ from indexer.words.literal import Terms
 from models.errors import InvalidInput
 from models.ops.similarity import raws
 from models.text.checks import unstorable
-from models.verifier.types import Pair
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -59,6 +62,30 @@ class Prepared:
     started: float
     verified: int
 
+    def require_number(self) -> None:
+        """Raise ``InvalidInput`` for a threshold that is no number: hits that were not read have no side of it."""
+        if self.threshold.source == "auto" and self.threshold.value is None and not self.request.likely:
+            raise InvalidInput(
+                f"In mode {self.mode.name} the threshold auto holds for hits of the second look alone.",
+                hint="Give a number, or choose mode best_span.",
+                field="threshold",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted in a whole collection: all hits, and an estimate of the likely matches."""
+
+    total: Total | None = None
+    estimate: Estimate | None = None
+
+    def likely(self, hits: Sequence[Hit]) -> LikelyMatches | None:
+        """The likely matches beyond those that are shown."""
+        if self.estimate is None:
+            return None
+        shown, of = sum(hit.verdict == "match" for hit in hits), self.estimate
+        return LikelyMatches(shown, of.number, (of.low, of.high))
+
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
@@ -73,17 +100,14 @@ class SearchService:
 
     def __init__(self, store: Store, modes: Modes, verifier: VerifierOf = no_verifier) -> None:
         self.modes = modes
+        self.second_look = SecondLook(verifier, modes.get("best_span"))
         self._store = store
-        self._verifier = verifier
 
     def search(self, *requests: SearchRequest) -> list[SearchAnswer]:
         """Answer requests together. Raises the error of the first request that cannot be answered."""
         encoded = self.encode([self.prepare(request) for request in requests])
         verified = self.verify(list(zip(encoded, self.scan(encoded), strict=True)))
-        return [
-            self.finish(item, results, self.total(item) if item.prepared.request.total else None)
-            for item, results in zip(encoded, verified, strict=True)
-        ]
+        return [self.finish(item, results, self.counted(item)) for item, results in zip(encoded, verified, strict=True)]
 
     def prepare(self, request: SearchRequest, *, check_filter: bool = True) -> Prepared:
         """Open the collection's current snapshot and validate the request against it.
@@ -96,7 +120,7 @@ class SearchService:
             check_fields(snapshot, request.filter)
         mode = available_mode(self.modes, request.mode, request.collection, snapshot.recipe)
         tuning = self._store.tunings.present(snapshot.collection, request.mode)  # not by an alias
-        return prepare(request, mode, snapshot, tuning, started, self._verifier)
+        return prepare(request, mode, snapshot, tuning, started, self.second_look)
 
     def encode(self, prepared: Sequence[Prepared]) -> list[Encoded]:
         """Encode queries; texts for the same encoder share a forward pass."""
@@ -111,43 +135,50 @@ class SearchService:
         return _batched(searched, lambda item: item[0].prepared.snapshot.recipe.encoder, self._verify_batch)
 
     def _verify_batch(self, batch: Sequence[tuple[Encoded, Found]]) -> list[Ordered]:
-        pairs = [_pairs(encoded.prepared, found) for encoded, found in batch]
-        verifier = self._verifier(batch[0][0].prepared.snapshot.recipe) if any(pairs) else None
-        if verifier is None:
-            return [Ordered(found) for _, found in batch]
-        judged = iter(verifier.judge([pair for each in pairs for pair in each]))
-        return [
-            verifying.ordered(found, [next(judged) for _ in each])
-            for (_, found), each in zip(batch, pairs, strict=True)
-        ]
+        read = (_read(encoded, found.rows[: encoded.prepared.verified]) for encoded, found in batch)
+        verdicts = self.second_look.verdicts(list(read))
+        return [verifying.ordered(found, of) for (_, found), of in zip(batch, verdicts, strict=True)]
 
     def count(self, encoded: Encoded, floor: float | None) -> Counts:
         """Count exactly and exhaustively what the request selects.
 
-        Raises ``SegmentCorrupt`` if a segment is missing.
+        Raises ``SegmentCorrupt`` if a segment is missing, and ``InvalidInput`` for a threshold that only verdicts know.
         """
         prepared = encoded.prepared
         prepared.snapshot.require_complete()
+        prepared.require_number()
         selection = replace(prepared.selection, top_k=EVERYTHING, floor=None, group_by="span")
         return literal.count(prepared.snapshot, prepared.mode, encoded.query, prepared.terms, floor, selection)
 
-    def total(self, encoded: Encoded) -> Total:
-        """Count all hits of a request exactly, in one pass over the collection.
+    def counted(self, encoded: Encoded) -> Counted:
+        """What a request asks to count in the whole collection: its hits exactly, likely matches by a sample.
 
         Raises ``SegmentCorrupt`` if a segment is missing.
         """
         prepared = encoded.prepared
-        counts = self.count(encoded, prepared.selection.floor)
-        return total_of(counts, prepared.threshold, prepared.tuning)
+        total = estimate = None
+        if prepared.request.total:
+            counts = self.count(encoded, prepared.selection.floor)
+            total = total_of(counts, prepared.threshold, prepared.tuning)
+        if prepared.request.estimate:
+            prepared.snapshot.require_complete()
+            estimate = likely_matches(self.second_look, _read(encoded, ()), prepared.terms)
+        return Counted(total, estimate)
 
-    def finish(self, encoded: Encoded, results: Ordered, total: Total | None = None) -> SearchAnswer:
+    def finish(self, encoded: Encoded, results: Ordered, counted: Counted = Counted()) -> SearchAnswer:
         """Read texts and metadata, and drop hits that are below the threshold after rounding."""
-        return finish(encoded, results, total)
+        return finish(encoded, results, counted)
 
     def pages(self, encoded: Encoded, results: Found, limit: int, size: int) -> Iterator[tuple[Hit, ...]]:
-        """The first ``limit`` hits, ``size`` at a time: their texts are read one page after the other."""
+        """The first ``limit`` hits, ``size`` at a time: their texts are read one page after the other.
+
+        A request for likely hits has every page judged, in the order of the first look.
+        """
         for start in range(0, min(limit, len(results)), size):
-            yield presented(encoded, Ordered(results), start, min(start + size, limit))
+            end = min(start + size, limit)
+            rows = results.rows[start:end] if encoded.prepared.request.likely else []
+            (verdicts,) = self.second_look.verdicts([_read(encoded, rows)])
+            yield presented(encoded, Ordered(results, verdicts, start), start, end)
 
     def recipe(self, collection: str) -> tuple[str, Recipe]:
         """The own name of a collection, which an alias may name, and its recipe."""
@@ -161,22 +192,26 @@ def prepare(
     snapshot: Snapshot,
     tuning: Tuning,
     started: float,
-    verifier: VerifierOf = no_verifier,
+    second_look: SecondLook | None = None,
 ) -> Prepared:
     """Validate a request, and tokenize it."""
     if (request.text is None) == (request.vector is None):
         raise InvalidInput("Give either text or vector.", field="text")
     _refuse_unencodable(request)
-    check_threshold(request.threshold)
+    is_auto = request.threshold == "auto"
+    if not is_auto:
+        check_threshold(request.threshold)
     check_accepted(mode, request)
     loading = time.perf_counter()
     if request.text is not None:
         mode.load(snapshot.recipe)
-    verified = verifying.count_of(request, mode, snapshot.recipe, verifier)
+    looking = second_look or SecondLook(no_verifier, None)
+    verified = looking.count(request, mode, snapshot.recipe)
+    even = looking.even(request, mode, snapshot.recipe) if is_auto else None
     started += time.perf_counter() - loading  # not part of the answer's time
     query = mode.read(request, snapshot.recipe)
     tuning = tuning.made_for(mode.score_fingerprint(request, snapshot.recipe))
-    used = used_threshold(request, tuning)
+    used = used_threshold(request, tuning, even)
     floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
     selection = mode.selection(request, floor)
     selection = replace(selection, top_k=max(selection.top_k + request.offset, verified))
@@ -195,7 +230,7 @@ def scan(encoded: Sequence[Encoded]) -> list[Found]:
     return _batched(encoded, _scanning_key, _scan_batch)
 
 
-def finish(encoded: Encoded, results: Ordered, total: Total | None = None) -> SearchAnswer:
+def finish(encoded: Encoded, results: Ordered, counted: Counted = Counted()) -> SearchAnswer:
     """Read texts and metadata, and drop hits that are below the threshold after rounding."""
     prepared = encoded.prepared
     snapshot, used, request = prepared.snapshot, prepared.threshold, prepared.request
@@ -208,8 +243,9 @@ def finish(encoded: Encoded, results: Ordered, total: Total | None = None) -> Se
         took_ms,
         degraded(snapshot),
         filtered(snapshot, request.filter),
-        total,
+        counted.total,
         verifying.summary(results),
+        counted.likely(hits),
         notice_of(request.text),
     )
 
@@ -217,21 +253,37 @@ def finish(encoded: Encoded, results: Ordered, total: Total | None = None) -> Se
 def presented(encoded: Encoded, results: Ordered, start: int, end: int) -> tuple[Hit, ...]:
     """The hits of results from ``start`` to ``end``, less those that are below the threshold after rounding."""
     prepared, found = encoded.prepared, results.found
-    spans = [literal.scored(prepared.snapshot, row, prepared.terms) for row in found.rows[start:end]]
+    shown = _marked(prepared, results)
+    spans = [
+        replace(literal.scored(prepared.snapshot, row, prepared.terms), shown=shown.get(row))
+        for row in found.rows[start:end]
+    ]
     hits = prepared.mode.present(prepared.request, encoded.query, spans, prepared.tuning, found.total)
     marked = (
         verifying.told(
-            replace(hit, rank=start + hit.rank, match="exact" if span.exact else None), results.of(start + at)
+            replace(hit, rank=start + hit.rank, match="exact" if span.exact else None),
+            results.of(start + at),
+            prepared.request.offset_unit,
         )
         for at, (hit, span) in enumerate(zip(hits, spans, strict=True))
     )
     used = prepared.threshold
     reaching = (hit for hit in marked if used.value is None or getattr(hit, used.on) >= used.value)
-    return tuple(hit for hit in reaching if hit.verdict == "match" or not prepared.request.likely)
+    kept = verifying.kept_verdicts(prepared.request, used)
+    return tuple(hit for hit in reaching if hit.verdict in kept)
 
 
-def _pairs(prepared: Prepared, found: Found) -> list[Pair]:
-    return verifying.pairs_of(prepared.request, prepared.snapshot, found.rows[: prepared.verified])
+def _marked(prepared: Prepared, results: Ordered) -> dict[SpanRow, Place | None]:
+    """The places that are shown of results that took the second look; None for those shown as they were found."""
+    judged = results.found.rows[results.first :][: len(results.verdicts or ())]
+    places = marked_places(prepared.request, prepared.mode, prepared.snapshot, judged)
+    return dict(zip(judged, places, strict=True))
+
+
+def _read(encoded: Encoded, rows: Sequence[SpanRow]) -> Results:
+    """Results for the second look."""
+    prepared = encoded.prepared
+    return Results(prepared.request, prepared.mode, prepared.snapshot, encoded.query, rows)
 
 
 def degraded(snapshot: Snapshot) -> tuple[str, ...] | None:

@@ -71,6 +71,7 @@ def merged(request: SearchRequest, collections: Sequence[str], answers: Sequence
             answer.filtered,
             answer.total,
             answer.verified,
+            answer.likely,
         )
         for name, answer in zip(collections, answers, strict=True)
     )

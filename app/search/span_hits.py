@@ -32,7 +32,7 @@ def present_spans(request: SearchRequest, spans: list[ScoredSpan], tuning: Tunin
     """
     raw = raws(np.array([scored.cosine for scored in spans], np.float64))
     scales = zip(raw.tolist(), tuning.scores(raw).tolist(), strict=True)
-    shown = [shortened(request, scored) for scored in spans]
+    shown = [shortened(request, replace(scored, place=scored.shown or scored.place)) for scored in spans]
     affirmed = request.text is not None and not has_negation(request.text)
     hits = (
         replace(_hit(request, part, rank, *scale), explanation=_explained(request, scored, explain), cut=_cut(scored))

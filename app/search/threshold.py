@@ -7,14 +7,18 @@ from app.search.answers import UsedThreshold
 from indexer.tuning import ThresholdOn, Tuning
 
 
-def used_threshold(request: SearchRequest, tuning: Tuning) -> UsedThreshold:
+def used_threshold(request: SearchRequest, tuning: Tuning, even: float | None = None) -> UsedThreshold:
     """The threshold that applies to a request: its own, else the collection's, else none.
+
+    ``even`` is what ``auto`` stands for on raw; in a mode of another scale it is None, and verdicts decide alone.
 
     >>> from indexer.tuning import Threshold
     >>> used_threshold(SearchRequest("calls", text="a"), Tuning(Threshold(0.8, "score", raw=0.8)))
     UsedThreshold(value=0.8, on='score', source='collection', calibration=None)
     """
     threshold = tuning.present_threshold
+    if request.threshold == "auto":
+        return UsedThreshold(even, "raw", "auto", tuning.calibration_id)
     if request.threshold is not None:
         return UsedThreshold(request.threshold, request.threshold_on, "request", tuning.calibration_id)
     if threshold is not None:

@@ -111,4 +111,8 @@ class Hit:
     differs: Annotated[
         tuple[Difference, ...] | None, optional("In what a hit that differs does, the likeliest first.")
     ] = None
+    clause: Annotated[
+        TextSpan | None,
+        optional("What the second look read of the hit: its whole sentence; of a document the nearest one."),
+    ] = None
     collection: Annotated[str | None, optional("The hit's collection; only where several were searched.")] = None

@@ -2,25 +2,27 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, cast, get_args
 
 from app.requests import SearchRequest
-from app.search.answers import Verified
+from app.search.answers import UsedThreshold, Verified
+from app.search.clauses import Clause, PhraseQuery
 from app.search.literal import Found
 from app.search.mode import AnyMode
-from app.search.types import Hit
+from app.search.types import Hit, TextSpan
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
+from indexer.segments.text import OffsetUnit
 from indexer.types import Recipe
 from indexer.words.literal import EXACT
+from indexer.words.recipe import has_words
 from models.errors import InvalidInput
-from models.ops.similarity import raws
-from models.types import CharSpan
-from models.verifier.types import LIKELY, Judgement, Pair
+from models.text.folding import words
+from models.verifier.types import Judgement, Pair
+from models.verifier.types import Verdict as VerdictName
 
 if TYPE_CHECKING:
+    from app.search.modes.best_span.queries import SpanQuery
     from models.verifier.verifier import Verifier
 
 # The verifier of a recipe, if it has one.
@@ -32,64 +34,159 @@ _UNLIKELY: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
-    """The results of a search as they are shown, and the judgements of the first of them.
+class Verdict:
+    """What the second look says of a result, and the clause that it read."""
 
-    ``judgements`` are None if there was no room for the second look.
+    clause: Clause
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The results of a search as they are shown, and the verdicts on those from place ``first`` on that were read.
+
+    ``verdicts`` are None if there was no room for the second look.
     """
 
     found: Found
-    judgements: Sequence[Judgement] | None = ()
+    verdicts: Sequence[Verdict] | None = ()
+    first: int = 0
 
-    def of(self, place: int) -> Judgement | None:
-        """The judgement of the result at a place."""
-        return self.judgements[place] if self.judgements and place < len(self.judgements) else None
+    def of(self, place: int) -> Verdict | None:
+        """The verdict on the result at a place."""
+        at = place - self.first
+        return self.verdicts[at] if self.verdicts and 0 <= at < len(self.verdicts) else None
 
 
 def no_verifier(recipe: Recipe) -> None:
     """There is none, for any recipe."""
 
 
-def count_of(request: SearchRequest, mode: AnyMode, recipe: Recipe, verifier: VerifierOf) -> int:
-    """The number of best hits that take the second look, which is loaded if there is one.
+class SecondLook:
+    """Says which results are read beside the phrase, and what. ``spans`` is the mode that reads phrases for spans."""
 
-    None of a vector, by the literal cosine, in modes of other scores, and of texts that are not stored. Raises
-    ``InvalidInput`` if the request asks for likely hits all the same.
+    def __init__(self, verifier: VerifierOf, spans: AnyMode | None) -> None:
+        self.verifier = verifier
+        self._spans = spans
+
+    def count(self, request: SearchRequest, mode: AnyMode, recipe: Recipe) -> int:
+        """The number of best results that are read; loads the verifier if there is one.
+
+        None of a vector, by the literal cosine, of words with operators, of phrases that are too long to be spans, and
+        of texts that are not stored. Raises ``InvalidInput`` if the request asks for likely hits all the same.
+        """
+        is_judged = mode.is_judged(request) and request.ranking == "span_score" and recipe.stores_text
+        has_verifier = is_judged and request.read and self.verifier(recipe) is not None
+        count = request.read if has_verifier and self._is_readable(request, recipe) else 0
+        if (request.likely or request.estimate) and not count:
+            raise InvalidInput(
+                "What is likely is said by the second look, which this search does not have.",
+                hint="Give a phrase as text, to a collection that stores texts by the encoder slice; or leave it out.",
+                field="likely" if request.likely else "estimate",
+            )
+        return count
+
+    def even(self, request: SearchRequest, mode: AnyMode, recipe: Recipe) -> float | None:
+        """The raw that threshold ``auto`` stands for: from it on a match is more probable than not.
+
+        None in modes of another scale, where verdicts decide. Raises ``InvalidInput`` where there are none either.
+        """
+        is_scaled = mode.is_on_scale and request.text is not None and request.ranking == "span_score"
+        verifier = self.verifier(recipe) if is_scaled or self.count(request, mode, recipe) else None
+        if verifier is None:
+            raise InvalidInput(
+                "The threshold auto is a point of the second look, which this search does not have.",
+                hint="Give a number; or a phrase as text, in mode best_span, to a collection of the encoder slice.",
+                field="threshold",
+            )
+        return verifier.even if is_scaled else None
+
+    def even_of(self, results: "Results") -> float:
+        """The similarity from which on a match is more probable than not."""
+        return self._verifier_of(results).even
+
+    def least_of(self, results: "Results") -> float:
+        """The similarity below which no match is likely."""
+        return self._verifier_of(results).least
+
+    def span_queries(self, results: Sequence["Results"]) -> list[object]:
+        """The phrases as queries for spans. Those that their modes have not encoded are encoded together."""
+        spans = [of.mode.span_query(of.query) for of in results]
+        left = [number for number, span in enumerate(spans) if span is None]
+        if left:
+            read = [self.spans.read(_phrase_of(results[at].request), results[at].snapshot.recipe) for at in left]
+            encoded = self.spans.encode(read, results[left[0]].snapshot.recipe)
+            spans = [encoded[left.index(at)] if span is None else span for at, span in enumerate(spans)]
+        return spans
+
+    @property
+    def spans(self) -> AnyMode:
+        """The mode that reads phrases for spans."""
+        if self._spans is None:
+            raise AssertionError("without it nothing is read")
+        return self._spans
+
+    def clauses(self, results: Sequence["Results"]) -> list[list[Clause]]:
+        """What is read of every search's results."""
+        read = [of for of in results if of.rows]
+        found = iter([clauses_of(of, span) for of, span in zip(read, self.span_queries(read), strict=True)])
+        return [next(found) if of.rows else [] for of in results]
+
+    def verdicts(self, results: Sequence["Results"]) -> list[list[Verdict]]:
+        """The verdicts on results of collections of one encoder, which are read together."""
+        clauses = self.clauses(results)
+        verifier = self.verifier(results[0].snapshot.recipe) if any(clauses) else None
+        if verifier is None:
+            return [[] for _ in results]
+        judged = iter(verifier.judge([clause.pair for of in clauses for clause in of]))
+        return [[Verdict(clause, next(judged)) for clause in of] for of in clauses]
+
+    def _verifier_of(self, results: "Results") -> "Verifier":
+        verifier = self.verifier(results.snapshot.recipe)
+        if verifier is None:
+            raise AssertionError("results are read, and there is a verifier")
+        return verifier
+
+    def _is_readable(self, request: SearchRequest, recipe: Recipe) -> bool:
+        """True for a text that fits into one window of the encoder."""
+        if self._spans is None:
+            return False
+        try:
+            self._spans.load(recipe)
+            self._spans.read(_phrase_of(request), recipe)
+        except InvalidInput:
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Results of a search that are to be read, and the query as its mode has encoded it.
+
+    They are whole documents in a mode whose hits are, unless ``are_spans``.
     """
-    is_judged = mode.is_judged and request.text is not None and request.ranking == "span_score" and recipe.stores_text
-    count = request.read if is_judged and request.read and verifier(recipe) is not None else 0
-    if request.likely and not count:
-        raise InvalidInput(
-            "What is likely is said by the second look, which this search does not have.",
-            hint="Give a text in mode best_span, to a collection of the encoder slice; or leave likely out.",
-            field="likely",
-        )
-    return count
+
+    request: SearchRequest
+    mode: AnyMode
+    snapshot: Snapshot
+    query: object
+    rows: Sequence[SpanRow] = ()
+    are_spans: bool = False
+
+    def of_rows(self, rows: Sequence[SpanRow]) -> "Results":
+        """Some spans as results of the same search, whatever its mode finds."""
+        return replace(self, rows=rows, are_spans=True)
 
 
-def pairs_of(request: SearchRequest, snapshot: Snapshot, rows: Sequence[SpanRow]) -> list[Pair]:
-    """The phrase with the sentence of every row, where the row's span is marked."""
-    if request.text is None:
-        return []
-    similarities = raws(np.array([row.cosine for row in rows], np.float64)).round(4).tolist()
-    pairs = []
-    for row, similarity in zip(rows, similarities, strict=True):
-        place = snapshot.scored(row).place
-        sentence, span = place.sentence(), place.span
-        mark = CharSpan(max(span.start - sentence.start, 0), span.end - sentence.start)
-        pairs.append(Pair(request.text, place.text(sentence), None if span == sentence else mark, similarity))
-    return pairs
+def ordered(found: Found, verdicts: Sequence[Verdict]) -> Ordered:
+    """The results: first those that were read, the likeliest first, then the others as they were found.
 
-
-def ordered(found: Found, judgements: Sequence[Judgement]) -> Ordered:
-    """The results: first those that were judged, the likeliest first, then the others as they were found.
-
-    Of those that were judged, occurrences of the query's own words stay before all others.
+    Of those that were read, occurrences of the query's own words stay before all others.
     """
-    places = range(len(judgements))
-    order = sorted(places, key=lambda place: (found.rows[place].cosine < EXACT, -judgements[place].probability))
-    rows = [found.rows[place] for place in order] + found.rows[len(judgements) :]
-    return Ordered(replace(found, rows=rows), [judgements[place] for place in order])
+    places = range(len(verdicts))
+    order = sorted(places, key=lambda place: (found.rows[place].cosine < EXACT, -verdicts[place].judgement.probability))
+    rows = [found.rows[place] for place in order] + found.rows[len(verdicts) :]
+    return Ordered(replace(found, rows=rows), [verdicts[place] for place in order])
 
 
 def order_of(hit: Hit) -> tuple[bool, float, float]:
@@ -98,22 +195,54 @@ def order_of(hit: Hit) -> tuple[bool, float, float]:
     return hit.match != "exact", -judged, -hit.raw
 
 
-def told(hit: AnyHit, judgement: Judgement | None) -> AnyHit:
-    """A hit with what the second look says of it."""
-    if judgement is None:
+def told(hit: AnyHit, verdict: Verdict | None, unit: OffsetUnit) -> AnyHit:
+    """A hit with what the second look says of it, and the clause that it read."""
+    if verdict is None:
         return hit
+    judgement, place, span = verdict.judgement, verdict.clause.place, verdict.clause.span
     return replace(
         hit,
         probability=judgement.probability,
         verdict=judgement.verdict,
         differs=judgement.differs or None,
+        clause=TextSpan(place.offset(span.start, unit), place.offset(span.end, unit), verdict.clause.pair.text),
     )
+
+
+def kept_verdicts(request: SearchRequest, used: UsedThreshold) -> tuple[VerdictName | None, ...]:
+    """The verdicts of hits that a request keeps; None is that of hits that were not read.
+
+    Of those the similarity decides, where the threshold ``auto`` is one.
+    """
+    if request.likely or (used.source == "auto" and used.value is None):
+        return ("match",)
+    return ("match", None) if used.source == "auto" else (*get_args(VerdictName), None)
 
 
 def summary(results: Ordered) -> Verified | Literal[False] | None:
     """The numbers of results that were read and of likely ones; None if there is no second look."""
-    read = results.judgements
+    read = results.verdicts
     if not read:
         return False if read is None else None
-    likely = sum(judgement.probability >= LIKELY for judgement in read)
+    likely = sum(verdict.judgement.is_likely for verdict in read)
     return Verified(len(read), likely, len(read) == len(results.found) or likely + _UNLIKELY <= len(read))
+
+
+def clauses_of(results: Results, span: object) -> list[Clause]:
+    """What is read of results, from their phrase as a query for spans."""
+    text, recipe = results.request.text or "", results.snapshot.recipe
+    terms = words(text, recipe.text) if has_words(recipe) else ()
+    query = PhraseQuery(
+        text, cast("SpanQuery", span), terms, results.request.filter, documents=results.mode.unit == "document"
+    )
+    return query.clauses(results.snapshot, results.rows)
+
+
+def pairs_of(request: SearchRequest, snapshot: Snapshot, rows: Sequence[SpanRow]) -> list[Pair]:
+    """The phrase with the sentences of rows of mode ``best_span``, which have its scores; for training."""
+    places = (snapshot.scored(row) for row in rows)
+    return [Clause.of(request.text or "", span.place, span.cosine).pair for span in places]
+
+
+def _phrase_of(request: SearchRequest) -> SearchRequest:
+    return SearchRequest(request.collection, text=request.text)

@@ -10,16 +10,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from heapq import nsmallest
+from typing import Final
 
 import numpy as np
 
 from app.encoders.default_calibrations import default_tuning
 from app.encoders.encoders import Encoders
 from app.requests import SearchRequest, SpanChoice, with_second_look
+from app.search.marking import marked_places
 from app.search.mode import AnyMode
 from app.search.service import Encoded, Prepared, encode, finish, prepare, scan
 from app.search.types import Hit
-from app.search.verifying import Ordered, count_of, order_of, pairs_of, told
+from app.search.verifying import Ordered, Results, SecondLook, clauses_of, kept_verdicts, order_of, told
 from app.texts.requests import MAX_PHRASES, SpansRequest
 from app.texts.span_answers import SpansAnswer, TextHit, TextSpans, check_size
 from indexer.engine.snapshot import SegmentView, Snapshot
@@ -30,10 +32,12 @@ from indexer.words.recipe import with_words
 from models.errors import InvalidInput, SpanseekError
 from models.fields import converted
 from models.types import Document, SpanBounds
-from models.verifier.types import Pair
+from models.verifier.types import Pair, Verdict
 
 # Characters of texts that are encoded together; a longer text is alone.
 _SLICE = 16_000
+# Fields of a hit that depend on which of its units are marked.
+_OF_PLACE: Final = ("start", "end", "text", "context", "part_metadata", "polarity")
 _ALL_LIVE = np.zeros(0, np.int64)
 
 
@@ -41,14 +45,14 @@ _ALL_LIVE = np.zeros(0, np.int64)
 class Phrases:
     """The encoded phrases of a request, each the query of a search, and the recipe of the texts.
 
-    Of every phrase the best ``verified`` hits take the second look; ``likely`` keeps those alone that it calls so.
+    Of every phrase the best ``verified`` hits take the second look; hits of other verdicts than ``kept`` are left out.
     """
 
     queries: tuple[Encoded, ...]
     recipe: Recipe
     started: float
     verified: int
-    likely: bool
+    kept: tuple[Verdict | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +65,16 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class FoundSpans:
-    """The best spans of one text, and each with its phrase as the second look reads them."""
+    """The best spans of one text, and each as a result of the search for its phrase."""
 
     id: str
     hits: list[TextHit]
-    pairs: list[Pair]
+    results: list[Results]
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Each with its phrase, as the second look reads them."""
+        return [clauses_of(each, each.mode.span_query(each.query))[0].pair for each in self.results]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +115,7 @@ class SpanService:
         self._encoders = encoders
         self._encoder = encoder
         self._mode = mode
+        self._second_look = SecondLook(lambda recipe: encoders.verifier(recipe), mode)
 
     def find(self, request: SpansRequest) -> SpansAnswer:
         """The best spans of every text.
@@ -130,8 +140,9 @@ class SpanService:
         recipe = with_words(Recipe(self._encoder, encoder.fingerprint, encoder.dim, _bounds(request.spans)))
         prepared = [self._prepare(request, number, recipe, started) for number in range(len(request.phrases))]
         looked_at = with_second_look(converted(request, SearchRequest, collection="", text=request.phrases[0]))
-        verified = count_of(looked_at, self._mode, recipe, self._encoders.verifier)
-        return Phrases(tuple(encode(prepared)), recipe, started, verified, request.likely)
+        verified = self._second_look.count(looked_at, self._mode, recipe)
+        kept = kept_verdicts(looked_at, prepared[0].threshold)
+        return Phrases(tuple(encode(prepared)), recipe, started, verified, kept)
 
     def search(self, phrases: Phrases, part: Slice) -> Iterator[Searched]:
         """The best spans of some texts, in steps of about a second, between which other work may come."""
@@ -154,22 +165,24 @@ class SpanService:
 
     def _verify(self, phrases: Phrases, results: Sequence[FoundSpans]) -> None:
         """Let the best hits of every phrase take the second look."""
-        verifier = self._encoders.verifier(phrases.recipe) if phrases.verified else None
-        if verifier is None:
+        best = [
+            (text, number)
+            for phrase in range(len(phrases.queries) if phrases.verified else 0)
+            for text, number in nsmallest(phrases.verified, _hits_of(results, phrase), key=_raw_first)
+        ]
+        if not best:
             return
-        for phrase in range(len(phrases.queries)):
-            found = [(text, number) for text in results for number, hit in enumerate(text.hits) if hit.phrase == phrase]
-            best = nsmallest(phrases.verified, found, key=lambda each: -each[0].hits[each[1]].raw)
-            judgements = verifier.judge([text.pairs[number] for text, number in best])
-            for (text, number), judgement in zip(best, judgements, strict=True):
-                text.hits[number] = told(text.hits[number], judgement)
+        verdicts = self._second_look.verdicts([text.results[number] for text, number in best])
+        unit = phrases.queries[0].prepared.request.offset_unit
+        for (text, number), (verdict,) in zip(best, verdicts, strict=True):
+            text.hits[number] = told(_marked(phrases, text, number), verdict, unit)
 
     def _prepare(self, request: SpansRequest, number: int, recipe: Recipe, started: float) -> Prepared:
         """The search for one phrase; the texts to search follow."""
         tuning = default_tuning(self._encoders, recipe)
-        query = _query(request, request.phrases[number])
+        query, empty = _query(request, request.phrases[number]), Snapshot(Generation(0, (), recipe), ())
         try:
-            return prepare(query, self._mode, Snapshot(Generation(0, (), recipe), ()), tuning, started)
+            return prepare(query, self._mode, empty, tuning, started, self._second_look)
         except SpanseekError as error:
             if error.field != "text":
                 raise
@@ -199,28 +212,52 @@ def _query(request: SpansRequest, phrase: str) -> SearchRequest:
     return converted(request, SearchRequest, collection="", text=phrase, top_k=request.limit, verify=0, likely=False)
 
 
-def _hits(phrases: Phrases, view: SegmentView) -> tuple[list[TextHit], list[Pair]]:
-    """The hits of all phrases in one text, best first, and what the second look would read of them."""
+def _hits_of(results: Sequence[FoundSpans], phrase: int) -> Iterator[tuple[FoundSpans, int]]:
+    """The hits of one phrase in all texts: the text and the number of each."""
+    return ((text, number) for text in results for number, hit in enumerate(text.hits) if hit.phrase == phrase)
+
+
+def _raw_first(hit: tuple[FoundSpans, int]) -> float:
+    text, number = hit
+    return -text.hits[number].raw
+
+
+def _marked(phrases: Phrases, text: FoundSpans, number: int) -> TextHit:
+    """A hit as it is shown after the second look: what is marked is fitted to its clause."""
+    hit, of = text.hits[number], text.results[number]
+    rows = [each.rows[0] for each, other in zip(text.results, text.hits, strict=True) if other.phrase == hit.phrase]
+    place = marked_places(of.request, of.mode, of.snapshot, rows)[rows.index(of.rows[0])]
+    if place is None:
+        return hit
+    prepared = phrases.queries[hit.phrase].prepared
+    scored = replace(of.snapshot.scored(of.rows[0]), shown=place)
+    (shown,) = of.mode.present(of.request, of.query, [scored], prepared.tuning, None)
+    return replace(hit, **{name: getattr(shown, name) for name in _OF_PLACE})
+
+
+def _hits(phrases: Phrases, view: SegmentView) -> tuple[list[TextHit], list[Results]]:
+    """The hits of all phrases in one text, best first, and each as a result of its search."""
     if not view.segment.manifest.units:
         return [], []
     snapshot = Snapshot(Generation(0, (), phrases.recipe), (view,))
     queries = [replace(query, prepared=replace(query.prepared, snapshot=snapshot)) for query in phrases.queries]
-    found: list[tuple[TextHit, Pair]] = []
+    found: list[tuple[TextHit, Results]] = []
     for number, (query, results) in enumerate(zip(queries, scan(queries), strict=True)):
-        hits = finish(query, Ordered(results)).hits
-        pairs = pairs_of(query.prepared.request, snapshot, results.rows[: len(hits)])
-        found += zip((_of_phrase(hit, number) for hit in hits), pairs, strict=True)
+        hits, prepared = finish(query, Ordered(results)).hits, query.prepared
+        for hit, row in zip(hits, results.rows, strict=False):
+            of = Results(prepared.request, prepared.mode, snapshot, query.query, [row])
+            found.append((_of_phrase(hit, number), of))
     # Stable: hits of one phrase stay in the order of their search.
     found.sort(key=lambda each: -each[0].raw)
-    return [hit for hit, _ in found], [pair for _, pair in found]
+    return [hit for hit, _ in found], [of for _, of in found]
 
 
 def _kept(phrases: Phrases, hits: Sequence[TextHit]) -> tuple[TextHit, ...]:
-    """The hits of a text in their order, those of one phrase numbered from 1; if asked for, the likely ones alone."""
+    """The hits of a text that are kept, in their order, those of one phrase numbered from 1."""
     ranks = defaultdict[int, int](int)
     kept = []
     for hit in sorted(hits, key=order_of):
-        if hit.verdict == "match" or not phrases.likely:
+        if hit.verdict in phrases.kept:
             ranks[hit.phrase] += 1
             kept.append(replace(hit, rank=ranks[hit.phrase]))
     return tuple(kept)

@@ -125,11 +125,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSpan:
-    """A span at its place with its exact cosine. ``exact``: it holds the query's own words (``app.search.literal``)."""
+    """A span at its place with its exact cosine. ``exact``: it holds the query's own words (``app.search.literal``).
+
+    ``shown`` is the place that a hit shows instead (``app.search.marking``); None for its own.
+    """
 
     cosine: float
     place: Place
     exact: bool = False
+    shown: Place | None = None
 
     @property
     def document_id(self) -> str:

@@ -72,6 +72,15 @@ def read_query(text: str, stemming: Language | None = None, form: TextForm = NEW
     return WordQuery(tuple(_stemmed(items, stemming).items()))
 
 
+def has_plain_words(text: str) -> bool:
+    """True for a text without ``"phrases"`` and ``prefixes*``.
+
+    >>> has_plain_words("cancel my plan"), has_plain_words("cancel* my plan"), has_plain_words('my "plan"')
+    (True, False, False)
+    """
+    return all(match["word"] for match in _CLAUSE.finditer(text))
+
+
 def plain_query(terms: tuple[str, ...], stemming: Language | None = None) -> WordQuery:
     """A query of words alone, whatever marks the text has.
 

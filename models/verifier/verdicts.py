@@ -16,7 +16,7 @@ from models.verifier.types import DIFFERENCES, LIKELY, VERDICTS, Difference, Jud
 _NAMED: Final = 0.3
 # Below this probability a text in which rules and network see no difference is unrelated.
 _NEAR_MISS: Final = 0.2
-_NEAR: Final = 0.8
+NEAR: Final = 0.8
 
 
 class Evidence(NamedTuple):
@@ -60,7 +60,7 @@ def nearness(pair: Pair) -> float:
     >>> nearness(Pair("a", "b", similarity=0.85)), nearness(Pair("a", "b", similarity=0.6))
     (0.5, 0.0)
     """
-    return round(max(0.0, pair.similarity - _NEAR) * 10, 4)
+    return round(max(0.0, pair.similarity - NEAR) * 10, 4)
 
 
 def evidence_of(pair: Pair, log_odds: float) -> Evidence:

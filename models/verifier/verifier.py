@@ -13,8 +13,9 @@ from models.backbones.files import BackboneFiles
 from models.encoders.base import Encoder
 from models.errors import BackboneMismatch
 from models.verifier.network import PairNetwork, check_head
+from models.verifier.points import even_similarity, least_similarity
 from models.verifier.types import Judgement, Pair
-from models.verifier.verdicts import UNSCALED, Evidence, Scale, judgement, nearness
+from models.verifier.verdicts import NEAR, UNSCALED, Evidence, Scale, judgement, nearness
 
 RECIPE: Final = "verifier.v1"
 _KEPT: Final = 20_000
@@ -27,6 +28,16 @@ class Verifier:
         self._network, self._scale = network, scale
         self._kept: dict[Pair, Judgement] = {}
         self._lock = Lock()
+
+    @property
+    def even(self) -> float:
+        """The similarity (raw) from which on a match is more probable than not, as far as similarity tells."""
+        return even_similarity(self._scale)
+
+    @property
+    def least(self) -> float:
+        """The similarity (raw) below which no pair is a likely match."""
+        return least_similarity(self._scale, NEAR)
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """The judgement of every pair; those that are kept cost nothing."""

@@ -26,13 +26,13 @@ from app.calibration.labels import Label, StoredSpan
 from app.calibration.metrics import AtThreshold, Sampled, ThresholdTargets, at_thresholds, for_precision
 from app.calibration.prepare_all import prepare_all
 from app.calibration.service import CalibrationRequest, ThresholdService
-from app.calibration.stratified_sampling import BINS, RankedPairs, draw_strata
 from app.cli.console import print_json
 from app.composition import Services, open_store
 from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
 from app.requests import PreviewRequest, SearchRequest
 from app.search.service import SearchService
+from app.search.stratified_sampling import BINS, RankedPairs, draw_strata
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.errors import CollectionNotFound

@@ -22,7 +22,7 @@ from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from indexer.words.bm25 import Bm25, SegmentWords, WordCounts, sum_counts, text_share, units_with_words
-from indexer.words.queries import WordQuery, read_query
+from indexer.words.queries import WordQuery, has_plain_words, read_query
 from indexer.words.recipe import DETAILS, has_words
 from models.text.folding import words
 from models.text.stemming import Language
@@ -131,6 +131,10 @@ class Lexical(SearchMode[LexicalQuery, LexicalQuery]):
     def score_fingerprint(self, request: SearchRequest, recipe: Recipe) -> str:
         """The same, with the language of stems."""
         return self.fingerprint(recipe) + stem_fingerprint(request.stemming)
+
+    def is_judged(self, request: SearchRequest) -> bool:
+        """True for words alone: ``prefixes*`` and ``"phrases"`` say how to search, not what a text is to say."""
+        return request.text is not None and has_plain_words(request.text)
 
     def read(self, request: SearchRequest, recipe: Recipe) -> LexicalQuery:
         """Read the words of a text."""

@@ -31,7 +31,7 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
     """Spans by the cosine of their mean unit vector with the query's vector, their length and their borders."""
 
     name = "best_span"
-    is_judged = True
+    is_on_scale = True
     accepts = Accepts(vector=True, query_units=True, ranking=True)
     explanation = Explanation
 
@@ -72,6 +72,10 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
         ids = [query.ids for query in queries if isinstance(query, TokenizedQuery)]
         vectors = iter(encode_query_tokens(self._encoders.matching(recipe), ids) if ids else ())
         return [query.encoded(next(vectors)) if isinstance(query, TokenizedQuery) else query for query in queries]
+
+    def span_query(self, query: SpanQuery) -> SpanQuery:
+        """The query itself."""
+        return query
 
     def segment_query(self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection) -> BatchQuery:
         """The best spans for every query, by the same score, from one pass over memory; or whole spans."""

@@ -17,6 +17,7 @@ from app.encoders.encoders import Encoders
 from app.requests import SearchRequest
 from app.search.mode import Accepts, BatchQuery, SearchMode
 from app.search.modes.best_span import BestSpan
+from app.search.modes.best_span.queries import SpanQuery
 from app.search.modes.hybrid.explanation import HybridExplanation
 from app.search.modes.hybrid.scan import HybridScan, Near
 from app.search.modes.hybrid.scorer import HybridQuery, Scorer, SegmentCounts
@@ -80,6 +81,10 @@ class Hybrid(SearchMode[HybridQuery, HybridQuery]):
         """The vector of every query; all share a forward pass."""
         spans = self._spans.encode([query.span for query in queries], recipe)
         return [replace(query, span=span) for query, span in zip(queries, spans, strict=True)]
+
+    def span_query(self, query: HybridQuery) -> SpanQuery:
+        """The query for the best spans."""
+        return query.encoded
 
     def segment_query(self, snapshot: Snapshot, queries: Sequence[HybridQuery], selection: Selection) -> BatchQuery:
         """The best sentences among the candidates of both sides; the best spans are searched for at once."""

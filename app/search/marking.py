@@ -1,0 +1,50 @@
+"""Which units of a judged hit are marked: those that its verdict rests on, fitted to the clause."""
+
+from collections.abc import Sequence
+
+from app.requests import SearchRequest, SpanChoice
+from app.search.mode import AnyMode
+from indexer.engine.place import Place
+from indexer.engine.rows import SpanRow
+from indexer.engine.snapshot import Snapshot
+from indexer.words.literal import EXACT
+from models.text.borders import end_strengths, start_strengths
+from models.text.marking import AROUND, UnitsAround
+from models.text.polarity import is_english
+from models.types import UnitSpan
+
+
+def marked_places(
+    request: SearchRequest, mode: AnyMode, snapshot: Snapshot, rows: Sequence[SpanRow]
+) -> list[Place | None]:
+    """The places that are shown of results that took the second look; None for those shown as they were found.
+
+    These are whole sentences and documents, occurrences of the phrase's own words, and spans whose form was asked for.
+    No marked span takes in another result, nor words between them that both might.
+    """
+    if not mode.is_on_scale or request.spans != SpanChoice():
+        return [None] * len(rows)
+    return [None if row.cosine >= EXACT else _marked(snapshot, row, rows) for row in rows]
+
+
+def _marked(snapshot: Snapshot, row: SpanRow, others: Sequence[SpanRow]) -> Place | None:
+    place = snapshot.scored(row).place
+    segment = place.segment
+    first, last = segment.part_units[segment.part_of(row.start) :][:2].tolist()
+    near = [other for other in others if other.segment == row.segment and other != row]
+    start = max([first, row.start - AROUND, *(other.end for other in near if other.end <= row.start)])
+    end = min([last, row.end + AROUND, *(other.start for other in near if other.start >= row.end)])
+    spans = segment.unit_spans[start:end].tolist()
+    if not segment.has_borders or not spans:
+        return None
+    text, offset = place.text(place.segment.char_span(UnitSpan(start, end))), spans[0][0]
+    if not is_english(place.text(place.sentence()), {**place.metadata(), **place.part_metadata()}):
+        return None
+    codes = segment.borders[start : min(end + 1, len(segment.borders))]
+    ends = [*(end_strengths(codes) > 0).tolist(), True][: end - start + 1]
+    ends[-1] = ends[-1] or end == last
+    units = UnitsAround(
+        [text[a - offset : b - offset] for a, b in spans], (start_strengths(codes) > 0).tolist()[: end - start], ends
+    )
+    begin, stop = units.fitted(row.start - start, row.end - start)
+    return Place(segment, segment.part_of(row.start), UnitSpan(start + begin, start + stop))

@@ -1,0 +1,59 @@
+"""The sentence of a result that is nearest to a query, and the best span in it: the same, whatever search found it."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from jaxtyping import Float32
+
+from indexer import kernels
+from indexer.arrays import BLOCK, EXCLUDED, SpanTerms
+from indexer.engine.query import Filter
+from indexer.engine.scan import code_queries
+from indexer.engine.snapshot import SegmentView
+from indexer.engine.whole_spans import best_within
+from indexer.segments.reader import Segment
+from models.types import UnitSpan
+
+# Units of sentences in which every span is scored exactly. In longer ones the kernel of scans finds the best start,
+# and so many units on either side of it are read.
+LONG: Final = 400
+_AROUND: Final = 100
+
+
+class BestSpan(NamedTuple):
+    """The best span of some sentences in units of their segment, and its score.
+
+    Where no span fits into them, all of their units and the cosine of these.
+    """
+
+    units: UnitSpan
+    score: float
+
+
+def sentences_of(segment: Segment, units: UnitSpan) -> UnitSpan:
+    """The whole sentences that hold some units; the part in a segment that stores no borders."""
+    bounds = segment.whole_spans["sentence"] if segment.has_borders else segment.part_units
+    first = int(np.searchsorted(bounds, units.start, side="right")) - 1
+    last = int(np.searchsorted(bounds, units.end, side="left"))
+    return UnitSpan(int(bounds[first]), int(bounds[last]))
+
+
+def nearest_sentences(
+    view: SegmentView, units: UnitSpan, query: Float32[np.ndarray, " dim"], terms: SpanTerms, filter: Filter
+) -> UnitSpan:
+    """Of many units, such as a whole document's, the sentences that hold the best span whose part passes a filter."""
+    coded = code_queries(query[None], terms=terms)
+    blocks = np.arange(units.start // BLOCK, -(-units.end // BLOCK))
+    mask = view.allowed(filter).mask
+    starts = kernels.best_of_starts(view.segment.arrays, coded.codes[0], coded.steps[0], coded.terms, blocks, mask)
+    at = units.start + int(starts[units.start : units.end].argmax())
+    inner = sentences_of(view.segment, UnitSpan(at, at + 1))
+    return UnitSpan(max(inner.start, at - _AROUND), min(inner.end, at + _AROUND)) if len(inner) > LONG else inner
+
+
+def best_span_of(segment: Segment, units: UnitSpan, query: Float32[np.ndarray, " dim"], terms: SpanTerms) -> BestSpan:
+    """The best span within some units of one part, by its exact score."""
+    scores, spans, cosines = best_within(segment, np.array([units.start]), np.array([units.end]), query, terms)
+    if scores[0] <= EXCLUDED:
+        return BestSpan(units, float(cosines[0]))
+    return BestSpan(UnitSpan(*spans[0].tolist()), float(scores[0]))
