@@ -63,7 +63,7 @@ class Verified:
 class LikelyMatches:
     """Likely matches: those that are shown, and those of the whole collection, in sentences."""
 
-    shown: Annotated[int, described("Likely hits of this answer.")]
+    shown: Annotated[int, described("Those that are among the hits of this answer.")]
     estimated: Annotated[int, described("Sentences of the collection, within the filter, that are likely matches.")]
     interval: Annotated[
         tuple[int, int],

@@ -83,8 +83,9 @@ class Counted:
         """The likely matches beyond those that are shown."""
         if self.estimate is None:
             return None
-        shown, of = sum(hit.verdict == "match" for hit in hits), self.estimate
-        return LikelyMatches(shown, of.number, (of.low, of.high))
+        shown = {(hit.document_id, hit.clause) for hit in hits if hit.verdict == "match"}
+        of = self.estimate
+        return LikelyMatches(len(shown), of.number, (of.low, of.high))
 
 
 @dataclass(frozen=True, slots=True)

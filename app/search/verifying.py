@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, cast, get_
 
 from app.requests import SearchRequest
 from app.search.answers import UsedThreshold, Verified
-from app.search.clauses import Clause, PhraseQuery
 from app.search.literal import Found
 from app.search.mode import AnyMode
+from app.search.modes.best_span.queries import SpanQuery, terms_of
 from app.search.types import Hit, TextSpan
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
 from indexer.segments.text import OffsetUnit
 from indexer.types import Recipe
+from indexer.words.clauses import Clause, PhraseQuery
 from indexer.words.literal import EXACT
 from indexer.words.recipe import has_words
 from models.errors import InvalidInput
@@ -22,7 +23,6 @@ from models.verifier.types import Judgement, Pair
 from models.verifier.types import Verdict as VerdictName
 
 if TYPE_CHECKING:
-    from app.search.modes.best_span.queries import SpanQuery
     from models.verifier.verifier import Verifier
 
 # The verifier of a recipe, if it has one.
@@ -232,10 +232,10 @@ def clauses_of(results: Results, span: object) -> list[Clause]:
     """What is read of results, from their phrase as a query for spans."""
     text, recipe = results.request.text or "", results.snapshot.recipe
     terms = words(text, recipe.text) if has_words(recipe) else ()
-    query = PhraseQuery(
-        text, cast("SpanQuery", span), terms, results.request.filter, documents=results.mode.unit == "document"
-    )
-    return query.clauses(results.snapshot, results.rows)
+    documents = results.mode.unit == "document" and not results.are_spans
+    query = cast("SpanQuery", span)
+    phrase = PhraseQuery(text, query.vector, terms_of([query]), terms, results.request.filter, documents)
+    return phrase.clauses(results.snapshot.view, results.rows)
 
 
 def pairs_of(request: SearchRequest, snapshot: Snapshot, rows: Sequence[SpanRow]) -> list[Pair]:

@@ -1,5 +1,6 @@
 """The sentence of a result that is nearest to a query, and the best span in it: the same, whatever search found it."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -51,9 +52,14 @@ def nearest_sentences(
     return UnitSpan(max(inner.start, at - _AROUND), min(inner.end, at + _AROUND)) if len(inner) > LONG else inner
 
 
-def best_span_of(segment: Segment, units: UnitSpan, query: Float32[np.ndarray, " dim"], terms: SpanTerms) -> BestSpan:
-    """The best span within some units of one part, by its exact score."""
-    scores, spans, cosines = best_within(segment, np.array([units.start]), np.array([units.end]), query, terms)
-    if scores[0] <= EXCLUDED:
-        return BestSpan(units, float(cosines[0]))
-    return BestSpan(UnitSpan(*spans[0].tolist()), float(scores[0]))
+def best_spans_of(
+    segment: Segment, sentences: Sequence[UnitSpan], query: Float32[np.ndarray, " dim"], terms: SpanTerms
+) -> list[BestSpan]:
+    """The best span within some units of one part, by its exact score, for each of several such sentences."""
+    starts, ends = np.array([(units.start, units.end) for units in sentences], np.int64).reshape(-1, 2).T
+    scores, spans, cosines = best_within(segment, starts, ends, query, terms)
+    rows = zip(sentences, scores.tolist(), spans.tolist(), cosines.tolist(), strict=True)
+    return [
+        BestSpan(units, cosine) if score <= EXCLUDED else BestSpan(UnitSpan(*span), score)
+        for units, score, span, cosine in rows
+    ]

@@ -116,7 +116,8 @@ class Snapshot:
         self.views = tuple(views)
         self.damaged = tuple(damaged)
         self._executor = executor or Executor()
-        self._segments = {view.name: view.segment for view in self.views}
+        self._views = {view.name: view for view in self.views}
+        self._segments = {name: view.segment for name, view in self._views.items()}
 
     @property
     def recipe(self) -> Recipe:
@@ -149,6 +150,10 @@ class Snapshot:
     def segment(self, name: str) -> Segment:
         """The segment of this name."""
         return self._segments[name]
+
+    def view(self, name: str) -> SegmentView:
+        """The segment of this name, less its tombstones."""
+        return self._views[name]
 
     def document_id(self, row: SpanRow) -> str:
         """The id of the document of a span."""

@@ -183,6 +183,16 @@ def test_likely_matches_of_the_collection_are_counted_if_all_can_be_judged(servi
     assert refused.value.field == "estimate"
 
 
+def test_likely_matches_are_sentences_also_where_hits_are_documents(tmp_path: Path, reader: Reader) -> None:
+    with Workspace(tmp_path, words=True, nugget_ratio=0.3) as made:
+        made.index([Document("d", tuple(map(Part, [*TEXTS, "Cancel my plan now!"])))])
+        service = SearchService(made.store, load_modes(made.encoders), lambda recipe: reader)  # type: ignore[arg-type,return-value]
+        (found,) = service.search(SearchRequest("c", text="cancel my plan", mode="maxsim", estimate=True))
+    assert found.likely == LikelyMatches(1, 2, (2, 2))
+    assert found.hits[0].clause is not None
+    assert found.hits[0].clause.text in ("Please cancel my plan today!", "Cancel my plan now!")
+
+
 def test_likely_matches_of_many_sentences_are_estimated_alike_each_time(tmp_path: Path, reader: Reader) -> None:
     with Workspace(tmp_path, words=True) as made:
         marks = "".join("!" if crc32(bytes([number % 251, number % 3])) % 3 == 0 else "." for number in range(600))

@@ -1,0 +1,97 @@
+"""What the second look reads of a result, whatever mode found it: its sentence, and the span in it that is nearest.
+
+The similarity that a verdict weighs is that of mode ``best_span``, of the best span in the sentence. So a verdict
+depends on the phrase and on the sentence alone, and no mode's own score moves it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float32
+
+from indexer.arrays import SpanTerms
+from indexer.engine.best_sentence import LONG, BestSpan, best_spans_of, nearest_sentences, sentences_of
+from indexer.engine.place import Place
+from indexer.engine.query import Filter, Selection
+from indexer.engine.rows import SpanRow, SpanRows
+from indexer.engine.snapshot import SegmentView
+from indexer.words.literal import BELOW, EXACT, Occurrences, Terms
+from models.ops.similarity import raws
+from models.types import CharSpan, UnitSpan
+from models.verifier.types import Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """The sentence that the second look reads: the place of the best span in it, its characters, and the pair."""
+
+    place: Place
+    span: CharSpan
+    pair: Pair
+
+    @classmethod
+    def of(cls, phrase: str, place: Place, score: float) -> "Clause":
+        """The sentence around a span that has this score."""
+        sentence, span = place.sentence(), place.span
+        mark = CharSpan(max(span.start - sentence.start, 0), span.end - sentence.start)
+        similarity = round(float(raws(np.array([score], np.float64))[0]), 4)
+        return cls(place, sentence, Pair(phrase, place.text(sentence), None if span == sentence else mark, similarity))
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseQuery:
+    """A phrase as a query for spans, its folded words, if the collection has words, and the filter of its search.
+
+    Of results that are ``documents`` the sentences of the best span are read.
+    """
+
+    text: str
+    vector: Float32[np.ndarray, " dim"]
+    of_spans: SpanTerms
+    words: Terms
+    filter: Filter = field(default_factory=Filter)
+    documents: bool = False
+
+    def clauses(self, view_of: Callable[[str], SegmentView], rows: Sequence[SpanRow]) -> list[Clause]:
+        """What is read of every result; ``view_of`` gives the segments by their names."""
+        by_segment: dict[str, list[int]] = {}
+        for at, row in enumerate(rows):
+            by_segment.setdefault(row.segment, []).append(at)
+        clauses: dict[int, Clause] = {}
+        for name, places in by_segment.items():
+            read = self._of_segment(view_of(name), [UnitSpan(rows[at].start, rows[at].end) for at in places])
+            clauses |= dict(zip(places, read, strict=True))
+        return [clauses[at] for at in range(len(rows))]
+
+    def _of_segment(self, view: SegmentView, results: Sequence[UnitSpan]) -> list[Clause]:
+        segment = view.segment
+        occurrences = Occurrences((self.words,), "span").rows(view, None, Selection(filter=self.filter))[0].spans
+        whole = [units if self.documents else sentences_of(segment, units) for units in results]
+        literal = [_first_within(occurrences, units) for units in whole]
+        left = [self._nearest(view, units) for units, found in zip(whole, literal, strict=True) if found is None]
+        best = iter(best_spans_of(segment, left, self.vector, self.of_spans) if left else ())
+        most = BELOW if self.words else EXACT
+        spans = [BestSpan(found, EXACT) if found else next(best) for found in literal]
+        return [
+            Clause.of(
+                self.text,
+                Place(segment, segment.part_of(units.start), units),
+                score if found else min(score, most),
+            )
+            for (units, score), found in zip(spans, literal, strict=True)
+        ]
+
+    def _nearest(self, view: SegmentView, units: UnitSpan) -> UnitSpan:
+        if self.documents or len(units) > LONG:
+            return nearest_sentences(view, units, self.vector, self.of_spans, self.filter)
+        return units
+
+
+def _first_within(occurrences: SpanRows, units: UnitSpan) -> UnitSpan | None:
+    """The first occurrence within some units."""
+    inside = np.flatnonzero((occurrences.starts >= units.start) & (occurrences.ends <= units.end))
+    if not len(inside):
+        return None
+    row = occurrences.row(int(inside[0]))
+    return UnitSpan(row.start, row.end)
