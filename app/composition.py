@@ -3,11 +3,12 @@
 Modules are imported by the first command that needs them: numba and FAISS take seconds.
 """
 
+from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from app.encoders.encoders import Encoders
-from app.settings import CATALOG_FILE, EXECUTOR_OF, Settings
+from app.settings import CATALOG_FILE, EXECUTOR_OF, Settings, listed
 from indexer.catalog.collections import Catalog
 from indexer.engine.executor import Executor, ExecutorOptions
 from indexer.engine.executor import make_executor as executor_named
@@ -27,12 +28,17 @@ if TYPE_CHECKING:
     from app.collections.snapshots import SnapshotService
     from app.phrases.service import PhraseService
     from app.search.service import SearchService
+    from app.tasks.backfilling import Backfilling
     from app.tasks.service import TaskService
     from app.tasks.worker import TaskWorkers
     from app.texts.comparing import CompareService
     from app.texts.restoring import RestoreService
     from app.texts.spans import SpanService
     from app.texts.summaries import SummaryService
+    from app.webhooks.addresses import AddressRules
+    from app.webhooks.service import WebhookService
+    from app.webhooks.signing import SigningKey
+    from app.webhooks.worker import WebhookWorkers
 
 
 def require_data_folder(settings: Settings, *, create: bool = False) -> None:
@@ -200,11 +206,52 @@ class Services:
         return TaskWorkers(self, self.tasks, threads=self._settings.task_workers, keep_days=self._settings.task_days)
 
     @cached_property
+    def webhooks(self) -> "WebhookService":
+        """Webhooks and their dead letters; a server sends."""
+        from app.webhooks.service import WebhookService
+
+        return WebhookService(self.store.catalog, self._signing_key, self._address_rules)
+
+    def webhook_workers(self) -> "WebhookWorkers":
+        """The threads that send what webhooks have to send, started."""
+        from app.webhooks.sending import Sender
+        from app.webhooks.worker import WebhookWorkers
+
+        settings = self._settings
+        return WebhookWorkers(
+            self.store.catalog,
+            self._signing_key,
+            Sender(self._address_rules, timeout_s=settings.webhook_timeout_s),
+            threads=settings.webhook_workers,
+            timeout_s=settings.webhook_timeout_s,
+            given_up=timedelta(hours=settings.webhook_hours),
+        )
+
+    @cached_property
+    def _signing_key(self) -> "SigningKey":
+        from app.webhooks.signing import SigningKey
+
+        return SigningKey(self.store.data_dir)
+
+    @cached_property
+    def _address_rules(self) -> "AddressRules":
+        from app.webhooks.addresses import AddressRules
+
+        return AddressRules.of(listed(self._settings.webhook_networks))
+
+    @cached_property
     def thresholds(self) -> "ThresholdService":
         """Thresholds, calibrations and previews."""
         from app.calibration.service import ThresholdService
 
         return ThresholdService(self.store, self.search, self.encoders)
+
+    @cached_property
+    def backfilling(self) -> "Backfilling":
+        """Saving phrases, and matching them with what is there."""
+        from app.tasks.backfilling import Backfilling
+
+        return Backfilling(self.store.catalog, self.phrases, self.jobs, self.tasks)
 
     @cached_property
     def phrases(self) -> "PhraseService":

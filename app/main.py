@@ -4,6 +4,7 @@ import logging
 import math
 import os
 import socket
+from collections.abc import Callable
 from contextlib import closing
 from types import FrameType
 
@@ -104,22 +105,23 @@ def _url(listening: socket.socket) -> str:
 
 
 def _server(settings: Settings, encoders: Encoders, address: str) -> uvicorn.Server:
+    app = create_app(settings, encoders=encoders)
     config = uvicorn.Config(
-        create_app(settings, encoders=encoders),
+        app,
         log_config=None,
         server_header=False,
         **connection_options(settings),
         timeout_graceful_shutdown=math.ceil(settings.deadline_s),
     )
-    return _Server(config, address)
+    return _Server(config, address, stopping=app.state.backend.events.close)
 
 
 class _Server(uvicorn.Server):
     """Uvicorn, for which a signal to stop is no failure: the original raises the signal again after it has stopped."""
 
-    def __init__(self, config: uvicorn.Config, address: str) -> None:
+    def __init__(self, config: uvicorn.Config, address: str, stopping: Callable[[], None]) -> None:
         super().__init__(config)
-        self._address = address
+        self._address, self._stopping = address, stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and log the page's address once the server answers."""
@@ -128,9 +130,10 @@ class _Server(uvicorn.Server):
             _log.info("Ready. The page is at %s/", self._address)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop after the running requests; at a second signal, without waiting for them."""
+        """Stop after the running requests, and end streams; at a second signal, without waiting for them."""
         self.force_exit = self.should_exit
         self.should_exit = True
+        self._stopping()
 
 
 def _set_up_logging(level: str, format: str = "text") -> None:

@@ -131,6 +131,16 @@ class Settings(BaseSettings):
     )
     task_workers: int = Field(2, gt=0, description="Threads that run tasks, each of another collection.")
     task_days: float = Field(7.0, ge=0, description="Days for which tasks that ended are kept, with their results.")
+    webhook_networks: str = Field(
+        "",
+        description="Private networks, separated by commas, that webhooks may reach, also without TLS, such as "
+        "10.1.0.0/16; all others must be public addresses with TLS.",
+    )
+    webhook_timeout_s: float = Field(10.0, gt=0, le=300, description="Seconds in which a receiver must answer.")
+    webhook_hours: float = Field(
+        24.0, ge=0, description="Hours after which a delivery that goes on failing becomes a dead letter."
+    )
+    webhook_workers: int = Field(4, gt=0, description="Threads that send, each for one webhook at a time.")
     batch_limit: int = Field(100, gt=0, description="Maximum number of queries in one POST /search/batch.")
     log_level: str = Field("info", description="debug, info, warning or error.")
     telemetry: bool = Field(

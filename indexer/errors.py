@@ -123,6 +123,30 @@ class PhraseExists(SpanseekError):
     code = "phrase_exists"
 
 
+class PhrasePaused(SpanseekError):
+    """The saved phrase is paused, and is not matched."""
+
+    code = "phrase_paused"
+
+
+class MatchNotFound(SpanseekError):
+    """The collection has no match of this number, or it was withdrawn."""
+
+    code = "match_not_found"
+
+
+class WebhookNotFound(SpanseekError):
+    """The collection has no webhook of this id."""
+
+    code = "webhook_not_found"
+
+
+class LetterNotFound(SpanseekError):
+    """The webhook has no dead letter of this number."""
+
+    code = "dead_letter_not_found"
+
+
 class NothingToUndo(SpanseekError):
     """There is no change left to undo."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -37,6 +37,8 @@ class PhraseDraft:
     threshold_on: ThresholdOn = "score"
     filter: Filter = field(default_factory=Filter)
     note: str = ""
+    tags: tuple[str, ...] = ()
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +48,23 @@ class PhraseChanges:
     text: str | None = None
     filter: Filter | None = None
     note: str | None = None
+    tags: tuple[str, ...] | None = None
+    paused: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A saved phrase. ``own`` has its own threshold, if any, and ``collection`` the collection's, read together."""
+    """A saved phrase. ``own`` has its own threshold, if any, and ``collection`` the collection's, read together.
+
+    A paused one keeps its matches, and gets no further ones.
+    """
 
     name: str
     text: str
     filter: Filter
     note: str
+    tags: tuple[str, ...]
+    paused: bool
     created_at: datetime
     changed_at: datetime
     own: Tuning
@@ -65,6 +74,10 @@ class Phrase:
     def threshold(self) -> Threshold | None:
         """The threshold in force: its own, else the collection's. Without either nothing matches."""
         return self.own.present_threshold or self.collection.present_threshold
+
+    def asks_anew(self, before: "Phrase") -> bool:
+        """True if existing documents may match otherwise than before, since it changed or is paused no longer."""
+        return not self.paused and (before.text, before.filter, before.paused) != (self.text, self.filter, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,7 @@ class Match:
     text: str
     score: float
     raw: float
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +119,7 @@ class MatchEvent:
     at: datetime
     id: int
     phrase: str
+    tags: tuple[str, ...]
     document_id: str
     span: CharSpan
     text: str | None
@@ -123,10 +138,28 @@ class EventRead:
     cursor: EventCursor
     more: bool
 
+    def through(self, event: MatchEvent) -> EventCursor:
+        """The cursor that continues after one of the events."""
+        return EventCursor(event.number, self.cursor.forgotten)
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """The matches whose events are read: those of some phrases, those that have one of some tags, or all.
+
+    With both, matches that fulfil both.
+    """
+
+    phrases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+ALL_EVENTS: Final = EventFilter()
+
 
 @dataclass(frozen=True)
 class PhraseSet:
-    """All phrases of a collection and its tuning, read at one moment.
+    """All phrases of a collection that are not paused, and its tuning, read at one moment.
 
     ``thresholds`` are the phrases' own ones. ``changed_in`` is the version of the set that last changed each phrase.
 
@@ -149,6 +182,7 @@ class PhraseSet:
     sentences: Int[np.ndarray, " queries"] | None = None
     score: SpanScore = COSINE
     terms: tuple[tuple[str, ...], ...] | None = None  # the folded words of their texts, in a collection with words
+    tags: tuple[tuple[str, ...], ...] | None = None  # none of any, if not given
 
     def __len__(self) -> int:
         return len(self.names)
@@ -212,6 +246,7 @@ class PhraseSet:
             units=None if self.units is None else self.units[chosen],
             sentences=None if self.sentences is None else self.sentences[chosen],
             terms=None if self.terms is None else tuple(self.terms[row] for row in rows),
+            tags=None if self.tags is None else tuple(self.tags[row] for row in rows),
         )
 
 

@@ -32,6 +32,7 @@ from app.cli.snapshots import snapshot_cli
 from app.cli.spans import spans
 from app.cli.tasks import tasks_cli
 from app.cli.thresholds import thresholds_cli
+from app.cli.webhooks import webhooks_cli
 from indexer.disk import full_disk_named
 from models.errors import InvalidInput, SpanseekError
 
@@ -51,6 +52,7 @@ _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "restore": restore,
         "vectors": vectors,
         "phrases": phrases_cli,
+        "webhooks": webhooks_cli,
     },
     "Documents": {
         "index": index,

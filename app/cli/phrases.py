@@ -1,5 +1,6 @@
 """``spanseek phrases``: save phrases, and read their matches in new documents."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,13 +29,20 @@ from models.errors import InvalidInput
 
 if TYPE_CHECKING:
     from app.phrases.answers import EventPage, ImportedPhrase
+    from indexer.indexing.matching import Rematched
     from indexer.phrases import Phrase
 
 phrases_cli = typer.Typer(help="Saved phrases, matched against every new document.", no_args_is_help=True)
 BackfillOption = Annotated[
     bool,
-    typer.Option("--backfill", help="Also match documents that are already indexed; no one else can write meanwhile."),
+    typer.Option(
+        "--backfill/--no-backfill",
+        help="Also match documents that are already indexed, at once, or by the server while others write.",
+    ),
 ]
+TagOption = Annotated[list[str] | None, typer.Option(help="A group that it belongs to; repeat for several.")]
+# Seconds between two looks at what arrives.
+_FOLLOWED_S = 1.0
 
 
 @phrases_cli.command("add")
@@ -51,40 +59,81 @@ def add_phrase(
     threshold_on: Annotated[ThresholdOn, typer.Option(help="The scale of the threshold.")] = "score",
     filter: Filter = Filter(),
     note: Annotated[str, typer.Option(help="A note, stored with the phrase.")] = "",
-    backfill: BackfillOption = False,
+    tag: TagOption = None,
+    paused: Annotated[bool, typer.Option("--paused", help="Save it without matching it.")] = False,
+    backfill: BackfillOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Save a phrase, to be matched against every new or changed document."""
-    from app.phrases.answers import PhraseDescription
+    """Save a phrase, to be matched against the documents that are there, and every new or changed one."""
+    from indexer.catalog.names import checked_tags
     from indexer.phrases import PhraseDraft
 
-    draft = PhraseDraft(name or text, text, threshold, threshold_on, filter, note)
+    tags = checked_tags(tag or ())
+    draft = PhraseDraft(name or text, text, threshold, threshold_on, filter, note, tags, paused)
     with open_services() as services:
-        phrase = services.phrases.add(collection, draft, backfill=backfill)
+        phrase = services.backfilling.unhurried().add(collection, draft, backfill=backfill)
     if as_json:
-        print_json(json_values(PhraseDescription.of(phrase)))
+        print_json(json_values(phrase))
         return
     out.print(f"The phrase {one_line(phrase.name)} is saved.", markup=False, soft_wrap=True)
-    if phrase.threshold is None:
+    _show_backfill(phrase.rematched, phrase.task)
+    if phrase.applies.value is None:
         err.print("Neither the phrase nor the collection has a threshold: it matches nothing yet.", style="yellow")
 
 
+@phrases_cli.command("change")
+@with_options()
+def change_phrase(
+    name: Annotated[str, typer.Argument(help="The phrase's name.")],
+    collection: CollectionOption,
+    text: Annotated[str | None, typer.Option(help="A new origin phrase.")] = None,
+    filter: Filter = Filter(),
+    note: Annotated[str | None, typer.Option(help="A new note.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Tags, in the place of all that it has; repeat.")] = None,
+    paused: Annotated[
+        bool | None, typer.Option("--pause/--resume", help="Match it no longer, or again; its matches stay.")
+    ] = None,
+    backfill: BackfillOption = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Change a phrase. If its text or its filter changes, its matches are withdrawn, and found anew."""
+    from indexer.catalog.names import checked_tags
+    from indexer.phrases import PhraseChanges
+
+    tags = None if tag is None else checked_tags(tag)
+    with open_services() as services:
+        changes = PhraseChanges(text, filter or None, note, tags, paused)
+        phrase = services.backfilling.unhurried().change(collection, name, changes, backfill=backfill)
+    if as_json:
+        print_json(json_values(phrase))
+        return
+    out.print(f"The phrase {one_line(phrase.name)} is changed.", markup=False, soft_wrap=True)
+    _show_backfill(phrase.rematched, phrase.task)
+
+
 @phrases_cli.command("list")
-def list_phrases(collection: CollectionOption, as_json: JsonOption = False) -> None:
+def list_phrases(
+    collection: CollectionOption,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="Only phrases with this tag; repeat for any of several.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
     """List the saved phrases and their thresholds."""
     from app.phrases.answers import PhraseDescription
     from indexer.catalog.phrases import list_phrases as listed
 
     with checked_store() as store:
         phrases: list[Phrase] = []
-        while page := listed(store.catalog, collection, 1000, phrases[-1].name if phrases else ""):
+        while page := listed(store.catalog, collection, 1000, phrases[-1].name if phrases else "", tag or ()):
             phrases += page
     if as_json:
         print_json([json_values(PhraseDescription.of(phrase)) for phrase in phrases])
         return
-    table = Table("name", "text", "threshold", "filter", "note")
+    table = Table("name", "text", "threshold", "filter", "tags", "note")
     for phrase in phrases:
-        cells = (phrase.name, phrase.text, _threshold(phrase), _filter(phrase), phrase.note)
+        threshold = "paused" if phrase.paused else _threshold(phrase)
+        cells = (phrase.name, phrase.text, threshold, _filter(phrase), ", ".join(phrase.tags), phrase.note)
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     out.print(table if phrases else f"{collection} has no saved phrases.")
 
@@ -111,7 +160,7 @@ def remove_phrases(
 def import_phrases(
     file: Annotated[Path, typer.Argument(help="NDJSON file with one phrase per line.")],
     collection: CollectionOption,
-    backfill: BackfillOption = False,
+    backfill: BackfillOption = True,
     as_json: JsonOption = False,
 ) -> None:
     """Save or replace phrases from a file. Errors are reported per line; valid lines are still imported."""
@@ -122,12 +171,13 @@ def import_phrases(
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error}", hint="Give an NDJSON file.", field="file") from error
     with open_services() as services:
-        imported = services.phrases.put(collection, lines, backfill=backfill)
+        imported = services.backfilling.unhurried().put(collection, lines, backfill=backfill)
     states = [result.status for result in imported.results]
     if as_json:
         print_json(json_values(imported))
     else:
         _show_imported(imported.results)
+        _show_backfill(imported.rematched, imported.task)
     if states and set(states) == {"failed"}:
         raise typer.Exit(1)
 
@@ -138,15 +188,37 @@ def read_matches(
     cursor: Annotated[str | None, typer.Option(help="The cursor of the last call; without it, all events.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of events.")] = 100,
     phrase: Annotated[list[str] | None, typer.Option(help="Only this phrase; repeat for several.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="Only phrases with this tag; repeat for any of several.")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on with what arrives, until Ctrl-C; with --json one event a line.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Read new and withdrawn matches since a cursor."""
+    from indexer.phrases import EventFilter
+
+    filter = EventFilter(tuple(phrase or ()), tuple(tag or ()))
     with open_services() as services:
-        page = services.phrases.events(collection, limit, cursor, phrase or ())
+        page = services.phrases.events(collection, limit, cursor, filter)
+        while follow:
+            _show_followed(page, as_json=as_json)
+            if not page.more:
+                time.sleep(_FOLLOWED_S)
+            page = services.phrases.events(collection, limit, page.cursor, filter)
     if as_json:
         print_json(json_values(page))
     else:
         _show(page)
+
+
+def _show_backfill(rematched: "Rematched | None", task: str | None) -> None:
+    if rematched is not None:
+        matches = counted(rematched.added, "match") if rematched.added == 1 else f"{rematched.added:,} matches"
+        out.print(f"{matches} in the documents that are there.", soft_wrap=True)
+    if task is not None:
+        out.print(f"The server matches the documents that are there when others have written: task {task}.")
 
 
 def _show_imported(results: Sequence["ImportedPhrase"]) -> None:
@@ -160,17 +232,29 @@ def _show_imported(results: Sequence["ImportedPhrase"]) -> None:
     out.print(f"{counted(len(states) - failed, 'phrase')} saved ({counts}); {counted(failed, 'line')} refused.")
 
 
+def _show_followed(page: "EventPage", *, as_json: bool) -> None:
+    if not as_json:
+        _show_events(page)
+    for event in page.events if as_json else ():
+        print_json(json_values(event))
+    out.file.flush()
+
+
 def _show(page: "EventPage") -> None:
+    _show_events(page)
+    more = " There are more." if page.more else ""
+    out.print(
+        f"{counted(len(page.events), 'event')}.{more} Continue with --cursor {page.cursor}", style="dim", soft_wrap=True
+    )
+
+
+def _show_events(page: "EventPage") -> None:
     for event in page.events:
         place = f"  {one_line(event.document_id)}  [{event.start}, {event.end})"
         place += "  exact" if event.exact else ""
         detail = one_line(event.text or "") if event.event == "matched" else f"withdrawn: {event.reason}"
         score = (f"{event.score:.3f}", "bold green" if event.event == "matched" else "dim")
         out.print(Text.assemble(score, f"  {one_line(event.phrase)}", place, "  ", detail), soft_wrap=True)
-    more = " There are more." if page.more else ""
-    out.print(
-        f"{counted(len(page.events), 'event')}.{more} Continue with --cursor {page.cursor}", style="dim", soft_wrap=True
-    )
 
 
 def _threshold(phrase: "Phrase") -> str:

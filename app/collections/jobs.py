@@ -138,7 +138,14 @@ class CollectionJobs:
         except CollectionBusy:
             yield f"the reindexing under way (collection {name}) may hold them until you purge again after its end"
 
-    def backfill(self, collection: str, phrase: str, *, waiting: Waiting = _AT_ONCE) -> Rematched:
-        """Match a saved phrase with all documents again. Raises ``PhraseNotFound``."""
+    def backfill(
+        self, collection: str, phrases: Sequence[str], *, waiting: Waiting = _AT_ONCE, present: bool = False
+    ) -> Rematched:
+        """Match saved phrases with all documents again. Raises ``PhraseNotFound`` and ``PhrasePaused``.
+
+        With ``present`` those that were deleted or paused are left out.
+        """
         with lease(self._store.catalog, collection, again=waiting.busy) as held:
-            return rematch(self._store, held, [phrase])
+            if present:
+                phrases = sorted(set(phrases) & set(self._store.phrases.present(held.collection_id).names))
+            return rematch(self._store, held, phrases) if phrases else Rematched(0, 0)

@@ -50,6 +50,7 @@ from app.http.routes import (
     spans,
     tasks,
     thresholds,
+    webhooks,
 )
 from app.http.stages import Observe, Stage
 from app.http.tracing import Tracing, TracingMiddleware
@@ -78,6 +79,7 @@ _RESOURCES = (
     metadata,
     phrases,
     matches,
+    webhooks,
     thresholds,
     previews,
     calibrations,

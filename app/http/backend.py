@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Final, Generic, TypeVar
 
 from app.composition import Services
+from app.http.event_watch import EventWatch
 from app.http.lanes import JobLane
 from app.http.pools import Places, Pool, run_in_time
 from app.http.problems import internal_error
@@ -23,8 +24,10 @@ from app.http.stages import Observe, unobserved
 from app.http.task_watch import TaskWatch
 from app.http.write_lane import WriteLane
 from app.tasks.worker import TaskWorkers
+from app.webhooks.worker import WebhookWorkers
 from indexer.catalog import schema
 from indexer.catalog.erasing import finish_erasing
+from indexer.catalog.matches import last_events
 from indexer.catalog.tasks import Backlog
 from indexer.engine.executor import Executor
 from indexer.errors import CatalogUnavailable, ExecutorUnavailable
@@ -72,9 +75,10 @@ class _Opened:
     tuning: JobLane
     texts: JobLane
     workers: TaskWorkers
+    senders: WebhookWorkers
 
     def close(self) -> None:
-        for part in (self.workers, self.search, self.spans, self.writing, self.tuning, self.texts):
+        for part in (self.senders, self.workers, self.search, self.spans, self.writing, self.tuning, self.texts):
             part.close()
         self.services.store.close()
 
@@ -106,11 +110,13 @@ class Backend:
         self.writes = Pool("write", threads=_WRITING, limit=limits.queue)
         self.watching = Pool("watch", threads=1, limit=limits.queue)
         self.arrivals = Places(limits.uploads, "{limit} uploads arrive already.")
+        self.events = EventWatch(lambda ids: last_events(self.store.catalog, ids), self.watching, limit=limits.waits)
         self.watch = TaskWatch(lambda ids: self.tasks.described(ids), self.watching, limit=limits.waits)
 
     # What is opened: each is made at first use, and raises ``CatalogUnavailable`` if the database cannot be opened.
     store = _Opening(lambda opened: opened.services.store)
     aliases = _Opening(lambda opened: opened.services.aliases)
+    backfilling = _Opening(lambda opened: opened.services.backfilling)
     collections = _Opening(lambda opened: opened.services.collections)
     comparing = _Opening(lambda opened: opened.services.comparing)
     documents = _Opening(lambda opened: opened.services.documents)
@@ -122,6 +128,7 @@ class Backend:
     summaries = _Opening(lambda opened: opened.services.summaries)
     tasks = _Opening(lambda opened: opened.services.tasks)
     thresholds = _Opening(lambda opened: opened.services.thresholds)
+    webhooks = _Opening(lambda opened: opened.services.webhooks)
     # The lanes: of searches, of the decoder that restores texts, of spans of texts, of writes and whatever encodes, of
     # full passes over a collection for previews and calibrations, and of comparisons and summaries.
     search = _Opening(lambda opened: opened.search)
@@ -228,6 +235,7 @@ class Backend:
     def close(self) -> None:
         """Finish running requests and close everything."""
         self.readiness.close()
+        self.events.close()
         for pool in (self.receiving, self.writes, self.watching):
             pool.close()
         with self._lock:
@@ -256,6 +264,7 @@ class Backend:
             JobLane("tune", timeout=late, hint="Request less at once, or use the command line.", limit=limit),
             JobLane("texts", timeout=late, hint="Send less at once.", limit=limit),
             services.task_workers(),
+            services.webhook_workers(),
         )
 
 

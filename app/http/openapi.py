@@ -36,6 +36,7 @@ TAGS = [
     {"name": "collections", "description": "See what can be searched."},
     {"name": "documents", "description": "Read, add, replace, change and delete documents."},
     {"name": "phrases", "description": "Save phrases, and read what they match in everything that arrives."},
+    {"name": "webhooks", "description": "Be told of matches and of ended tasks."},
     {"name": "admin", "description": "Tune thresholds and what scores mean."},
     {"name": "tasks", "description": "Start, watch and cancel long work."},
     {"name": "health", "description": "Watch the server."},

@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from app.requests import MAX_NAME, Body, CollectionName, DocumentId, FilterBody, SearchRequest, storable
-from indexer.catalog.names import MAX_NOTE
+from indexer.catalog.names import MAX_NOTE, MAX_TAG
 from indexer.errors import InvalidDocument
 from indexer.sources.documents import checked_metadata
 from models.types import JsonValue
@@ -40,6 +40,8 @@ def _metadata(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 # Not with a backbone, which names a folder of the server or a model that it would fetch.
 EncoderName = Annotated[str, Field(max_length=MAX_NAME), AfterValidator(_without_backbone)]
 CollectionPath = Annotated[CollectionName, Path(description="The collection's name.")]
+# A tag to look for: whatever a URL may hold is compared to the letter.
+QueryTag = Annotated[str, Field(min_length=1, max_length=MAX_TAG), AfterValidator(storable)]
 Note = Annotated[str, Field(max_length=MAX_NOTE), AfterValidator(storable)]
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from app.answers import ItemError, described, optional
 from app.search.answers import ThresholdSource
@@ -11,7 +11,7 @@ from indexer.filters.strings import printed
 from indexer.indexing.matching import Rematched
 from indexer.phrases import EventKind, MatchEvent, Phrase, Reason, Saved
 from indexer.tuning import Threshold, ThresholdOn
-from indexer.types import Recipe
+from indexer.types import Collection
 from indexer.words.recipe import has_words
 from models.errors import SpanseekError
 from models.fields import converted
@@ -51,6 +51,17 @@ class FilterDescription:
 
 
 @dataclass(frozen=True, slots=True)
+class Backfill:
+    """How existing documents were matched: at once, by a task, or not at all."""
+
+    rematched: Rematched | None = None
+    task: str | None = None
+
+
+NO_BACKFILL: Final = Backfill()
+
+
+@dataclass(frozen=True, slots=True)
 class PhraseDescription:
     """A saved phrase."""
 
@@ -66,17 +77,24 @@ class PhraseDescription:
     applies: AppliedThreshold
     filter: FilterDescription
     note: str
+    tags: Annotated[tuple[str, ...], described("The groups that it belongs to, in order.")]
+    paused: Annotated[bool, described("A paused phrase keeps its matches, and gets no further ones.")]
     created_at: datetime
     changed_at: datetime
+    rematched: Annotated[
+        Rematched | None, optional("What matching the existing documents changed; absent unless this request did it.")
+    ] = None
+    task: Annotated[
+        str | None, optional("The id of the task that matches the existing documents; absent unless there is one.")
+    ] = None
 
     @classmethod
-    def of(cls, phrase: Phrase) -> "PhraseDescription":
+    def of(cls, phrase: Phrase, backfill: Backfill = NO_BACKFILL) -> "PhraseDescription":
         """A phrase as an answer."""
         own, applies = phrase.own, AppliedThreshold.of(phrase)
         filter = FilterDescription.of(phrase.filter)
-        return converted(
-            phrase, cls, threshold=own.present_threshold, as_set=own.threshold, applies=applies, filter=filter
-        )
+        fields = {"threshold": own.present_threshold, "as_set": own.threshold, "applies": applies, "filter": filter}
+        return converted(phrase, cls, **fields, rematched=backfill.rematched, task=backfill.task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +132,10 @@ class ImportedPhrases:
     """The result of every phrase, in request order."""
 
     results: tuple[ImportedPhrase, ...]
-    rematched: Annotated[Rematched | None, described("Null without a backfill.")]
+    rematched: Annotated[Rematched | None, described("Null unless existing documents were matched at once.")]
+    task: Annotated[
+        str | None, optional("The id of the task that matches the existing documents; absent unless there is one.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +146,7 @@ class Event:
     match: Annotated[int, described("The match's number in its collection: the same in both of its events.")]
     at: Annotated[datetime, described("The time of the event.")]
     phrase: Annotated[str, described("The phrase's name.")]
+    tags: Annotated[tuple[str, ...], described("The phrase's tags; of a withdrawn match those that it had.")]
     document_id: str
     start: Annotated[int, described("In code points.")]
     end: int
@@ -136,15 +158,18 @@ class Event:
     calibration: Annotated[str | None, described("The calibration of the score; null: score equals raw.")]
     generation: Annotated[int, described("The first generation that contains the document.")]
     reason: Annotated[Reason | None, described("Why it was withdrawn; null for `matched`.")]
+    link: Annotated[str, described("The path of the match with its text and its neighbours, below the API's address.")]
     exact: Annotated[
         Literal[True] | None, optional("The span has the phrase's own words in their order; `match` is a number.")
     ] = None
 
     @classmethod
-    def of(cls, event: MatchEvent, recipe: Recipe) -> "Event":
+    def of(cls, event: MatchEvent, collection: Collection) -> "Event":
         """An event of a collection as an answer. In a collection with words nothing but an occurrence has raw 1."""
-        span, exact = event.span, True if event.raw == 1 and has_words(recipe) else None
-        return converted(event, cls, event=event.kind, match=event.id, start=span.start, end=span.end, exact=exact)
+        span, exact = event.span, True if event.raw == 1 and has_words(collection.recipe) else None
+        link = f"/collections/{collection.name}/matches/{event.id}"
+        names = {"event": event.kind, "match": event.id, "start": span.start, "end": span.end}
+        return converted(event, cls, **names, link=link, exact=exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +179,23 @@ class EventPage:
     events: tuple[Event, ...]
     cursor: Annotated[str, described("Send it with the next request: each event is read once, and none is skipped.")]
     more: Annotated[bool, described("True if there are more events.")]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchText:
+    """A match that stands, with the text around it. Texts are empty where they are not stored."""
+
+    match: Annotated[int, described("The match's number in its collection.")]
+    at: Annotated[datetime, described("When it was added.")]
+    phrase: Annotated[str, described("The phrase's name.")]
+    tags: tuple[str, ...]
+    document_id: str
+    start: Annotated[int, described("In code points.")]
+    end: int
+    before: Annotated[str, described("The text before the span, up to `context` code points.")]
+    text: str
+    after: Annotated[str, described("The text behind the span, up to `context` code points.")]
+    score: Annotated[float, described("The score at the time of the match.")]
+    raw: float
+    calibration: Annotated[str | None, described("The calibration of the score; null: score equals raw.")]
+    link: Annotated[str, described("The path of the whole document, below the API's address.")]

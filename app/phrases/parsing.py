@@ -8,12 +8,13 @@ from typing import Annotated, Any, TypeAlias, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo
 
 from app.requests import ExpressionField
-from indexer.catalog.names import checked_note, checked_phrase_name, checked_phrase_text
+from indexer.catalog.names import checked_note, checked_phrase_name, checked_phrase_text, checked_tags
 from indexer.engine.query import Filter
 from indexer.ndjson import InvalidLine, read_ndjson
 from indexer.phrases import PhraseDraft
 from indexer.tuning import ThresholdOn, check_threshold
 from models.errors import InvalidInput, SpanseekError
+from models.fields import converted
 from models.types import JsonValue
 
 
@@ -56,7 +57,7 @@ def line_from_json(value: object) -> Line:
 
 
 def phrase_from_json(value: object) -> PhraseDraft:
-    """A phrase from ``{"name", "text", "threshold", "threshold_on", "filter", "note"}``; only the text is required.
+    """A phrase from an object that has the fields of a ``PhraseDraft``, of which only the text is required.
 
     The name defaults to the text. Raises ``InvalidInput``.
     """
@@ -68,12 +69,18 @@ def phrase_from_json(value: object) -> PhraseDraft:
         raise _refused(error) from error
     name = checked_phrase_name(phrase.text if phrase.name is None else phrase.name)
     filter = Filter() if phrase.filter is None else phrase.filter.filter()
-    return PhraseDraft(name, phrase.text, phrase.threshold, phrase.threshold_on, filter, phrase.note or "")
+    return converted(phrase, PhraseDraft, name=name, filter=filter, note=phrase.note or "")
 
 
 def _threshold(value: object) -> float | None:
     check_threshold(value)
     return None if value is None else float(cast("float", value))
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(tag, str) for tag in value):
+        raise InvalidInput("tags must be a list of strings.", field="tags")
+    return checked_tags(value)
 
 
 def _conditions(value: dict[str, JsonValue], info: ValidationInfo) -> dict[str, JsonValue]:
@@ -111,6 +118,8 @@ class _Phrase(BaseModel):
     threshold_on: ThresholdOn = "score"
     filter: _Filter | None = None
     note: Annotated[str, AfterValidator(checked_note)] | None = None
+    tags: Annotated[tuple[str, ...], PlainValidator(_tags)] = ()
+    paused: bool = False
 
 
 def _refused(error: ValidationError) -> InvalidInput:
@@ -120,7 +129,7 @@ def _refused(error: ValidationError) -> InvalidInput:
     if first["type"] == "extra_forbidden" and len(path) == 1:
         return InvalidInput(f"A phrase has no field {path[0]!r}.", field=path[0])
     if path[0] != "filter":
-        wanted = "score or raw" if path[0] == "threshold_on" else "a string"
+        wanted = {"threshold_on": "score or raw", "paused": "true or false"}.get(path[0], "a string")
         return InvalidInput(f"{path[0]} must be {wanted}.", field=path[0])
     if len(path) == 1 or first["type"] == "extra_forbidden":
         return InvalidInput("filter must be an object with document, part, or both.", field="filter")

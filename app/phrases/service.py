@@ -2,16 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from urllib.parse import quote
 
 import numpy as np
 from jaxtyping import Float32
 
 from app.cursors import cursor_at, position_of
 from app.encoders.encoders import Encoders
-from app.phrases.answers import Event, EventPage, ImportedPhrase, ImportedPhrases, PhraseDescription, PhrasePage
+from app.phrases.answers import (
+    Event,
+    EventPage,
+    ImportedPhrase,
+    ImportedPhrases,
+    MatchText,
+    PhraseDescription,
+    PhrasePage,
+)
 from app.phrases.parsing import Line, RefusedLine
 from indexer.catalog.leases import Lease, lease
-from indexer.catalog.matches import read_events
+from indexer.catalog.matches import find_match, read_events
 from indexer.catalog.phrases import (
     change_phrase,
     delete_phrases,
@@ -23,26 +33,52 @@ from indexer.catalog.phrases import (
     set_phrase_threshold,
     undo_phrase_threshold,
 )
+from indexer.engine.named_spans import Located, find_documents
+from indexer.errors import MatchNotFound
 from indexer.indexing.matching import rematch
-from indexer.phrases import EventCursor, Phrase, PhraseChanges, PhraseDraft, Saved
+from indexer.phrases import (
+    ALL_EVENTS,
+    EventCursor,
+    EventFilter,
+    MatchEvent,
+    Phrase,
+    PhraseChanges,
+    PhraseDraft,
+    Saved,
+)
 from indexer.store import Store
 from indexer.tuning import ThresholdChange, ThresholdOn
 from indexer.types import Collection
 from models.encoders.base import Encoder, check_query, encode_queries
 from models.errors import InvalidInput, SpanseekError
+from models.fields import converted
 from models.text.forms import NEWEST, TextForm
-from models.types import QueryVectors
+from models.types import CharSpan, QueryVectors
 
 MAX_EVENTS = 1000
 MAX_LISTED = 1000
 # Texts per forward pass.
 _BATCH = 32
+# Reads of a match whose document changes meanwhile.
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Events, each with the cursor behind it; the cursor behind all; and the number of the last event that is read."""
+
+    collection_id: str
+    events: tuple[tuple[str, Event], ...]
+    cursor: str
+    last: int
+    more: bool
 
 
 class PhraseService:
     """The saved phrases of one store's collections. Raises ``CollectionNotFound`` and ``PhraseNotFound``.
 
-    With ``backfill`` existing documents are matched, too; else only new ones.
+    With ``backfill`` existing documents are matched, too, before the call returns; else only new ones.
+    ``app.tasks.backfilling`` leaves long backfills to a task.
     """
 
     def __init__(self, store: Store, encoders: Encoders) -> None:
@@ -56,7 +92,7 @@ class PhraseService:
         collection, vectors = target.name, self._encode(target, [draft.text])
         with self._writing(collection, backfill) as held:
             save_phrases(self._catalog, collection, [draft], vectors, replace=False)
-            if held:
+            if held and not draft.paused:
                 rematch(self._store, held, [draft.name])
         return get_phrase(self._catalog, collection, draft.name)
 
@@ -74,7 +110,8 @@ class PhraseService:
         with self._writing(collection, backfill) as held:
             saved = save_phrases(self._catalog, collection, good, vectors)
             results = dict(zip([draft.name for draft in good], saved, strict=True))
-            touched = [name for name, result in results.items() if result != "unchanged"]
+            paused = {draft.name for draft in good if draft.paused}
+            touched = [name for name, result in results.items() if result != "unchanged" and name not in paused]
             rematched = rematch(self._store, held, touched) if held else None
         return ImportedPhrases(tuple(_imported(line, failed | results) for line in lines), rematched)
 
@@ -99,11 +136,12 @@ class PhraseService:
         """A phrase as it is now."""
         return get_phrase(self._catalog, collection, name)
 
-    def list(self, collection: str, limit: int, cursor: str | None = None) -> PhrasePage:
-        """At most ``limit`` phrases by name, after the cursor of the previous page."""
+    def list(self, collection: str, limit: int, cursor: str | None = None, tags: Sequence[str] = ()) -> PhrasePage:
+        """At most ``limit`` phrases by name, after the cursor of the previous page; with ``tags`` those of any."""
         _check_limit(limit, MAX_LISTED)
         id = self._catalog.collection(collection).id
-        phrases = list_phrases(self._catalog, collection, limit + 1, *position_of(cursor, "phrases", id, ("",)))
+        (after,) = position_of(cursor, "phrases", id, ("",))
+        phrases = list_phrases(self._catalog, collection, limit + 1, after, tags)
         more = len(phrases) > limit
         page = tuple(map(PhraseDescription.of, phrases[:limit]))
         return PhrasePage(page, cursor_at("phrases", id, page[-1].name) if more else None)
@@ -120,18 +158,47 @@ class PhraseService:
         """All changes of a phrase's own threshold, the newest first."""
         return phrase_threshold_history(self._catalog, collection, name)
 
-    def events(self, collection: str, limit: int, cursor: str | None = None, phrases: Sequence[str] = ()) -> EventPage:
+    def events(
+        self, collection: str, limit: int, cursor: str | None = None, filter: EventFilter = ALL_EVENTS
+    ) -> EventPage:
         """The events after a cursor, in their order: each is read once, and none is skipped.
 
         Raises ``CursorExpired`` for a cursor after which withdrawals have been deleted.
         """
         _check_limit(limit, MAX_EVENTS)
         target = self._catalog.collection(collection)
-        id = target.id
-        after = None if cursor is None else EventCursor(*position_of(cursor, "events", id, (0, 0)))
-        read = read_events(self._catalog, id, after, limit, phrases)
-        next_cursor = cursor_at("events", id, read.cursor.number, read.cursor.forgotten)
-        return EventPage(tuple(Event.of(event, target.recipe) for event in read.events), next_cursor, read.more)
+        read = read_events(self._catalog, target.id, event_cursor(cursor, target.id), limit, filter)
+        events = tuple(Event.of(event, target) for event in read.events)
+        return EventPage(events, cursor_text(read.cursor, target.id), read.more)
+
+    def follow(self, collection: str, limit: int, cursor: str | None, filter: EventFilter) -> "Followed":
+        """As :meth:`events`, with a cursor behind each event."""
+        target = self._catalog.collection(collection)
+        read = read_events(self._catalog, target.id, event_cursor(cursor, target.id), limit, filter)
+        events = tuple((cursor_text(read.through(event), target.id), Event.of(event, target)) for event in read.events)
+        return Followed(target.id, events, cursor_text(read.cursor, target.id), read.cursor.number, read.more)
+
+    def match(self, collection: str, number: int, context: int) -> MatchText:
+        """A match that stands, with up to ``context`` code points of text on each side of it.
+
+        Raises ``MatchNotFound``.
+        """
+        target = self._catalog.collection(collection)
+        # Read again behind the snapshot: while the match stands, its document is the one that was matched.
+        for _ in range(_TRIES):
+            found = find_match(self._catalog, target.id, number)
+            snapshot = self._store.present(target.name)
+            located = find_documents(snapshot, [found.document_id]).get(found.document_id) if found else None
+            if found is None or find_match(self._catalog, target.id, number) is None:
+                break
+            if located is not None:
+                return _with_neighbours(found, located, target.name, context)
+            snapshot.require_complete()
+        raise MatchNotFound(
+            f"The collection {target.name} has no match {number}, or it was withdrawn.",
+            hint="Read the events: a withdrawn match says why.",
+            field="match",
+        )
 
     def _writing(self, collection: str, backfill: bool) -> AbstractContextManager[Lease | None]:
         """The lease, which only a backfill needs. Without it nothing is saved either."""
@@ -171,6 +238,27 @@ def encode_all(encoder: Encoder, texts: Sequence[str], form: TextForm = NEWEST) 
         rows = order[begin : begin + _BATCH]
         vectors[rows] = encode_queries(encoder, [texts[row] for row in rows], form)
     return vectors
+
+
+def event_cursor(cursor: str | None, collection_id: str) -> EventCursor | None:
+    """The events' cursor of a text that :func:`cursor_text` made. Raises ``InvalidInput``."""
+    return None if cursor is None else EventCursor(*position_of(cursor, "events", collection_id, (0, 0)))
+
+
+def cursor_text(cursor: EventCursor, collection_id: str) -> str:
+    """A cursor of events as answers show it."""
+    return cursor_at("events", collection_id, cursor.number, cursor.forgotten)
+
+
+def _with_neighbours(found: MatchEvent, located: Located, collection: str, context: int) -> MatchText:
+    segment, document, span = located.view.segment, located.document, found.span
+    length = int(segment.text_starts[document + 1] - segment.text_starts[document])
+    sides = CharSpan(max(0, span.start - context), span.start), CharSpan(span.end, min(length, span.end + context))
+    stored = segment.recipe.stores_text
+    before, after = (segment.text(document, side) if stored else "" for side in sides)
+    link = f"/collections/{collection}/documents/{quote(found.document_id, safe='')}"
+    place = {"match": found.id, "start": span.start, "end": span.end, "text": found.text or ""}
+    return converted(found, MatchText, **place, before=before, after=after, link=link)
 
 
 def _check_limit(limit: int, most: int) -> None:

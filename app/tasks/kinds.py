@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from indexer.indexing.pipeline import IndexReport
 
 _RECORDED_S: Final = 0.25
+# Phrases that one pass of a backfill matches; between two passes other writers have their turn.
+_PHRASES_AT_ONCE: Final = 64
 # Tries without progress after which work that can be started again ends by an unforeseen error: two minutes.
 _TRIES: Final = 7
 # What a task waits for instead of failing: others, the machine, or the operator.
@@ -110,14 +112,16 @@ def run_purge(context: TaskContext) -> Mapping[str, JsonValue]:
 
 
 def run_backfill(context: TaskContext) -> Mapping[str, JsonValue]:
-    """Match saved phrases with the documents that are there, one phrase after the other."""
-    names = list(context.options["phrases"])
+    """Match saved phrases with the documents that are there, some of them in each pass."""
+    names, present = list(context.options["phrases"]), bool(context.options.get("saved"))
+    waiting, jobs = _waiting(context), context.services.jobs
     counts: dict[str, int] = context.checkpoint.get("counts") or {"added": 0, "withdrawn": 0}
-    for number in range(context.claim.task.done, len(names)):
+    for first in range(context.claim.task.done, len(names), _PHRASES_AT_ONCE):
         context.check()
-        rematched = context.services.jobs.backfill(context.collection, names[number], waiting=_waiting(context))
+        chosen = names[first : first + _PHRASES_AT_ONCE]
+        rematched = jobs.backfill(context.collection, chosen, waiting=waiting, present=present)
         counts = {"added": counts["added"] + rematched.added, "withdrawn": counts["withdrawn"] + rematched.withdrawn}
-        context.progress(number + 1, len(names), {"counts": dict(counts)})
+        context.progress(first + len(chosen), len(names), {"counts": dict(counts)})
     return dict(counts)
 
 

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, Json, StringConstra
 from indexer.catalog.names import (
     checked_note,
     checked_phrase_text,
+    checked_tags,
     is_collection_name,
     is_document_id,
     is_phrase_name,
@@ -83,6 +84,7 @@ Note = Annotated[str, AfterValidator(_told(checked_note))]
 DocumentId = Annotated[str, AfterValidator(_told(is_document_id))]
 PhraseName = Annotated[str, AfterValidator(_told(is_phrase_name))]
 Filter = Annotated[Json[dict[str, Any]], AfterValidator(_told(checked_metadata))]
+Tags = Annotated[Json[list[str]], AfterValidator(_told(checked_tags))]
 Scale = Literal["score", "raw"]
 
 
@@ -212,6 +214,8 @@ class PhraseRow(Stored):
     part_filter: Filter
     filter_expression: Annotated[str, AfterValidator(_told(_checked_expression))]
     note: Note
+    tags: Tags
+    paused: Flag
     vector: bytes
     changed_in: Count
     created_at: Moment
@@ -224,6 +228,7 @@ class MatchRow(Stored):
     collection_id: Id
     number: Annotated[Count, Field(ge=1)]
     phrase: PhraseName
+    tags: Tags
     document_id: DocumentId
     start: Count
     end: Count

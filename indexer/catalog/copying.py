@@ -8,7 +8,17 @@ from sqlalchemy import ColumnElement, Table, insert, select
 from indexer.catalog.collections import Catalog
 from indexer.catalog.database import Database
 from indexer.catalog.schema import upgrade
-from indexer.catalog.tables import aliases, collections, leases, metadata, segments, tasks, tombstones
+from indexer.catalog.tables import (
+    aliases,
+    collections,
+    leases,
+    metadata,
+    segments,
+    tasks,
+    tombstones,
+    webhook_letters,
+    webhooks,
+)
 
 _ROWS_AT_ONCE = 5_000
 
@@ -16,9 +26,9 @@ _ROWS_AT_ONCE = 5_000
 def copy_catalog(catalog: Catalog, path: Path, collection_id: str | None = None) -> str:
     """Write every row of a catalog, except its leases and its tasks, to a new SQLite file. Return the URL of the file.
 
-    With ``collection_id`` only the rows of that collection, without keys, aliases and retired segments. All rows are
-    of one moment, on SQLite and on PostgreSQL. Writers are not blocked, and memory stays bounded. Tasks belong to the
-    server that promised them, and their bodies are not copied.
+    With ``collection_id`` only the rows of that collection, without keys, aliases, webhooks and retired segments. All
+    rows are of one moment, on SQLite and on PostgreSQL. Writers are not blocked, and memory stays bounded. Tasks belong
+    to the server that promised them, and their bodies are not copied.
     """
     url = f"sqlite:///{path}"
     upgrade(url)
@@ -48,6 +58,6 @@ def _chosen(table: Table, collection_id: str | None) -> tuple[ColumnElement[bool
         return (live,)
     if table is tombstones:
         return (tombstones.c.segment.in_(select(segments.c.name).where(live)),)
-    if table is aliases or "collection_id" not in table.c:
+    if table in (aliases, webhooks, webhook_letters) or "collection_id" not in table.c:
         return None
     return (table.c.collection_id == collection_id,)

@@ -19,10 +19,20 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, nul
 
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import Lease, holding
-from indexer.catalog.sql import listed, listed_numbers
+from indexer.catalog.sql import holds_any, listed, listed_numbers
 from indexer.catalog.tables import matches, phrase_sets
 from indexer.errors import CursorExpired
-from indexer.phrases import EventCursor, EventKind, EventRead, Match, Matches, MatchEvent, Reason
+from indexer.phrases import (
+    ALL_EVENTS,
+    EventCursor,
+    EventFilter,
+    EventKind,
+    EventRead,
+    Match,
+    Matches,
+    MatchEvent,
+    Reason,
+)
 from models.fields import converted
 from models.types import CharSpan
 
@@ -73,6 +83,12 @@ def forget_texts(connection: Connection, collection_id: str) -> None:
     connection.execute(update(matches).where(stored).values(text=""))
 
 
+def retag(connection: Connection, collection_id: str, phrase: str, tags: abc.Sequence[str]) -> None:
+    """Give the standing matches of a phrase its new tags, within such a transaction; withdrawn ones keep theirs."""
+    standing = (matches.c.collection_id == collection_id) & matches.c.withdrawn.is_(None)
+    connection.execute(update(matches).where(standing, matches.c.phrase == phrase).values(tags=list(tags)))
+
+
 def replace_matches(catalog: Catalog, lease: Lease, names: abc.Collection[str], present: Matches) -> tuple[int, int]:
     """Make ``present`` the matches of these phrases. Returns the numbers of added and of withdrawn matches.
 
@@ -91,9 +107,9 @@ def replace_matches(catalog: Catalog, lease: Lease, names: abc.Collection[str], 
 
 
 def read_events(
-    catalog: Catalog, collection_id: str, after: EventCursor | None, limit: int, phrases: abc.Collection[str] = ()
+    catalog: Catalog, collection_id: str, after: EventCursor | None, limit: int, filter: EventFilter = ALL_EVENTS
 ) -> EventRead:
-    """At most ``limit`` events after a cursor (None: from the first), in order, of all phrases or of some.
+    """At most ``limit`` events after a cursor (None: from the first), in order, of the matches that pass a filter.
 
     Raises ``CursorExpired`` if a withdrawal that the reader has not read may have been deleted.
     """
@@ -101,8 +117,10 @@ def read_events(
         last, forgotten = _counted(connection, collection_id)
         number = _number(after, forgotten)
         condition = matches.c.collection_id == collection_id
-        if phrases:
-            condition &= matches.c.phrase.in_(listed(connection, phrases))
+        if filter.phrases:
+            condition &= matches.c.phrase.in_(listed(connection, filter.phrases))
+        if filter.tags:
+            condition &= holds_any(connection, matches.c.tags, filter.tags)
         rows = partial(_after, connection, condition, after=number, limit=limit + 1)
         matched = [_event(row, "matched") for row in rows(matches.c.number)]
         withdrawn = [_event(row, "withdrawn") for row in rows(matches.c.withdrawn)]
@@ -110,6 +128,22 @@ def read_events(
     page, more = tuple(events[:limit]), len(events) > limit
     # On the last page the cursor moves past the events of other phrases, too.
     return EventRead(page, EventCursor(page[-1].number if more else max(number, last), forgotten), more)
+
+
+def find_match(catalog: Catalog, collection_id: str, number: int) -> MatchEvent | None:
+    """The event that added a match that stands; None of a withdrawn or unknown one."""
+    standing = (matches.c.collection_id == collection_id) & matches.c.withdrawn.is_(None)
+    with catalog.database.read() as connection:
+        row = connection.execute(select(matches).where(standing, matches.c.number == number)).first()
+    return None if row is None else _event(row, "matched")
+
+
+def last_events(catalog: Catalog, collection_ids: Iterable[str]) -> dict[str, int]:
+    """The number of the last event of each of these collections that ever had a phrase."""
+    with catalog.database.read() as connection:
+        chosen = phrase_sets.c.collection_id.in_(listed(connection, collection_ids))
+        rows = connection.execute(select(phrase_sets.c.collection_id, phrase_sets.c.events).where(chosen))
+        return {row.collection_id: row.events for row in rows}
 
 
 def forget_withdrawn(connection: Connection, collection_id: str, until: datetime) -> None:
@@ -202,6 +236,7 @@ def _columns(match: Match, number: int) -> dict[str, object]:
     return {
         "number": number,
         "phrase": match.phrase,
+        "tags": list(match.tags),
         "document_id": match.document_id,
         "start": match.span.start,
         "end": match.span.end,
@@ -220,6 +255,7 @@ def _event(row: Row[*tuple[Any, ...]], kind: EventKind) -> MatchEvent:
         kind=kind,
         at=row.found_at if is_match else row.withdrawn_at,
         id=row.number,
+        tags=tuple(row.tags),
         span=CharSpan(row.start, row.end),
         calibration=row.calibration_id,
         reason=None if is_match else row.reason,

@@ -12,6 +12,8 @@ MAX_NOTE = 512
 MAX_KEY_NAME = 512
 MAX_PHRASE_NAME = 200
 MAX_PHRASE_TEXT = 10_000
+MAX_TAG = 64
+MAX_TAGS = 32
 
 
 def is_collection_name(name: str) -> bool:
@@ -105,6 +107,25 @@ def checked_phrase_text(text: str) -> str:
             field="text",
         )
     return text
+
+
+def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """The tags in their order, each once, when a phrase may have them.
+
+    >>> checked_tags(["legal", "churn", "legal"])
+    ('churn', 'legal')
+    """
+    distinct = tuple(sorted(set(tags)))
+    if len(distinct) > MAX_TAGS:
+        raise InvalidInput(f"{len(distinct)} tags are too many.", hint=f"Up to {MAX_TAGS} are stored.", field="tags")
+    for tag in distinct:
+        if not _is_storable(tag, MAX_TAG) or tag != tag.strip():
+            raise InvalidInput(
+                f"A tag cannot be {tag[:80]!r}.",
+                hint=f"A tag has 1 to {MAX_TAG} characters, no NUL, and no blanks around it.",
+                field="tags",
+            )
+    return distinct
 
 
 def checked_key_name(name: str) -> str:

@@ -89,7 +89,8 @@ def read_phrase(connection: Connection, collection_id: str, collection: str, nam
 
 def phrase_from(row: PhraseRow, tuning: Tuning) -> Phrase:
     """The phrase of a row and its collection's tuning."""
-    return converted(row, Phrase, filter=filter_of(row), own=own_tuning(row, tuning), collection=tuning)
+    own, tags = own_tuning(row, tuning), tuple(row.tags)
+    return converted(row, Phrase, filter=filter_of(row), tags=tags, own=own, collection=tuning)
 
 
 def own_tuning(row: PhraseRow, tuning: Tuning) -> Tuning:
@@ -120,7 +121,7 @@ SpanScores = Callable[[str, str], SpanScore]
 def read_phrase_set(
     catalog: Catalog, span_scores: SpanScores, collection_id: str, previous: PhraseSet | None = None
 ) -> PhraseSet:
-    """Read the collection's phrases and its tuning at one moment; ``previous`` is reused if it is still current.
+    """Read the phrases that are not paused, and the tuning, at one moment; ``previous`` is reused if it is current.
 
     A calibration of other scores than the collection's is left out of the tuning.
     """
@@ -144,7 +145,8 @@ def read_phrase_set(
 def _read(
     connection: Connection, collection_id: str, version: int, tuning: Tuning, score: SpanScore, form: TextForm
 ) -> PhraseSet:
-    rows = connection.execute(phrases_of(collection_id).order_by(phrases.c.name)).all()
+    active = phrases_of(collection_id).where(phrases.c.paused.is_(False))
+    rows = connection.execute(active.order_by(phrases.c.name)).all()
     counts = np.array([(0, 1) if score.is_cosine else _counts(row.text, form) for row in rows], np.int64).reshape(-1, 2)
     numbers = np.frombuffer(b"".join(row.vector for row in rows), "<f4").astype(np.float32)
     return PhraseSet(
@@ -159,6 +161,7 @@ def _read(
         sentences=counts[:, 1],
         score=score,
         terms=tuple(words(row.text, form) for row in rows),
+        tags=tuple(tuple(row.tags) for row in rows),
     )
 
 

@@ -1,5 +1,6 @@
 """Saved phrases. Every change of a collection's phrases is one commit and one version of their set."""
 
+from collections import abc
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -9,8 +10,8 @@ from jaxtyping import Float32
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from indexer.catalog.collections import Catalog
-from indexer.catalog.matches import withdraw_of_phrases
-from indexer.catalog.names import checked_note, checked_phrase_name, checked_phrase_text
+from indexer.catalog.matches import retag, withdraw_of_phrases
+from indexer.catalog.names import checked_note, checked_phrase_name, checked_phrase_text, checked_tags
 from indexer.catalog.phrase_rows import (
     PhraseRow,
     existing_phrases,
@@ -23,7 +24,7 @@ from indexer.catalog.phrase_rows import (
     phrases_of,
     read_phrase,
 )
-from indexer.catalog.sql import listed
+from indexer.catalog.sql import holds_any, listed
 from indexer.catalog.tables import phrase_thresholds, phrases
 from indexer.catalog.thresholds import columns_of, tuning_of
 from indexer.errors import PhraseExists
@@ -40,7 +41,7 @@ _Columns = dict[str, Any]
 
 # Columns that decide what a phrase matches, and all columns that callers set.
 _QUERY = ("text", "document_filter", "part_filter", "filter_expression")
-_SETTABLE = (*_QUERY, "note")
+_SETTABLE = (*_QUERY, "note", "tags", "paused")
 
 
 def save_phrases(
@@ -74,6 +75,7 @@ def change_phrase(
 ) -> Phrase:
     """Change fields of a phrase; a new text needs its query vector. Raises ``PhraseNotFound``."""
     checked_note(changes.note or "")
+    checked_tags(changes.tags or ())
     if changes.text is not None:
         checked_phrase_text(changes.text)
     with catalog.locked(name) as (connection, collection_id):
@@ -118,11 +120,22 @@ def get_phrase(catalog: Catalog, name: str, phrase: str) -> Phrase:
         )
 
 
-def list_phrases(catalog: Catalog, name: str, limit: int, after: str = "") -> list[Phrase]:
-    """At most ``limit`` phrases whose names follow ``after``, by name."""
+def unpaused(catalog: Catalog, name: str, names: Iterable[str]) -> list[str]:
+    """Those of the named phrases that exist and are not paused, by name."""
+    with catalog.reading(name) as (connection, collection_id):
+        rows = existing_phrases(connection, collection_id, names)
+    return sorted(name for name, row in rows.items() if not row.paused)
+
+
+def list_phrases(
+    catalog: Catalog, name: str, limit: int, after: str = "", tags: abc.Collection[str] = ()
+) -> list[Phrase]:
+    """At most ``limit`` phrases whose names follow ``after``, by name; with ``tags`` those that have one of them."""
     with catalog.reading(name) as (connection, collection_id):
         tuning = tuning_of(connection, collection_id, MODE)
         page = phrases_of(collection_id).where(phrases.c.name > after).order_by(phrases.c.name).limit(limit)
+        if tags:
+            page = page.where(holds_any(connection, phrases.c.tags, tags))
         return [phrase_from(row, tuning) for row in connection.execute(page)]
 
 
@@ -155,10 +168,13 @@ class _Writer:
         ]
 
     def change(self, columns: Mapping[str, _Columns], rows: Mapping[str, PhraseRow]) -> None:
-        """Change rows, and withdraw the matches of phrases whose text or filter changes."""
+        """Change rows; withdraw the matches of phrases whose text or filter changes, and tag the others anew."""
         version = next_version(self._connection, self._collection_id)
         requeried = [name for name, values in columns.items() if _differs(values, rows[name], _QUERY)]
         withdraw_of_phrases(self._connection, self._collection_id, requeried, "phrase_changed", self._now)
+        for name, values in columns.items():
+            if _differs(values, rows[name], ("tags",)):
+                retag(self._connection, self._collection_id, name, values["tags"])
         for name, values in columns.items():
             row = (phrases.c.collection_id == self._collection_id) & (phrases.c.name == name)
             stamped = values | {"changed_in": version, "changed_at": self._now}
@@ -200,6 +216,7 @@ def _check(draft: PhraseDraft) -> None:
     checked_phrase_name(draft.name)
     checked_phrase_text(draft.text)
     checked_note(draft.note)
+    checked_tags(draft.tags)
     check_threshold(draft.threshold)
 
 
@@ -218,13 +235,17 @@ def _columns(draft: PhraseDraft, vector: Float32[np.ndarray, " dim"]) -> _Column
     return {
         "text": draft.text,
         "note": draft.note,
+        "tags": list(draft.tags),
+        "paused": draft.paused,
         "vector": _bytes(vector),
         **filter_columns(draft.filter),
     }
 
 
 def _changed_columns(changes: PhraseChanges, vectors: QueryVectors | None) -> _Columns:
-    values: _Columns = {"text": changes.text, "note": changes.note}
+    values: _Columns = {"text": changes.text, "note": changes.note, "paused": changes.paused}
+    if changes.tags is not None:
+        values["tags"] = list(changes.tags)
     if changes.filter is not None:
         values |= filter_columns(changes.filter)
     if vectors is not None:

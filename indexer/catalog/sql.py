@@ -18,6 +18,7 @@ from sqlalchemy import (
     FunctionElement,
     Select,
     column,
+    exists,
     func,
     literal,
     select,
@@ -46,6 +47,14 @@ def tabled(connection: Connection, rows: Iterable[tuple[str, int, str]]) -> tupl
     """The three columns of a table of these rows, for use in a SELECT."""
     element = _element(connection, list(rows))
     return element[0].as_string(), element[1].as_integer(), element[2].as_string()
+
+
+def holds_any(connection: Connection, column: ColumnElement[Any], values: Iterable[str]) -> ColumnElement[bool]:
+    """The condition that a column, a list of strings in JSON, has one of the values."""
+    texts: dict[str, Callable[..., FunctionElement[Any]]]
+    texts = {"sqlite": func.json_each, "postgresql": func.json_array_elements_text}
+    held = texts[connection.dialect.name](column).table_valued("value").c["value"]
+    return exists(select(held).where(held.in_(listed(connection, values))))
 
 
 def _element(connection: Connection, rows: list[Any]) -> ColumnElement[Any]:

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, sel
 
 from indexer.catalog.collections import Catalog
 from indexer.catalog.leases import is_dead, this_process
+from indexer.catalog.letters import announce_ended
 from indexer.catalog.sql import listed
 from indexer.catalog.tables import tasks
 from indexer.errors import TaskBacklogFull, TaskNotFound
@@ -182,7 +183,8 @@ def cancel_task(catalog: Catalog, id: str, *, undone: Collection[str] = ()) -> T
         begun = queued & tasks.c.kind.in_(undone) & (tasks.c.starts > 0)
         ended: dict[str, Any] = {"status": "cancelled", "finished_at": catalog.clock(), "options": {}, "bytes": 0}
         stop: dict[str, Any] = {"cancelled": True, "retry_at": None}
-        connection.execute(update(tasks).where(queued & ~begun).values(ended | stop))
+        if connection.execute(update(tasks).where(queued & ~begun).values(ended | stop)).rowcount:
+            announce_ended(connection, id, catalog.clock())
         connection.execute(update(tasks).where(begun | running).values(stop))
         return find_task(connection, id)
 

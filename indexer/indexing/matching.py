@@ -15,6 +15,7 @@ from pydantic import Field
 
 from indexer.catalog.leases import Lease
 from indexer.catalog.matches import StalePhrases, replace_matches
+from indexer.catalog.phrases import get_phrase
 from indexer.catalog.publish import publish
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.multi_query import spans_over_floors
@@ -22,7 +23,7 @@ from indexer.engine.place import Place
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import SegmentView, open_snapshot
-from indexer.errors import PhraseNotFound
+from indexer.errors import PhrasePaused
 from indexer.phrases import Match, Matches, PhraseSet
 from indexer.segments.opened import open_segment
 from indexer.segments.reader import Segment
@@ -59,10 +60,10 @@ def publish_matched(store: Store, held: Lease, segment: SegmentInfo, rows: Seque
 def rematch(store: Store, held: Lease, names: abc.Collection[str]) -> Rematched:
     """Match phrases with all documents again, and add and withdraw matches accordingly.
 
-    Matches that remain keep their score. Raises ``PhraseNotFound``.
+    Matches that remain keep their score. Raises ``PhraseNotFound`` and ``PhrasePaused``.
     """
     while True:
-        phrases = _select(store.phrases.present(held.collection_id), held.collection, names)
+        phrases = _select(store, held, names)
         # Nothing is published while the lease is held, so that the matches are stored in this generation.
         live = store.catalog.live_generation(held.collection)
         snapshot = open_snapshot(store.folder_of(live.collection_id), live, store.executor)
@@ -92,6 +93,7 @@ class _Hit:
 
     span: SpanRow
     phrase: str
+    tags: tuple[str, ...]
     score: float
     raw: float
 
@@ -100,7 +102,7 @@ class _Hit:
         units = UnitSpan(self.span.start, self.span.end)
         place = Place(segment, segment.part_of(units.start), units)
         text = place.text(place.span) if segment.recipe.stores_text else ""
-        return Match(self.phrase, place.document_id, place.span, text, self.score, self.raw)
+        return Match(self.phrase, place.document_id, place.span, text, self.score, self.raw, self.tags)
 
 
 class _Matcher:
@@ -149,7 +151,8 @@ def _hits(view: SegmentView, phrases: PhraseSet) -> Iterator[_Hit]:
         score = phrases.tuning.scores(raw)
         values = raw if phrases.on_raw[number] else score
         for row in np.flatnonzero(values >= phrases.values[number]).tolist():
-            yield _Hit(spans.row(row), phrases.names[number], float(score[row]), float(raw[row]))
+            tags = () if phrases.tags is None else phrases.tags[number]
+            yield _Hit(spans.row(row), phrases.names[number], tags, float(score[row]), float(raw[row]))
 
 
 def _read_texts(segment: Segment, hits: Iterable[_Hit]) -> list[Match]:
@@ -157,13 +160,11 @@ def _read_texts(segment: Segment, hits: Iterable[_Hit]) -> list[Match]:
     return [hit.match(segment) for hit in sorted(hits, key=lambda hit: (hit.span.start, hit.phrase))]
 
 
-def _select(phrases: PhraseSet, collection: str, names: abc.Collection[str]) -> PhraseSet:
-    missing = sorted(set(names) - set(phrases.names))
-    if missing:
-        raise PhraseNotFound(
-            f"The collection {collection} has no phrase {missing[0]!r}.",
-            hint="List the phrases of the collection.",
-            field="phrase",
+def _select(store: Store, held: Lease, names: abc.Collection[str]) -> PhraseSet:
+    phrases, selected = store.phrases.present(held.collection_id), set(names)
+    for name in sorted(selected - set(phrases.names)):
+        get_phrase(store.catalog, held.collection, name)  # raises where there is none
+        raise PhrasePaused(
+            f"The phrase {name!r} is paused: it is not matched.", hint="Let it go on first.", field="phrase"
         )
-    selected = set(names)
     return phrases.take([row for row, name in enumerate(phrases.names) if name in selected])

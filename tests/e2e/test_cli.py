@@ -357,7 +357,7 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
     (listed,) = run("phrases", "list", "-c", "calls", "--json").json
     assert listed["applies"] == {"value": None, "on": "score", "source": "none"}
     added = run("phrases", "add", "cancel my subscription", "-c", "calls", "--name", "cancel", "--threshold", "0.9",
-                "--where-part", "speaker=customer", "--note", "churn", "--backfill", "--json")  # fmt: skip
+                "--where-part", "speaker=customer", "--note", "churn", "--tag", "leaving", "--json")  # fmt: skip
     assert added.json["applies"] == {"value": 0.9, "on": "score", "source": "phrase"}
     taken = run("phrases", "add", "cancel", "-c", "calls", "--name", "cancel")
     assert (taken.code, "already" in taken.err) == (1, True)
@@ -384,8 +384,19 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
     page = run("phrases", "matches", "-c", "calls", "--json").json
     assert [(each["phrase"], each["document_id"], each["text"]) for each in page["events"]] == [
         ("cancel", CALLS[1]["id"], "cancel my subscription"),
+        ("parcel", CALLS[0]["id"], "my parcel"),
         ("parcel", "c", "My parcel"),
     ]
+    tagged = run("phrases", "matches", "-c", "calls", "--tag", "leaving", "--json").json
+    assert [each["phrase"] for each in tagged["events"]] == ["cancel"]
+    paused = run("phrases", "change", "parcel", "-c", "calls", "--pause", "--tag", "late", "--json").json
+    assert (paused["paused"], paused["tags"], "rematched" in paused) == (True, ["late"], False)
+    assert [each["name"] for each in run("phrases", "list", "-c", "calls", "--tag", "late", "--json").json] == [
+        "parcel"
+    ]
+    assert "paused" in run("phrases", "list", "-c", "calls").out
+    resumed = run("phrases", "change", "parcel", "-c", "calls", "--resume")
+    assert resumed.out == "The phrase parcel is changed.\n0 matches in the documents that are there.\n"
     removed = run("phrases", "remove", "cancel", "none", "-c", "calls", "--json").json
     assert removed == {"deleted": 1, "not_found": ["none"]}
     rest = run("phrases", "matches", "-c", "calls", "--cursor", page["cursor"])

@@ -30,7 +30,7 @@ from indexer.catalog.phrases import (
 from indexer.catalog.publish import publish, remove
 from indexer.engine.query import Filter
 from indexer.errors import CursorExpired, NothingToUndo, PhraseExists, PhraseNotFound
-from indexer.phrases import EventCursor, Match, Matches, PhraseChanges, PhraseDraft
+from indexer.phrases import EventCursor, EventFilter, Match, Matches, PhraseChanges, PhraseDraft
 from indexer.tuning import CalibrationDraft
 from indexer.types import DocumentRow, Recipe, SegmentInfo
 from models.errors import InvalidInput
@@ -69,7 +69,8 @@ def put(catalog, name, ids, matched=None, content="h", retires=()) -> int:
 
 
 def events(catalog, collection, after=0, limit=1000, phrases=()):
-    found = read_events(catalog, collection.id, EventCursor(after, 0), limit, phrases).events
+    filter = EventFilter(tuple(phrases))
+    found = read_events(catalog, collection.id, EventCursor(after, 0), limit, filter).events
     return [(event.number, event.kind, event.id, event.phrase, event.document_id, event.reason) for event in found]
 
 
@@ -274,9 +275,9 @@ def test_a_reader_of_a_phrase_that_never_matches_is_not_told(catalog, collection
     put(catalog, "s1", ["a"], matches(catalog, collection, ("cancel", "a", 0)))
     with lease(catalog, "calls") as held:
         remove(catalog, held, ["a"])
-    cursor = read_events(catalog, collection.id, None, 9, ["quiet"]).cursor
+    cursor = read_events(catalog, collection.id, None, 9, EventFilter(("quiet",))).cursor
     forget(catalog, clock)
-    assert read_events(catalog, collection.id, cursor, 9, ["quiet"]).events == ()
+    assert read_events(catalog, collection.id, cursor, 9, EventFilter(("quiet",))).events == ()
 
 
 @pytest.mark.slow

@@ -151,7 +151,7 @@ def test_saved_phrases_match_what_passes(tmp_path) -> None:
         workspace.phrases.put("c", [PhraseDraft(name, "plan", 0.0, "score", filters[name]) for name in filters])
         workspace.index(known)
         catalog = workspace.catalog
-        events = read_events(catalog, catalog.collection("c").id, None, 10**9, ()).events
+        events = read_events(catalog, catalog.collection("c").id, None, 10**9).events
     found: dict[str, set[str]] = {name: set() for name in asked_of}
     for event in events:
         found[event.phrase].add(event.document_id)

@@ -130,8 +130,8 @@ class Space:
             if not page.more:
                 break
         collection = self.made.catalog.collection(self.name)
-        stored = read_events(self.made.catalog, collection.id, None, EVERYTHING, ()).events
-        assert events == [Event.of(event, collection.recipe) for event in stored]
+        stored = read_events(self.made.catalog, collection.id, None, EVERYTHING).events
+        assert events == [Event.of(event, collection) for event in stored]
         numbers = [event.number for event in stored]
         assert numbers == (sorted(set(numbers)) if self.forgot else list(range(1, len(numbers) + 1)))
         assert self.made.phrases.events(self.name, 3, cursor).events == ()

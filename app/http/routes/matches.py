@@ -1,21 +1,25 @@
 """``/collections/{collection}/matches``: the matches of saved phrases, read by polling."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
-from starlette.responses import Response
+from fastapi import APIRouter, Header, Path, Query
+from starlette.responses import Response, StreamingResponse
 
 from app.http.auth import CallerDependency
+from app.http.event_stream import EventStream, event_stream, first_page
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.schemas import CollectionPath
-from app.phrases.answers import EventPage
+from app.http.schemas import CollectionPath, QueryTag
+from app.phrases.answers import EventPage, MatchText
 from app.phrases.service import MAX_EVENTS
-from app.requests import QueryText
+from app.requests import MAX_CONTEXT, QueryText
+from indexer.phrases import EventFilter
 
 router = APIRouter(
     prefix="/collections/{collection}/matches", tags=["phrases"], responses=problems(401, 403, 404, 410, 422)
 )
+Phrases = Annotated[list[QueryText] | None, Query(description="Only this phrase; repeat for several.")]
+Tags = Annotated[list[QueryTag] | None, Query(description="Only phrases with this tag; repeat for any of several.")]
 
 
 @router.get("", response_model=EventPage, summary="Read what phrases matched")
@@ -26,8 +30,60 @@ def read_matches(
         str | None, Query(description="The cursor of the previous answer; without it, all events.")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_EVENTS, description="Maximum number of events.")] = 100,
-    phrase: Annotated[list[QueryText] | None, Query(description="Only this phrase; repeat for several.")] = None,
+    phrase: Phrases = None,
+    tag: Tags = None,
 ) -> Response:
     """Read the events after a cursor. Send the returned cursor with the next request."""
     caller.require("search", collection)
-    return answer_response(caller.backend.phrases.events(collection, limit, cursor, phrase or ()))
+    filter = EventFilter(tuple(phrase or ()), tuple(tag or ()))
+    return answer_response(caller.backend.phrases.events(collection, limit, cursor, filter))
+
+
+_STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Server-sent events",
+        "content": {
+            "text/event-stream": {"schema": {"type": "string", "description": "Events, as `matches` has them."}}
+        },
+    }
+}
+
+
+@router.get(
+    "/stream",
+    response_class=StreamingResponse,
+    summary="Follow what phrases match",
+    responses=_STREAMED | problems(429),
+)
+async def stream_matches(
+    collection: CollectionPath,
+    caller: CallerDependency,
+    cursor: Annotated[
+        str | None, Query(description="As in the list of matches; `Last-Event-ID` comes before it.")
+    ] = None,
+    phrase: Phrases = None,
+    tag: Tags = None,
+    wait: Annotated[float, Query(ge=0, le=300, description="Seconds after which the stream ends.")] = 300,
+    last_event_id: Annotated[
+        str | None, Header(description="The id of the last event that was received: events after it are sent.")
+    ] = None,
+) -> Response:
+    """Read the events after a cursor as server-sent events, and then those that arrive."""
+    caller.require("search", collection)
+    backend, filter = caller.backend, EventFilter(tuple(phrase or ()), tuple(tag or ()))
+    page = await first_page(backend, collection, last_event_id or cursor, filter)
+    return EventStream(backend.events.places, event_stream(backend, collection, page, filter, wait))
+
+
+@router.get("/{match}", response_model=MatchText, summary="See a match in its text")
+def get_match(
+    collection: CollectionPath,
+    match: Annotated[int, Path(ge=1, le=2**62, description="The match's number.")],
+    caller: CallerDependency,
+    context: Annotated[
+        int, Query(ge=0, le=MAX_CONTEXT, description="Code points of text on each side of the span.")
+    ] = 200,
+) -> Response:
+    """Read a match that stands, with its text and its neighbours."""
+    caller.require("search", collection)
+    return answer_response(caller.backend.phrases.match(collection, match, context))

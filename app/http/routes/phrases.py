@@ -1,5 +1,6 @@
 """``/collections/{collection}/phrases``: save phrases, which are matched against new documents."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
@@ -11,12 +12,12 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.pools import in_pool
 from app.http.responses import answer_response
-from app.http.schemas import CollectionPath, Note
+from app.http.schemas import CollectionPath, Note, QueryTag
 from app.http.uploads import phrase_uploads
 from app.phrases.answers import DeletedPhrase, ImportedPhrases, PhraseDescription, PhrasePage
 from app.phrases.service import MAX_LISTED
 from app.requests import Body, FilterBody, QueryText, Similarity
-from indexer.catalog.names import MAX_PHRASE_NAME, checked_phrase_name
+from indexer.catalog.names import MAX_PHRASE_NAME, MAX_TAGS, checked_phrase_name, checked_tags
 from indexer.indexing.matching import Rematched
 from indexer.phrases import Phrase, PhraseChanges, PhraseDraft
 from indexer.tuning import ThresholdOn
@@ -34,6 +35,14 @@ def _possible(name: str) -> str:
         raise ValueError(f"{error} {error.hint}") from error
 
 
+def _tag(tag: str) -> str:
+    try:
+        return checked_tags([tag])[0]
+    except InvalidInput as error:
+        raise ValueError(f"{error} {error.hint}") from error
+
+
+Tags = Annotated[list[Annotated[str, AfterValidator(_tag)]], Field(max_length=MAX_TAGS)]
 PhraseName = Annotated[str, Field(min_length=1, max_length=MAX_PHRASE_NAME), AfterValidator(_possible)]
 
 
@@ -52,15 +61,14 @@ class NewPhraseBody(Body):
     threshold_on: ThresholdOn = Field("score", description="The scale of the threshold.")
     filter: FilterBody = Field(FilterBody(), description="As in a search: the documents and parts to match.")
     note: Note = Field("", description="Stored with the phrase.")
-    backfill: bool = Field(
-        False,
-        description="Also match existing documents, in one pass; other writes to the collection are refused meanwhile.",
-    )
+    tags: Tags = Field([], description="The groups that it belongs to.")
+    paused: bool = Field(False, description="Save it without matching it.")
+    backfill: bool = Field(True, description="Also match existing documents: at once, or by a task if that takes long.")
 
     def draft(self) -> PhraseDraft:
         """The draft for the service."""
         name = checked_phrase_name(self.text) if self.name is None else self.name
-        return converted(self, PhraseDraft, name=name, filter=self.filter.filter())
+        return converted(self, PhraseDraft, name=name, filter=self.filter.filter(), tags=checked_tags(self.tags))
 
 
 class ChangePhraseBody(Body):
@@ -71,11 +79,17 @@ class ChangePhraseBody(Body):
     text: QueryText | None = Field(None, description="A new origin phrase.")
     filter: FilterBody | None = Field(None, description="A new filter.")
     note: Note | None = Field(None, description="A new note.")
+    tags: Tags | None = Field(None, description="The groups that it belongs to from now on; its matches follow it.")
+    paused: bool | None = Field(None, description="Whether it is matched no longer, or again.")
+    backfill: bool = Field(
+        True, description="If the text or the filter changes, or a pause ends, also match existing documents."
+    )
 
     def changes(self) -> PhraseChanges:
         """The changes for the service."""
         filter = None if self.filter is None else self.filter.filter()
-        return PhraseChanges(self.text, filter, self.note)
+        tags = None if self.tags is None else checked_tags(self.tags)
+        return PhraseChanges(self.text, filter, self.note, tags, self.paused)
 
 
 class PutPhraseThresholdBody(Body):
@@ -120,21 +134,22 @@ def list_phrases(
     caller: CallerDependency,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Maximum number of phrases.")] = 100,
     cursor: Annotated[str | None, Query(description="The `cursor` of the previous page.")] = None,
+    tag: Annotated[
+        list[QueryTag] | None, Query(description="Only phrases with this tag; repeat for any of several.")
+    ] = None,
 ) -> Response:
     """List the saved phrases of a collection, by name."""
     caller.require("search", collection)
-    return answer_response(caller.backend.phrases.list(collection, limit, cursor))
+    return answer_response(caller.backend.phrases.list(collection, limit, cursor, tag or ()))
 
 
 @router.post("", response_model=PhraseDescription, summary="Save a phrase", responses=_WRITE)
 async def create_phrase(collection: CollectionPath, body: NewPhraseBody, caller: CallerDependency) -> Response:
-    """Save a phrase under a new name. It is matched against every new document."""
+    """Save a phrase under a new name. It is matched against the documents that are there, and every new one."""
     caller.require("index", collection)
     backend, draft = caller.backend, body.draft()
-    phrase = await backend.writing.run(
-        lambda: backend.phrases.add(collection, draft, backfill=body.backfill), backend.limits.write_deadline_s
-    )
-    return _answer(phrase)
+    add = partial(backend.backfilling.add, collection, draft, backfill=body.backfill)
+    return answer_response(await backend.writing.run(add, backend.limits.write_deadline_s))
 
 
 @router.post(
@@ -144,17 +159,17 @@ async def import_phrases(
     collection: CollectionPath,
     request: Request,
     caller: CallerDependency,
-    backfill: Annotated[bool, Query(description="Also match existing documents.")] = False,
+    backfill: Annotated[
+        bool, Query(description="Also match existing documents: at once, or by a task if that takes long.")
+    ] = True,
 ) -> Response:
     """Save phrases; they replace phrases of the same names. Errors are reported per line; valid lines are imported."""
     caller.require("index", collection)
     body, content_type = await request.body(), request.headers.get("content-type", "")
     backend = caller.backend
     lines = await backend.write(lambda: phrase_uploads(body, content_type))
-    imported = await backend.writing.run(
-        lambda: backend.phrases.put(collection, lines, backfill=backfill), backend.limits.write_deadline_s
-    )
-    return answer_response(imported)
+    put = partial(backend.backfilling.put, collection, lines, backfill=backfill)
+    return answer_response(await backend.writing.run(put, backend.limits.write_deadline_s))
 
 
 @router.get("/{name}", response_model=PhraseDescription, summary="See a phrase")
@@ -168,13 +183,11 @@ def get_phrase(collection: CollectionPath, name: Name, caller: CallerDependency)
 async def change_phrase(
     collection: CollectionPath, name: Name, body: ChangePhraseBody, caller: CallerDependency
 ) -> Response:
-    """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn."""
+    """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn and found anew."""
     caller.require("index", collection)
     backend, changes = caller.backend, body.changes()
-    changed = await backend.writing.run(
-        lambda: backend.phrases.change(collection, name, changes), backend.limits.write_deadline_s
-    )
-    return _answer(changed)
+    change = partial(backend.backfilling.change, collection, name, changes, backfill=body.backfill)
+    return answer_response(await backend.writing.run(change, backend.limits.write_deadline_s))
 
 
 @router.delete("/{name}", response_model=DeletedPhrase, summary="Delete a phrase")
@@ -194,7 +207,7 @@ async def backfill_phrase(collection: CollectionPath, name: Name, caller: Caller
     caller.require("index", collection)
     backend = caller.backend
     rematched = await backend.writing.run(
-        lambda: backend.jobs.backfill(collection, name), backend.limits.write_deadline_s
+        lambda: backend.jobs.backfill(collection, [name]), backend.limits.write_deadline_s
     )
     return answer_response(rematched)
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections import Counter
 from typing import Any
 from urllib.parse import quote
 
@@ -9,6 +10,9 @@ import pytest
 
 from app.answers import json_values
 from app.phrases.answers import EventPage
+from app.tasks.backfilling import Backfilling
+from indexer.catalog.leases import lease
+from indexer.phrases import PhraseDraft
 from tests.integration.http.conftest import read_answer
 
 ROOT = "/collections/sample/phrases"
@@ -27,7 +31,7 @@ class Caller:
         return self.client.run(self.client.http.request(method, path, headers=self.client.headers, **given, **options))
 
     def save(self, **body: object) -> dict[str, Any]:
-        answer = self.ask("POST", ROOT, {"text": PHRASE} | body)
+        answer = self.ask("POST", ROOT, {"text": PHRASE, "backfill": False} | body)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
@@ -166,7 +170,7 @@ def test_an_import_says_what_became_of_every_line(caller) -> None:
     ]
     assert [each["error"]["code"] for each in first["results"] if "error" in each] == ["invalid_input"] * 3
     assert first["rematched"]["added"] == len(caller.events()) >= 2
-    again = sent(f"{ROOT}/import")
+    again = sent(f"{ROOT}/import?backfill=false")
     assert [each["status"] for each in again["results"]] == ["unchanged", "failed", "failed", "failed", "unchanged"]
     lines = '{"name": "a", "text": "cancel my subscription", "threshold": 0.8}'
     assert [each["status"] for each in sent(f"{ROOT}/import")["results"]] == ["changed"]
@@ -236,3 +240,94 @@ def test_reading_needs_search_and_writing_needs_index(caller, make_key, problem)
         ("POST", f"{ROOT}/import", [{"text": "b"}]),
     ):
         problem(caller.ask(method, path, body), 403, "forbidden")
+
+
+def test_what_is_there_is_matched_unless_that_is_not_wanted(caller) -> None:
+    made = caller.ask("POST", ROOT, {"text": PHRASE, "threshold": 0.9}).json()
+    assert made["rematched"] == {"added": 2, "withdrawn": 0}
+    assert "task" not in made
+    assert "rematched" not in caller.ask("GET", f"{ROOT}/{quote(PHRASE)}").json()
+    changed = caller.ask("PATCH", f"{ROOT}/{quote(PHRASE)}", {"filter": {"document": {"year": 2023}}}).json()
+    assert changed["rematched"] == {"added": 1, "withdrawn": 0}
+    assert "rematched" not in caller.ask("PATCH", f"{ROOT}/{quote(PHRASE)}", {"note": "x"}).json()
+    assert "rematched" not in caller.save(name="later", threshold=0.9, backfill=False)
+
+
+def test_a_backfill_that_is_long_or_must_wait_is_a_task(caller) -> None:
+    backend = caller.client.app.state.backend
+    with lease(backend.store.catalog, "sample"):
+        made = caller.ask("POST", ROOT, {"text": PHRASE, "name": "busy", "threshold": 0.9}).json()
+    assert "rematched" not in made
+    long = Backfilling(backend.store.catalog, backend.phrases, backend.jobs, backend.tasks, at_once=0)
+    drafts = [PhraseDraft("long", PHRASE, 0.9), PhraseDraft("gone", PHRASE, 0.9)]
+    tasks = [made["task"], long.put("sample", drafts, backfill=True).task]
+    caller.ask("DELETE", f"{ROOT}/gone")  # what is no longer there keeps no other phrase from being matched
+    document = {"id": "meanwhile", "text": PHRASE}
+    while caller.ask("POST", "/collections/sample/documents", document).status_code == 409:
+        pass  # one of the tasks writes
+    for task in tasks:
+        assert caller.ask("GET", f"/tasks/{task}?wait=60").json()["status"] == "done"
+    standing = Counter((each["phrase"], each["document_id"]) for each in caller.events() if each["phrase"] != "gone")
+    assert standing == {(name, id): 1 for name in ("busy", "long") for id in ("call-1", "call-2", "meanwhile")}
+
+
+def test_tags_group_phrases_and_their_matches(caller, problem) -> None:
+    caller.save(name="a", threshold=0.9, tags=["legal", "churn", "legal"], backfill=True)
+    caller.save(name="b", threshold=0.9, tags=["legal"], backfill=True)
+    caller.save(name="c", threshold=0.9, backfill=True)
+
+    def listed(query: str) -> list[str]:
+        return [each["name"] for each in caller.ask("GET", f"{ROOT}?{query}").json()["phrases"]]
+
+    def matched(query: str) -> list[str]:
+        return sorted({each["phrase"] for each in caller.events(f"{MATCHES}?{query}")})
+
+    assert caller.ask("GET", f"{ROOT}/a").json()["tags"] == ["churn", "legal"]
+    assert listed("tag=legal") == matched("tag=legal") == ["a", "b"]
+    assert listed("tag=churn") == matched("tag=churn") == ["a"]
+    assert listed("tag=churn&tag=legal") == ["a", "b"]
+    assert listed("tag=Churn") == listed("tag=chur%25") == []
+    assert matched("tag=legal&phrase=b") == ["b"]
+    caller.ask("PATCH", f"{ROOT}/c", {"tags": ["legal"]})
+    caller.ask("PATCH", f"{ROOT}/a", {"tags": []})
+    assert matched("tag=legal") == ["b", "c"]
+    caller.ask("DELETE", f"{ROOT}/b")
+    withdrawn = [each for each in caller.events(f"{MATCHES}?tag=legal") if each["event"] == "withdrawn"]
+    assert [(each["phrase"], each["tags"], each["reason"]) for each in withdrawn] == [
+        ("b", ["legal"], "phrase_deleted")
+    ] * 2
+    for tags in ([""], [" a"], ["a\0"], ["x" * 65], "a", [7], [f"t{n}" for n in range(33)]):
+        problem(caller.ask("POST", ROOT, {"text": "x", "tags": tags}), 422, "invalid_input")
+
+
+def test_a_paused_phrase_keeps_its_matches_and_catches_up_afterwards(caller, problem) -> None:
+    caller.save(name="a", threshold=0.9, backfill=True)
+    assert caller.ask("PATCH", f"{ROOT}/a", {"paused": True}).json()["paused"] is True
+    caller.index("missed", PHRASE)
+    assert len(caller.events()) == 2
+    problem(caller.ask("POST", f"{ROOT}/a/backfill"), 409, "phrase_paused")
+    caller.ask("DELETE", "/collections/sample/documents/call-1")
+    assert caller.events()[-1]["reason"] == "document_deleted"
+    resumed = caller.ask("PATCH", f"{ROOT}/a", {"paused": False}).json()
+    assert resumed["rematched"] == {"added": 1, "withdrawn": 0}
+    assert caller.events()[-1]["document_id"] == "missed"
+    assert "rematched" not in caller.save(name="b", threshold=0.9, paused=True, backfill=True)
+
+
+def test_a_match_is_shown_with_its_neighbours(caller, problem) -> None:
+    caller.save(name="a", threshold=0.9, backfill=True)
+    event = caller.events()[0]
+    assert event["link"] == f"{MATCHES}/{event['match']}"
+    shown = caller.ask("GET", f"{event['link']}?context=10").json()
+    text = caller.ask("GET", shown["link"]).json()["text"]
+    assert (shown["before"], shown["text"], shown["after"]) == (
+        text[event["start"] - 10 : event["start"]],
+        text[event["start"] : event["end"]],
+        text[event["end"] : event["end"] + 10],
+    )
+    whole = caller.ask("GET", f"{event['link']}?context=1000").json()
+    assert whole["before"] + whole["text"] + whole["after"] == text
+    caller.ask("DELETE", f"/collections/sample/documents/{event['document_id']}")
+    problem(caller.ask("GET", event["link"]), 404, "match_not_found")
+    problem(caller.ask("GET", f"{MATCHES}/99"), 404, "match_not_found")
+    problem(caller.ask("GET", f"{event['link']}?context=1001"), 422, "invalid_input")

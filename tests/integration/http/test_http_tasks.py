@@ -216,7 +216,7 @@ def test_reindexing_purging_and_backfilling_are_tasks(client) -> None:
         assert task.status == "done", task.error
         return task
 
-    client.post("/collections/sample/phrases", {"text": "cancel my subscription", "threshold": 0.9})
+    client.post("/collections/sample/phrases", {"text": "cancel my subscription", "threshold": 0.9, "backfill": False})
     assert run(kind="backfill", phrases=["cancel my subscription"]).counts == {"added": 2, "withdrawn": 0}
     reindexed = run(kind="reindex", span_units={"shortest": 1, "longest": 6})
     assert (reindexed.progress.done, reindexed.progress.total) == (43, 43)
