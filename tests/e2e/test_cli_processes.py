@@ -15,6 +15,7 @@ import pytest
 
 from app.settings import Settings
 from indexer.catalog.collections import Catalog
+from indexer.phrases import PhraseDraft
 from tests.workspace import Workspace, document
 
 SPANSEEK = Path(sys.executable).with_name("spanseek")
@@ -139,3 +140,19 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path) -> None:
     command = f"{sys.executable} -m app --help | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+def test_matches_are_followed_until_ctrl_c(tmp_path: Path) -> None:
+    with Workspace(tmp_path) as made:
+        made.index([document("a", "needle in the hay")])
+        made.phrases.add("c", PhraseDraft("needle", "needle in the hay", 0.9), backfill=True)
+    follow = [SPANSEEK, "phrases", "matches", "--collection", "c", "--follow", "--json"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(follow, env=environment(tmp_path), stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["document_id"] == "a"
+        with Workspace(tmp_path) as made:
+            made.index([document("b", "needle in the hay")])
+        assert json.loads(process.stdout.readline())["document_id"] == "b"
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=PATIENCE)
