@@ -60,6 +60,7 @@ def checked_url(url: str, rules: AddressRules) -> str:
     try:
         parts = urlsplit(url)
         port = parts.port
+        (parts.hostname or "").encode("idna")
     except ValueError as error:
         raise _refused(str(error)) from error
     if parts.scheme not in ("https", "http") or not parts.hostname or port == 0:

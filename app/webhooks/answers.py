@@ -18,8 +18,8 @@ class DeliveryError:
     code: Annotated[
         str,
         described(
-            "`timeout`, `unreachable`, `refused` (a status other than 2xx), `redirected`, `address_refused` or "
-            "`webhook_key_lost`."
+            "`timeout`, `unreachable`, `refused` (a status other than 2xx), `redirected`, `address_refused`, "
+            "`webhook_key_lost` or `internal_error`."
         ),
     ]
     detail: str

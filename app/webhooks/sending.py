@@ -57,7 +57,13 @@ class Sender:
                 status = answer.status
         except httpcore.TimeoutException as error:
             raise DeliveryFailed("timeout", f"It did not answer within {self._timeout_s:g} s.") from error
-        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol, OSError) as error:
+        except (
+            httpcore.NetworkError,
+            httpcore.ProtocolError,
+            httpcore.UnsupportedProtocol,
+            OSError,
+            UnicodeError,
+        ) as error:
             raise DeliveryFailed("unreachable", f"It cannot be reached, or does not speak HTTP: {error}.") from error
         if status in _REDIRECTS:
             raise DeliveryFailed("redirected", f"It answered {status}: redirects are not followed.")

@@ -91,6 +91,9 @@ class WebhookWorkers:
             self._send(claim.webhook, delivery.id, delivery.body)
         except (DeliveryFailed, WebhookKeyLost) as error:
             self._failed(claim, delivery, error)
+        except Exception:  # noqa: BLE001  nobody foresaw it: tried again like any other failure
+            _log.exception("unforeseen error in a delivery of webhook %s", claim.webhook.id)
+            self._failed(claim, delivery, DeliveryFailed("internal_error", "The server's log has the details."))
         else:
             record_sent(self._catalog, claim, delivery.sent)
 

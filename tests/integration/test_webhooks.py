@@ -1,12 +1,12 @@
 """Deliveries of webhooks: each event at least once and in order, whatever happens to receivers and to servers."""
 
 import base64
-import contextlib
 import hashlib
 import hmac
 import json
 import random
 from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,13 @@ from app.webhooks.signing import KEY_FILE, SigningKey
 from app.webhooks.worker import WebhookWorkers
 from indexer.catalog.claims import claim_task, finish_task
 from indexer.catalog.collections import Catalog
+from indexer.catalog.copying import copy_catalog
 from indexer.catalog.leases import holding, lease
 from indexer.catalog.matches import forget_withdrawn, phrase_version, read_events
 from indexer.catalog.phrases import change_phrase, delete_phrases, save_phrases
-from indexer.catalog.publish import publish, remove
+from indexer.catalog.publish import publish, remove, remove_collection
 from indexer.catalog.tasks import NewTask, add_task, cancel_task, new_task_id
-from indexer.catalog.webhooks import WebhookChanges, WebhookDraft
+from indexer.catalog.webhooks import WebhookChanges, WebhookDraft, list_webhooks
 from indexer.errors import LetterNotFound, WebhookNotFound
 from indexer.phrases import EventFilter, Match, Matches, PhraseChanges, PhraseDraft
 from indexer.types import DocumentRow, Recipe, SegmentInfo
@@ -89,7 +90,7 @@ class Hooks:
 
     def make(self, **options: Any) -> str:
         made = self.service.create("calls", WebhookDraft(URL, **options))
-        self.secret = made.secret
+        self.secret = made.secret or ""
         return made.id
 
     def workers(self) -> WebhookWorkers:
@@ -230,6 +231,20 @@ def test_failures_are_tried_again_ever_later_and_nothing_overtakes_them(hooks: H
     hooks.drain()
     assert hooks.receiver.numbers() == sorted(hooks.standing())
     assert hooks.service.get("calls", id).failing is None
+
+
+def test_an_error_that_nobody_foresaw_is_a_failure_as_any_other(hooks: Hooks) -> None:
+    id = hooks.make()
+    hooks.arrive("a")
+
+    def break_down() -> None:
+        raise ZeroDivisionError
+
+    hooks.receiver.before = break_down
+    hooks.drain()
+    failing = hooks.service.get("calls", id).failing
+    assert failing is not None
+    assert (failing.error.code, failing.tries) == ("internal_error", 1)
 
 
 def test_what_fails_for_too_long_is_a_dead_letter_which_can_be_sent_again(hooks: Hooks) -> None:
@@ -398,7 +413,27 @@ def test_a_slow_receiver_holds_up_no_other_webhook(hooks: Hooks) -> None:
     assert {got["webhook"] for got in hooks.receiver.got} == {slow, other}
 
 
+def test_snapshots_have_no_webhooks_and_backups_have_them_without_their_secrets(hooks: Hooks, tmp_path: Path) -> None:
+    hooks.make()
+    hooks.end_task()
+    for name, collection_id, expected in (("snapshot", hooks.collection.id, 0), ("backup", None, 1)):
+        with closing(Catalog(copy_catalog(hooks.catalog, tmp_path / name, collection_id))) as copy:
+            assert len(list_webhooks(copy, "calls")) == expected
+        assert hooks.secret.encode() not in (tmp_path / name).read_bytes()
+
+
 def test_deleted_webhooks_and_collections_send_nothing(hooks: Hooks) -> None:
+    hooks.make()
+    hooks.end_task()
+    hooks.catalog.create_collection("other", Recipe("hashing", "f1", 3))
+    kept = hooks.service.create("other", WebhookDraft(URL)).id
+    with lease(hooks.catalog, "calls") as held:
+        remove_collection(hooks.catalog, held)
+    assert not hooks.turn()
+    assert [each.id for each in hooks.service.list("other").webhooks] == [kept]
+
+
+def test_deleted_webhooks_send_nothing(hooks: Hooks) -> None:
     id = hooks.make()
     hooks.arrive("a")
     hooks.end_task()
@@ -432,7 +467,7 @@ def test_whatever_happens_each_event_arrives_and_in_order(hooks: Hooks, seed: in
             case 3:
                 tasks.append(hooks.end_task(chance.choice(["done", "failed"])))
             case _:
-                with contextlib.suppress(Killed):
+                with suppress(Killed):
                     hooks.turn()
                 hooks.clock.advance(chance.choice([0, 1, 30, CLAIM_S]))
     hooks.receiver.before = hooks.receiver.after = lambda: None

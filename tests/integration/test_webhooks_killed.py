@@ -15,7 +15,7 @@ from models.encoders.registry import load_encoder
 from tests.receivers import Received, Receiver, receiving
 from tests.serving import running
 
-KILLS = 8
+KILLS = 5
 PHRASE = "cancel my subscription"
 
 
@@ -59,6 +59,7 @@ def test_matches_survive_a_server_that_is_killed_while_it_sends(settings: Settin
                 process.wait(timeout=20)
         receiver.answer = lambda received: 200
         with _server(settings) as (_, client):
+            assert client.patch(f"/collections/c/webhooks/{made.json()['id']}", json={"note": "try now"}).is_success
             events = client.get("/collections/c/matches?limit=1000").json()["events"]
             while not _arrived(receiver) >= {each["match"] for each in events}:
                 client.get("/health/live")

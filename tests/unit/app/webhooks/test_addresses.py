@@ -45,7 +45,8 @@ def test_an_operator_allows_networks() -> None:
         "https://user:word@example.org/", "https://example.org/#part", "https://example.org:99999/", "https://[::1",
         "https://example.org:0/", "https://exämple.org/", "https://example.org/a b", "https://example.org/\r\nHost: a",
         "http://example.org/", "https://127.0.0.1/", "https://[::1]/", "https://[::ffff:10.0.0.1]:8443/",
-        "https://169.254.169.254/latest", "javascript:alert(1)", "https://example.org/" + "x" * 2000,
+        "https://169.254.169.254/latest", "https://" + "x" * 64 + ".example/", "https://a..example/",
+        "javascript:alert(1)", "https://example.org/" + "x" * 2000,
     ],
 )  # fmt: skip
 def test_urls_that_no_webhook_has(url: str) -> None:

@@ -66,6 +66,7 @@ def test_a_receiver_that_drips_its_answer_is_left_in_time() -> None:
 def test_a_name_that_does_not_resolve() -> None:
     assert failure(Sender(LOCAL, timeout_s=60, resolve=unknown), "http://name.invalid/") == "unreachable"
     assert failure(sender(names={}), "http://nowhere.example/") == "address_refused"
+    assert failure(sender(), f"http://{'x' * 64}.example/") == "unreachable"
 
 
 def test_names_of_private_addresses_are_refused_when_they_are_connected_to() -> None:
