@@ -3,6 +3,7 @@
 Modules are imported by the first command that needs them: numba and FAISS take seconds.
 """
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from indexer.catalog.collections import Catalog
 from indexer.engine.executor import Executor, ExecutorOptions
 from indexer.engine.executor import make_executor as executor_named
 from indexer.errors import CatalogNotInitialised
+from indexer.patience import Busy, Patience
 from indexer.store import Store
 from models.encoders.registry import load_span_score
 
@@ -60,12 +62,15 @@ def require_data_folder(settings: Settings, *, create: bool = False) -> None:
         )
 
 
-def open_store(settings: Settings, executor: Executor | None = None) -> Store:
+def open_store(
+    settings: Settings, executor: Executor | None = None, *, patience: Callable[[], Busy] | None = None
+) -> Store:
     """The collections of the data folder, with the catalog that lists them. The caller closes the store.
 
-    ``executor`` replaces the one that the settings name.
+    ``executor`` and ``patience``, that of a writer with others, replace those that the settings name.
     """
-    catalog = Catalog(settings.catalog_url, data_dir=settings.data_dir)
+    patience = patience or partial(Patience, settings.lease_wait_s)
+    catalog = Catalog(settings.catalog_url, data_dir=settings.data_dir, patience=patience)
     return Store(
         settings.data_dir,
         catalog,

@@ -116,6 +116,12 @@ class Settings(BaseSettings):
         30.0, gt=0, description="Seconds for a client to send a request, body included; then it is answered 408."
     )
     keep_alive_s: int = Field(5, gt=0, description="Seconds after which a connection without a request is closed.")
+    lease_wait_s: float = Field(
+        5.0,
+        ge=0,
+        description="Seconds for which a write waits while another process writes to the collection; then it is "
+        "answered 409.",
+    )
     connection_limit: int = Field(
         1000,
         gt=0,

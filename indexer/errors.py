@@ -86,6 +86,10 @@ class CollectionBusy(SpanseekError):
 
     code = "collection_busy"
 
+    def __init__(self, message: str, *, hint: str = "", collection: str = "") -> None:
+        super().__init__(message, hint=hint, field="collection")
+        self.collection = collection
+
 
 class LeaseLost(SpanseekError):
     """This writer's lease ran out and another writer has taken over; nothing was published."""

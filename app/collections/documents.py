@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Annotated, Literal
 
 from app.answers import ItemError, described, optional
-from app.collections.jobs import CollectionJobs, refuse
+from app.collections.jobs import CollectionJobs
 from indexer.catalog.leases import Lease, lease
 from indexer.engine.named_spans import find_documents
 from indexer.engine.query import Filter
@@ -15,6 +15,7 @@ from indexer.errors import CollectionBusy, DocumentNotFound, InvalidDocument
 from indexer.indexing.maintenance import tidy
 from indexer.indexing.pipeline import JobHooks, Outcome
 from indexer.indexing.relabelling import relabel
+from indexer.patience import Busy, refuse
 from indexer.reading.document_rows import passing_ids
 from indexer.segments.columns import canonical
 from indexer.store import Store
@@ -109,7 +110,7 @@ class DocumentService:
         self,
         collection: str,
         documents: Iterable[Document],
-        busy: Callable[[CollectionBusy], bool] = refuse,
+        busy: Busy | None = None,
     ) -> Written:
         """Add documents or replace those with the same ids; if an id occurs twice, the last document counts.
 
@@ -123,7 +124,7 @@ class DocumentService:
             report = self._jobs.index(target, last.values(), hooks, merge=False)
         return Written(report.generation, outcomes)
 
-    def require_writable(self, collection: str, busy: Callable[[CollectionBusy], bool] = refuse) -> None:
+    def require_writable(self, collection: str, busy: Busy | None = None) -> None:
         """Raise at once what an ``upsert`` of any documents would raise now: a writer or a missing model."""
         self._jobs.prepare(self._store.catalog.collection(collection))
         with self._writing(collection, busy):
@@ -131,7 +132,7 @@ class DocumentService:
 
     def delete(self, collection: str, ids: Sequence[str]) -> DeletedDocuments:
         """Delete documents; unknown ids are ignored."""
-        with self._turn(self._store.catalog.collection(collection), refuse):
+        with self._turn(self._store.catalog.collection(collection)):
             deletion = self._jobs.delete(collection, ids)
         results = [DeletedDocument(id, "deleted" if id in deletion.ids else "not_found") for id in ids]
         return DeletedDocuments(tuple(results), deletion.generation)
@@ -147,7 +148,7 @@ class DocumentService:
         if dry_run:
             snapshot = self._store.present(collection)
             return DeletedByFilter(len(frozenset(passing_ids(snapshot, filter))), dry_run, snapshot.generation.number)
-        with self._turn(self._store.catalog.collection(collection), refuse):
+        with self._turn(self._store.catalog.collection(collection)):
             deletion = self._jobs.delete(collection, (), filter)
         return DeletedByFilter(len(deletion.ids), dry_run, deletion.generation)
 
@@ -170,7 +171,7 @@ class DocumentService:
         self,
         collection: str,
         stop: Callable[[], bool],
-        busy: Callable[[CollectionBusy], bool] = refuse,
+        busy: Busy = refuse,
         *,
         windows: bool = True,
     ) -> bool:
@@ -183,23 +184,23 @@ class DocumentService:
         return kept is None or not kept.retired
 
     @contextmanager
-    def _writing(self, collection: str, busy: Callable[[CollectionBusy], bool] = refuse) -> Iterator[Lease]:
+    def _writing(self, collection: str, busy: Busy | None = None) -> Iterator[Lease]:
         """The collection's lease, after the writers of this process that wait for it already."""
         target = self._store.catalog.collection(collection)
         with self._turn(target, busy), lease(self._store.catalog, target.name, again=busy) as held:
             yield held
 
     @contextmanager
-    def _turn(self, collection: Collection, busy: Callable[[CollectionBusy], bool]) -> Iterator[None]:
+    def _turn(self, collection: Collection, busy: Busy | None = None) -> Iterator[None]:
         """Keep the threads of this process apart, which would else refuse each other's writes at once."""
         lock = self._turns.setdefault(collection.id, Lock())
         while not lock.acquire(timeout=TURN_S):
             error = CollectionBusy(
                 f"Collection {collection.name!r} is being written to by a task of this server",
                 hint="Retry in a moment; `GET /tasks` shows the tasks.",
-                field="collection",
+                collection=collection.name,
             )
-            if not busy(error):
+            if busy is None or not busy(error):
                 raise error
         try:
             yield

@@ -15,6 +15,7 @@ from indexer.errors import CollectionBusy, CollectionNotFound
 from indexer.indexing.maintenance import Purged, Removed, optimize, purge, sweep
 from indexer.indexing.matching import Rematched, rematch
 from indexer.indexing.pipeline import IndexJob, IndexReport, JobHooks
+from indexer.patience import Busy, refuse
 from indexer.reading.document_rows import passing_ids
 from indexer.sources import Record
 from indexer.store import Store
@@ -43,20 +44,15 @@ def built_beside(collection_id: str) -> str:
     return f"reindex-{collection_id}"
 
 
-def refuse(error: CollectionBusy) -> bool:
-    """Not to wait for another writer."""
-    return False
-
-
 def _never() -> bool:
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The waits of a job: for another writer, if at all, and for readers of old segments; and when they end."""
+    """The waits of a job: for another writer, by default as the catalog says, and for readers of old segments."""
 
-    busy: Callable[[CollectionBusy], bool] = refuse
+    busy: Busy | None = None
     sleep: Callable[[float], None] = time.sleep
     stop: Callable[[], bool] = _never
 
@@ -129,7 +125,7 @@ class CollectionJobs:
         """Purge what a reindexing has built that has not ended; or say that it is under way."""
         catalog, name = self._store.catalog, built_beside(collection.id)
         try:
-            with lease(catalog, name) as held:
+            with lease(catalog, name, again=refuse) as held:
                 differing = unlike(catalog, collection, catalog.collection(name))
                 remove(catalog, held, frozenset.union(*differing))
                 purge(self._store, held, sleep)

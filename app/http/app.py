@@ -59,6 +59,7 @@ from indexer.catalog.keys import record_uses
 from indexer.engine.executor import Executor
 from indexer.engine.warm import warm_up
 from indexer.errors import CollectionAliased, CollectionNotFound
+from indexer.patience import later
 from models.errors import SpanseekError
 
 _log = logging.getLogger(__name__)
@@ -152,7 +153,10 @@ def _backend(settings: Settings, encoders: Encoders, executor: Executor | None, 
     chosen = executor or make_executor(settings)
     startup = Startup(
         load_encoder=lambda: encoders.load(settings.encoder),
-        open_services=lambda: Services(settings, open_store(settings, chosen), encoders=encoders),
+        # The lane of writes waits, and its thread serves others meanwhile.
+        open_services=lambda: Services(
+            settings, open_store(settings, chosen, patience=lambda: later), encoders=encoders
+        ),
         warm_up_engine=lambda: warm_up(chosen),
         executor=chosen,
     )
@@ -164,6 +168,7 @@ def _backend(settings: Settings, encoders: Encoders, executor: Executor | None, 
         settings.write_deadline_s,
         batch_limit,
         uploads=settings.upload_limit,
+        lease_wait_s=settings.lease_wait_s,
         waits=math.ceil(settings.connection_limit / 2),  # the other half is for searches
     )
     return Backend(startup, limits, observe)

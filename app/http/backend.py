@@ -64,6 +64,7 @@ class Limits:
     batch: int
     uploads: int = 64
     waits: int = 500
+    lease_wait_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,12 @@ class Backend:
             services,
             SearchLanes(services.search, queue_limit=limit, observe=self._observe),
             SpanLane(services.spans, queue_limit=limit),
-            WriteLane(services.documents.tidy, queue_limit=limit, observe=self._observe),
+            WriteLane(
+                services.documents.tidy,
+                queue_limit=limit,
+                lease_wait_s=self.limits.lease_wait_s,
+                observe=self._observe,
+            ),
             JobLane("tune", timeout=late, hint="Request less at once, or use the command line.", limit=limit),
             JobLane("texts", timeout=late, hint="Send less at once.", limit=limit),
             services.task_workers(),

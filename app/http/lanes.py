@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -150,15 +150,19 @@ class JobLane(Lane[Job[Any], Any]):
 
         A job that has started then ends at its next checkpoint, or at its end in a lane that ``finishes``.
         """
-        message = self._timeout.format(seconds=deadline_s)
         gone = threading.Event()
         run = job if self._finishes else partial(_run_until, gone, job)
         try:
-            result: Result = await run_in_lane(self, run, deadline_s, message, hint=self._hint)
+            async with self.deadline(deadline_s):
+                result: Result = await asyncio.wrap_future(self.submit(run))
         except BaseException:
             gone.set()
             raise
         return result
+
+    def deadline(self, seconds: float) -> AbstractAsyncContextManager[None]:
+        """Raise the lane's ``DeadlineExceeded`` if the block takes longer."""
+        return deadline(seconds, self._timeout.format(seconds=round(seconds, 2)), hint=self._hint)
 
 
 async def run_in_lane(lane: Lane[Item, Result], job: Item, deadline_s: float, message: str, *, hint: str) -> Result:

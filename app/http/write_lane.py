@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 
 from app.http.lanes import JobLane
 from app.http.stages import Observe, unobserved
-from app.http.turns import Turns
+from app.http.waiting_writes import WaitingWrites
 from app.search.errors import QueueFull, ShuttingDown
 from indexer.errors import CollectionBusy, CollectionNotFound
 from models.errors import SpanseekError
@@ -26,13 +26,19 @@ _log = logging.getLogger(__name__)
 
 
 class WriteLane:
-    """Runs writes; the event loop never blocks. ``tidy`` is the maintenance of ``DocumentService``."""
+    """Runs writes; the event loop never blocks. ``tidy`` is the maintenance of ``DocumentService``.
 
-    def __init__(self, tidy: Tidy, *, queue_limit: int = 256, observe: Observe = unobserved) -> None:
+    A write to a collection that another process writes to leaves the lane, and is tried again for ``lease_wait_s``
+    after the last one that had its turn: writes to other collections pass it.
+    """
+
+    def __init__(
+        self, tidy: Tidy, *, queue_limit: int = 256, lease_wait_s: float = 0.0, observe: Observe = unobserved
+    ) -> None:
         self._maintain, self._observe = tidy, observe
         self._closing = threading.Event()
+        self._waiting = WaitingWrites(lease_wait_s, self._closing.is_set)
         self._untidy: set[str] = set()
-        self._turns = Turns(self._closing.wait)
         self._lane = JobLane(
             "write",
             timeout="Not written within {seconds:g} s; it may be yet.",
@@ -58,9 +64,15 @@ class WriteLane:
         return result
 
     async def run(self, job: Callable[[], Result], deadline_s: float) -> Result:
-        """Run another job that encodes or writes. Raises ``DeadlineExceeded`` in the same way."""
-        timed = partial(copy_context().run, self._timed, job, time.perf_counter())
-        return await self._lane.run(partial(self._in_turn, timed), deadline_s)
+        """Run another job that encodes or writes. Raises ``DeadlineExceeded`` as that, and ``CollectionBusy``."""
+        ends = time.monotonic() + deadline_s
+
+        async def once() -> Result:
+            timed = partial(copy_context().run, self._timed, job, time.perf_counter())
+            return await self._lane.run(timed, ends - time.monotonic())
+
+        async with self._lane.deadline(deadline_s):
+            return await self._waiting.run(once)
 
     def _timed(self, job: Callable[[], Result], queued: float) -> Result:
         """Run a job, and observe its wait and, if it succeeds, its time. Merging is not observed."""
@@ -70,10 +82,6 @@ class WriteLane:
         self._observe("write", time.perf_counter() - started)
         return result
 
-    def _in_turn(self, job: Callable[[], Result]) -> Result:
-        with self._turns.turn():
-            return job()
-
     def tidy(self) -> None:
         """Queue the maintenance of every collection with pending merges or retired segments."""
         for collection in tuple(self._untidy):
@@ -82,7 +90,7 @@ class WriteLane:
     def _queue_maintenance(self, collection: str) -> None:
         self._untidy.add(collection)
         try:
-            self._lane.submit(partial(self._in_turn, partial(self._tidy_one, collection)))
+            self._lane.submit(partial(self._tidy_one, collection))
         except (QueueFull, ShuttingDown):
             _log.debug("maintenance of %s is postponed", collection)
 

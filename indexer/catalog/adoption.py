@@ -9,12 +9,12 @@ from typing import Any, Final
 from sqlalchemy import Connection, insert, or_, select
 
 from indexer.catalog.collections import Catalog, lock_names
-from indexer.catalog.tables import aliases, collections, keys, leases, metadata, tasks
+from indexer.catalog.tables import aliases, collections, keys, lease_waits, leases, metadata, tasks
 from indexer.errors import CollectionExists
 
 _ROWS_AT_ONCE: Final = 5_000
 # Tables of an installation, not of a collection.
-_OTHERS: Final = (aliases, keys, leases, tasks)
+_OTHERS: Final = (aliases, keys, leases, lease_waits, tasks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from indexer.catalog.names import checked_collection_name, is_collection_name, p
 from indexer.catalog.sql import Clock, listed, utc_now
 from indexer.catalog.tables import aliases, collections, documents, segments, tombstones
 from indexer.errors import AliasExists, CollectionDamaged, CollectionNotFound, RecipeMismatch
+from indexer.patience import Busy, refuse
 from indexer.representations.details import RecipeFields, first_fault, with_units
 from indexer.tuning import CalibrationDraft
 from indexer.types import Collection, Details, Generation, LiveSegment, Recipe, SegmentInfo
@@ -41,9 +42,17 @@ class Catalog:
     calls 0 ()
     """
 
-    def __init__(self, url: str, *, clock: Clock = utc_now, data_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        clock: Clock = utc_now,
+        data_dir: Path | None = None,
+        patience: Callable[[], Busy] = lambda: refuse,
+    ) -> None:
         self.database = Database(url, data_dir)
         self.clock = clock
+        self.patience = patience  # of each writer, with others
 
     def close(self) -> None:
         """Closes all connections."""

@@ -11,6 +11,7 @@ from indexer.catalog.schema import upgrade
 from indexer.catalog.tables import (
     aliases,
     collections,
+    lease_waits,
     leases,
     metadata,
     segments,
@@ -40,7 +41,7 @@ def copy_catalog(catalog: Catalog, path: Path, collection_id: str | None = None)
         reading.execution_options(yield_per=_ROWS_AT_ONCE)
         for table in metadata.sorted_tables:
             chosen = _chosen(table, collection_id)
-            if table in (leases, tasks) or chosen is None:
+            if table in (leases, lease_waits, tasks) or chosen is None:
                 continue
             for rows in reading.execute(select(table).where(*chosen)).mappings().partitions():
                 writing.execute(insert(table), [dict(row) for row in rows])

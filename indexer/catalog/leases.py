@@ -8,19 +8,22 @@ import logging
 import os
 import socket
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import psutil
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
-from indexer.catalog.collections import Catalog, lock_collection, lock_names
+from indexer.catalog import lease_queue
+from indexer.catalog.collections import Catalog, collection_id, lock_collection, lock_names
 from indexer.catalog.tables import collections, leases
 from indexer.errors import CatalogUnavailable, CollectionBusy, LeaseLost, StorageFull
 from indexer.heartbeat import beating
 from indexer.machine import pid_namespace
+from indexer.patience import Busy, refuse
 
 logger = logging.getLogger(__name__)
 
@@ -55,17 +58,18 @@ def lease(
     collection_name: str,
     holder: str | None = None,
     ttl: float = 30.0,
-    again: Callable[[CollectionBusy], bool] = lambda error: False,
+    again: Busy | None = None,
 ) -> Iterator[Lease]:
     """Hold the collection's lease while the block runs, and renew it in the background.
 
-    Raises ``CollectionBusy`` while another writer holds it, unless ``again``, which may wait, returns true. Two leases
-    are free at once: one of a process of this host that has ended, and one that this process could not release because
-    the catalog did not answer. Any other is free when it expires.
+    Raises ``CollectionBusy`` while another writer holds it, unless ``again``, which may wait, returns true; without it
+    waits as the catalog's patience says. Two leases are free at once: one of a process of this host that has ended, and
+    one that this process could not release because the catalog did not answer. Any other is free when it expires.
     """
     if ttl <= 0:
         raise ValueError(f"a lease must last longer than {ttl} seconds")
-    held = _take_patiently(catalog, collection_name, holder or this_process(), ttl, again)
+    busy = catalog.patience() if again is None else again
+    held = _take_patiently(catalog, collection_name, holder or this_process(), ttl, busy)
     try:
         with beating(lambda: _renewed(catalog, held), every=ttl / _BEATS_PER_TTL):
             yield held
@@ -94,15 +98,32 @@ def holding(catalog: Catalog, held: Lease, *, names: bool = False) -> Iterator[t
         _renew(connection, _is(held), held.end(catalog.clock()))
 
 
-def _take_patiently(
-    catalog: Catalog, name: str, holder: str, ttl: float, again: Callable[[CollectionBusy], bool]
-) -> Lease:
+def _take_patiently(catalog: Catalog, name: str, holder: str, ttl: float, again: Busy) -> Lease:
     while True:
         try:
+            _refuse_if_seen_held(catalog, name, holder)
             return _take(catalog, name, holder, ttl)
         except CollectionBusy as error:
+            if again is not refuse:
+                _queue(catalog, name, holder)
             if not again(error):
                 raise
+
+
+def _refuse_if_seen_held(catalog: Catalog, name: str, holder: str) -> None:
+    """The look of those who wait: it locks nothing, and so never delays the writer whose end it waits for."""
+    with catalog.database.read() as connection:
+        _refuse_if_held(connection, _Requested(collection_id(connection, name), name, holder), catalog.clock())
+
+
+def _queue(catalog: Catalog, name: str, holder: str) -> None:
+    """Take or renew the place of those who try again, so that nobody who comes later passes them for long."""
+    with catalog.database.read() as connection:
+        if not lease_queue.is_due(connection, collection_id(connection, name), holder, catalog.clock()):
+            return
+    with catalog.database.write() as connection:
+        id, _ = lock_collection(connection, name)
+        lease_queue.take_place(connection, id, holder, catalog.clock())
 
 
 def _take(catalog: Catalog, name: str, holder: str, ttl: float) -> Lease:
@@ -112,7 +133,8 @@ def _take(catalog: Catalog, name: str, holder: str, ttl: float) -> Lease:
             # Not the alias, which may name another collection before the lease ends.
             held = Lease(*lock_collection(connection, name), holder, token, ttl)
             now = catalog.clock()
-            _refuse_if_held(connection, held, now)
+            _refuse_if_held(connection, _Requested(held.collection_id, held.collection, holder), now)
+            lease_queue.leave(connection, held.collection_id, holder, now)
             _replace(connection, held, now)
     except _FAILURES:  # perhaps after the commit
         _abandoned.add(token)
@@ -127,16 +149,35 @@ def _lock(connection: Connection, held: Lease) -> int | None:
     )
 
 
-def _refuse_if_held(connection: Connection, requested: Lease, now: datetime) -> None:
+class _Requested(NamedTuple):
+    """A lease that a holder asks for."""
+
+    collection_id: str
+    collection: str
+    holder: str
+
+
+def _refuse_if_held(connection: Connection, requested: _Requested, now: datetime) -> None:
     row = connection.execute(select(leases).where(leases.c.collection_id == requested.collection_id)).first()
     if row is None or row.expires_at <= now or row.token in _abandoned or is_dead(row.holder):
+        _refuse_if_others_wait(connection, requested, now)
         return
     until = row.expires_at.isoformat(timespec="seconds")
     raise CollectionBusy(
         f"Collection {requested.collection!r} is being written to by {row.holder}, which holds it until {until}",
         hint="Wait until it has finished. If it is gone, its lease ends at that time by itself.",
-        field="collection",
+        collection=requested.collection,
     )
+
+
+def _refuse_if_others_wait(connection: Connection, requested: _Requested, now: datetime) -> None:
+    for holder in lease_queue.before(connection, requested.collection_id, requested.holder, now):
+        if not is_dead(holder):
+            raise CollectionBusy(
+                f"Collection {requested.collection!r} is about to be written to by {holder}, which has waited for it",
+                hint="Retry in a moment.",
+                collection=requested.collection,
+            )
 
 
 def _replace(connection: Connection, held: Lease, now: datetime) -> None:

@@ -126,6 +126,15 @@ leases = Table(
     Column("token", Text, nullable=False),
 )
 
+lease_waits = Table(
+    "lease_waits",
+    metadata,
+    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("holder", Text, primary_key=True),
+    Column("since", UtcDateTime, nullable=False),
+    Column("expires_at", UtcDateTime, nullable=False),
+)
+
 keys = Table(
     "keys",
     metadata,

@@ -15,11 +15,12 @@ from itertools import chain
 from typing import Literal
 
 from indexer.catalog.leases import Lease, lease
-from indexer.errors import CollectionBusy, RecipeMismatch
+from indexer.errors import RecipeMismatch
 from indexer.indexing.encode import EncodedDocuments, SplitDocument, encode, split
 from indexer.indexing.maintenance import sweep, tidy
 from indexer.indexing.matching import publish_matched
 from indexer.indexing.new_segment import new_segment
+from indexer.patience import Busy
 from indexer.representations.registry import representations
 from indexer.segments.folders import settle
 from indexer.segments.writer import SegmentWriter
@@ -97,7 +98,7 @@ class JobHooks:
     bad_record: Callable[[BadRecord], None] = lambda record: None
     settled: Callable[[Outcome], None] = lambda outcome: None
     stop: Callable[[], bool] = lambda: False
-    busy: Callable[[CollectionBusy], bool] = lambda error: False  # whether to try again
+    busy: Busy | None = None  # without it waits as the catalog says
 
 
 class IndexJob:

@@ -5,7 +5,8 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from threading import Barrier, Event
 
 import psutil
@@ -15,7 +16,9 @@ from sqlalchemy import text
 from indexer.catalog.leases import holding, lease, this_process
 from indexer.catalog.publish import remove
 from indexer.errors import CatalogUnavailable, CollectionBusy, CollectionNotFound, LeaseLost
+from indexer.patience import Patience, later, refuse
 from indexer.types import Recipe
+from models.interruption import Interrupted, interruptible
 
 
 @pytest.fixture(autouse=True)
@@ -305,3 +308,102 @@ def _race(catalog):
 def _fail(failed):
     failed.set()
     raise CatalogUnavailable("gone fishing")
+
+
+def test_writers_wait_for_each_other(catalog):
+    """Sixteen threads that would else refuse each other: each holds the lease alone, and none is refused."""
+    catalog.patience = partial(Patience, 60)
+    holders, most = [], []
+
+    def write(number):
+        for _ in range(3):
+            with lease(catalog, "calls", holder=f"writer {number}"):
+                holders.append(number)
+                most.append(len(holders))
+                holders.pop()
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(write, range(16)))
+    assert most == [1] * 48
+    assert rows(catalog) == []
+
+
+def test_a_wait_for_a_lease_ends(catalog):
+    catalog.patience = partial(Patience, 0.1)
+    with lease(catalog, "calls", holder="the night job"):
+        with pytest.raises(CollectionBusy, match="the night job"), lease(catalog, "calls"):
+            pass
+        with pytest.raises(CollectionBusy), lease(catalog, "calls", again=refuse):
+            pass
+
+
+def test_a_wait_for_a_lease_can_be_interrupted(catalog):
+    catalog.patience = partial(Patience, 60)
+
+    def end():
+        raise Interrupted
+
+    with (
+        lease(catalog, "calls", holder="the night job"),
+        pytest.raises(Interrupted),
+        interruptible(end),
+        lease(catalog, "calls"),
+    ):
+        pass
+
+
+def test_those_who_wait_only_read(catalog, monkeypatch):
+    """A try that finds the lease held begins no transaction that locks."""
+    with lease(catalog, "calls", holder="the night job"):
+        monkeypatch.setattr(catalog.database, "write", lambda: pytest.fail("a transaction that writes"))
+        with pytest.raises(CollectionBusy), lease(catalog, "calls", again=refuse):
+            pass
+        monkeypatch.undo()
+
+
+def test_who_has_waited_comes_before_who_comes_later(catalog, clock):
+    """Neither a server that writes without end nor a third one passes; one that has come before does."""
+
+    def takes(holder, again=later):
+        with suppress(CollectionBusy), lease(catalog, "calls", holder=holder, again=again):
+            return True
+        return False
+
+    with lease(catalog, "calls", holder="first"):
+        assert not takes("second")
+        clock.advance(0.1)
+        assert not takes("third")
+    assert takes("first")  # nobody has waited for long
+    clock.advance(0.5)
+    assert not takes("first")
+    assert not takes("third")
+    assert takes("second")
+    assert not takes("first")
+    assert takes("third")
+    assert takes("first")
+
+
+def test_a_place_ends_if_it_is_not_renewed(catalog, clock):
+    with lease(catalog, "calls", holder="first"):
+        for again in (later, refuse):
+            with pytest.raises(CollectionBusy), lease(catalog, "calls", holder=f"{again.__name__}", again=again):
+                pass
+    clock.advance(1)
+    with pytest.raises(CollectionBusy, match="later, which has waited"), lease(catalog, "calls", holder="first"):
+        pass
+    clock.advance(1)
+    with lease(catalog, "calls", holder="first"):
+        pass
+
+
+def test_the_dead_do_not_wait(catalog, clock):
+    dead = this_process().replace(f":{os.getpid()}:", ":999999:")
+    with (
+        lease(catalog, "calls", holder="first"),
+        pytest.raises(CollectionBusy),
+        lease(catalog, "calls", holder=dead, again=later),
+    ):
+        pass
+    clock.advance(1)
+    with lease(catalog, "calls", holder="first"):
+        pass

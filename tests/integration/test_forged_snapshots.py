@@ -22,7 +22,7 @@ from indexer.catalog.calibrations import add_calibration
 from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.catalog.schema import upgrade
-from indexer.catalog.tables import aliases, keys, leases, metadata, tasks
+from indexer.catalog.tables import aliases, keys, lease_waits, leases, metadata, tasks
 from indexer.catalog.thresholds import set_threshold
 from indexer.errors import SnapshotInvalid
 from indexer.indexing.deletion import delete_collection
@@ -37,7 +37,7 @@ from tests.workspace import Workspace, document
 
 PAGE = 4_096  # of SQLite
 NOBODY = "0" * 32
-TABLES = [table for table in metadata.sorted_tables if table not in (aliases, keys, leases, tasks)]
+TABLES = [table for table in metadata.sorted_tables if table not in (aliases, keys, leases, lease_waits, tasks)]
 COLUMNS = [(table.name, column.name) for table in TABLES for column in table.columns]
 VALUES: list[Any] = [
     None, -1, 0, 1, 65, 2**31, 2**62, 2**63 - 1, 0.5, 1e300, "", "x", "9", NOBODY, "../../../etc", "a" * 100_000,

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from indexer.catalog.schema import upgrade
 from tests.serving import running
 
 PATH = "/collections/calls"
+WRITERS, WRITES = 16, 4
 
 
 @pytest.fixture
@@ -25,8 +27,8 @@ def servers(
     settings.data_dir.mkdir()
     upgrade(settings.catalog_url)
     with (
-        running(settings, database_url=database_url) as (_, first),
-        running(settings, database_url=database_url) as (_, second),
+        running(settings, database_url=database_url, lease_wait_s=60) as (_, first),
+        running(settings, database_url=database_url, lease_wait_s=60) as (_, second),
     ):
         yield first, second
 
@@ -60,14 +62,38 @@ def test_what_one_server_changes_the_other_answers(servers) -> None:
     ok(first.post(f"{PATH}/documents", json={"id": "a", "text": "Please cancel my subscription."}))
     until(lambda: hits(second) == ["a"])
     document = {"id": "b", "text": "I cancel my subscription."}
-    until(lambda: second.post(f"{PATH}/documents", json=document).is_success)  # the first one may still be merging
+    ok(second.post(f"{PATH}/documents", json=document))  # it waits while the first one merges
     until(lambda: sorted(hits(first)) == ["a", "b"])
-    until(lambda: first.delete(f"{PATH}/documents/a").is_success)
+    ok(first.delete(f"{PATH}/documents/a"))
     until(lambda: hits(second) == ["b"])
     ok(first.put(f"/admin{PATH}/thresholds", json={"value": 0.25}))
     until(lambda: search(second)["threshold"]["value"] == 0.25)
     ok(second.put(f"/admin{PATH}/thresholds", json={"value": 0.5}))
     until(lambda: search(first)["threshold"]["value"] == 0.5)
+
+
+@pytest.mark.slow
+def test_writers_of_both_servers_wait_for_each_other(servers) -> None:
+    """A balancer sends sixteen writers to two servers: nobody is refused, and nothing is lost."""
+    ok(servers[0].put(PATH))
+
+    def write(writer: int) -> list[str]:
+        server = servers[writer % 2]
+        documents = [{"id": f"{writer}-{n}", "text": f"Ticket {writer} {n}"} for n in range(WRITES)]
+        answers = [server.post(f"{PATH}/documents", json=document) for document in documents]
+        answers.append(server.delete(f"{PATH}/documents/{writer}-0"))
+        answers.append(server.patch(f"{PATH}/documents/{writer}-1", json={"metadata": {"by": writer}}))
+        return [answer.text for answer in answers if answer.status_code != 200]
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        refused = [answer for each in pool.map(write, range(WRITERS)) for answer in each]
+    assert refused == []
+    for server in servers:
+        documents = ok(server.get(f"{PATH}/documents?limit=1000"))["documents"]
+        expected = {f"{writer}-{n}" for writer in range(WRITERS) for n in range(1, WRITES)}
+        assert {document["id"] for document in documents} == expected
+        changed = {document["id"]: document["metadata"] for document in documents if document["metadata"]}
+        assert changed == {f"{writer}-1": {"by": writer} for writer in range(WRITERS)}
 
 
 @pytest.mark.slow
