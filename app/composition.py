@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from app.collections.reindexing import Reindexing
     from app.collections.service import CollectionService
     from app.collections.snapshots import SnapshotService
+    from app.mining.mining import MiningService
     from app.phrases.service import PhraseService
     from app.search.service import SearchService
     from app.tasks.backfilling import Backfilling
@@ -209,6 +210,13 @@ class Services:
         from app.tasks.worker import TaskWorkers
 
         return TaskWorkers(self, self.tasks, threads=self._settings.task_workers, keep_days=self._settings.task_days)
+
+    @cached_property
+    def mining(self) -> "MiningService":
+        """All hits of many phrases."""
+        from app.mining.mining import MiningService
+
+        return MiningService(self.store, self.search)
 
     @cached_property
     def webhooks(self) -> "WebhookService":

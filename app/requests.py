@@ -7,7 +7,7 @@ A new option of all searches is one field here, and the place that obeys it.
 Field types are strict: a wrong type or an unknown field is refused, never coerced.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
@@ -20,10 +20,11 @@ from pydantic import (
     FiniteFloat,
     GetPydanticSchema,
     PlainValidator,
+    TypeAdapter,
     ValidationError,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import core_schema
+from pydantic_core import core_schema, to_json
 
 from app.answers import described
 from indexer.catalog.names import MAX_ID_LENGTH
@@ -56,6 +57,9 @@ MAX_OFFSET = 10_000
 MAX_EXPORT = 100_000
 # Hits of an export that are judged, if only likely ones are wanted.
 MAX_JUDGED = 10_000
+# The phrases of one mining, and the keys that their hits are counted by.
+MAX_MINED = 10_000
+MAX_COUNTED_BY = 20
 MAX_COLLECTIONS = 20
 MAX_CONTEXT = 1000
 MAX_QUERY_UNITS = 100_000
@@ -374,8 +378,8 @@ class TextOrVector:
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryRequest(HitOptions, ModeOptions, TextOrVector):
-    """One query, a text or a vector, and which spans are hits."""
+class GroupedHits(HitOptions, ModeOptions):
+    """Which spans are hits, and their form."""
 
     group_by: Annotated[
         Grouping | None,
@@ -384,6 +388,11 @@ class QueryRequest(HitOptions, ModeOptions, TextOrVector):
             "in mode `maxsim` there is `document` alone."
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryRequest(GroupedHits, TextOrVector):
+    """One query, a text or a vector, and which spans are hits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -482,3 +491,81 @@ class ExportRequest(QueryRequest):
     def search(self) -> SearchRequest:
         """The search for the hits and one more, which says whether there are more."""
         return converted(self, SearchRequest, collection=self.collection, top_k=self.limit + 1)
+
+
+MinedFormat: TypeAlias = Literal["ndjson", "csv", "xlsx", "parquet"]
+
+
+@dataclass(frozen=True)
+class MinedPhrase:
+    """A phrase whose hits are wanted."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    text: QueryText
+    name: Annotated[QueryText | None, described("Its name in the tables, by default its text. Names differ.")] = None
+
+    @property
+    def label(self) -> str:
+        """The name, or else the text."""
+        return self.text if self.name is None else self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class MiningOptions(GroupedHits):
+    """Which spans are hits of phrases that are mined, and the tables of these."""
+
+    limit: Annotated[
+        int,
+        option(
+            "Maximum number of hits of a phrase; the table of counts says whether these are all.", ge=1, le=MAX_EXPORT
+        ),
+    ] = 10_000
+    count_by: Annotated[
+        tuple[QueryText, ...],
+        Field(
+            max_length=MAX_COUNTED_BY,
+            description="Metadata by whose values the hits of a phrase are counted: keys such as `team`, paths such as "
+            " `customer.country`, and of parts `part.speaker`.",
+        ),
+    ] = ()
+    copies_from: Annotated[
+        Similarity,
+        described("The least `raw` of two phrases, compared as texts, that are pointed out as near-copies."),
+    ] = 0.975
+    format: Annotated[MinedFormat, described("The form of the tables.")] = "ndjson"
+
+
+@dataclass(frozen=True)
+class MiningRequest(MiningOptions):
+    """Phrases, all hits of which are wanted."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "collection": "sample",
+                    "phrases": [{"text": "cancel my subscription"}, {"text": "where is my parcel", "name": "parcel"}],
+                    "threshold": 0.8,
+                    "count_by": ["kind"],
+                    "format": "csv",
+                }
+            ]
+        },
+    )
+
+    collection: Annotated[CollectionName, described("The collection to search.")]
+    phrases: Annotated[
+        tuple[MinedPhrase, ...], Field(min_length=1, max_length=MAX_MINED, description="The phrases to mine.")
+    ]
+
+    def searches(self) -> list[SearchRequest]:
+        """A search for every phrase: for its hits and one more, which says whether there are more."""
+        one = converted(self, SearchRequest, top_k=self.limit + 1)
+        return [replace(one, text=phrase.text) for phrase in self.phrases]
+
+
+def mining_request(values: Mapping[str, Any]) -> MiningRequest:
+    """The request of JSON values that were checked before."""
+    return TypeAdapter(MiningRequest).validate_json(to_json(values))

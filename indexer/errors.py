@@ -169,6 +169,12 @@ class TaskNotFound(SpanseekError):
     code = "task_not_found"
 
 
+class TaskUnfinished(SpanseekError):
+    """The task has not ended well, and so has no result."""
+
+    code = "task_unfinished"
+
+
 class TaskBacklogFull(SpanseekError):
     """The tasks that wait hold as many bytes as the server accepts."""
 

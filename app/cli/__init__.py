@@ -21,6 +21,7 @@ from app.cli.index import index
 from app.cli.keys import keys_cli
 from app.cli.labels import label, labels_cli
 from app.cli.maintenance import backup, init_db, optimize, stats, verify
+from app.cli.mining import mine
 from app.cli.phrases import phrases_cli
 from app.cli.preview import preview
 from app.cli.reindex import reindex
@@ -46,6 +47,7 @@ cli = typer.Typer(
 _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
     "Search": {
         "search": search,
+        "mine": mine,
         "spans": spans,
         "compare": compare,
         "summarize": summarize,

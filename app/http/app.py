@@ -42,6 +42,7 @@ from app.http.routes import (
     label_candidates,
     matches,
     metadata,
+    mining,
     phrases,
     previews,
     restoring,
@@ -70,6 +71,7 @@ _GZIP_FROM_BYTES = 1_024
 _GZIP_LEVEL = 4
 _RESOURCES = (
     search,
+    mining,
     spans,
     comparing,
     restoring,

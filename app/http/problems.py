@@ -115,6 +115,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.DocumentNotFound: HTTPStatus.NOT_FOUND,
     indexer.AliasNotFound: HTTPStatus.NOT_FOUND,
     indexer.TaskNotFound: HTTPStatus.NOT_FOUND,
+    indexer.TaskUnfinished: HTTPStatus.CONFLICT,
     indexer.SnapshotNotFound: HTTPStatus.NOT_FOUND,
     indexer.TaskBacklogFull: HTTPStatus.TOO_MANY_REQUESTS,
     indexer.CalibrationNotFound: HTTPStatus.NOT_FOUND,

@@ -4,15 +4,16 @@
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from app.requests import SearchRequest
-from app.search.mode import AnyMode, Counts, Scored, ScoredRows
+from app.search.mode import AnyMode, BatchQuery, Counts, Scored, ScoredRows
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import EVERYTHING, Selection
@@ -45,13 +46,23 @@ def terms_of(mode: AnyMode, request: SearchRequest, recipe: Recipe) -> Terms:
 
 
 def search(
-    snapshot: Snapshot, mode: AnyMode, queries: Sequence[object], terms: Sequence[Terms], selection: Selection
+    snapshot: Snapshot,
+    mode: AnyMode,
+    queries: Sequence[object],
+    terms: Sequence[Terms],
+    selection: Selection,
+    *,
+    exhaustive: bool = False,
 ) -> list[Found]:
-    """The results of every query: those with its own words, and after them what the mode finds."""
+    """The results of every query: those with its own words, and after them what the mode finds.
+
+    ``exhaustive`` computes the same in the way that suits many queries whose results over the floor are all wanted.
+    """
+    query_of = partial(mode.exhaustive_query if exhaustive else mode.segment_query, snapshot)
     literal = _occurrences(snapshot, mode, terms, selection) if any(terms) else None
     if literal and _unit(mode, selection) == "span" and selection.group_by == "span":
-        return _beside(snapshot, mode, queries, terms, selection, literal)
-    mapped = snapshot.map(mode.segment_query(snapshot, queries, selection), selection)
+        return _beside(snapshot, query_of, queries, terms, selection, literal)
+    mapped = snapshot.map(query_of(queries, selection), selection)
     found = []
     for number in range(len(queries)):
         parts = [rows[number] for rows in mapped.parts]
@@ -63,7 +74,7 @@ def search(
 
 def _beside(
     snapshot: Snapshot,
-    mode: AnyMode,
+    query_of: Callable[[Sequence[object], Selection], BatchQuery],
     queries: Sequence[object],
     terms: Sequence[Terms],
     selection: Selection,
@@ -82,7 +93,7 @@ def _beside(
     top_k = selection.top_k + 2 * max((len(results[number]) for number in left), default=0)
     while left:
         wider = replace(selection, top_k=top_k)
-        mapped = snapshot.map(mode.segment_query(snapshot, [queries[number] for number in left], wider), wider)
+        mapped = snapshot.map(query_of([queries[number] for number in left], wider), wider)
         incomplete: list[int] = []
         for at, number in enumerate(left):
             found = choose(snapshot, [rows[at] for rows in mapped.parts], wider)

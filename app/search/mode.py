@@ -28,7 +28,7 @@ from indexer.types import Recipe
 from indexer.words.literal import Terms
 from models.errors import InvalidInput
 from models.text.borders import Boundary
-from models.types import CharSpan
+from models.types import CharSpan, QueryVectors
 
 Read = TypeVar("Read")
 Query = TypeVar("Query")
@@ -178,6 +178,14 @@ class SearchMode(Protocol[Read, Query]):
 
         Documents are rows of all of their units.
         """
+
+    def exhaustive_query(self, snapshot: Snapshot, queries: Sequence[Query], selection: Selection) -> BatchQuery:
+        """The same for many queries whose rows over the selection's floor are all wanted."""
+        return self.segment_query(snapshot, queries, selection)
+
+    def text_vectors(self, queries: Sequence[Query]) -> QueryVectors | None:
+        """The unit vectors of texts by whose cosines the texts compare; None where the mode has none."""
+        return None
 
     def counting_query(self, snapshot: Snapshot, query: Query, floor: float | None, selection: Selection) -> BatchQuery:
         """The query of a segment for counts: all rows, or the two lists of ``Counts``, selected."""

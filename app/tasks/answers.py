@@ -8,9 +8,9 @@ from app.answers import described, optional
 from indexer.catalog.tasks import Status, Task
 
 KindName: TypeAlias = Literal[
-    "upload", "reindex", "optimize", "purge", "backfill", "calibration", "snapshot", "restore"
+    "upload", "reindex", "optimize", "purge", "backfill", "calibration", "snapshot", "restore", "mine"
 ]
-Unit: TypeAlias = Literal["bytes", "documents", "steps"]
+Unit: TypeAlias = Literal["bytes", "documents", "phrases", "steps"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ Modules that take long to import are imported by the kinds that need them: listi
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from app.answers import json_values
@@ -157,6 +157,23 @@ def run_restore(context: TaskContext) -> Mapping[str, JsonValue]:
     return {"collection": restored.name, "documents": restored.documents, "units": restored.units}
 
 
+def run_mine(context: TaskContext) -> Mapping[str, JsonValue]:
+    """Mine phrases from the last batch on; from the beginning if the collection has changed."""
+    from app.mining.job import Checkpoint, run_mining
+    from app.requests import mining_request
+
+    request = replace(mining_request(context.options["request"]), collection=context.collection)
+
+    def progress(done: int, total: int, checkpoint: Checkpoint) -> None:
+        context.check()
+        counts: dict[str, JsonValue] = {"phrases": done, "hits": checkpoint.hits}
+        context.progress(done, total, {"mining": checkpoint.values(), "counts": counts})
+
+    start = Checkpoint(**context.checkpoint.get("mining", {}))
+    mining = context.services.mining.mine(request)
+    return json_values(run_mining(mining, context.spool.folder, start, progress=progress))
+
+
 def _waiting(context: TaskContext) -> "Waiting":
     from app.collections.jobs import Waiting
 
@@ -216,6 +233,7 @@ KINDS: Final[Mapping[str, TaskKind]] = {
         TaskKind("calibration", run_calibration),
         TaskKind("snapshot", run_snapshot, "bytes"),
         TaskKind("restore", run_restore, "bytes"),
+        TaskKind("mine", run_mine, "phrases"),
     )
 }
 # The kinds of which a worker removes what a cancelled task has made.

@@ -8,6 +8,8 @@ from threading import Lock
 from typing import Any, Final, get_args
 
 from app.cursors import cursor_at, position_of
+from app.mining.tables import TableName, table_of
+from app.requests import MinedFormat
 from app.tasks.answers import KindName, TaskDescription, TaskPage
 from app.tasks.kinds import KINDS, UNDONE
 from app.tasks.spool import BodyWriter, Format, Spool
@@ -26,13 +28,14 @@ from indexer.catalog.tasks import (
     new_task_id,
     received,
 )
-from indexer.errors import TaskNotFound, TextNotStored
+from indexer.errors import TaskNotFound, TaskUnfinished, TextNotStored
 from indexer.store import Store
 from indexer.types import Collection
 from models.errors import InvalidInput, SpanseekError
 from models.types import JsonValue
 
 MAX_LISTED = 1000
+_SEE_TASK: Final = "`GET /tasks/{id}?wait=60` waits for it, and says what it has met."
 # Bytes of a body between two looks at the backlog.
 _GROWTH: Final = 8 * 2**20
 # Seconds between two signs of life of a body that arrives slowly.
@@ -64,7 +67,7 @@ class TaskService:
         """
         target = self._store.catalog.collection(collection)
         if not target.recipe.stores_text:
-            _refuse_texts(collection, options)
+            _refuse_texts(kind, collection, options)
         return self._queue(NewTask(kind, collection, target.id, options, size))
 
     def add_restore(self, collection: str, snapshot: str, name: str) -> TaskDescription:
@@ -150,6 +153,16 @@ class TaskService:
         task = self._visible(id, is_visible)
         return self.spool(id).read_results(int(task.checkpoint.get("results", 0)))
 
+    def table(self, id: str, table: TableName, is_visible: Callable[[str], bool]) -> tuple[Path, MinedFormat]:
+        """The file of a table of a mining, and its form. Raises ``TaskNotFound`` and ``TaskUnfinished``."""
+        task = self._visible(id, is_visible)
+        if task.kind != "mine":
+            raise TaskNotFound(f"There is no mining {id[:80]!r}", hint="List the tasks of kind mine.")
+        if task.status != "done" or task.result is None:
+            raise TaskUnfinished(f"The task is {task.status}; its tables are there once it is done.", hint=_SEE_TASK)
+        form: MinedFormat = task.result["format"]
+        return table_of(self.spool(id).folder, table, form), form
+
     def _visible(self, id: str, is_visible: Callable[[str], bool]) -> Task:
         task = get_task(self._store.catalog, id)
         if task.status == "receiving" or not is_visible(task.collection):
@@ -234,8 +247,14 @@ def _require_stored_texts(target: Collection) -> None:
         )
 
 
-def _refuse_texts(collection: str, options: Mapping[str, JsonValue]) -> None:
-    """Refuse labels by text, which would wait in the catalog."""
+def _refuse_texts(kind: KindName, collection: str, options: Mapping[str, JsonValue]) -> None:
+    """Refuse labels by text, which would wait in the catalog, and hits with restored texts, which would on the disk."""
+    if kind == "mine":
+        raise TextNotStored(
+            f"The collection {collection!r} does not store texts, and the hits of a task wait on the disk.",
+            hint="Use `spanseek mine`, or `POST /search/export` for each phrase.",
+            field="collection",
+        )
     labels: Any = options.get("labels") or ()
     if any(label.get("text") is not None for label in labels):
         raise TextNotStored(

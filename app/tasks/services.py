@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from app.collections.reindexing import Reindexing
     from app.collections.service import CollectionService
     from app.collections.snapshots import SnapshotService
+    from app.mining.mining import MiningService
 
 
 class TaskServices(Protocol):
@@ -36,6 +37,10 @@ class TaskServices(Protocol):
     @property
     def snapshots(self) -> "SnapshotService":
         """Making and restoring snapshots."""
+
+    @property
+    def mining(self) -> "MiningService":
+        """Mining phrases."""
 
     @property
     def thresholds(self) -> "ThresholdService":

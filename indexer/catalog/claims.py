@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, Row, func, select, update
@@ -26,6 +27,9 @@ _CLAIM_S: Final = 30.0
 _LONGEST_S: Final = 300.0
 # Kinds that pass no other one of their collection: the last version of a document is the one that counts.
 _IN_ORDER: Final = ("upload",)
+# Kinds that write nothing, and so run beside others of their collection; of them all one at a time, which leaves
+# workers to the others.
+_READING: Final = ("mine",)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _INTERRUPTED: Final = TaskInterrupted(
     "The process that ran the task ended, more than once, before the task had made progress.",
@@ -57,9 +61,9 @@ def backoff(failures: int) -> float:
 def claim_task(catalog: Catalog) -> Claim | None:
     """Claim the task whose turn it is, if there is one.
 
-    Of each collection one task runs at a time, in the order of their arrival; others pass one that waits to be tried
-    again, but no upload passes an upload. The collection that was served longest ago comes first, and tries that failed
-    before come after the first ones of other collections, unless they have waited for long.
+    Of each collection one task that writes runs at a time, in the order of their arrival; others pass one that waits to
+    be tried again, but no upload passes an upload. The collection that was served longest ago comes first, and tries
+    that failed before come after the first ones of other collections, unless they have waited for long.
     """
     with catalog.database.read() as connection:
         rows = _pending(connection)
@@ -145,10 +149,14 @@ def _pending(connection: Connection) -> Sequence[_Row]:
 
 
 def _heads(rows: Sequence[_Row], now: datetime) -> Iterator[_Row]:
-    """Of each collection where none runs the oldest queued task that may run."""
-    busy = {row.target_id for row in rows if row.status == "running"}
+    """Of each collection where none runs the oldest queued task that may run, and the oldest one that only reads."""
+    reading = [row for row in rows if row.kind in _READING]
+    if all(row.status == "queued" for row in reading):
+        yield from islice((row for row in reading if row.retry_at is None or row.retry_at <= now), 1)
+    writing = [row for row in rows if row.kind not in _READING]
+    busy = {row.target_id for row in writing if row.status == "running"}
     held: set[str] = set()
-    for row in rows:
+    for row in writing:
         if row.target_id in busy or (row.kind in _IN_ORDER and row.target_id in held):
             continue
         if row.retry_at is None or row.retry_at <= now:

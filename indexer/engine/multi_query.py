@@ -13,10 +13,11 @@ from jaxtyping import Bool, Float, Int, Int8, Int32
 
 from indexer import kernels
 from indexer.arrays import SpanTerms
-from indexer.engine.query import Filter
-from indexer.engine.rows import SpanRows
+from indexer.engine.executor import SegmentQuery
+from indexer.engine.query import Filter, Selection
+from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.scan import COARSE, CodedQueries, code_queries, errors, spans_of_runs
-from indexer.engine.selection import over_floor
+from indexer.engine.selection import over_floor, selected_rows
 from indexer.engine.snapshot import Allowed, SegmentView
 from models.interruption import checked
 from models.types import QueryVectors
@@ -68,17 +69,42 @@ def spans_over_floors(
     """Every query that has spans which reach its floor, pass its filter and do not overlap, with these spans.
 
     They are those that a scan with this floor and filter and a large ``top_k`` returns. Nothing reaches an infinite
-    floor.
+    floor. Where all queries have one filter, only what passes it is read.
     """
-    allowed = view.allowed(Filter())
-    if not len(allowed.blocks) or not (floors < np.inf).any():
+    if not (floors < np.inf).any():
+        return
+    # Blocks that a filter of all queries leaves out are not read.
+    is_common = not any(filters) or len({filter.key for filter in filters}) == 1
+    allowed = view.allowed(filters[0] if is_common else Filter())
+    if not len(allowed.blocks):
         return
     masks = _Masks(view)
     at_once = max(_RUNS_A_PASS // (len(allowed.blocks) * kernels.RUNS * kernels.LANES), 1) * kernels.LANES
     for begin in checked(range(0, len(queries), at_once)):
         runs = _may_reach(view, allowed, queries, floors, slice(begin, min(begin + at_once, len(queries))))
         for part in _parts(runs):
-            yield from _exact(view, allowed, queries, floors, filters, part, masks)
+            yield from _exact(view, allowed, queries, floors, () if is_common else filters, part, masks)
+
+
+@dataclass(frozen=True, slots=True)
+class SpansOverFloor(SegmentQuery[None, list[SpanRows]]):
+    """All spans over one floor for many queries: segments are read one after the other, and share nothing.
+
+    Of each segment there are the rows that a selection can take.
+    """
+
+    queries: QueryBatch
+    floor: float
+
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> list[SpanRows]:
+        """For every query its rows in a segment."""
+        count = len(self.queries)
+        found = [no_rows(view.name)] * count
+        floors, filters = np.full(count, self.floor), [selection.filter] * count
+        for query, spans in spans_over_floors(view, self.queries, floors, filters):
+            is_more = len(spans) > selection.top_k or selection.group_by != "span"
+            found[query] = spans.take(selected_rows(view.segment, spans, selection)) if is_more else spans
+        return found
 
 
 def _may_reach(
@@ -131,8 +157,10 @@ def _exact(
     vectors = queries.vectors[numbers]
     fine = code_queries(vectors, terms=queries.coded.terms.take(numbers))
     span_owners, spans = spans_of_runs(view, allowed, fine, owners, runs.blocks, runs.runs, floors[runs.owners])
-    passing = masks.passing([filters[query] for query in numbers.tolist()], span_owners, spans[:, 0])
-    span_owners, (starts, ends) = span_owners[passing], spans[passing].T.astype(np.int64)
+    if filters:
+        passing = masks.passing([filters[query] for query in numbers.tolist()], span_owners, spans[:, 0])
+        span_owners, spans = span_owners[passing], spans[passing]
+    starts, ends = spans.T.astype(np.int64)
     cosines = kernels.rescore(segment.arrays, starts, ends, vectors, span_owners, fine.terms)
     bounds = np.searchsorted(span_owners, np.arange(len(numbers) + 1)).tolist()
     for query, (begin, end) in zip(numbers.tolist(), pairwise(bounds), strict=True):

@@ -14,6 +14,7 @@ from app.search.query_vectors import query_vector
 from app.search.span_choice import check_span_choice
 from indexer.arrays import EXCLUDED, LONGEST
 from indexer.engine.exhaustive_count import SpanCounts
+from indexer.engine.multi_query import QueryBatch, SpansOverFloor
 from indexer.engine.named_spans import NamedSpan, named_cosines
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
@@ -25,6 +26,7 @@ from models.encoders.base import encode_query_tokens, query_tokens
 from models.ops.span_score import COSINE, SpanScore
 from models.text import units
 from models.text.borders import count_sentences
+from models.types import QueryVectors
 
 
 class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
@@ -86,6 +88,20 @@ class BestSpan(SearchMode[TokenizedQuery | SpanQuery, SpanQuery]):
             terms = terms.within(selection.lengths.contain(np.arange(LONGEST + 1)))
             return SpanScan(vectors, terms, least=EXCLUDED)
         return SpanScan(vectors, terms)
+
+    def exhaustive_query(self, snapshot: Snapshot, queries: Sequence[SpanQuery], selection: Selection) -> BatchQuery:
+        """The spans over the floor: a segment is read once for the whole batch, and nothing else is computed."""
+        if selection.boundary or selection.floor is None:
+            return self.segment_query(snapshot, queries, selection)
+        terms = terms_of(queries)
+        if selection.lengths:
+            terms = terms.within(selection.lengths.contain(np.arange(LONGEST + 1)))
+        floor = max(EXCLUDED, selection.floor) if selection.lengths else selection.floor
+        return SpansOverFloor(QueryBatch(vectors_of(queries), terms), floor)
+
+    def text_vectors(self, queries: Sequence[SpanQuery]) -> QueryVectors:
+        """The vectors that the spans are compared with."""
+        return vectors_of(queries)
 
     def counting_query(
         self, snapshot: Snapshot, query: SpanQuery, floor: float | None, selection: Selection
