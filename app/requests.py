@@ -530,8 +530,7 @@ class MiningOptions(GroupedHits):
         ),
     ] = ()
     copies_from: Annotated[
-        Similarity,
-        described("The least `raw` of two phrases, compared as texts, that are pointed out as near-copies."),
+        float, option("The least `raw` of two phrases that are pointed out as near-copies.", ge=0, le=1)
     ] = 0.975
     format: Annotated[MinedFormat, described("The form of the tables.")] = "ndjson"
 

@@ -58,8 +58,7 @@ def mine(
         print_json(json_values(mined) | {"files": [str(table_of(folder, name, mined.format)) for name in TABLES]})
         return
     more = f"; {counted(mined.incomplete, 'phrase')} of more than {request.limit:,}" if mined.incomplete else ""
-    out.print(
-        f"{counted(mined.hits, 'hit')} of {counted(mined.phrases, 'phrase')} written to {folder}{more}.", markup=False
-    )
+    what = f"{counted(mined.hits, 'hit')} of {counted(mined.phrases, 'phrase')}"
+    out.print(f"{what} written to {folder}{more}.", markup=False, soft_wrap=True)
     if mined.copies:
         out.print(f"{counted(mined.copies, 'phrase')} nearly repeat another one.", markup=False)

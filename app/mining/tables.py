@@ -99,7 +99,8 @@ def _write_xlsx(path: Path, columns: tuple[Column, ...], rows: Iterator[Row]) ->
 
     workbook = Workbook(write_only=True)
     with closing(workbook):
-        sheet, left = None, 0
+        sheet: Any = None
+        left = 0
         for row in chain([None], rows):
             if not left:
                 sheet, left = workbook.create_sheet(), _SHEET

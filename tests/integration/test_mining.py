@@ -22,12 +22,15 @@ from app.mining.tables import TABLES, table_of
 from app.requests import MinedPhrase, MiningRequest, SpanChoice
 from app.search.answers import ExportEnd
 from app.search.export import export
+from app.tasks.service import TaskService
 from indexer.engine.query import Filter
+from indexer.errors import TextNotStored
 from models.errors import InvalidInput
 from models.fields import converted
 from models.ops.similarity import normalize, raws
 from models.ops.span_score import SpanScore
 from models.types import Document, Part
+from tests.byte_restorer import ByteRestorer
 from tests.examples import examples
 from tests.workspace import Workspace
 
@@ -308,3 +311,12 @@ def test_the_request_of_a_task_is_the_one_that_was_sent() -> None:
     assert read == converted(read, MiningRequest)
     assert (read.spans.min_units, read.phrases) == (2, (MinedPhrase("a"),))
     assert read.filter.expression is not None
+
+
+def test_hits_of_a_collection_without_texts_do_not_wait_on_the_disk(tmp_path) -> None:
+    with Workspace(tmp_path, restorer=ByteRestorer(), store_text=False) as made:
+        made.index([Document("a", (Part("cancel my plan"),))])
+        with pytest.raises(TextNotStored, match="the hits of a task"):
+            TaskService(made.store, backlog=10**6).add("mine", "c", {"request": {}})
+        mined = run_mining(service(made).mine(request(phrases=PHRASES[:1], threshold=0.0)), tmp_path / "mined")
+        assert mined.hits > 0
