@@ -13,6 +13,7 @@ import uvicorn
 from app.composition import make_encoders, open_store, require_data_folder
 from app.encoders.encoders import Encoders
 from app.http.app import create_app
+from app.http.auth import AnonymousAccess
 from app.http.connections import connection_options, raise_descriptor_limit
 from app.http.hosts import is_loopback
 from app.logs import FORMATS, JsonFormatter
@@ -44,19 +45,46 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
     ``encoders`` replace those that the settings name, for callers that have loaded them.
     Raises a ``SpanseekError`` with a hint where the server could not answer, or should not.
     """
+    prepare(settings)
+    with closing(open_store(settings).catalog) as catalog:
+        require_keys(settings.host, catalog)
+    encoders = encoders or make_encoders(settings)
+    encoders.load(settings.encoder)
+    with listen(settings.host, settings.port) as listening:
+        run(settings, encoders, listening, _url(listening))
+
+
+def prepare(settings: Settings) -> None:
+    """Set up the process and check the data folder, before anything is loaded. Raises a ``SpanseekError``."""
     set_passive_wait_policy()
     _set_up_logging(settings.log_level, settings.log_format)
     raise_descriptor_limit()
     require_data_folder(settings)
     with closing(open_store(settings).catalog) as catalog:
         schema.check(catalog)
-        require_keys(settings.host, catalog)
-    encoders = encoders or make_encoders(settings)
-    encoders.load(settings.encoder)
+
+
+def run(
+    settings: Settings,
+    encoders: Encoders,
+    listening: socket.socket,
+    address: str,
+    *,
+    access: AnonymousAccess | None = None,
+    started: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve on a listening socket until a signal, and call ``started`` once ready. ``access``: as in ``create_app``."""
     _check_threads()
-    with listen(settings.host, settings.port) as listening:
-        _log.info("Spanseek serves on %s", _url(listening))
-        _server(settings, encoders, _url(listening)).run(sockets=[listening])
+    _log.info("Spanseek serves on %s", address)
+    app = create_app(settings, encoders=encoders, access=access)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        server_header=False,
+        **connection_options(settings),
+        timeout_graceful_shutdown=math.ceil(settings.deadline_s),
+    )
+    _Server(config, address, started, app.state.backend.events.close).run(sockets=[listening])
 
 
 def set_passive_wait_policy() -> None:
@@ -104,30 +132,21 @@ def _url(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _server(settings: Settings, encoders: Encoders, address: str) -> uvicorn.Server:
-    app = create_app(settings, encoders=encoders)
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        server_header=False,
-        **connection_options(settings),
-        timeout_graceful_shutdown=math.ceil(settings.deadline_s),
-    )
-    return _Server(config, address, stopping=app.state.backend.events.close)
-
-
 class _Server(uvicorn.Server):
     """Uvicorn, for which a signal to stop is no failure: the original raises the signal again after it has stopped."""
 
-    def __init__(self, config: uvicorn.Config, address: str, stopping: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, address: str, started: Callable[[], None], stopping: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._address, self._stopping = address, stopping
+        self._address, self._started, self._stopping = address, started, stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and log the page's address once the server answers."""
         await super().startup(sockets)
         if self.started:
             _log.info("Ready. The page is at %s/", self._address)
+            self._started()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop after the running requests, and end streams; at a second signal, without waiting for them."""

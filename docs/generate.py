@@ -1,4 +1,4 @@
-"""Write the option tables of the documentation from the code: ``make docs``.
+"""Write the option tables of the documentation and the generated files of the client from the code: ``make docs``.
 
 A table stands between the lines ``<!-- options: NAME -->`` and ``<!-- end -->``; what stands around it is written by
 hand. NAME is a route (``POST /search``), a command (``spanseek search``) or ``settings``; ``NAME without OTHER`` leaves
@@ -17,6 +17,7 @@ from typer.main import get_command
 from app.cli import cli
 from app.http.app import create_app
 from app.settings import Settings
+from docs import client_code
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("docs/api/*.md")])
@@ -175,7 +176,8 @@ def _is_empty(value: object) -> bool:
 
 
 def main() -> None:
-    """Rewrite the tables of all pages."""
+    """Rewrite the tables of all pages, and the generated files of the client."""
+    client_code.main()
     for page in PAGES:
         page.write_text(updated(page.read_text("utf-8")), "utf-8")
 

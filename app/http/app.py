@@ -102,10 +102,12 @@ def create_app(
     encoders: Encoders | None = None,
     executor: Executor | None = None,
     tracing: Tracing | None = None,
+    access: AnonymousAccess | None = None,
 ) -> FastAPI:
     """The application; it opens and loads when it starts, and reports in ``/health/ready`` what is missing.
 
     ``encoders``, ``executor`` and ``tracing`` replace those that the settings name, for callers that have them already.
+    ``access`` says whether callers without a key are answered; by default, if no key is in use.
     """
     stages = Stages()
     tracing = tracing or (Tracing.load() if settings.telemetry else None)
@@ -123,7 +125,7 @@ def create_app(
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.backend, app.state.metrics = backend, figures
-    app.state.anonymous_access = AnonymousAccess()
+    app.state.anonymous_access = access or AnonymousAccess()
     app.state.rate_limits, app.state.key_uses = RateLimits(), KeyUses()
     origins = origins_of(settings.cors_origins)
     app.state.allowed_hosts = AllowedHosts(settings.allowed_hosts.replace(",", " ").split(), origins)

@@ -1,0 +1,1134 @@
+"""The answers of the API, written by ``python -m docs.generate``: do not edit."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from spanseek.answers import Answer
+
+
+class AliasDescription(Answer):
+    """An alias."""
+
+    name: str
+    collection: str
+    """The collection that it names."""
+    changed_at: datetime
+
+
+class AliasList(Answer):
+    """Aliases by name."""
+
+    aliases: list[AliasDescription]
+
+
+class AppliedThreshold(Answer):
+    """The threshold of a phrase's matches; with a null value it matches nothing."""
+
+    value: float | None
+    on: str
+    source: str
+    """phrase, collection or none."""
+
+
+class AtThreshold(Answer):
+    """Precision, recall and F1 of a threshold on the labels; ``found`` of them reach it."""
+
+    raw: float
+    score: float
+    found: int
+    """Labels that reach it."""
+    precision: Share
+    recall: Share
+    f1: Share
+
+
+class Bar(Answer):
+    """A tenth of the labels, by score."""
+
+    score: float
+    """Their mean score."""
+    observed: float
+    """Their mean labelled degree, scaled to 1."""
+    labels: int
+
+
+class CalibrationDescription(Answer):
+    """A map from raw to score, the recipe it belongs to, and the labels it was fitted to."""
+
+    id: str
+    mode: str
+    active: bool
+    method: str
+    """isotonic or logistic, whichever has the lower cross-validated error."""
+    labels: int
+    note: str
+    created_at: datetime
+    fingerprint: str
+    """The fingerprint of the encoder that it belongs to."""
+    span_units: SpanUnits
+    knots: list[tuple[float, float]]
+    """Pairs of raw and score, interpolated linearly."""
+    figures: dict[str, Any]
+    """The stored part of its report."""
+
+
+class CalibrationList(Answer):
+    """Calibrations, the newest first."""
+
+    calibrations: list[CalibrationDescription]
+
+
+class CandidateSpan(Answer):
+    """A span of a document."""
+
+    document_id: str
+    start: int
+    """In code points."""
+    end: int
+
+
+class ChangedDocument(Answer):
+    """The metadata of a document after a change."""
+
+    id: str
+    status: str
+    metadata: dict[str, Any]
+    generation: int
+    """The first generation that contains the change."""
+
+
+class Check(Answer):
+    """The result of one check."""
+
+    ok: bool
+    code: str | None = None
+    """The error's code; absent if all is well."""
+    detail: str | None = None
+    """What is wrong; absent if all is well."""
+    hint: str | None = None
+    """What to do about it; absent if all is well."""
+
+
+class CollectionDescription(Answer):
+    """A named set of documents, indexed with one encoder."""
+
+    name: str
+    encoder: str
+    fingerprint: str
+    """Architecture, weights and splitter of the encoder."""
+    dim: int
+    """The dimension of query vectors."""
+    span_units: SpanUnits
+    representations: list[str]
+    """The stored representations."""
+    nuggets: Nuggets | None
+    """Null if the collection has no nuggets."""
+    store_text: bool
+    """False: texts of hits are restored from vectors."""
+    generation: int
+    """Increases with every change."""
+    documents: int
+    units: int
+    """Stored units, deleted documents included."""
+    segments: int
+    bytes: int
+    """Size on disk."""
+    degraded: list[str] | None = None
+    """The damage of segments that this server leaves out of searches; absent if there is none."""
+
+
+class CollectionList(Answer):
+    """Collections by name."""
+
+    collections: list[CollectionDescription]
+    damaged: list[str] | None = None
+    """What is wrong with collections whose rows cannot be read; absent if there are none."""
+
+
+class CollectionsAnswer(Answer):
+    """The best hits of several collections, best first, each with its `collection`."""
+
+    hits: list[Hit]
+    collections: list[SearchedCollection]
+    """In the order of the request."""
+    took_ms: float
+
+
+class CompareAnswer(Answer):
+    """The similarity of two texts in every mode, their facets and their direction."""
+
+    similarities: list[ModeSimilarity]
+    facets: FacetComparison | None
+    """Null where a text has no word that the word vectors have."""
+    direction: Direction | None
+    """Null in the same case."""
+
+
+class Context(Answer):
+    """The hit's surroundings within its part; `text[start:end]` of them, in code points, is the hit."""
+
+    text: str
+    start: int
+    end: int
+
+
+class DeletedByFilter(Answer):
+    """The documents that passed the filter."""
+
+    deleted: int
+    """The number of documents; with `dry_run`, of those that would be deleted."""
+    dry_run: bool
+    generation: int
+    """The first generation without the documents."""
+
+
+class DeletedCalibration(Answer):
+    """The calibration that was deleted."""
+
+    id: str
+    status: str | None = None
+
+
+class DeletedCollection(Answer):
+    """The collection that was deleted."""
+
+    name: str
+    status: str | None = None
+
+
+class DeletedDocument(Answer):
+    """The result of one id."""
+
+    id: str
+    status: str
+
+
+class DeletedDocuments(Answer):
+    """The result of every id, in request order."""
+
+    results: list[DeletedDocument]
+    generation: int
+    """The first generation without the documents."""
+
+
+class DeletedPhrase(Answer):
+    """The phrase that was deleted."""
+
+    name: str
+    status: str | None = None
+
+
+class Direction(Answer):
+    """The more general one of two phrases."""
+
+    more_general: str | None
+    """Null where nothing tells."""
+    difference: float
+    """Above 0 where the first is more general: Diff of eq. 8, and the frequencies of words."""
+
+
+class DocumentPage(Answer):
+    """A page of documents, by id."""
+
+    documents: list[ListedDocument]
+    total: int
+    """The documents of all pages."""
+    cursor: str | None
+    """The cursor of the next page; null at the end."""
+    generation: int
+    degraded: list[str] | None = None
+    """The damage of segments whose documents are left out; absent if there is none."""
+
+
+class Event(Answer):
+    """A match that was added or withdrawn."""
+
+    event: str
+    match: int
+    """The match's number in its collection: the same in both of its events."""
+    at: datetime
+    """The time of the event."""
+    phrase: str
+    """The phrase's name."""
+    document_id: str
+    start: int
+    """In code points."""
+    end: int
+    text: str | None
+    """The span's text; null for a withdrawn match, empty where texts are not stored."""
+    score: float
+    """The score at the time of the match."""
+    raw: float
+    calibration: str | None
+    """The calibration of the score; null: score equals raw."""
+    generation: int
+    """The first generation that contains the document."""
+    reason: str | None
+    """Why it was withdrawn; null for `matched`."""
+    exact: bool | None = None
+    """The span has the phrase's own words in their order; `match` is a number."""
+
+
+class EventPage(Answer):
+    """Events, in their order."""
+
+    events: list[Event]
+    cursor: str
+    """Send it with the next request: each event is read once, and none is skipped."""
+    more: bool
+    """True if there are more events."""
+
+
+class Example(Answer):
+    """The best span of a document near the threshold; the document itself in mode maxsim."""
+
+    document_id: str
+    start: int
+    """In code points."""
+    end: int
+    text: str
+    score: float
+    raw: float
+    match: str | None = None
+    """`exact`: the phrase's own words in their order."""
+
+
+class ExecutorState(Answer):
+    """The executor, which reads the segments of collections."""
+
+    name: str
+    """The executor's name."""
+    ready: bool
+    """Whether segments can be read; `checks` says why not."""
+    segments: int
+    """The number of segments that it keeps in memory of its own, such as a GPU's."""
+
+
+class Facet(Answer):
+    """A facet by the words nearest to it."""
+
+    words: list[str]
+
+
+class FacetComparison(Answer):
+    """The facets of two texts."""
+
+    distance: float
+    """SC of the paper's eq. 5: how badly the facets of either make the other's."""
+    first: list[Facet]
+    second: list[Facet]
+
+
+class FailedQuery(Answer):
+    """A query of a batch that cannot be answered; the others are."""
+
+    error: QueryError
+
+
+class FieldCounts(Answer):
+    """A key of the metadata of documents or of parts: how many values it has, and the most frequent of
+    them.
+
+    ``types`` are the kinds of its values, and of the elements of lists; strings that read as dates are also
+    dates.
+    """
+
+    level: str
+    name: str
+    distinct: int
+    values: list[ValueCount]
+    types: list[str]
+
+
+class FilterDescription(Answer):
+    """A filter as requests take it."""
+
+    document: dict[str, Any]
+    part: dict[str, Any]
+    expression: str | None = None
+    """The expression as a string; absent without one."""
+
+
+class Filtered(Answer):
+    """The documents that pass a filter, whether or not they hold a hit."""
+
+    documents: int
+    """Documents that pass the filter; of `part`, those with a part that does."""
+    of: int
+    """All documents of the collection."""
+    unknown_keys: list[str]
+    """Keys of the filter that no document has, such as `document.kidn`."""
+
+
+class FittedCalibration(Answer):
+    """The stored calibration, and the report on it."""
+
+    calibration: CalibrationDescription
+    report: Report
+
+
+class Hit(Answer):
+    """A span or, in modes that rank documents, a whole document. `text` is its text from `start` to `end`."""
+
+    document_id: str
+    start: int
+    """Where the span starts in the document, in `offset_unit`s."""
+    end: int
+    """Where it ends, exclusive."""
+    text: str
+    score: float
+    """Calibrated similarity, 0 to 1."""
+    raw: float
+    """(1 + span score) / 2, from 0 to 1; of the cosine with `ranking: cosine` and of documents; the share
+    of the highest BM25 score in mode lexical. Hits are ordered by it.
+    """
+    mode: str
+    rank: int
+    """1 is the best."""
+    metadata: dict[str, Any]
+    """The document's metadata."""
+    part_metadata: dict[str, Any] | None = None
+    """The part's metadata; absent if empty."""
+    context: Context | None = None
+    """Absent unless requested."""
+    polarity: str | None = None
+    """`negated`: the hit is within the scope of a negation, and the query has none. English only."""
+    explanation: dict[str, Any] | None = None
+    """Absent unless requested; what the score is made of, which depends on the mode."""
+    match: str | None = None
+    """`exact`: the query's own words in their order; case, white space and punctuation aside."""
+    restored: bool | None = None
+    """The collection does not store texts: `text` is restored from vectors, and may differ."""
+    confidence: float | None = None
+    """Of a restored text: the probability of its least certain token, 0 to 1."""
+    cut: bool | None = None
+    """What was found is longer than 10,000 characters: `start`, `end` and `text` are of the part that
+    holds most of the query's words.
+    """
+    highlights: list[TextSpan] | None = None
+    """The query's words in the hit; in mode lexical alone."""
+    probability: float | None = None
+    """That the sentence of the hit says the phrase, 0 to 1; only of hits that took the second look, which
+    are ordered by it.
+    """
+    verdict: str | None = None
+    """`match` from a probability of 0.5 on, else `differs` (near, but not the same) or `unrelated`."""
+    differs: list[str] | None = None
+    """In what a hit that differs does, the likeliest first."""
+    collection: str | None = None
+    """The hit's collection; only where several were searched."""
+
+
+class ImportedPhrase(Answer):
+    """The result of one phrase."""
+
+    name: str | None
+    """Null without a valid name."""
+    status: str
+    error: ItemError | None = None
+    """Absent unless it failed."""
+
+
+class ImportedPhrases(Answer):
+    """The result of every phrase, in request order."""
+
+    results: list[ImportedPhrase]
+    rematched: Rematched | None
+    """Null without a backfill."""
+
+
+class ItemError(Answer):
+    """The error of one item."""
+
+    code: str
+    """A stable error code."""
+    detail: str
+
+
+class LabelCandidate(Answer):
+    """A pair to label, in the form of a label that lacks `match` or `degree`."""
+
+    phrase: str
+    span: CandidateSpan
+    says: str
+    """The span's text."""
+    context: str
+    """The span with the text around it."""
+    context_start: int
+    """The start of the span in the context."""
+    score: float
+    raw: float
+    stratum: int
+    """Send it back with the label."""
+    probability: float
+    """The probability of being drawn. Send it back with the label."""
+    exact: bool | None = None
+    """The span has the phrase's own words in their order; `match` is the label's."""
+
+
+class LabelCandidates(Answer):
+    """A stratified sample of pairs to label, in random order, so that the first half is a sample of every
+    stratum, too.
+
+    The same request on the same generation draws the same pairs.
+    """
+
+    collection: str
+    mode: str
+    generation: int
+    seed: int
+    threshold: UsedThreshold
+    near: float
+    """The raw around which the strata lie."""
+    strata: list[Stratum]
+    candidates: list[LabelCandidate]
+    took_ms: float
+
+
+class LineError(Answer):
+    """An invalid line of an upload."""
+
+    line: int
+    """The line, from 1; of CSV the row after the header, from 1."""
+    id: str | None
+    """The document's id; null without a valid one."""
+    code: str
+    """A stable error code."""
+    detail: str
+
+
+class ListedDocument(Answer):
+    """A document in a list, without its text."""
+
+    id: str
+    metadata: dict[str, Any]
+    parts: int
+    """The number of parts."""
+    characters: int
+    """The length of the text in code points."""
+    beginning: str
+    """The first 200 code points of the text; none where texts are not stored."""
+
+
+class Live(Answer):
+    """The process runs and answers."""
+
+    status: str | None = None
+
+
+class MetadataCounts(Answer):
+    """The metadata of a collection's documents and parts, with exact counts of documents."""
+
+    fields: list[FieldCounts]
+    """The keys of documents, then the keys of parts, each in order of names."""
+    documents: int
+    """The documents that pass the filter."""
+    generation: int
+    degraded: list[str] | None = None
+    """The damage of segments whose documents are left out; absent if there is none."""
+
+
+class ModeSimilarity(Answer):
+    """The similarity of two texts in one mode: the first is the query, the second the text."""
+
+    mode: str
+    raw: float | None = None
+    """From 0 to 1, as a search has it."""
+    score: float | None = None
+    """By the calibration that applies; raw without one."""
+    error: ItemError | None = None
+    """Why the mode cannot compare them."""
+
+
+class ModeThreshold(Answer):
+    """The default threshold of searches in one mode."""
+
+    mode: str
+    threshold: Threshold | None
+    """The threshold in force; null without one."""
+    as_set: Threshold | None
+    """The threshold as it was set, possibly under another calibration."""
+    calibration: str | None
+    """The active calibration."""
+
+
+class ModeThresholds(Answer):
+    """The thresholds of a collection, by mode."""
+
+    thresholds: list[ModeThreshold]
+
+
+class NoMatchHere(Answer):
+    """The best scores of phrases without a match in a collection of this size."""
+
+    units: int
+    """The units that the collection holds."""
+    median: float
+    """The median of the best score."""
+    high: float
+    """Its 95th percentile."""
+    median_raw: float
+    high_raw: float
+
+
+class Nuggets(Answer):
+    """The nuggets of a collection."""
+
+    ratio: float
+    """Of n tokens of a window, ceil(n * ratio) are nuggets."""
+    fingerprint: str
+    """Architecture and weights of the nuggets' encoder."""
+    dim: int
+    """The dimension of query vectors in mode maxsim."""
+
+
+class PhraseDescription(Answer):
+    """A saved phrase."""
+
+    name: str
+    text: str
+    threshold: Threshold | None
+    """Its own threshold under the active calibration; null: the collection's applies."""
+    as_set: Threshold | None
+    """Its own threshold as it was set, possibly under another calibration."""
+    applies: AppliedThreshold
+    filter: FilterDescription
+    note: str
+    created_at: datetime
+    changed_at: datetime
+
+
+class PhrasePage(Answer):
+    """A page of phrases, by name."""
+
+    phrases: list[PhraseDescription]
+    cursor: str | None
+    """The cursor of the next page; null at the end."""
+
+
+class PhrasePreview(Answer):
+    """The counts of one phrase."""
+
+    phrase: str
+    saved: str | None
+    """Its name, if it is a saved phrase."""
+    threshold: UsedThreshold
+    """The threshold of the counts: a saved phrase may have its own."""
+    floor: float | None
+    """On this threshold's scale."""
+    with_spans: int
+    """Documents that have at least one span."""
+    documents: int | None
+    """Documents whose best span reaches the threshold; null without one."""
+    spans: int | None
+    """Spans that reach it and do not overlap; null if it is below the floor."""
+    documents_above: list[int]
+    """One for each of `scores`."""
+    spans_above: list[int | None]
+    """As `documents_above`, for spans; null below the floor."""
+    histogram: list[int]
+    """Documents whose best score lies from one of `scores` up to the next."""
+    above: list[Example]
+    """Documents just above the threshold, the nearest first."""
+    below: list[Example]
+    """Documents just below it, the nearest first."""
+
+
+class Preview(Answer):
+    """Exact counts, all from one generation and under one calibration."""
+
+    collection: str
+    mode: str
+    generation: int
+    threshold: UsedThreshold
+    floor: float | None
+    """On the threshold's scale."""
+    scores: list[float]
+    """The scores of the counts: 0, 0.01, ... 1."""
+    no_match: NoMatchHere | None
+    """Null if the encoder has no figures for unrelated text."""
+    phrases: list[PhrasePreview]
+    took_ms: float
+
+
+class Progress(Answer):
+    """The progress of a task: only what is published counts."""
+
+    done: int
+    total: int | None
+    """Null while it is unknown."""
+    unit: str
+    """What `done` and `total` count."""
+
+
+class QueryError(Answer):
+    """The error of one query of a batch."""
+
+    code: str
+    """A stable error code."""
+    detail: str
+    hint: str
+    field: str | None = None
+    """The field of the query that is at fault, if one is."""
+
+
+class Ready(Answer):
+    """The server can answer searches."""
+
+    status: str
+    checks: dict[str, Any]
+    damaged_segments: int
+    """Segments that are left out of searches. See spanseek verify."""
+    executor: ExecutorState
+
+
+class Rematched(Answer):
+    """The changes of a backfill."""
+
+    added: int
+    """Added matches."""
+    withdrawn: int
+    """Matches that no longer reach the threshold."""
+
+
+class Report(Answer):
+    """The report on a calibration. Errors and reliability `after` are cross-validated.
+
+    Precision, recall and F1 are `weighted` by the inverse probabilities of the labels where these are known:
+    they
+    then describe all pairs that the labels were drawn from. The map is not weighted: sampling by raw does not
+    bias it.
+    """
+
+    method: str
+    labels: int
+    matches: int
+    weighted: bool
+    """Precision, recall and F1 describe the population that the labels were drawn from."""
+    squared_errors: dict[str, float]
+    """Cross-validated mean squared error of each method."""
+    error_before: float
+    """The expected calibration error of raw."""
+    error_after: float
+    """The expected calibration error of score."""
+    reliability_before: list[Bar]
+    reliability_after: list[Bar]
+    suggested: list[Suggested]
+    thresholds: list[AtThreshold]
+    """Precision and recall at the raw of every label."""
+    warnings: list[str]
+    """Figures for which there are too few labels."""
+
+
+class RestoreAnswer(Answer):
+    """The restored texts, in the order of the request."""
+
+    texts: list[RestoredTextAnswer]
+    fingerprint: str
+    """Identifies the model; vectors of another are refused."""
+
+
+class RestoredTextAnswer(Answer):
+    """A restored text."""
+
+    text: str
+    confidence: float
+    """The confidence of its least certain token."""
+    tokens: list[TokenAnswer]
+    warning: str | None = None
+    """The confidence is below `warn_below`."""
+    document_id: str | None = None
+    """Of a stored span."""
+    start: int | None = None
+    """Where its sentences start in the document, in code points."""
+    end: int | None = None
+    """Where they end."""
+
+
+class SearchAnswer(Answer):
+    """Hits, best first, all from one generation of the collection."""
+
+    hits: list[Hit]
+    generation: int
+    threshold: UsedThreshold
+    took_ms: float
+    degraded: list[str] | None = None
+    """The damage of segments that were not searched; absent if all were."""
+    filtered: Filtered | None = None
+    """What the filter left; absent without a filter."""
+    total: Total | None = None
+    """Absent unless requested."""
+    verified: Verified | bool | None = None
+    """False: the second look had no room or no time; absent where none was asked for, or there is none."""
+    notice: str | None = None
+    """Said of a query without words; absent for all others."""
+
+
+class SearchAnswers(Answer):
+    """One answer or error for every query, in their order."""
+
+    results: list[dict[str, Any] | None]
+
+
+class SearchedCollection(Answer):
+    """One of several collections in an answer: its generation, threshold and counts."""
+
+    name: str
+    generation: int
+    threshold: UsedThreshold
+    degraded: list[str] | None = None
+    """The damage of segments that were not searched; absent if all were."""
+    filtered: Filtered | None = None
+    """What the filter left; absent without a filter."""
+    total: Total | None = None
+    """Absent unless requested."""
+    verified: Verified | bool | None = None
+    """False: the second look had no room or no time; absent where none was asked for, or there is none."""
+
+
+class Share(Answer):
+    """A share, and its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class SnapshotDescription(Answer):
+    """A snapshot of a collection."""
+
+    id: str
+    """Names the snapshot among the collection's."""
+    collection: str
+    """The collection that it was made of."""
+    encoder: str
+    documents: int
+    units: int
+    generation: int
+    """The generation of the collection that it holds."""
+    bytes: int
+    """The size of its file."""
+    created_at: datetime
+
+
+class SnapshotList(Answer):
+    """The snapshots of a collection, the newest first."""
+
+    snapshots: list[SnapshotDescription]
+
+
+class SpanUnits(Answer):
+    """The bounds of a span's length in units, both included."""
+
+    shortest: int
+    longest: int
+
+
+class SpansAnswer(Answer):
+    """The best spans of every text, in the order of the texts."""
+
+    results: list[TextSpans]
+    threshold: UsedThreshold
+    took_ms: float
+
+
+class StoredDocument(Answer):
+    """A document as it was indexed."""
+
+    id: str
+    text: str
+    """The parts, joined by a newline; the offsets of hits refer to it."""
+    parts: list[StoredPart]
+    metadata: dict[str, Any]
+    offset_unit: str
+    generation: int
+    restored: bool | None = None
+    """The collection does not store texts: the text, to which the parts refer, is restored from vectors."""
+    confidence: float | None = None
+    """Of a restored text: the probability of its least certain token, 0 to 1."""
+
+
+class StoredPart(Answer):
+    """A part of a document: `text[start:end]` of the document's text, in the offset unit."""
+
+    start: int
+    end: int
+    metadata: dict[str, Any]
+
+
+class Stratum(Answer):
+    """Pairs with a raw from `low` up to `high`."""
+
+    number: int
+    """1 is the highest."""
+    low: float
+    high: float
+    population: int
+    """The number of pairs."""
+    drawn: int
+    """The number of pairs drawn."""
+
+
+class Suggested(Answer):
+    """The threshold for a target, such as `precision 0.9`, which `wish` names."""
+
+    wish: str
+    threshold: AtThreshold | None
+    """Null if no threshold reaches the target."""
+
+
+class SummaryAnswer(Answer):
+    """The chosen sentences, in the order of the texts."""
+
+    sentences: list[SummarySentence]
+    of: int
+    """The number of sentences to choose from."""
+
+
+class SummarySentence(Answer):
+    """A chosen sentence, with offsets in its document."""
+
+    document_id: str
+    start: int
+    end: int
+    text: str
+    rank: int
+    """1 was chosen first."""
+    coverage: float
+    """How well the words are covered by the sentences up to this rank, up to 1."""
+
+
+class TaskDescription(Answer):
+    """A task: its status, how far it is, and its outcome."""
+
+    id: str
+    kind: str
+    collection: str
+    status: str
+    progress: Progress
+    counts: dict[str, int]
+    """Of an upload: lines by result, up to the last published one."""
+    errors: list[LineError]
+    """The first 100 errors by line; all are in its results."""
+    result: dict[str, Any] | None
+    """The outcome, once it is done; its fields depend on the kind."""
+    cancel_requested: bool
+    starts: int
+    """How often it was started; more than once where it was interrupted."""
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    error: TaskFailure | None = None
+    """Absent unless it failed, or waits after an error."""
+    waiting: TaskWaiting | None = None
+    """Absent unless it waits after an error."""
+
+
+class TaskFailure(Answer):
+    """The error that ended a task."""
+
+    code: str
+    """A stable error code."""
+    detail: str
+    hint: str
+
+
+class TaskPage(Answer):
+    """A page of tasks, the newest first."""
+
+    tasks: list[TaskDescription]
+    cursor: str | None
+    """The cursor of the next page; null at the end."""
+
+
+class TaskWaiting(Answer):
+    """The error that a queued task waits for to pass: it is tried again, and loses nothing."""
+
+    code: str
+    """A stable error code."""
+    detail: str
+    hint: str
+    since: datetime
+    """Since when it has made no progress."""
+    next_try: datetime
+    """When it is tried again; the pauses grow from a second to five minutes."""
+
+
+class TextHit(Answer):
+    """A span of a text, with the fields of a hit of a search; ``document_id`` is the text's id."""
+
+    document_id: str
+    start: int
+    """Where the span starts in the document, in `offset_unit`s."""
+    end: int
+    """Where it ends, exclusive."""
+    text: str
+    score: float
+    """Calibrated similarity, 0 to 1."""
+    raw: float
+    """(1 + span score) / 2, from 0 to 1; of the cosine with `ranking: cosine` and of documents; the share
+    of the highest BM25 score in mode lexical. Hits are ordered by it.
+    """
+    mode: str
+    rank: int
+    """1 is the best."""
+    metadata: dict[str, Any]
+    """The document's metadata."""
+    part_metadata: dict[str, Any] | None = None
+    """The part's metadata; absent if empty."""
+    context: Context | None = None
+    """Absent unless requested."""
+    polarity: str | None = None
+    """`negated`: the hit is within the scope of a negation, and the query has none. English only."""
+    explanation: dict[str, Any] | None = None
+    """Absent unless requested; what the score is made of, which depends on the mode."""
+    match: str | None = None
+    """`exact`: the query's own words in their order; case, white space and punctuation aside."""
+    restored: bool | None = None
+    """The collection does not store texts: `text` is restored from vectors, and may differ."""
+    confidence: float | None = None
+    """Of a restored text: the probability of its least certain token, 0 to 1."""
+    cut: bool | None = None
+    """What was found is longer than 10,000 characters: `start`, `end` and `text` are of the part that
+    holds most of the query's words.
+    """
+    highlights: list[TextSpan] | None = None
+    """The query's words in the hit; in mode lexical alone."""
+    probability: float | None = None
+    """That the sentence of the hit says the phrase, 0 to 1; only of hits that took the second look, which
+    are ordered by it.
+    """
+    verdict: str | None = None
+    """`match` from a probability of 0.5 on, else `differs` (near, but not the same) or `unrelated`."""
+    differs: list[str] | None = None
+    """In what a hit that differs does, the likeliest first."""
+    collection: str | None = None
+    """The hit's collection; only where several were searched."""
+    phrase: int | None = None
+    """The number of its phrase in the request, from 0."""
+
+
+class TextSpan(Answer):
+    """A span of a text: its offsets and its text."""
+
+    start: int
+    end: int
+    text: str
+
+
+class TextSpans(Answer):
+    """The best spans of one text, best first; `rank` counts the spans of one phrase."""
+
+    id: str
+    """The text's id; its number in the request, from 0, where it was given none."""
+    hits: list[TextHit]
+
+
+class TextVectors(Answer):
+    """The vectors of texts."""
+
+    vectors: list[list[list[float]]]
+    """For every text a vector for every stretch of it."""
+    fingerprint: str
+    dim: int
+    """The length of a vector."""
+    compared: int
+    """How many of its first numbers searches compare."""
+
+
+class Threshold(Answer):
+    """A threshold as it was set, and its raw at that time."""
+
+    value: float
+    on: str
+    raw: float
+    """The same threshold on raw."""
+    calibration: str | None = None
+    """The calibration its value belongs to; null: score is raw."""
+
+
+class ThresholdChange(Answer):
+    """One change of a threshold; null: no threshold."""
+
+    at: datetime
+    from_: Threshold | None = Field(alias="from")
+    to: Threshold | None
+    note: str
+    undo: bool
+    """Whether it took another change back."""
+
+
+class ThresholdHistory(Answer):
+    """All changes of a threshold, the newest first."""
+
+    changes: list[ThresholdChange]
+
+
+class TokenAnswer(Answer):
+    """A token of a restored text; a last one, without text, is its end."""
+
+    text: str
+    confidence: float
+    """The probability that the model gave it, 0 to 1."""
+
+
+class Total(Answer):
+    """Exact numbers of all hits: those that reach the threshold, on all pages."""
+
+    documents: int
+    """Documents that hold one."""
+    spans: int | None
+    """Spans that do not overlap; null without a threshold, and in modes whose hits are documents."""
+
+
+class UsedThreshold(Answer):
+    """The threshold that was applied; null means none."""
+
+    value: float | None
+    on: str
+    source: str
+    """Whose it is: the request's, a saved phrase's, or the collection's."""
+    calibration: str | None
+    """The calibration that scores were made with; null: score is raw."""
+
+
+class ValueCount(Answer):
+    """A value, and how many documents have it, or a list that holds it."""
+
+    value: bool | float | str | list[Any] | dict[str, Any] | None
+    documents: int
+
+
+class Verified(Answer):
+    """The verdicts of the second look on the best hits, counted."""
+
+    hits: int
+    """The number of best hits that were read beside the phrase."""
+    likely: int
+    """Those of them that say it: their probability is 0.5 or more."""
+    complete: bool
+    """True if no more are expected: all hits were read, or the last ones are unlikely. False: ask for more
+    by `verify`.
+    """
+
+
+class WrittenDocument(Answer):
+    """The result of one document."""
+
+    id: str | None
+    """The document's id; null without a valid one."""
+    status: str
+    error: ItemError | None = None
+    """Absent unless it failed."""
+
+
+class WrittenDocuments(Answer):
+    """The result of every document, in request order."""
+
+    results: list[WrittenDocument]
+    generation: int
+    """The first generation that contains the documents."""

@@ -1,0 +1,94 @@
+"""Requests and their answers: errors as exceptions, and retries where they are safe."""
+
+import json as json_format
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import count
+from time import sleep
+from typing import Any, TypeAlias
+
+import httpx
+from pydantic_core import to_json
+
+from spanseek.problems import connection_failure, problem_of
+from spanseek.retries import Retries
+from spanseek.values import plain
+
+# The body of an upload. What is read piece by piece is sent once: it cannot be repeated.
+Content: TypeAlias = bytes | Iterable[bytes]
+
+
+class Transport:
+    """Sends requests to one server."""
+
+    def __init__(self, http: httpx.Client, retries: Retries) -> None:
+        self._http, self._retries = http, retries
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    def request(self, method: str, path: str, **fields: Any) -> httpx.Response:  # noqa: ANN401
+        """The answer to a request, whole. Raises ``ApiError`` and ``ConnectionFailed``.
+
+        ``fields`` are ``params``, ``json``, or ``content`` with ``content_type`` and ``content_encoding``. Those that
+        are None are not sent. A request that is ``repeatable`` is sent again where its answer was lost.
+        """
+        return self._send(method, path, stream=False, **fields)
+
+    def lines(self, method: str, path: str, **fields: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+        """The objects of an answer of NDJSON, as they arrive."""
+        response = self._send(method, path, stream=True, **fields)
+        with closing(response):
+            for line in response.iter_lines():
+                if line.strip():
+                    yield json_format.loads(line)
+
+    def pieces(self, method: str, path: str, **fields: Any) -> Iterator[bytes]:  # noqa: ANN401
+        """The bytes of an answer, as they arrive."""
+        response = self._send(method, path, stream=True, **fields)
+        with closing(response):
+            for piece in response.iter_bytes():
+                yield piece
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        stream: bool,
+        params: Mapping[str, object] | None = None,
+        json: Mapping[str, object] | None = None,
+        nulls: Sequence[str] = (),
+        content: Content | None = None,
+        content_type: str = "application/json",
+        content_encoding: str | None = None,
+        repeatable: bool = False,
+    ) -> httpx.Response:
+        headers = {"Content-Type": content_type} if content is not None or json is not None else {}
+        if content_encoding is not None:
+            headers["Content-Encoding"] = content_encoding
+        body = content if json is None else to_json(_given(json, nulls), fallback=plain)
+        is_whole = body is None or isinstance(body, bytes)
+        for attempt in count(1):
+            request = self._http.build_request(method, path, params=_given(params or {}), content=body, headers=headers)
+            try:
+                response = self._http.send(request, stream=stream)
+                if response.is_success:
+                    return response
+                response.read()
+            except httpx.TransportError as error:
+                failure: Any = connection_failure(error, str(self._http.base_url))
+            else:
+                response.close()
+                failure = problem_of(response)
+            seconds = self._retries.wait(attempt, failure, repeatable=repeatable) if is_whole else None
+            if seconds is None:
+                raise failure
+            sleep(seconds)
+        raise AssertionError  # pragma: no cover  the loop has no end
+
+
+def _given(fields: Mapping[str, object], nulls: Sequence[str] = ()) -> dict[str, Any]:
+    """The fields that are not None; of those that may be null, all."""
+    return {name: value for name, value in fields.items() if value is not None or name in nulls}

@@ -1,0 +1,145 @@
+"""Documents of what a program has at hand: frames of pandas and polars, Arrow tables, lists of texts or of rows.
+
+Frames are read in slices: memory holds one slice as Python objects, however long the frame is.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+from spanseek.errors import ColumnMissing
+from spanseek.values import filled
+
+_SLICE: Final = 4096
+_OWN: Final = frozenset({"id", "text", "parts", "metadata"})
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table: of texts, of ids, of the order of parts, and of metadata (None: all others).
+
+    Rows with the same id are the parts of one document if ``part`` names a column.
+    """
+
+    text: str = "text"
+    id: str | None = None
+    part: str | None = None
+    metadata: Sequence[str] | None = None
+
+    @property
+    def are_named(self) -> bool:
+        """Whether any was named."""
+        return self != Columns()
+
+
+def documents_of(data: Any, columns: Columns) -> Iterator[dict[str, object]]:  # noqa: ANN401
+    """The documents of a table, as the API takes them.
+
+    A text without an id gets one that follows from the text: added again, it is unchanged, not double.
+
+    >>> [document["text"] for document in documents_of(["Late again.", "Thanks."], Columns())]
+    ['Late again.', 'Thanks.']
+    """
+    if columns.part is not None:
+        return _grouped(data, columns)
+    return (_document(row, columns) for row in rows_of(data))
+
+
+def rows_of(data: Any, order: Sequence[str] = ()) -> Iterable[Mapping[str, object]]:  # noqa: ANN401
+    """The rows of a table, or of a list of texts; sorted by columns, if some are named."""
+    library = type(data).__module__.partition(".")[0]
+    if library == "pandas":
+        frame = data.sort_values(list(order), kind="stable") if order else data
+        slices = (frame.iloc[start : start + _SLICE] for start in range(0, len(frame), _SLICE))
+        return (row for part in slices for row in part.to_dict("records"))
+    if library == "polars":
+        frame = data.collect() if hasattr(data, "collect") else data
+        frame = frame.sort(order, maintain_order=True) if order else frame
+        return frame.iter_rows(named=True, buffer_size=_SLICE)
+    if hasattr(data, "__arrow_c_stream__"):
+        return _arrow_rows(data, order)
+    rows = ({"text": each} if isinstance(each, str) else each for each in data)
+    return sorted(rows, key=lambda row: [str(row[order[0]]), row[order[1]]]) if order else rows
+
+
+def _arrow_rows(data: Any, order: Sequence[str]) -> Iterator[dict[str, object]]:  # noqa: ANN401
+    import pyarrow
+
+    if order:
+        table = pyarrow.table(data).sort_by([(name, "ascending") for name in order])
+        batches: Iterable[Any] = table.to_batches(max_chunksize=_SLICE)
+    else:
+        batches = pyarrow.RecordBatchReader.from_stream(data)
+    for batch in batches:
+        for start in range(0, batch.num_rows, _SLICE):
+            yield from batch.slice(start, _SLICE).to_pylist()
+
+
+def _document(row: Mapping[str, object], columns: Columns) -> dict[str, object]:
+    if not columns.are_named and row.keys() <= _OWN and ("text" in row or "parts" in row):
+        return {"id": _id_of_text(str(row)), **row}
+    text = _text(row, columns)
+    return {"id": _id(row, columns, text), "text": text, "metadata": _metadata(row, columns)}
+
+
+def _grouped(data: Any, columns: Columns) -> Iterator[dict[str, object]]:  # noqa: ANN401
+    """The documents of rows that are parts."""
+    if columns.id is None:
+        raise ColumnMissing("Parts belong to documents: name the column of ids, too (id=...).")
+    if isinstance(data, Iterator):
+        raise ColumnMissing("Rows of parts are read twice: give a frame, a table or a list, not an iterator.")
+    order = (columns.id, str(columns.part))
+    of_parts = _different(rows_of(data, order), columns)
+    for id, rows in groupby(rows_of(data, order), key=lambda row: str(row[order[0]])):
+        metadata: dict[str, object] = {}
+        parts = []
+        for row in rows:
+            values = _metadata(row, columns)
+            metadata = {name: value for name, value in values.items() if name not in of_parts} | metadata
+            own = {name: value for name, value in values.items() if name in of_parts}
+            parts.append({"text": _text(row, columns), "metadata": {order[1]: row[order[1]]} | own})
+        yield {"id": id, "parts": parts, "metadata": metadata}
+
+
+def _different(rows: Iterable[Mapping[str, object]], columns: Columns) -> set[str]:
+    """The columns whose values differ within any document: metadata of parts, in all documents."""
+    seen: defaultdict[str, dict[str, object]] = defaultdict(dict)
+    different: set[str] = set()
+    for row in rows:
+        first = seen[str(row[str(columns.id)])]
+        values = _metadata(row, columns)
+        different |= {name for name, value in values.items() if first.setdefault(name, value) != value}
+    return different
+
+
+def _metadata(row: Mapping[str, object], columns: Columns) -> dict[str, object]:
+    taken = {columns.text, columns.id, columns.part}
+    if columns.metadata is None:
+        own = row.get("metadata")
+        rest = {name: value for name, value in row.items() if name not in taken}
+        return filled({**rest, **own} if isinstance(own, Mapping) else rest)
+    return filled({name: _cell(row, name) for name in columns.metadata})
+
+
+def _text(row: Mapping[str, object], columns: Columns) -> str:
+    value = filled({"text": _cell(row, columns.text)}).get("text", "")
+    return str(value)
+
+
+def _id(row: Mapping[str, object], columns: Columns, text: str) -> str:
+    if columns.id is not None:
+        return str(_cell(row, columns.id))
+    return str(row["id"]) if "id" in row else _id_of_text(text)
+
+
+def _id_of_text(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _cell(row: Mapping[str, object], name: str) -> object:
+    if name not in row:
+        raise ColumnMissing(f"There is no column {name!r}; there are {', '.join(map(str, row))}.")
+    return row[name]
