@@ -10,12 +10,13 @@ STAMP := $(VENV)/.installed
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml research/pyproject.toml constraints.txt
-	rm -rf *.egg-info research/*.egg-info  # stale ones would hide new entry points
+$(STAMP): pyproject.toml client/pyproject.toml research/pyproject.toml constraints.txt
+	rm -rf *.egg-info client/*.egg-info research/*.egg-info  # stale ones would hide new entry points
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -qq --upgrade pip
 	$(BIN)/pip install -qq -c constraints.txt torch $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
-	$(BIN)/pip install -qq -c constraints.txt -e '.[cpu,files,postgres,telemetry,dev]' -e research
+	$(BIN)/pip install -qq -c constraints.txt -e 'client[haystack,langchain,llama-index,mcp]' \
+		-e '.[cpu,files,postgres,telemetry,dev]' -e research
 	touch $(STAMP)
 
 run: setup
@@ -24,7 +25,7 @@ run: setup
 
 # The product without its long tests. Two processes, each of one thread: threads that wait for each other's cores take longer.
 test: setup
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests models indexer app --ignore tests/research
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests models indexer app client --ignore tests/research
 
 # Everything, research and the long tests included: what continuous integration runs.
 test-all: setup

@@ -28,7 +28,7 @@ class AliasList(Answer):
 class AppliedThreshold(Answer):
     """The threshold of a phrase's matches; with a null value it matches nothing."""
 
-    value: float | None
+    value: float | None = None
     on: str
     source: str
     """phrase, collection or none."""
@@ -125,7 +125,7 @@ class CollectionDescription(Answer):
     span_units: SpanUnits
     representations: list[str]
     """The stored representations."""
-    nuggets: Nuggets | None
+    nuggets: Nuggets | None = None
     """Null if the collection has no nuggets."""
     store_text: bool
     """False: texts of hits are restored from vectors."""
@@ -162,9 +162,9 @@ class CompareAnswer(Answer):
     """The similarity of two texts in every mode, their facets and their direction."""
 
     similarities: list[ModeSimilarity]
-    facets: FacetComparison | None
+    facets: FacetComparison | None = None
     """Null where a text has no word that the word vectors have."""
-    direction: Direction | None
+    direction: Direction | None = None
     """Null in the same case."""
 
 
@@ -225,7 +225,7 @@ class DeletedPhrase(Answer):
 class Direction(Answer):
     """The more general one of two phrases."""
 
-    more_general: str | None
+    more_general: str | None = None
     """Null where nothing tells."""
     difference: float
     """Above 0 where the first is more general: Diff of eq. 8, and the frequencies of words."""
@@ -237,7 +237,7 @@ class DocumentPage(Answer):
     documents: list[ListedDocument]
     total: int
     """The documents of all pages."""
-    cursor: str | None
+    cursor: str | None = None
     """The cursor of the next page; null at the end."""
     generation: int
     degraded: list[str] | None = None
@@ -258,16 +258,16 @@ class Event(Answer):
     start: int
     """In code points."""
     end: int
-    text: str | None
+    text: str | None = None
     """The span's text; null for a withdrawn match, empty where texts are not stored."""
     score: float
     """The score at the time of the match."""
     raw: float
-    calibration: str | None
+    calibration: str | None = None
     """The calibration of the score; null: score equals raw."""
     generation: int
     """The first generation that contains the document."""
-    reason: str | None
+    reason: str | None = None
     """Why it was withdrawn; null for `matched`."""
     exact: bool | None = None
     """The span has the phrase's own words in their order; `match` is a number."""
@@ -426,7 +426,7 @@ class Hit(Answer):
 class ImportedPhrase(Answer):
     """The result of one phrase."""
 
-    name: str | None
+    name: str | None = None
     """Null without a valid name."""
     status: str
     error: ItemError | None = None
@@ -437,7 +437,7 @@ class ImportedPhrases(Answer):
     """The result of every phrase, in request order."""
 
     results: list[ImportedPhrase]
-    rematched: Rematched | None
+    rematched: Rematched | None = None
     """Null without a backfill."""
 
 
@@ -494,7 +494,7 @@ class LineError(Answer):
 
     line: int
     """The line, from 1; of CSV the row after the header, from 1."""
-    id: str | None
+    id: str | None = None
     """The document's id; null without a valid one."""
     code: str
     """A stable error code."""
@@ -548,11 +548,11 @@ class ModeThreshold(Answer):
     """The default threshold of searches in one mode."""
 
     mode: str
-    threshold: Threshold | None
+    threshold: Threshold | None = None
     """The threshold in force; null without one."""
-    as_set: Threshold | None
+    as_set: Threshold | None = None
     """The threshold as it was set, possibly under another calibration."""
-    calibration: str | None
+    calibration: str | None = None
     """The active calibration."""
 
 
@@ -591,9 +591,9 @@ class PhraseDescription(Answer):
 
     name: str
     text: str
-    threshold: Threshold | None
+    threshold: Threshold | None = None
     """Its own threshold under the active calibration; null: the collection's applies."""
-    as_set: Threshold | None
+    as_set: Threshold | None = None
     """Its own threshold as it was set, possibly under another calibration."""
     applies: AppliedThreshold
     filter: FilterDescription
@@ -606,7 +606,7 @@ class PhrasePage(Answer):
     """A page of phrases, by name."""
 
     phrases: list[PhraseDescription]
-    cursor: str | None
+    cursor: str | None = None
     """The cursor of the next page; null at the end."""
 
 
@@ -614,17 +614,17 @@ class PhrasePreview(Answer):
     """The counts of one phrase."""
 
     phrase: str
-    saved: str | None
+    saved: str | None = None
     """Its name, if it is a saved phrase."""
     threshold: UsedThreshold
     """The threshold of the counts: a saved phrase may have its own."""
-    floor: float | None
+    floor: float | None = None
     """On this threshold's scale."""
     with_spans: int
     """Documents that have at least one span."""
-    documents: int | None
+    documents: int | None = None
     """Documents whose best span reaches the threshold; null without one."""
-    spans: int | None
+    spans: int | None = None
     """Spans that reach it and do not overlap; null if it is below the floor."""
     documents_above: list[int]
     """One for each of `scores`."""
@@ -645,11 +645,11 @@ class Preview(Answer):
     mode: str
     generation: int
     threshold: UsedThreshold
-    floor: float | None
+    floor: float | None = None
     """On the threshold's scale."""
     scores: list[float]
     """The scores of the counts: 0, 0.01, ... 1."""
-    no_match: NoMatchHere | None
+    no_match: NoMatchHere | None = None
     """Null if the encoder has no figures for unrelated text."""
     phrases: list[PhrasePreview]
     took_ms: float
@@ -659,7 +659,7 @@ class Progress(Answer):
     """The progress of a task: only what is published counts."""
 
     done: int
-    total: int | None
+    total: int | None = None
     """Null while it is unknown."""
     unit: str
     """What `done` and `total` count."""
@@ -877,7 +877,7 @@ class Suggested(Answer):
     """The threshold for a target, such as `precision 0.9`, which `wish` names."""
 
     wish: str
-    threshold: AtThreshold | None
+    threshold: AtThreshold | None = None
     """Null if no threshold reaches the target."""
 
 
@@ -914,14 +914,14 @@ class TaskDescription(Answer):
     """Of an upload: lines by result, up to the last published one."""
     errors: list[LineError]
     """The first 100 errors by line; all are in its results."""
-    result: dict[str, Any] | None
+    result: dict[str, Any] | None = None
     """The outcome, once it is done; its fields depend on the kind."""
     cancel_requested: bool
     starts: int
     """How often it was started; more than once where it was interrupted."""
     created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
     error: TaskFailure | None = None
     """Absent unless it failed, or waits after an error."""
     waiting: TaskWaiting | None = None
@@ -941,7 +941,7 @@ class TaskPage(Answer):
     """A page of tasks, the newest first."""
 
     tasks: list[TaskDescription]
-    cursor: str | None
+    cursor: str | None = None
     """The cursor of the next page; null at the end."""
 
 
@@ -1056,7 +1056,7 @@ class ThresholdChange(Answer):
 
     at: datetime
     from_: Threshold | None = Field(alias="from")
-    to: Threshold | None
+    to: Threshold | None = None
     note: str
     undo: bool
     """Whether it took another change back."""
@@ -1081,25 +1081,25 @@ class Total(Answer):
 
     documents: int
     """Documents that hold one."""
-    spans: int | None
+    spans: int | None = None
     """Spans that do not overlap; null without a threshold, and in modes whose hits are documents."""
 
 
 class UsedThreshold(Answer):
     """The threshold that was applied; null means none."""
 
-    value: float | None
+    value: float | None = None
     on: str
     source: str
     """Whose it is: the request's, a saved phrase's, or the collection's."""
-    calibration: str | None
+    calibration: str | None = None
     """The calibration that scores were made with; null: score is raw."""
 
 
 class ValueCount(Answer):
     """A value, and how many documents have it, or a list that holds it."""
 
-    value: bool | float | str | list[Any] | dict[str, Any] | None
+    value: bool | float | str | list[Any] | dict[str, Any] | None = None
     documents: int
 
 
@@ -1119,7 +1119,7 @@ class Verified(Answer):
 class WrittenDocument(Answer):
     """The result of one document."""
 
-    id: str | None
+    id: str | None = None
     """The document's id; null without a valid one."""
     status: str
     error: ItemError | None = None

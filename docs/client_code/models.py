@@ -30,6 +30,7 @@ def _model(name: str, schema: Schema) -> str:
         alias = f'Field(alias="{field}")' if field == "from" else ""
         if field not in required:
             kind = kind if kind == "Any" or kind.endswith("None") else f"{kind} | None"
+        if kind.endswith("None"):  # absent or null, it is None
             alias = alias or "None"
         lines.append(f"    {field}_: {kind} = {alias}" if field == "from" else f"    {field}: {kind}{_default(alias)}")
         if "description" in each:

@@ -12,15 +12,16 @@ from app.http.app import create_app
 from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-PROJECTS = ["pyproject.toml", "research/pyproject.toml"]
+PROJECTS = ["pyproject.toml", "client/pyproject.toml", "research/pyproject.toml"]
 PLACES = ["README.md", "Dockerfile", "docker-compose.yml", *map(str, ROOT.glob("docs/**/*.md"))]
 
 
 def test_every_place_says_the_same_version() -> None:
-    product, research = (tomllib.loads((ROOT / name).read_text("utf-8")) for name in PROJECTS)
+    product, client, research = (tomllib.loads((ROOT / name).read_text("utf-8")) for name in PROJECTS)
     assert product["project"]["dynamic"] == ["version"]
     assert product["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "app.__version__"}
-    assert research["project"]["version"] == __version__
+    assert client["project"]["version"] == research["project"]["version"] == __version__
+    assert f"spanseek-client=={__version__}" in product["project"]["dependencies"]
     assert f"spanseek=={__version__}" in research["project"]["dependencies"]
     assert create_app(Settings(_env_file=None)).openapi()["info"]["version"] == __version__
     assert CliRunner().invoke(cli, ["--version"]).output == f"spanseek {__version__}\n"

@@ -1,0 +1,202 @@
+"""A server and a folder answer alike."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+import spanseek
+from spanseek.errors_by_code import AliasNotFound, CollectionNotFound, InvalidInput
+from spanseek.models import TaskDescription
+from spanseek.requests import FoundThreshold
+from tests.client.homes import CALLS, Homes, lasting, outcome
+
+
+def test_a_search_finds_the_turn_with_its_metadata(homes: Homes) -> None:
+    hits = homes.agree(lambda db: db.collection("calls").search("took my payment twice", k=2))
+    assert (hits[0].document_id, hits[0].text, hits[0].match) == ("a", "took my payment twice", "exact")
+    assert (hits[0].metadata, hits[0].part_metadata) == ({"queue": "billing"}, {"turn": 2, "speaker": "customer"})
+
+
+def test_filters_are_expressions_or_objects(homes: Homes) -> None:
+    for filter in ('queue = "parcels"', {"document": {"queue": "parcels"}}):
+        hits = homes.agree(lambda db, filter=filter: db.collection("calls").search("twice", filter=filter, k=50))
+        assert {hit.document_id for hit in hits} == {"b"}
+        documents = homes.agree(lambda db, filter=filter: db.collection("calls").documents(filter))
+        assert [document.id for document in homes.connected.collection("calls").documents(filter)] == ["b"]
+        assert list(documents) == []  # the iterator was read to its end
+
+
+def test_several_searches_are_one_request(homes: Homes) -> None:
+    first, second = homes.agree(lambda db: db.collection("calls").search_each(["my parcel", "my payment"], k=1))
+    assert (first[0].document_id, second[0].document_id) == ("b", "a")
+    assert outcome(lambda: homes.connected.collection("calls").search_each([" "])).startswith("InvalidInput")
+
+
+def test_all_hits_are_those_of_a_search(homes: Homes) -> None:
+    hits = homes.agree(lambda db: list(db.collection("calls").search_all("took my payment")))
+    assert [hit.text for hit in hits] == [
+        hit.text for hit in homes.connected.collection("calls").search("took my payment", k=1000, verify=0)
+    ]
+
+
+def test_documents_are_read_as_they_were_added(homes: Homes) -> None:
+    document = homes.agree(lambda db: db.collection("calls").read("a"))
+    assert document.text == "hello how can I help\nsomebody took my payment twice"
+    exported = homes.agree(lambda db: list(db.collection("calls").export()))
+    copies = homes.agree(lambda db: db.collection("copies").add(exported))
+    assert (copies.indexed, copies.failed) == (2, 0)
+    assert homes.agree(lambda db: list(db.collection("copies").export())) == exported
+
+
+def test_what_is_added_again_is_unchanged_and_what_is_wrong_says_so(homes: Homes) -> None:
+    again = homes.agree(lambda db: db.collection("calls").add(CALLS, text="line", id="call", part="turn"))
+    assert (again.indexed, again.unchanged) == (0, 2)
+    added = homes.agree(lambda db: db.collection("refused").add([{"id": "x", "text": "fine"}, {"id": "y", "text": 7}]))
+    assert (added.indexed, added.failed, added.errors[0].id) == (1, 1, "y")
+
+
+def test_large_uploads_are_streamed_and_followed(homes: Homes) -> None:
+    texts = [f"text number {number} is about nothing else " * 20 for number in range(400)]
+    states: list[str] = []
+
+    def watch(task: TaskDescription) -> None:
+        states.append(task.status)
+
+    added = homes.agree(lambda db: db.collection("many").add(iter(texts), progress=watch))
+    assert (added.indexed, added.failed, states[-1]) == (400, 0, "done")
+    assert homes.agree(lambda db: db.collection("many").describe().documents) == 400
+
+
+def test_files_are_sent_as_they_are(homes: Homes, tmp_path: Path) -> None:
+    table = tmp_path / "calls.csv"
+    table.write_text("number,line\n1,my parcel\n2,my payment\n")
+    added = homes.agree(lambda db: db.collection("tables").add(table, text="line", id="number"))
+    assert added.indexed == 2
+    with pytest.raises(spanseek.SpanseekError, match=r"spanseek index"):
+        homes.connected.collection("tables").add(tmp_path / "calls.pdf")
+
+
+def test_spans_of_texts_are_lists_for_each_text(homes: Homes) -> None:
+    lists = homes.agree(lambda db: db.spans("cancel my plan", ["I want to cancel my plan today.", "Nothing."]))
+    assert [each.id for each in lists] == ["0", "1"]
+    assert lists[0][0].text == "cancel my plan"
+
+
+def test_a_threshold_follows_from_labels(homes: Homes) -> None:
+    texts = [f"{word} took my payment {number}" for number in range(15) for word in ("you", "they")]
+    others = [f"the parcel number {number} never came" for number in range(15)]
+    labels = [*((text, True) for text in texts), *((text, False) for text in others)]
+
+    def ask(db: spanseek.Client) -> FoundThreshold:
+        return db.collection("calls").threshold("took my payment", precision=0.9, labels=labels)
+
+    first, second = ask(homes.connected), ask(homes.embedded)
+    assert (first.raw, first.precision) == (second.raw, second.precision)
+    assert first.precision.value >= 0.9
+    hits = homes.agree(lambda db: db.collection("calls").search("took my payment", threshold=first, k=1000))
+    assert (hits.answer.threshold.on, hits.answer.threshold.value) == ("raw", first.raw)
+    everything = homes.connected.collection("calls").search("took my payment", threshold=0, k=1000)
+    assert len(hits) == sum(hit.raw >= first.raw for hit in everything)
+
+
+def test_errors_are_those_of_the_api(homes: Homes) -> None:
+    said = homes.agree(lambda db: outcome(lambda: db.collection("none").search("x")))
+    assert said.startswith("CollectionNotFound: There is no collection 'none'")
+    with pytest.raises(InvalidInput) as caught:
+        homes.connected.collection("calls").search("x", k=0)
+    assert (caught.value.status, caught.value.fields[0][0]) == (422, "top_k")
+    assert caught.value.request_id
+    with pytest.raises(AliasNotFound):
+        homes.embedded.api.delete_alias("none")
+
+
+def test_ids_may_hold_anything(homes: Homes) -> None:
+    ids = ["a/b?c#d%", "..", "ü\n"]
+    homes.agree(lambda db: db.collection("ids").add([{"id": id, "text": "some words"} for id in ids]))
+    for id in ids:
+        assert homes.agree(lambda db, id=id: db.collection("ids").read(id)).id == id
+    gone = homes.agree(lambda db: db.collection("ids").delete(ids))
+    assert len(gone.results) == 3
+
+
+def test_collections_and_phrases_come_and_go(homes: Homes) -> None:
+    def ask(db: spanseek.Client) -> list[str]:
+        collection = db.collection("fleeting")
+        collection.create(words=False)
+        db.api.create_phrase("fleeting", text="cancel my plan", name="cancel")
+        names = [phrase.name for phrase in collection.phrases()]
+        collection.drop()
+        return names
+
+    assert homes.agree(ask) == ["cancel"]
+    with pytest.raises(CollectionNotFound):
+        homes.connected.collection("fleeting").describe()
+    assert "calls" in [each.name for each in homes.embedded.collections()]
+
+
+def test_the_asynchronous_client_answers_alike(homes: Homes) -> None:
+    async def ask() -> object:
+        async with spanseek.connect_async(homes.connected.url) as db:
+            calls = db.collection("calls")
+            hits = await calls.search("took my payment twice", k=3)
+            documents = [document.id async for document in calls.documents()]
+            return hits, documents, await db.spans("my plan", ["cancel my plan"])
+
+    hits, documents, spans = asyncio.run(ask())
+    calls = homes.connected.collection("calls")
+    assert lasting(hits) == lasting(calls.search("took my payment twice", k=3))
+    assert documents == ["a", "b"]
+    assert lasting(spans) == lasting(homes.connected.spans("my plan", ["cancel my plan"]))
+
+
+@pytest.mark.slow
+def test_a_folder_serves_its_page(homes: Homes) -> None:
+    assert homes.connected.serve() == homes.connected.url
+    url = homes.embedded.serve(port=0)
+    assert "<title>" in httpx.get(f"{url}/").text
+    assert homes.embedded.serve() == url
+
+
+OWN_PACKAGES = """
+import os, signal, sys
+import app.settings, models
+assert app.settings.MINE
+import spanseek
+db = spanseek.open(sys.argv[1], encoder="hashing")
+db.collection("c").add(["some words of its own"])
+print(db.collection("c").search("words of its own", k=1)[0].text)
+sys.stdout.flush()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+def test_a_folder_opens_beside_packages_of_the_same_names_and_closes_with_the_program(tmp_path: Path) -> None:
+    for name in ("app", "models"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+    (tmp_path / "app" / "settings.py").write_text("MINE = True\n")
+    script = tmp_path / "script.py"
+    script.write_text(OWN_PACKAGES)
+    # The pipe of standard error is closed once the server has ended, too.
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "data")],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert (done.stdout, done.returncode) == ("words of its own\n", -9), done.stderr
+
+
+def test_a_folder_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(spanseek.ServerNotStarted) as caught:
+        spanseek.open(tmp_path / "new", encoder="none")
+    assert caught.value.code == "unknown_encoder"

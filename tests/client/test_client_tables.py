@@ -1,0 +1,155 @@
+"""Documents of tables: whatever library holds them, they are the same."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanseek.errors import ColumnMissing
+from spanseek.hits import Hits, marked
+from spanseek.models import SearchAnswer
+from spanseek.tables import Columns, documents_of
+from spanseek.uploads import PIECE, lines_of
+
+WORDS = st.sampled_from(["late", "again", "ünïcode", "twice"])
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {"call": st.sampled_from("abc"), "line": WORDS, "speaker": WORDS | st.none(), "week": st.integers(0, 3)}
+    ),
+    min_size=1,
+    max_size=8,
+).map(lambda rows: [{**row, "turn": turn} for turn, row in enumerate(rows)])
+
+
+def frames() -> list[Any]:
+    makers: list[Any] = [
+        pytest.param(lambda rows: rows, id="list"),
+        pytest.param(pyarrow.Table.from_pylist, id="arrow"),
+    ]
+    makers.append(pytest.param(lambda rows: pytest.importorskip("pandas").DataFrame(rows), id="pandas"))
+    makers.append(pytest.param(lambda rows: pytest.importorskip("polars").DataFrame(rows), id="polars"))
+    return makers
+
+
+def grouped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The naive oracle: documents of the rows' calls, by the rules of the docstring."""
+
+    def values(row: dict[str, Any]) -> dict[str, Any]:
+        return {name: row[name] for name in ("speaker", "week") if row[name] is not None}
+
+    calls = {id: [row for row in rows if row["call"] == id] for id in sorted({row["call"] for row in rows})}
+    of_parts = {
+        name
+        for name in ("speaker", "week")
+        for turns in calls.values()
+        if len({values(row)[name] for row in turns if name in values(row)}) > 1
+    }
+    documents = []
+    for id, turns in calls.items():
+        own: dict[str, Any] = {}
+        for row in turns:
+            own = {name: value for name, value in values(row).items() if name not in of_parts} | own
+        parts = [
+            {
+                "text": row["line"],
+                "metadata": {"turn": row["turn"]} | {k: v for k, v in values(row).items() if k in of_parts},
+            }
+            for row in turns
+        ]
+        documents.append({"id": id, "parts": parts, "metadata": own})
+    return documents
+
+
+@pytest.mark.parametrize("make", frames())
+@given(rows=ROWS)
+def test_parts_are_grouped_alike_in_every_library(
+    make: Callable[[list[dict[str, Any]]], Any], rows: list[dict[str, Any]]
+) -> None:
+    columns = Columns("line", "call", "turn")
+    assert list(documents_of(make(rows), columns)) == grouped(rows)
+    shuffled = sorted(rows, key=lambda row: (-row["week"], -row["turn"]))
+    assert list(documents_of(make(shuffled), columns)) == grouped(rows)
+
+
+@pytest.mark.parametrize("make", frames())
+@given(rows=ROWS)
+def test_a_row_is_a_document_without_its_empty_cells(
+    make: Callable[[list[dict[str, Any]]], Any], rows: list[dict[str, Any]]
+) -> None:
+    documents = list(documents_of(make(rows), Columns("line", "turn")))
+    for row, document in zip(rows, documents, strict=True):
+        metadata = {name: row[name] for name in ("call", "speaker", "week") if row[name] is not None}
+        assert document == {"id": str(row["turn"]), "text": row["line"], "metadata": metadata}
+
+
+def test_texts_have_ids_that_follow_from_them() -> None:
+    first, second, third = documents_of(["late", "again", "late"], Columns())
+    assert first == third
+    assert first["id"] != second["id"]
+    chosen = list(documents_of([{"line": "late", "week": 1, "day": 2}], Columns("line", metadata=["day"])))
+    assert chosen[0]["metadata"] == {"day": 2}
+
+
+def test_documents_of_the_api_are_taken_as_they_are() -> None:
+    own = {"id": "a", "parts": [{"text": "x", "metadata": {}}], "metadata": {"k": [1]}}
+    assert list(documents_of(iter([own]), Columns())) == [own]
+
+
+def test_a_missing_column_is_named() -> None:
+    with pytest.raises(ColumnMissing, match="no column 'body'; there are line"):
+        list(documents_of([{"line": "x"}], Columns("body")))
+    with pytest.raises(ColumnMissing, match="read twice"):
+        list(documents_of(iter([{"line": "x"}]), Columns("line", "id", "part")))
+    with pytest.raises(ColumnMissing, match="column of ids"):
+        list(documents_of([{"line": "x"}], Columns("line", part="part")))
+
+
+def test_uploads_are_made_as_they_are_sent() -> None:
+    made = 0
+
+    def documents() -> Iterator[dict[str, object]]:
+        nonlocal made
+        for number in range(5000):
+            made += 1
+            yield {"id": str(number), "text": "a text of some words " * 10}
+
+    pieces = lines_of(documents())
+    first = next(pieces)
+    assert PIECE <= len(first) < 2 * PIECE
+    assert made == first.count(b"\n") < 2000
+    assert first.count(b"\n") + sum(piece.count(b"\n") for piece in pieces) == 5000
+
+
+def hits() -> Hits:
+    hit = {"start": 2, "end": 8, "text": "<late>", "score": 0.9, "raw": 0.95, "mode": "best_span", "metadata": {"k": 1}}
+    context = {"text": "a <late> parcel", "start": 2, "end": 8}
+    listed = [
+        {**hit, "document_id": "a&b", "rank": 1, "context": context, "part_metadata": {"turn": 3}},
+        {**hit, "document_id": "b", "rank": 2, "verdict": "match", "metadata": {}},
+    ]
+    threshold = {"value": None, "on": "score", "source": "none"}
+    answer = SearchAnswer.model_validate({"hits": listed, "generation": 1, "threshold": threshold, "took_ms": 1})
+    return Hits(answer.hits, answer)
+
+
+def test_hits_draw_themselves_with_marks() -> None:
+    found = hits()
+    assert marked(found[0]) == "a <mark>&lt;late&gt;</mark> parcel"
+    drawn = found._repr_html_()
+    assert "<td>a&amp;b</td>" in drawn
+    assert drawn.count("<mark>") == 2
+    assert "<late>" not in drawn
+    assert repr(found).splitlines()[1] == "0.900  b[2:8]  <late>"
+    assert [hit.rank for hit in found[:1]] == [1]
+
+
+def test_hits_become_tables() -> None:
+    table = hits().to_arrow()
+    assert table.column("metadata.k").to_pylist() == [1, None]
+    assert table.column("part.turn").to_pylist() == [3, None]
+    frame = pytest.importorskip("pandas")
+    assert list(hits().to_pandas()["document_id"]) == ["a&b", "b"]
+    assert frame.isna(hits().to_pandas()["metadata.k"][1])

@@ -1,0 +1,129 @@
+"""Requests are sent again where that is safe, and nowhere else."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+
+from spanseek import ApiError, ConnectionFailed, Retries, SpanseekError
+from spanseek.errors_by_code import BY_CODE, CollectionBusy, InternalError, RateLimited
+from spanseek.synchronous.api import Api
+from spanseek.synchronous.transport import Transport
+
+ANSWER = {"hits": [], "generation": 1, "threshold": {"value": None, "on": "score", "source": "none"}, "took_ms": 1.0}
+ALIASES = {"aliases": []}
+Reply = httpx.Response | httpx.TransportError
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    waited: list[float] = []
+    monkeypatch.setattr("spanseek.synchronous.transport.sleep", waited.append)
+    return waited
+
+
+def problem(code: str, status: int, retry_after: str | None = None) -> httpx.Response:
+    headers = {} if retry_after is None else {"Retry-After": retry_after}
+    return httpx.Response(status, json={"code": code, "detail": "No.", "hint": "Wait."}, headers=headers)
+
+
+def api(*replies: Reply, sent: list[httpx.Request] | None = None) -> Api:
+    waiting = iter(replies)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if sent is not None:
+            sent.append(request)
+        reply = next(waiting)
+        if isinstance(reply, httpx.TransportError):
+            raise reply
+        return reply
+
+    http = httpx.Client(base_url="http://server", transport=httpx.MockTransport(answer))
+    return Api(Transport(http, Retries()))
+
+
+def search(client: Api) -> object:
+    return client.search(collection="c", text="x")
+
+
+def change(client: Api) -> object:
+    return client.change_aliases(aliases={"a": "c"})
+
+
+@pytest.mark.parametrize("call", [search, change])
+def test_a_refusal_is_retried_after_its_time(waits: list[float], call: Callable[[Api], object]) -> None:
+    good = httpx.Response(200, json=ALIASES | ANSWER)
+    call(api(problem("rate_limited", 429, "7"), problem("collection_busy", 409, "1"), good))
+    assert waits == [7.0, 1.0]
+
+
+def test_an_answer_that_was_lost_is_asked_for_again_only_where_that_does_no_harm(waits: list[float]) -> None:
+    lost = httpx.ReadError("reset")
+    assert search(api(lost, httpx.Response(200, json=ANSWER))).generation == 1
+    assert len(waits) == 1
+    with pytest.raises(ConnectionFailed, match=r"http://server: reset"):
+        change(api(lost, httpx.Response(200, json=ALIASES)))
+    assert len(waits) == 1
+
+
+def test_a_server_that_was_not_reached_has_done_nothing(waits: list[float]) -> None:
+    with pytest.raises(ConnectionFailed):
+        change(api(*[httpx.ConnectError("refused")] * 4))
+    assert len(waits) == 3
+    assert waits[0] < waits[2]
+
+
+def test_what_does_not_pass_is_not_retried(waits: list[float]) -> None:
+    with pytest.raises(InternalError) as caught:
+        search(api(problem("internal_error", 500)))
+    assert (caught.value.detail, caught.value.hint, caught.value.status) == ("No.", "Wait.", 500)
+    with pytest.raises(RateLimited):
+        search(api(problem("rate_limited", 429, "600")))  # longer than anybody waits
+    assert waits == []
+
+
+def test_the_last_attempt_raises_its_error(waits: list[float]) -> None:
+    with pytest.raises(CollectionBusy):
+        search(api(*[problem("collection_busy", 409, "1")] * 4))
+    assert waits == [1.0] * 3
+
+
+def test_a_stream_is_sent_once(waits: list[float]) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"{}\n"
+
+    with pytest.raises(CollectionBusy):
+        api(problem("collection_busy", 409, "1")).import_documents("c", pieces())
+    assert waits == []
+    written = httpx.Response(200, json={"results": [], "generation": 2})
+    assert api(problem("collection_busy", 409, "1"), written).put_documents("c", b"{}\n").generation == 2
+    assert waits == [1.0]
+
+
+def test_the_error_of_a_proxy_has_no_code(waits: list[float]) -> None:
+    with pytest.raises(ApiError) as caught:
+        search(api(*[httpx.Response(502, text="<html>")] * 4))
+    assert (type(caught.value), caught.value.status, len(waits)) == (ApiError, 502, 3)
+
+
+def test_what_is_none_is_not_sent_unless_it_may_be_null() -> None:
+    sent: list[httpx.Request] = []
+    with pytest.raises(SpanseekError):
+        api(problem("invalid_input", 422), sent=sent).put_threshold("a/b", value=None)
+    assert (sent[0].url.raw_path, json.loads(sent[0].content)) == (
+        b"/admin/collections/a%2Fb/thresholds",
+        {"value": None},
+    )
+    with pytest.raises(SpanseekError):
+        api(problem("invalid_input", 422), sent=sent).list_documents("c", cursor=None, limit=7)
+    assert sent[1].url.query == b"limit=7"
+
+
+def test_an_answer_of_a_later_server_keeps_its_new_fields() -> None:
+    later = ANSWER | {"news": {"a": 1}}
+    assert search(api(httpx.Response(200, json=later))).news == {"a": 1}
+
+
+def test_every_code_has_its_class() -> None:
+    assert all(kind.code == code and issubclass(kind, ApiError) for code, kind in BY_CODE.items())
