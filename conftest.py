@@ -1,6 +1,7 @@
 """Before anything is imported: shapes are checked while tests run, and no setting of the machine leaks in."""
 
 import os
+from importlib.util import find_spec
 
 import hypothesis
 import pytest
@@ -57,6 +58,12 @@ CHECKED = [
 ]
 # Engines have packages in environments of their own; all conftests share one module name, so none is read for doctests.
 collect_ignore_glob = ["research/benchmarks/engines/*", "tests/*conftest.py"]
+# Integrations whose framework is not installed.
+FRAMEWORKS = {"haystack": "haystack", "langchain": "langchain_core", "llama_index": "llama_index"}
+collect_ignore_glob += [
+    f"client/spanseek/integrations/{name}.py" for name, package in FRAMEWORKS.items() if find_spec(package) is None
+]
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
 install_import_hook(CHECKED, "tests.checking.checked")
 
 for name in [name for name in os.environ if name.startswith("SPANSEEK_")]:

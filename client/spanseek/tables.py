@@ -80,7 +80,7 @@ def _arrow_rows(data: Any, order: Sequence[str]) -> Iterator[dict[str, object]]:
 
 def _document(row: Mapping[str, object], columns: Columns) -> dict[str, object]:
     if not columns.are_named and row.keys() <= _OWN and ("text" in row or "parts" in row):
-        return {"id": _id_of_text(str(row)), **row}
+        return {"id": text_id(str(row)), **row}
     text = _text(row, columns)
     return {"id": _id(row, columns, text), "text": text, "metadata": _metadata(row, columns)}
 
@@ -132,10 +132,15 @@ def _text(row: Mapping[str, object], columns: Columns) -> str:
 def _id(row: Mapping[str, object], columns: Columns, text: str) -> str:
     if columns.id is not None:
         return str(_cell(row, columns.id))
-    return str(row["id"]) if "id" in row else _id_of_text(text)
+    return str(row["id"]) if "id" in row else text_id(text)
 
 
-def _id_of_text(text: str) -> str:
+def text_id(text: str) -> str:
+    """The id of a text that has none: the same for the same text.
+
+    >>> text_id("Late again.")[:8]
+    'bb6f7f70'
+    """
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -1,0 +1,55 @@
+"""A hit as a document that a language model reads and cites."""
+
+from typing import Any, NamedTuple
+
+from spanseek.models import Hit
+
+# Characters on either side of a hit: some sentences.
+CONTEXT = 300
+
+
+class Quoted(NamedTuple):
+    """A hit within its surroundings: an id of its own, the text that is read, and where the quotation stands.
+
+    ``metadata`` is that of the document, and ``document_id``, ``start``, ``end``, ``quote`` and ``score``: characters
+    ``start`` to ``end`` of the document are the quotation. ``part`` is the metadata of the part, out of which ``page``,
+    and ``from_s`` and ``to_s`` of a recording, stand beside it.
+    """
+
+    id: str
+    text: str
+    score: float
+    metadata: dict[str, Any]
+
+
+def quoted(hit: Hit) -> Quoted:
+    """A hit with its citation."""
+    part = hit.part_metadata or {}
+    own: dict[str, Any] = {
+        "document_id": hit.document_id,
+        "start": hit.start,
+        "end": hit.end,
+        "quote": hit.text,
+        "score": hit.score,
+        "verdict": hit.verdict,
+        "probability": hit.probability,
+        "page": part.get("page"),
+        "from_s": part.get("start"),
+        "to_s": part.get("end"),
+        "part": part or None,
+    }
+    metadata = hit.metadata | {name: value for name, value in own.items() if value is not None}
+    text = hit.context.text if hit.context is not None else hit.text
+    return Quoted(f"{hit.document_id}[{hit.start}:{hit.end}]", text, hit.score, metadata)
+
+
+def citation(metadata: dict[str, Any]) -> str:
+    """One line that quotes and says where.
+
+    >>> citation({"document_id": "lease", "start": 10, "end": 14, "quote": "rent", "page": 3})
+    '"rent" (lease[10:14], page 3)'
+    """
+    place = f"{metadata['document_id']}[{metadata['start']}:{metadata['end']}]"
+    page = f", page {metadata['page']}" if "page" in metadata else ""
+    time = f", {metadata['from_s']:.1f} s" if "from_s" in metadata else ""
+    return f'"{metadata["quote"]}" ({place}{page}{time})'
