@@ -63,6 +63,7 @@ FRAMEWORKS = {"haystack": "haystack", "langchain": "langchain_core", "llama_inde
 collect_ignore_glob += [
     f"client/spanseek/integrations/{name}.py" for name, package in FRAMEWORKS.items() if find_spec(package) is None
 ]
+collect_ignore_glob += ["client/spanseek/mcp/*"] if find_spec("mcp") is None else ["client/spanseek/mcp/__main__.py"]
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
 install_import_hook(CHECKED, "tests.checking.checked")
 

@@ -21,6 +21,7 @@ from app.cli.index import index
 from app.cli.keys import keys_cli
 from app.cli.labels import label, labels_cli
 from app.cli.maintenance import backup, init_db, optimize, stats, verify
+from app.cli.mcp import mcp
 from app.cli.mining import mine
 from app.cli.phrases import phrases_cli
 from app.cli.preview import preview
@@ -74,6 +75,7 @@ _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
     },
     "Operation": {
         "serve": serve,
+        "mcp": mcp,
         "tasks": tasks_cli,
         "keys": keys_cli,
         "stats": stats,

@@ -254,6 +254,12 @@ class LeaseLost(ApiError):
     code = "lease_lost"
 
 
+class McpMissing(ApiError):
+    """`spanseek mcp` needs the SDK of the Model Context Protocol, which is not installed."""
+
+    code = "mcp_missing"
+
+
 class MethodNotAllowed(ApiError):
     """The path does not support this method."""
 
@@ -499,6 +505,7 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "keys_required": KeysRequired,
     "labels_refused": LabelsRefused,
     "lease_lost": LeaseLost,
+    "mcp_missing": McpMissing,
     "method_not_allowed": MethodNotAllowed,
     "mode_unavailable": ModeUnavailable,
     "no_text": NoText,

@@ -12,6 +12,7 @@ from spanseek.hits import Hits
 from spanseek.models import (
     CollectionDescription,
     DeletedDocuments,
+    Event,
     Hit,
     ListedDocument,
     PhraseDescription,
@@ -238,6 +239,15 @@ class Collection:
         """All documents with their texts, in a form that ``add`` takes."""
         for document in self._api.export_documents(self.name, filter=filter_text(filter)):
             yield document
+
+    def matches(self, phrases: Sequence[str] | None = None, cursor: str | None = None) -> Iterator[Event]:
+        """The events of saved phrases' matches, from a cursor on up to the last one there is."""
+        more = True
+        while more:
+            page = self._api.read_matches(self.name, cursor=cursor, limit=1000, phrase=phrases)
+            for event in page.events:
+                yield event
+            cursor, more = page.cursor, page.more
 
     def phrases(self) -> Iterator[PhraseDescription]:
         """All saved phrases, page by page."""

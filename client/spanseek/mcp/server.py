@@ -1,0 +1,67 @@
+"""The server of the Model Context Protocol, over standard input and output or over HTTP on loopback."""
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from importlib.metadata import version
+from typing import Any, Final, ParamSpec, TypeVar
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+
+from spanseek.asynchronous.client import AsyncClient
+from spanseek.errors import ApiError, SpanseekError
+from spanseek.mcp.tools import Tools
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+_INSTRUCTIONS: Final = (
+    "Spanseek finds the phrase, not the page: spans of text that mean the same as a phrase, with exact places. "
+    "Search with a phrase as it might be said. Cite by `cite`, and verify with `quote` what you quote."
+)
+_READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
+
+def make_server(db: AsyncClient) -> "MCPServer[Any]":
+    """A server with the tools of ``Tools`` over a client, which stays open."""
+    server: MCPServer[Any] = MCPServer(
+        "spanseek", instructions=_INSTRUCTIONS, version=version("spanseek-client"), log_level="WARNING"
+    )
+    tools = Tools(db)
+    for tool in (
+        tools.collections,
+        tools.search,
+        tools.read,
+        tools.quote,
+        tools.spans,
+        tools.phrases,
+        tools.matches,
+    ):
+        server.add_tool(_told(tool), annotations=_READS)
+    return server
+
+
+async def serve(db: AsyncClient, port: int | None = None) -> None:
+    """Serve until the client leaves, on standard input and output; with a port, streamable HTTP on loopback.
+
+    HTTP has no keys here, so it listens on 127.0.0.1 alone, at ``/mcp``.
+    """
+    server = make_server(db)
+    if port is None:
+        await server.run_stdio_async()
+    else:
+        await server.run_streamable_http_async(host="127.0.0.1", port=port, stateless_http=True)
+
+
+def _told(tool: Callable[Arguments, Awaitable[Result]]) -> Callable[Arguments, Awaitable[Result]]:
+    """A tool whose errors tell the model what to do."""
+
+    @wraps(tool)
+    async def told(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        try:
+            return await tool(*args, **kwargs)
+        except SpanseekError as error:
+            code = f"{error.code}: " if isinstance(error, ApiError) and error.code else ""
+            raise ToolError(f"{code}{error}") from error
+
+    return told

@@ -1,0 +1,118 @@
+"""The tools of the Model Context Protocol, asked by the client of its SDK."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import httpx
+import pytest
+
+import spanseek
+from tests.client.homes import Homes
+
+Client = pytest.importorskip("mcp.client").Client
+server = pytest.importorskip("spanseek.mcp.server")
+Stdio = pytest.importorskip("mcp.client.stdio").StdioServerParameters
+
+
+def asked(homes: Homes, ask: Callable[[Any], Awaitable[Any]]) -> Any:
+    """What a question is answered by a server in this process, over the collections of the connected home."""
+
+    async def run() -> Any:
+        async with spanseek.connect_async(homes.connected.url) as db, Client(server.make_server(db)) as client:
+            return await ask(client)
+
+    return asyncio.run(run())
+
+
+def told(homes: Homes, tool: str, **arguments: Any) -> Any:
+    """The structured answer of a tool."""
+    answer = asked(homes, lambda client: client.call_tool(tool, arguments))
+    assert not answer.is_error, answer.content
+    return answer.structured_content
+
+
+def test_all_tools_only_read_and_describe_their_arguments(homes: Homes) -> None:
+    tools = asked(homes, lambda client: client.list_tools()).tools
+    assert [tool.name for tool in tools] == ["collections", "search", "read", "quote", "spans", "phrases", "matches"]
+    assert all(tool.annotations.read_only_hint and tool.description and tool.output_schema for tool in tools)
+    search = next(tool for tool in tools if tool.name == "search")
+    assert search.input_schema["required"] == ["collection", "text"]
+    assert "description" in search.input_schema["properties"]["filter"]
+
+
+def test_a_search_is_small_and_cites(homes: Homes) -> None:
+    (hit,) = told(homes, "search", collection="calls", text="took my payment", limit=1, filter='queue = "billing"')[
+        "hits"
+    ]
+    assert (hit["cite"], hit["text"], hit["verdict"], hit["score"]) == ("a[30:45]", "took my payment", "exact", 1.0)
+    assert hit["metadata"] == {"queue": "billing", "turn": 2, "speaker": "customer"}
+    extract = told(homes, "read", collection="calls", document_id="a", start=hit["start"], characters=15)
+    assert (extract["text"], extract["end"], extract["characters"]) == ("took my payment", 45, 51)
+
+
+def test_a_quotation_is_verified_with_its_place(homes: Homes) -> None:
+    found = told(homes, "quote", collection="calls", document_id="b", quotation="Where is  my PARCEL")
+    assert (found["verified"], found["cite"], found["text"]) == (True, "b[0:18]", "where is my parcel")
+    other = told(homes, "quote", collection="calls", document_id="b", quotation="my parcel is here")
+    assert not other["verified"]
+    assert other["nearest"]["document_id"] == "b"
+
+
+def test_given_texts_are_searched_without_a_collection(homes: Homes) -> None:
+    first, second = told(homes, "spans", phrases=["cancel my plan"], texts=["I cancel my plan.", "Thanks."], limit=1)[
+        "result"
+    ]
+    assert (first["hits"][0]["cite"], first["hits"][0]["text"]) == ("0[2:16]", "cancel my plan")
+    assert [hit["document_id"] for hit in second["hits"]] == ["1"]
+
+
+def test_saved_phrases_and_their_matches_are_read_on(homes: Homes) -> None:
+    collection = homes.connected.collection("watched")
+    collection.create()
+    homes.connected.api.create_phrase("watched", name="billing", text="charged twice", threshold=0.9)
+    collection.add([{"id": "x", "text": "I was charged twice."}])
+    assert told(homes, "phrases", collection="watched")["result"][0]["text"] == "charged twice"
+    page = told(homes, "matches", collection="watched", phrase="billing")
+    assert [(line["event"], line["cite"], line["text"]) for line in page["matches"]] == [
+        ("matched", "x[6:19]", "charged twice")
+    ]
+    assert told(homes, "matches", collection="watched", cursor=page["cursor"])["matches"] == []
+    assert [event.document_id for event in collection.matches()] == ["x"]
+    assert "watched" in [line["name"] for line in told(homes, "collections")["result"]]
+
+
+def test_an_error_says_what_to_do(homes: Homes) -> None:
+    answer = asked(homes, lambda client: client.call_tool("search", {"collection": "none", "text": "x"}))
+    assert answer.is_error
+    assert "collection_not_found: There is no collection 'none'" in answer.content[0].text
+
+
+async def names(target: Any) -> list[str]:
+    async with Client(target) as client:
+        listed = await client.call_tool("collections", {})
+        return [line["name"] for line in listed.structured_content["result"]]
+
+
+@pytest.mark.slow
+def test_the_command_speaks_over_standard_input_and_output(homes: Homes) -> None:
+    command = Stdio(command=sys.executable, args=["-m", "app", "mcp", "--url", homes.connected.url])
+    assert "calls" in asyncio.run(names(command))
+
+
+@pytest.mark.slow
+def test_the_module_speaks_streamable_http_on_loopback(homes: Homes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "spanseek.mcp", "--url", homes.connected.url, "--port", str(port)]
+    with subprocess.Popen(command) as process:
+        try:
+            retrying = httpx.HTTPTransport(retries=12)  # connects as soon as it listens: waits double each time
+            with httpx.Client(transport=retrying, timeout=60) as http:
+                assert http.get(f"http://127.0.0.1:{port}/", headers={"Host": "evil.example"}).status_code >= 400
+            assert "calls" in asyncio.run(names(f"http://127.0.0.1:{port}/mcp"))
+        finally:
+            process.terminate()
