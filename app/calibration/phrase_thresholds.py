@@ -13,9 +13,9 @@ from app.calibration.label_scores import label_scores
 from app.calibration.labels import Label, LabelsRefused, distinct_labels
 from app.calibration.metrics import ThresholdTargets, check_targets
 from app.calibration.prepare_all import prepare_all
-from app.calibration.stratified_sampling import BINS, bins_of
 from app.requests import SearchRequest
 from app.search.service import Encoded, SearchService
+from app.search.stratified_sampling import BINS, bins_of
 
 
 @dataclass(frozen=True, slots=True)

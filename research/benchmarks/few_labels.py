@@ -20,10 +20,10 @@ from jaxtyping import Bool, Float
 
 from app.calibration.few_labels import SLACK, LabelledPhrase, thresholds_of
 from app.calibration.label_candidates import pairs_of
-from app.calibration.stratified_sampling import BINS, RankedPairs, bins_of, draw_strata
 from app.cli.console import open_services, print_json
 from app.composition import Services
 from app.requests import SearchRequest
+from app.search.stratified_sampling import BINS, RankedPairs, bins_of, draw_strata
 from app.settings import Settings
 from indexer.catalog import schema
 from indexer.errors import CollectionNotFound
