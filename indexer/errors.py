@@ -158,7 +158,7 @@ class NothingToUndo(SpanseekError):
 
 
 class CursorExpired(SpanseekError):
-    """Events after the cursor have been deleted."""
+    """What follows the cursor is no longer kept."""
 
     code = "cursor_expired"
 

@@ -63,6 +63,13 @@ class FreshValues(Generic[Key, Value]):
         """The keys of the values in memory."""
         return tuple(self._values)
 
+    def renew(self, key: Key) -> Value:
+        """The value, read anew however fresh it is."""
+        with self._lock:
+            if key in self._values:
+                self._values[key] = self._values[key][0], -math.inf
+        return self.get(key)
+
     def forget(self, key: Key | None = None) -> None:
         """Drop one value, or all, so that the next caller sees the present one."""
         with self._lock:

@@ -11,8 +11,9 @@ from indexer.catalog.collections import Catalog
 from indexer.catalog.phrase_rows import SpanScores, read_phrase_set
 from indexer.catalog.thresholds import read_tuning
 from indexer.engine.executor import Executor
+from indexer.engine.past_snapshots import PastSnapshots
 from indexer.engine.snapshot import Snapshot, open_snapshot
-from indexer.errors import CollectionNotFound, SegmentCorrupt
+from indexer.errors import CollectionNotFound, CursorExpired, SegmentCorrupt
 from indexer.freshness import FreshValues
 from indexer.phrases import PhraseSets
 from indexer.segments.opened import quarantined_in
@@ -34,11 +35,11 @@ class Store:
     """Opens snapshots, and opens the next one soon after a new generation is published.
 
     ``tunings`` has the calibrations and thresholds in force, ``phrases`` the saved phrases. ``grace_s`` is how long the
-    files of retired segments are kept for those who are about to open them, and ``withdrawn_s`` how long withdrawn
-    matches are for those who have yet to read of it. Of collections of ``candidates_from`` units
-    and more, large segments get windows, which say where to look. ``span_scores`` are the encoders': saved
-    phrases are matched by them. ``executor`` makes what reads the snapshots. Those used least recently are released
-    when more than ``open_segments`` segments would stay open.
+    files of retired segments are kept for those who are about to open them, and snapshots of old generations for those
+    who read page by page; ``withdrawn_s`` is how long withdrawn matches are for those who have yet to read of it. Of
+    collections of ``candidates_from`` units and more, large segments get windows, which say where to look.
+    ``span_scores`` are the encoders': saved phrases are matched by them. ``executor`` makes what reads the snapshots.
+    Those used least recently are released when more than ``open_segments`` segments would stay open.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Store:
         self._make_executor = executor
         self.tunings = Tunings(partial(read_tuning, catalog), clock=clock)
         self.phrases = PhraseSets(partial(read_phrase_set, catalog, span_scores))
+        self._past = PastSnapshots(grace_s, clock)
         self._snapshots: FreshValues[str, _Opened] = FreshValues(
             self._present, clock=clock, weight=lambda opened: len(opened.snapshot.views), limit=open_segments
         )
@@ -89,16 +91,33 @@ class Store:
         """The collection's current snapshot, at most a quarter of a second behind the last generation."""
         return self._snapshots.get(name).snapshot
 
+    def snapshot_of(self, name: str, generation: int) -> Snapshot:
+        """The snapshot of a generation of a collection.
+
+        Raises ``CursorExpired`` if a newer generation followed it more than ``grace_s`` ago.
+        """
+        current = self._snapshots.get(name)
+        if current.snapshot.generation.number == generation:
+            return current.snapshot
+        past = self._past.find(current.collection_id, generation)
+        if past is None:
+            raise CursorExpired(
+                f"The collection has changed, and its generation {generation} is no longer kept.",
+                hint="Search again without a cursor. SPANSEEK_GRACE_S says how long a generation is kept.",
+                field="cursor",
+            )
+        return past
+
     def present(self, name: str) -> Snapshot:
         """The snapshot of the newest generation, for writers that hold the lease."""
-        self._snapshots.forget(name)
-        return self.snapshot(name)
+        return self._snapshots.renew(name).snapshot
 
     def refresh(self) -> None:
         """Release snapshots of old generations and of deleted collections, which occupy disk space."""
         for name in self._snapshots.cached():
             with suppress(CollectionNotFound):
                 self.snapshot(name)
+        self._past.release()
 
     def forget(self, name: str) -> None:
         """Release all cached data of a deleted collection."""
@@ -111,6 +130,8 @@ class Store:
         current = (opened.collection_id, opened.snapshot.generation.number) if opened else None
         if opened and version == current and not opened.snapshot.is_outdated():
             return opened
+        if opened and current != version and opened.collection_id == version[0]:
+            self._past.keep(opened.snapshot)
         # One transaction reads the generation with its recipe: reindexing changes both.
         live = self.catalog.live_generation(name)
         return _Opened(self._open(name, live), live.collection_id)

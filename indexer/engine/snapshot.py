@@ -147,6 +147,11 @@ class Snapshot:
         """The same segments, read by another executor."""
         return Snapshot(self.generation, self.views, self.damaged, executor)
 
+    def without_caches(self) -> "Snapshot":
+        """The same segments, read by the same executor, in views that have computed nothing yet."""
+        views = (SegmentView(view.segment, view.tombstones) for view in self.views)
+        return Snapshot(self.generation, views, self.damaged, self._executor)
+
     def segment(self, name: str) -> Segment:
         """The segment of this name."""
         return self._segments[name]
@@ -170,6 +175,10 @@ class Snapshot:
         return not all(map(is_readable, self._segments.values())) or not all(
             is_quarantined(segment.key) for segment in self.damaged
         )
+
+    def has_quarantined(self) -> bool:
+        """True if damage of one of its segments has become known; their files may have been removed since."""
+        return any(is_quarantined(segment.key) for segment in self._segments.values())
 
     def require_complete(self) -> None:
         """Raise ``SegmentCorrupt`` if a segment is missing."""
