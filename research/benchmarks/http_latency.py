@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -105,13 +105,17 @@ class Connection:
 
 
 class Client(Connection):
-    """Asks for the best spans."""
+    """Asks for the best spans. ``options`` are further fields of its requests."""
+
+    def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
+        super().__init__(url)
+        self._body = {"collection": _COLLECTION, "top_k": 10} | dict(options or {})
 
     def ask(self, phrase: str) -> Answered:
         """One search."""
         started = time.perf_counter()
         try:
-            status, answer = self.request("POST", "/search", {"collection": _COLLECTION, "text": phrase, "top_k": 10})
+            status, answer = self.request("POST", "/search", self._body | {"text": phrase})
         except (OSError, HTTPException, ValueError):
             self.close()
             return Answered((time.perf_counter() - started) * 1000, 0.0, ok=False)
@@ -120,18 +124,20 @@ class Client(Connection):
         return Answered(wall_ms, took_ms, status == 200, generation)
 
 
-def ask_all(url: str, phrases: Sequence[str]) -> list[Answered]:
+def ask_all(url: str, phrases: Sequence[str], options: Mapping[str, Any] | None = None) -> list[Answered]:
     """Ask one phrase after the other, as one client."""
-    with closing(Client(url)) as client:
+    with closing(Client(url, options)) as client:
         return [client.ask(phrase) for phrase in phrases]
 
 
-def ask_together(url: str, phrases: Sequence[str], requests: int, clients: int) -> tuple[list[Answered], float]:
+def ask_together(
+    url: str, phrases: Sequence[str], requests: int, clients: int, options: Mapping[str, Any] | None = None
+) -> tuple[list[Answered], float]:
     """Let several clients share so many requests, and say how many seconds that took."""
     texts = [phrases[number % len(phrases)] for number in range(requests)]
     started = time.perf_counter()
     with ThreadPoolExecutor(clients) as pool:
-        shares = pool.map(lambda number: ask_all(url, texts[number::clients]), range(clients))
+        shares = pool.map(lambda number: ask_all(url, texts[number::clients], options), range(clients))
         answered = [answer for share in shares for answer in share]
     return answered, time.perf_counter() - started
 
@@ -159,12 +165,15 @@ def publish_documents(store: Store, split: Split, recipe: Recipe) -> int:
 
 
 @contextmanager
-def serving(data_dir: Path, program: Sequence[str] = SERVE, **settings: str) -> Iterator[str]:
+def serving(
+    data_dir: Path, program: Sequence[str] = SERVE, *, checkout: Path | None = None, **settings: str
+) -> Iterator[str]:
     """The address of a server on a data folder; it is stopped at the end.
 
-    ``program`` is what Python runs, and ``settings`` have names without their prefix.
+    ``program`` is what Python runs, of another ``checkout`` if one is given; ``settings`` have names without their
+    prefix.
     """
-    process, url = started(data_dir, program, **settings)
+    process, url = started(data_dir, program, checkout=checkout, **settings)
     try:
         yield url
     finally:
@@ -172,13 +181,19 @@ def serving(data_dir: Path, program: Sequence[str] = SERVE, **settings: str) -> 
         process.wait()
 
 
-def started(data_dir: Path, program: Sequence[str] = SERVE, **settings: str) -> "tuple[subprocess.Popen[bytes], str]":
+def started(
+    data_dir: Path, program: Sequence[str] = SERVE, *, checkout: Path | None = None, **settings: str
+) -> "tuple[subprocess.Popen[bytes], str]":
     """The process of a server on a data folder, which is ready, and its address."""
     environment = settings | {"data_dir": str(data_dir), "database_url": "", "port": "0"}
     variables = os.environ | {f"SPANSEEK_{name.upper()}": value for name, value in environment.items()}
+    if checkout is not None:
+        variables["PYTHONPATH"] = str(checkout.resolve())
     log = data_dir / "serve.log"
     with log.open("wb") as output:
-        process = subprocess.Popen([sys.executable, *program], env=variables, stdout=output, stderr=output)
+        process = subprocess.Popen(
+            [sys.executable, *program], cwd=checkout, env=variables, stdout=output, stderr=output
+        )
     try:
         return process, _wait(process, log)
     except BaseException:

@@ -8,6 +8,7 @@ from threading import Thread
 import pytest
 
 from models.encoders.hashing import HashingEncoder
+from research.benchmarks.http_clients import Throughput, of_rounds, throughput
 from research.benchmarks.http_latency import Answered, ask_all, ask_together, encoding_ms, summary
 
 
@@ -68,3 +69,11 @@ def test_the_overhead_is_what_the_server_does_not_account_for() -> None:
 
 def test_ten_words_are_encoded() -> None:
     assert encoding_ms(HashingEncoder(), ["one two three four five six seven", "eight nine ten eleven"]) > 0
+
+
+def test_rounds_of_many_clients_have_medians() -> None:
+    rounds = [
+        throughput("present", 8, [Answered(wall, 1.0, ok=wall < 50) for wall in walls], seconds)
+        for walls, seconds in (((10.0, 20.0), 1.0), ((30.0, 60.0), 0.5), ((12.0, 20.0), 0.25))
+    ]
+    assert of_rounds(rounds) == Throughput("present", 8, 4.0, p50_ms=16.0, p95_ms=19.6, p99_ms=19.92, errors=1)
