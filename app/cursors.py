@@ -12,7 +12,7 @@ from typing import Literal, TypeVar, cast
 from indexer.catalog.names import is_document_id
 from models.errors import InvalidInput
 
-ListName = Literal["documents", "events", "phrases", "tasks"]
+ListName = Literal["documents", "events", "hits", "phrases", "tasks"]
 Position = TypeVar("Position", bound=tuple[int | str, ...])
 # The largest integer that databases store.
 _MAX_INTEGER = 2**63 - 1

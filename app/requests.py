@@ -60,6 +60,10 @@ MAX_JUDGED = 10_000
 # The phrases of one mining, and the keys that their hits are counted by.
 MAX_MINED = 10_000
 MAX_COUNTED_BY = 20
+# Hits that are sorted, collapsed or counted: those above a threshold, and the best ones where there is none.
+MAX_ARRANGED: Final = 100_000
+ARRANGED_WITHOUT_THRESHOLD: Final = MAX_OFFSET + MAX_TOP_K
+MAX_COUNTED_KEYS = 20
 MAX_COLLECTIONS = 20
 MAX_CONTEXT = 1000
 MAX_QUERY_UNITS = 100_000
@@ -70,6 +74,7 @@ MAX_TEXT = 10_000
 # A query may be a whole document in mode maxsim; in the others a window of the encoder is the limit.
 MAX_QUERY = 100_000
 MAX_DIM = 8192
+MAX_CURSOR = 1000
 
 STRICT = ConfigDict(extra="forbid")
 
@@ -110,6 +115,9 @@ CollectionName = Annotated[_Storable, Field(max_length=MAX_NAME)]
 DocumentId = Annotated[_Storable, Field(max_length=MAX_ID_LENGTH)]
 # The text of a phrase, and a query, which may be longer.
 QueryText = Annotated[_Storable, Field(max_length=MAX_TEXT), AfterValidator(_not_blank)]
+# A key of the metadata, as filters spell it, and what is done with it.
+Key = Annotated[_Storable, Field(max_length=MAX_NAME)]
+CursorText = Annotated[_Storable, Field(max_length=MAX_CURSOR)]
 LongQueryText = Annotated[_Storable, Field(max_length=MAX_QUERY), AfterValidator(_not_blank)]
 # A threshold, and whatever is compared with one: in a URL, and in a body.
 SimilarityText = Annotated[FiniteFloat, Field(ge=0, le=1)]
@@ -396,12 +404,56 @@ class QueryRequest(GroupedHits, TextOrVector):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Arrangement:
+    """The order of hits, and which of them stand for others."""
+
+    sort: Annotated[
+        Key | None,
+        described(
+            "What hits above the threshold are ordered by instead of their score: a key of the metadata, such as "
+            "`day`, `part.start` or `document.id`, with `:desc` behind it for the greatest first. Hits without it come "
+            "last, and equal ones are in the order of their scores."
+        ),
+    ] = None
+    collapse: Annotated[
+        Key | None,
+        described(
+            "Show one hit, the best, of those that have this in common: their `text`, or a key of the metadata. "
+            "`copies` says how many it stands for."
+        ),
+    ] = None
+    per_document: Annotated[
+        int | None, option("Maximum number of hits of one document: its best ones.", ge=1, le=MAX_TOP_K)
+    ] = None
+
+    @property
+    def is_plain(self) -> bool:
+        """True if all hits are shown, the best first."""
+        return self.sort is None and self.collapse is None and self.per_document is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting:
+    """What all hits above the threshold are counted by."""
+
+    counts: Annotated[
+        tuple[Key, ...],
+        Field(
+            max_length=MAX_COUNTED_KEYS,
+            description="Count all hits above the threshold by these keys of the metadata: `team`; `day:week` by "
+            "`day`, `week` or `month`; `duration:60,600` by ranges with these borders.",
+        ),
+    ] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class PageRequest(QueryRequest, SecondLook):
     """One query, and which page of its hits to return."""
 
     top_k: Annotated[int, option("Maximum number of hits.", ge=1, le=MAX_TOP_K)] = 10
     offset: Annotated[
-        int, option("The number of best hits to leave out, as on earlier pages.", ge=0, le=MAX_OFFSET)
+        int,
+        option("The number of best hits to leave out, as on earlier pages; behind a `cursor`.", ge=0, le=MAX_OFFSET),
     ] = 0
     total: Annotated[
         bool,
@@ -416,8 +468,21 @@ class PageRequest(QueryRequest, SecondLook):
     ] = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Continued:
+    """Where to go on in the hits of an earlier request."""
+
+    cursor: Annotated[
+        CursorText | None,
+        described(
+            "The `cursor` of an earlier answer to the same request: go on behind it, in the same generation of the "
+            "collection, while that is kept."
+        ),
+    ] = None
+
+
 @dataclass(frozen=True)
-class SearchRequest(PageRequest):
+class SearchRequest(PageRequest, Arrangement, Counting, Continued):
     """One query to one collection."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
@@ -472,7 +537,7 @@ class CollectionsRequest(PageRequest):
 
 
 @dataclass(frozen=True)
-class ExportRequest(QueryRequest):
+class ExportRequest(QueryRequest, Arrangement, Continued):
     """One query, all hits of which are wanted."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
@@ -487,10 +552,14 @@ class ExportRequest(QueryRequest):
         int, option("Maximum number of hits; the last line says whether these are all.", ge=1, le=MAX_EXPORT)
     ] = 10_000
     likely: Likely = False
+    offset: Annotated[
+        int,
+        option("The number of best hits to leave out: the `rank` of the last one that was read.", ge=0, le=MAX_EXPORT),
+    ] = 0
 
     def search(self) -> SearchRequest:
-        """The search for the hits and one more, which says whether there are more."""
-        return converted(self, SearchRequest, collection=self.collection, top_k=self.limit + 1)
+        """The search for the hits."""
+        return converted(self, SearchRequest, collection=self.collection, top_k=self.limit)
 
 
 MinedFormat: TypeAlias = Literal["ndjson", "csv", "xlsx", "parquet"]
@@ -560,8 +629,8 @@ class MiningRequest(MiningOptions):
     ]
 
     def searches(self) -> list[SearchRequest]:
-        """A search for every phrase: for its hits and one more, which says whether there are more."""
-        one = converted(self, SearchRequest, top_k=self.limit + 1)
+        """A search for every phrase."""
+        one = converted(self, SearchRequest, top_k=self.limit)
         return [replace(one, text=phrase.text) for phrase in self.phrases]
 
 

@@ -75,7 +75,8 @@ class Settings(BaseSettings):
     grace_s: float = Field(
         10.0,
         ge=0,
-        description="Seconds for which the files of merged segments are kept for searches that are about to read them.",
+        description="Seconds for which the files of merged segments are kept for searches that are about to read them, "
+        "and old generations for those who read on by a cursor.",
     )
     withdrawn_days: float = Field(
         30.0, ge=0, description="Days for which withdrawn matches are kept for readers of events."

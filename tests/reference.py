@@ -5,7 +5,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -570,3 +570,82 @@ def moment(text: str) -> float | None:
             continue
         return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
     return None
+
+
+MISSING = object()
+
+
+def value_at(metadata: Values, keys: Sequence[str]) -> Any:
+    """What keys lead to; MISSING where they lead nowhere."""
+    value: Any = metadata
+    for key in keys:
+        if not isinstance(value, dict) or key not in value:
+            return MISSING
+        value = value[key]
+    return value
+
+
+def comes_before(one: Any, other: Any, descending: bool, dates: bool = True) -> bool:
+    """True if a value stands before another when sorted: by kind, then by size; what has no order comes last."""
+    ranks = [_rank(value, descending, dates) for value in (one, other)]
+    if ranks[0] is None or ranks[1] is None:
+        return ranks[0] is not None and ranks[1] is None
+    return ranks[1] < ranks[0] if descending else ranks[0] < ranks[1]
+
+
+def _rank(value: Any, descending: bool, dates: bool) -> tuple[str, Any] | None:
+    if isinstance(value, list):
+        ranks = [rank for each in value if not isinstance(each, list) and (rank := _rank(each, descending, dates))]
+        ranks.sort()
+        return None if not ranks else ranks[-1 if descending else 0]
+    if isinstance(value, bool):
+        return "a boolean", value
+    if isinstance(value, int | float):
+        return "b number", float(value)
+    if isinstance(value, str):
+        at = moment(value) if dates else None
+        return ("d string", value) if at is None else ("c date", at)
+    return None
+
+
+def insertion_sorted(items: Sequence[Any], before: Callable[[Any, Any], bool]) -> list[Any]:
+    """Items in order, equal ones as they were."""
+    placed: list[Any] = []
+    for item in items:
+        place = len(placed)
+        while place and before(item, placed[place - 1]):
+            place -= 1
+        placed.insert(place, item)
+    return placed
+
+
+def first_with(items: Sequence[Any], groups: Sequence[Any], most: int) -> list[tuple[Any, int]]:
+    """At most so many items of each group, the first ones, with the size of the group; None is no group."""
+    kept = []
+    for place, (item, group) in enumerate(zip(items, groups, strict=True)):
+        if group is None:
+            kept.append((item, 1))
+        elif groups[:place].count(group) < most:
+            kept.append((item, groups.count(group)))
+    return kept
+
+
+def periods(value: Any, period: str) -> set[str]:
+    """The first days of the periods in which the dates of a value lie."""
+    days = set()
+    for each in value if isinstance(value, list) else [value]:
+        at = moment(each) if isinstance(each, str) else None
+        if at is not None:
+            day = datetime.fromtimestamp(at, UTC).date()
+            while (period == "week" and day.isoweekday() != 1) or (period == "month" and day.day != 1):
+                day -= timedelta(days=1)
+            days.add(day.isoformat())
+    return days
+
+
+def ranges(value: Any, borders: Sequence[float]) -> set[int]:
+    """The numbers of the ranges in which the numbers of a value lie."""
+    edges = [-math.inf, *borders, math.inf]
+    members = value if isinstance(value, list) else [value]
+    numbers = [each for each in members if isinstance(each, int | float) and not isinstance(each, bool)]
+    return {place for place in range(len(edges) - 1) for each in numbers if edges[place] <= each < edges[place + 1]}

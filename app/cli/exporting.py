@@ -1,23 +1,20 @@
 """All hits of a search, or all documents of a collection, in a file."""
 
-import csv
 import gzip
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 import typer
 
-from app.answers import json_values
 from app.search.answers import ExportEnd
+from app.search.export_formats import FORMATS, Format
 from app.search.types import Hit
 from models.atomic import replacing
 
-Write = Callable[[Hit], object]
-_COLUMNS = ("rank", "score", "raw", "document_id", "start", "end", "text", "match", "polarity")
-_METADATA = ("metadata", "part_metadata")
+# The endings of files of hits.
+HIT_FILES: Final[dict[str, Format]] = {".ndjson": "ndjson", ".csv": "csv", ".parquet": "parquet"}
 
 
 def check_new_file(path: Path, endings: tuple[str, ...]) -> None:
@@ -29,18 +26,23 @@ def check_new_file(path: Path, endings: tuple[str, ...]) -> None:
 
 
 def write_hits(path: Path, items: Iterable[Hit | ExportEnd]) -> ExportEnd:
-    """Write hits to a ``.csv`` or ``.ndjson`` file, and return what the export says at its end."""
-    end: ExportEnd | None = None
-    with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        write = _csv(file) if path.suffix == ".csv" else _ndjson(file)
-        for item in items:
-            if isinstance(item, ExportEnd):
-                end = item
-            else:
-                write(item)
-    if end is None:
-        raise AssertionError("the export has no end")
+    """Write hits to a file of the format that its ending names, and return what the export says at its end."""
+    ends: list[ExportEnd] = []
+    format = FORMATS[HIT_FILES[path.suffix]]
+    with replacing(path) as partial, partial.open("wb") as file:
+        for piece in format.pieces(_noting(items, ends)):
+            file.write(piece)
+    (end,) = ends
     return end
+
+
+def _noting(items: Iterable[Hit | ExportEnd], ends: list[ExportEnd]) -> Iterator[Hit | ExportEnd]:
+    """The hits of the items; the end is noted, since files hold hits alone."""
+    for item in items:
+        if isinstance(item, ExportEnd):
+            ends.append(item)
+        else:
+            yield item
 
 
 @contextmanager
@@ -52,20 +54,3 @@ def line_file(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
                 yield packed
         else:
             yield file
-
-
-def _ndjson(file: IO[str]) -> Write:
-    return lambda hit: file.write(json.dumps(json_values(hit), ensure_ascii=False) + "\n")
-
-
-def _csv(file: IO[str]) -> Write:
-    file.write("\ufeff")  # by which spreadsheets know UTF-8
-    table = csv.writer(file)
-    table.writerow((*_COLUMNS, *_METADATA))
-    return lambda hit: table.writerow(_row(hit))
-
-
-def _row(hit: Hit) -> list[object]:
-    metadata = (getattr(hit, name) for name in _METADATA)
-    spelt = ("" if value is None else json.dumps(dict(value), ensure_ascii=False) for value in metadata)
-    return [*(getattr(hit, name) for name in _COLUMNS), *spelt]

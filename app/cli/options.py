@@ -110,14 +110,27 @@ def _parameters(kind: Any, left_out: tuple[str, ...]) -> Iterator[inspect.Parame
             option, words = _option(annotated[each.name]), _words(plain[each.name])
             if words:
                 option.parser, option.metavar = partial(_number_or_word, words), f"<number|{'|'.join(words)}>"
-            yield _parameter(each.name, Annotated[Any if words else plain[each.name], option], _default(each))
+            yield _parameter(
+                each.name, Annotated[Any if words else _kind_of_option(plain[each.name]), option], _default(each)
+            )
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:  # noqa: ANN401
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
+def _is_repeated(kind: Any) -> bool:  # noqa: ANN401
+    """True for a tuple of any length: an option that may be given several times."""
+    return get_origin(kind) is tuple and get_args(kind)[1:] == (Ellipsis,)
+
+
+def _kind_of_option(kind: Any) -> Any:  # noqa: ANN401
+    return list[get_args(kind)[0]] | None if _is_repeated(kind) else kind  # type: ignore[misc]
+
+
 def _default(each: "Field[Any]") -> Any:  # noqa: ANN401
+    if each.default == ():
+        return None
     return inspect.Parameter.empty if each.default is MISSING else each.default
 
 
@@ -165,11 +178,18 @@ def _read(kind: Any, given: Mapping[str, Any], left_out: tuple[str, ...]) -> Any
         return filter_of(given.get("where"), given.get("where_part"), given.get("expression"))
     plain = get_type_hints(kind)
     values = {
-        each.name: _read(plain[each.name], given, left_out) if is_dataclass(plain[each.name]) else given[each.name]
+        each.name: _read(plain[each.name], given, left_out)
+        if is_dataclass(plain[each.name])
+        else _value(plain[each.name], given[each.name])
         for each in fields(kind)
         if each.name not in left_out and (each.name in given or is_dataclass(plain[each.name]))
     }
     return kind(**values)
+
+
+def _value(kind: Any, given: Any) -> Any:  # noqa: ANN401
+    """The value of an option, which typer gives as a list if it may be repeated."""
+    return tuple(given or ()) if _is_repeated(kind) else given
 
 
 @dataclass(frozen=True, kw_only=True)

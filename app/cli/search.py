@@ -1,7 +1,7 @@
 """``spanseek search``: hits highlighted in their context, or the answer as JSON."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,10 +11,29 @@ from rich.text import Text
 
 from app.answers import json_values
 from app.cli.console import JsonOption, counted, err, marked, one_line, open_services, out, print_json
-from app.cli.exporting import check_new_file, write_hits
+from app.cli.counts import counts_table
+from app.cli.exporting import HIT_FILES, check_new_file, write_hits
 from app.cli.options import SHOWN_CONTEXT, ContextOption, with_options
-from app.requests import MAX_EXPORT, MAX_JUDGED, PageRequest, SearchRequest, with_second_look
-from app.search.answers import CollectionsAnswer, ExportEnd, Filtered, LikelyMatches, SearchAnswer, Total, UsedThreshold
+from app.requests import (
+    MAX_EXPORT,
+    MAX_JUDGED,
+    Arrangement,
+    Continued,
+    Counting,
+    PageRequest,
+    SearchRequest,
+    with_second_look,
+)
+from app.search.answers import (
+    Arranged,
+    CollectionsAnswer,
+    ExportEnd,
+    Filtered,
+    LikelyMatches,
+    SearchAnswer,
+    Total,
+    UsedThreshold,
+)
 from app.search.types import Hit
 from models.fields import converted
 
@@ -32,11 +51,14 @@ def search(
         list[str], typer.Option("--collection", "-c", help="A collection; repeat for several of one encoder.")
     ],
     page: PageRequest,
+    arrangement: Arrangement,
+    counting: Counting,
+    continued: Continued,
     path: Annotated[
         Path | None,
         typer.Option(
             "--out",
-            help="Write all hits of one collection, up to 100,000, to this new file: `.ndjson`, or `.csv`.",
+            help="Write all hits of one collection, up to 100,000, to this new file: `.ndjson`, `.csv` or `.parquet`.",
         ),
     ] = None,
     context: ContextOption = None,
@@ -47,11 +69,14 @@ def search(
     from app.search.several import search_several
 
     if path is not None:
-        check_new_file(path, (".ndjson", ".csv"))
-        if len(collection) > 1 or page.offset or page.total:
-            raise typer.BadParameter("All hits of one collection are written: no --offset, no --total.")
+        check_new_file(path, tuple(HIT_FILES))
+        if len(collection) > 1 or page.offset or page.total or counting.counts:
+            raise typer.BadParameter("All hits of one collection are written: no --offset, no --total, no --counts.")
+    if len(collection) > 1 and (not arrangement.is_plain or counting.counts or continued.cursor):
+        raise typer.BadParameter("Hits of several collections are neither arranged nor counted, and have no --cursor.")
+    own = asdict(arrangement) | asdict(counting) | asdict(continued)
     request = with_second_look(
-        converted(page, SearchRequest, collection=collection[0], text=phrase, context=context or 0)
+        converted(page, SearchRequest, collection=collection[0], text=phrase, context=context or 0, **own)
     )
     with open_services() as services:
         service = services.search
@@ -79,7 +104,8 @@ def show_hits(hits: Iterable[Hit], console: Console, unit: "HitUnit" = "span") -
         place = f"{of}  {one_line(hit.document_id)}  [{hit.start}, {hit.end})"
         restored = f"restored, confidence {hit.confidence:.2f}" if hit.restored and hit.confidence is not None else None
         said = _verdict(hit)
-        mark = "".join(f"  {word}" for word in (said, hit.match, hit.polarity, restored) if word)
+        copies = f"{hit.copies:,} copies" if (hit.copies or 0) > 1 else None
+        mark = "".join(f"  {word}" for word in (said, hit.match, hit.polarity, restored, copies) if word)
         console.print(Text.assemble((f"{hit.score:.3f}", "bold green"), place, (mark, "yellow")), soft_wrap=True)
         console.print(_opening(hit) if unit == "document" else _highlighted(hit, console), soft_wrap=True)
         for line in hit.explanation.lines() if hit.explanation else ():
@@ -103,8 +129,18 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
     _show_judged(answer, unit)
     if answer.likely:
         out.print(_likely_text(answer.likely))
+    for each in answer.counts or ():
+        out.print(counts_table(each))
     summary = f"{_hits_text(answer.hits, answer.total)}{_threshold_text(answer.threshold)} in {answer.took_ms:.0f} ms"
-    out.print(f"{summary}, generation {answer.generation}.", style="dim")
+    out.print(f"{summary}, generation {answer.generation}.{_arranged_text(answer.arranged)}", style="dim")
+
+
+def _arranged_text(arranged: Arranged | None) -> str:
+    """The number of hits that the list was made of; empty if all are listed."""
+    if arranged is None or (arranged.complete and arranged.hits == arranged.listed):
+        return ""
+    of = "" if arranged.complete else "the best "
+    return f" {arranged.listed:,} listed of {of}{arranged.hits:,}."
 
 
 def _show_judged(answer: SearchAnswer, unit: "HitUnit") -> None:

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from app.http.request_ids import HEADER
+from app.http.responses import CURSOR_HEADER
 from models.errors import InvalidInput
 
 _ORIGIN: Final = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?")
@@ -44,6 +45,6 @@ def add_cors(app: FastAPI, origins: tuple[str, ...]) -> None:
             allow_origins=origins,
             allow_methods=_METHODS,
             allow_headers=("Authorization", "Content-Type", "traceparent", "tracestate", HEADER),
-            expose_headers=("Retry-After", HEADER),
+            expose_headers=("Retry-After", CURSOR_HEADER, HEADER),
             max_age=_MAX_AGE_S,
         )

@@ -11,6 +11,7 @@ from app.http.problems import (
     BodyTooLarge,
     Forbidden,
     HeadersTooLarge,
+    NotAcceptable,
     RequestTimeout,
     Unauthenticated,
     internal_error,
@@ -57,6 +58,7 @@ _EXAMPLES: dict[int, SpanseekError] = {
     409: RecipeMismatch(
         "The collection was indexed with another encoder.", hint="Serve with that one.", field="collection"
     ),
+    406: NotAcceptable(["application/x-ndjson"]),
     408: RequestTimeout("The request did not arrive completely within 30 s.", hint="Send it faster, or less at once."),
     410: CursorExpired("The cursor is too old.", hint="Read again without a cursor.", field="cursor"),
     413: BodyTooLarge("The body is larger than 8388608 bytes.", hint="Send less at once."),

@@ -73,6 +73,17 @@ class UnsupportedMediaType(SpanseekError):
     code = "unsupported_media_type"
 
 
+class NotAcceptable(SpanseekError):
+    """The route answers in none of the media types that the request accepts."""
+
+    code = "not_acceptable"
+
+    def __init__(self, media_types: Sequence[str]) -> None:
+        super().__init__(
+            "The header Accept has no media type of this answer.", hint=f"Accept one of {', '.join(media_types)}."
+        )
+
+
 class HeadersTooLarge(SpanseekError):
     """The URL and the headers of the request are larger than the server accepts."""
 
@@ -121,6 +132,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     indexer.CalibrationNotFound: HTTPStatus.NOT_FOUND,
     indexer.PhraseNotFound: HTTPStatus.NOT_FOUND,
     MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,
+    NotAcceptable: HTTPStatus.NOT_ACCEPTABLE,
     indexer.RecipeMismatch: HTTPStatus.CONFLICT,
     indexer.TextNotStored: HTTPStatus.CONFLICT,
     indexer.CalibrationMismatch: HTTPStatus.CONFLICT,

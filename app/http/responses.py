@@ -4,12 +4,15 @@ Routes name the answer's dataclass as their ``response_model``, which documents 
 FastAPI does not validate: to check what was just computed would cost more than the rest of HTTP.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from starlette.responses import Response, StreamingResponse
 
 from app.answers import to_json
 
+# The header with the cursor of an export's beginning.
+CURSOR_HEADER: Final = "Spanseek-Cursor"
 # Every piece of a stream takes a turn in a thread: lines are sent together.
 _PIECE_BYTES = 2**16
 
@@ -21,7 +24,14 @@ def answer_response(answer: object, status: int = 200) -> Response:
 
 def lines_response(lines: Iterable[bytes]) -> StreamingResponse:
     """The response with lines of JSON that are made while they are sent."""
-    return StreamingResponse(pieces(lines), media_type="application/x-ndjson")
+    return stream_response(lines, "application/x-ndjson")
+
+
+def stream_response(
+    parts: Iterable[bytes], media_type: str, headers: Mapping[str, str] | None = None
+) -> StreamingResponse:
+    """The response with a body that is made while it is sent."""
+    return StreamingResponse(pieces(parts), media_type=media_type, headers=headers)
 
 
 def pieces(lines: Iterable[bytes], size: int = _PIECE_BYTES) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ it has a lane of its own, so that the threads that finish other searches stay fr
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
@@ -16,13 +16,12 @@ from typing import Final, Generic, TypeVar
 from app.http.lanes import JobLane, Lane, deadline
 from app.http.stages import Observe, Stage, unobserved
 from app.requests import SearchRequest
-from app.search.answers import CollectionsAnswer, ExportEnd, SearchAnswer
+from app.search.answers import CollectionsAnswer, SearchAnswer
 from app.search.errors import QueueFull
-from app.search.export import exported
+from app.search.export import Export, exported
 from app.search.literal import Found
 from app.search.service import Counted, Encoded, Prepared, SearchService
 from app.search.several import located, merged, requests_of
-from app.search.types import Hit
 from app.search.verifying import Ordered
 from models.errors import SpanseekError
 
@@ -84,13 +83,12 @@ class SearchLanes:
         found = [answer for answer in answers if isinstance(answer, SearchAnswer)]
         return await asyncio.to_thread(merged, request, collections, found)
 
-    async def export(self, request: SearchRequest, limit: int, deadline_s: float) -> Iterator[Hit | ExportEnd]:
+    async def export(self, request: SearchRequest, deadline_s: float) -> Export:
         """Search as for one request; the texts of its hits are read while they are taken."""
         async with _in_time(deadline_s):
             encoded = await self._encoded(request)
-            # Not in the lane of searches, which it would hold for seconds.
-            (results,) = await asyncio.wrap_future(self._count.submit(lambda: self._service.scan([encoded])))
-        return exported(self._service, encoded, results, limit)
+            results = await self._scanned_alone(encoded)
+        return exported(self._service, encoded, results)
 
     @property
     def waiting(self) -> Mapping[str, int]:
@@ -122,7 +120,14 @@ class SearchLanes:
 
     async def _results(self, request: SearchRequest) -> tuple[Encoded, Found]:
         encoded = await self._encoded(request)
-        return encoded, await asyncio.wrap_future(self._scan.submit(_Queued(encoded)))
+        if encoded.prepared.plan is None:
+            return encoded, await asyncio.wrap_future(self._scan.submit(_Queued(encoded)))
+        return encoded, await self._scanned_alone(encoded)
+
+    async def _scanned_alone(self, encoded: Encoded) -> Found:
+        """The results of a search for all hits: not in the lane of others, which it would hold for seconds."""
+        (found,) = await asyncio.wrap_future(self._count.submit(lambda: self._service.scan([encoded])))
+        return found
 
     async def _verified(self, encoded: Encoded, found: Found) -> Ordered:
         """The results in the order of the second look; as they were found if its lane has no room."""
@@ -131,7 +136,8 @@ class SearchLanes:
         try:
             return await asyncio.wrap_future(self._verify.submit(_Queued((encoded, found))))
         except QueueFull:
-            if encoded.prepared.request.likely:
+            prepared = encoded.prepared
+            if prepared.request.likely or prepared.start.judged:  # the page before it was in the order of verdicts
                 raise
             return Ordered(found, None)
 

@@ -71,6 +71,41 @@ class LikelyMatches:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """The list that `sort`, `collapse`, `per_document` and `counts` make of hits."""
+
+    hits: Annotated[int, described("The number of hits that were read: all above the threshold, or the best.")]
+    listed: Annotated[int, described("Those of them that are listed: what collapsing and `per_document` left.")]
+    complete: Annotated[bool, described("False: there are more hits than were read.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """The hits that have a value, or one in a range or a period, in common."""
+
+    hits: int
+    documents: Annotated[int, described("The documents that hold them.")]
+    value: Annotated[
+        bool | int | float | str | None, optional("The value, or the first day of the period; absent for ranges.")
+    ] = None
+    at_least: Annotated[float | None, optional("The range's lower border, included; absent for the first.")] = None
+    below: Annotated[float | None, optional("Its upper border, excluded; absent for the last.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCounts:
+    """All hits above the threshold, counted by a key of the metadata."""
+
+    key: Annotated[str, described("As the request has it.")]
+    buckets: Annotated[
+        tuple[Bucket, ...],
+        described("The 100 most frequent values; the last 1,000 periods that have hits, in order; or all ranges."),
+    ]
+    distinct: Annotated[int, described("The number of buckets with hits, of which some may be left out.")]
+    without: Annotated[int, described("Hits that have no value of the kind that is counted.")]
+
+
 # What every answer may say beside its hits.
 Degraded: TypeAlias = Annotated[
     tuple[str, ...] | None, optional("The damage of segments that were not searched; absent if all were.")
@@ -82,6 +117,11 @@ OfVerified: TypeAlias = Annotated[
     optional("False: the second look had no room or no time; absent where none was asked for, or there is none."),
 ]
 OfLikely: TypeAlias = Annotated[LikelyMatches | None, optional("Absent unless requested by `estimate`.")]
+OfArranged: TypeAlias = Annotated[
+    Arranged | None, optional("Absent without `sort`, `collapse`, `per_document` and `counts`.")
+]
+OfCounts: TypeAlias = Annotated[tuple[KeyCounts, ...] | None, optional("One for each of `counts`; absent without.")]
+Cursor: TypeAlias = Annotated[str | None, optional("The cursor of the next page; absent on the last.")]
 Notice: TypeAlias = Annotated[str | None, optional("Said of a query without words; absent for all others.")]
 
 
@@ -125,6 +165,9 @@ class SearchAnswer:
     verified: OfVerified = None
     likely: OfLikely = None
     notice: Notice = None
+    arranged: OfArranged = None
+    counts: OfCounts = None
+    cursor: Cursor = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,3 +227,5 @@ class ExportEnd:
     threshold: UsedThreshold
     degraded: Degraded = None
     filtered: OfFilter = None
+    arranged: OfArranged = None
+    cursor: Annotated[str | None, optional("Where to go on; absent if the export is complete.")] = None

@@ -1,56 +1,69 @@
-"""All hits of one search, as lines."""
+"""All hits of one search, as a stream that can be resumed."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from app.answers import to_json
 from app.requests import MAX_EXPORT, MAX_JUDGED, SearchRequest
 from app.search.answers import ExportEnd
 from app.search.literal import Found
-from app.search.service import Encoded, SearchService, degraded, filtered
+from app.search.service import Encoded, SearchService, cursor_at_place, degraded, filtered, next_cursor
 from app.search.types import Hit
+from app.search.verifying import Ordered
 from models.errors import InvalidInput
 
 # Hits whose texts are in memory at once.
 _PAGE = 500
 
 
-def exported(service: SearchService, encoded: Encoded, results: Found, limit: int) -> Iterator[Hit | ExportEnd]:
-    """The first ``limit`` hits, best first, and their number; ``results`` has one more, if there is one.
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The hits of an export, and what is said at its end. ``cursor`` is of the list's beginning.
+
+    An export that was cut off goes on with this cursor, and the rank of the last hit that was read as its offset.
+    """
+
+    items: Iterator[Hit | ExportEnd]
+    cursor: str | None
+
+
+def exported(service: SearchService, encoded: Encoded, results: Found) -> Export:
+    """The export of the results of a request, which has the most of them as its ``top_k``.
 
     Of a request for likely hits these are judged as they are taken, and the others left out. Raises ``InvalidInput``
     for more than can be judged, and for a threshold that only judged hits have.
     """
-    if encoded.prepared.request.likely and limit > MAX_JUDGED:
+    prepared = encoded.prepared
+    if prepared.request.likely and prepared.request.top_k > MAX_JUDGED:
         raise InvalidInput(
-            f"To find the likely ones of {limit:,} hits, all are judged; at most {MAX_JUDGED:,} are.",
+            f"To find the likely ones of {prepared.request.top_k:,} hits, all are judged; at most {MAX_JUDGED:,} are.",
             hint=f"Set limit to {MAX_JUDGED} or less.",
             field="limit",
         )
-    encoded.prepared.require_number()
-    return _exported(service, encoded, results, limit)
-
-
-def _exported(service: SearchService, encoded: Encoded, results: Found, limit: int) -> Iterator[Hit | ExportEnd]:
-    count = 0
-    for page in service.pages(encoded, results, limit, _PAGE):
-        count += len(page)
-        yield from page
-    prepared = encoded.prepared
-    snapshot = prepared.snapshot
-    complete = len(results) <= limit
-    left = filtered(snapshot, prepared.request.filter)
-    yield ExportEnd(count, complete, snapshot.generation.number, prepared.threshold, degraded(snapshot), left)
+    prepared.require_number()
+    return Export(_items(service, encoded, results), cursor_at_place(prepared, 0, Ordered(results)))
 
 
 def export(service: SearchService, request: SearchRequest, limit: int = MAX_EXPORT) -> Iterator[Hit | ExportEnd]:
     """The first ``limit`` hits of a request, and their number."""
-    encoded = service.encode([service.prepare(replace(request, top_k=limit + 1, verify=None))])
+    encoded = service.encode([service.prepare(replace(request, top_k=limit, verify=None))])
     (results,) = service.scan(encoded)
-    return exported(service, encoded[0], results, limit)
+    return exported(service, encoded[0], results).items
 
 
-def export_lines(items: Iterator[Hit | ExportEnd]) -> Iterator[bytes]:
-    """Each item as a line of JSON."""
-    for item in items:
-        yield to_json(item) + b"\n"
+def _items(service: SearchService, encoded: Encoded, results: Found) -> Iterator[Hit | ExportEnd]:
+    count = 0
+    for page in service.pages(encoded, results, _PAGE):
+        count += len(page)
+        yield from page
+    prepared, snapshot = encoded.prepared, encoded.prepared.snapshot
+    complete = len(results) <= prepared.start.place + prepared.request.top_k
+    yield ExportEnd(
+        count,
+        complete and (results.arranged is None or results.arranged.complete),
+        snapshot.generation.number,
+        prepared.threshold,
+        degraded(snapshot),
+        filtered(snapshot, prepared.request.filter),
+        results.arranged,
+        next_cursor(prepared, Ordered(results)),
+    )

@@ -4,7 +4,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from app.requests import SearchRequest
+from app.search.answers import Arranged, KeyCounts
 from app.search.mode import AnyMode, BatchQuery, Counts, Scored, ScoredRows
 from indexer.engine.named_spans import NamedSpan
 from indexer.engine.place import ScoredSpan
@@ -28,10 +29,16 @@ from models.text.folding import words
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The results of one query, best first, as rows of segments, and its part of the total of all segments."""
+    """The results of one query, best first, as rows of segments, and its part of the total of all segments.
+
+    If they were arranged (``app.search.arranging``), ``copies`` has the number of results that each stands for.
+    """
 
     rows: list[SpanRow]
     total: Any
+    copies: Mapping[SpanRow, int] | None = None
+    arranged: Arranged | None = None
+    counts: tuple[KeyCounts, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

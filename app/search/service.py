@@ -13,14 +13,16 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from app.requests import SearchRequest
+from app.requests import MAX_EXPORT, SearchRequest
 from app.search import literal, verifying
 from app.search.accepting import check_accepted
 from app.search.answers import Filtered, LikelyMatches, SearchAnswer, Total, UsedThreshold
+from app.search.arranging import Plan, arranged, plan_of
 from app.search.estimating import Estimate, likely_matches
 from app.search.literal import Found
 from app.search.marking import marked_places
 from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode
+from app.search.pages import Start, check_list, cursor_of, start_of
 from app.search.threshold import cosine_floor, used_threshold
 from app.search.types import Hit
 from app.search.verifying import Ordered, Results, SecondLook, VerifierOf, no_verifier
@@ -48,7 +50,7 @@ class Prepared:
     """A checked request with its mode, snapshot and tuning.
 
     ``query`` is the request as its mode has read it, ``terms`` its words whose occurrences rank first. The best
-    ``verified`` hits take the second look.
+    ``verified`` hits take the second look. Hits from ``start`` on are shown, of the list that the ``plan`` makes.
     """
 
     request: SearchRequest
@@ -61,6 +63,8 @@ class Prepared:
     terms: Terms
     started: float
     verified: int
+    start: Start
+    plan: Plan | None
 
     def require_number(self) -> None:
         """Raise ``InvalidInput`` for a threshold that is no number: hits that were not read have no side of it."""
@@ -117,11 +121,14 @@ class SearchService:
         """
         started = time.perf_counter()
         snapshot = self._store.snapshot(request.collection)
+        start = start_of(request, snapshot.generation.collection_id)
+        if start.generation is not None:
+            snapshot = self._store.snapshot_of(request.collection, start.generation)
         if check_filter:
             check_fields(snapshot, request.filter)
         mode = available_mode(self.modes, request.mode, request.collection, snapshot.recipe)
         tuning = self._store.tunings.present(snapshot.collection, request.mode)  # not by an alias
-        return prepare(request, mode, snapshot, tuning, started, self.second_look)
+        return prepare(request, mode, snapshot, tuning, started, self.second_look, start)
 
     def encode(self, prepared: Sequence[Prepared]) -> list[Encoded]:
         """Encode queries; texts for the same encoder share a forward pass."""
@@ -170,13 +177,15 @@ class SearchService:
         """Read texts and metadata, and drop hits that are below the threshold after rounding."""
         return finish(encoded, results, counted)
 
-    def pages(self, encoded: Encoded, results: Found, limit: int, size: int) -> Iterator[tuple[Hit, ...]]:
-        """The first ``limit`` hits, ``size`` at a time: their texts are read one page after the other.
+    def pages(self, encoded: Encoded, results: Found, size: int) -> Iterator[tuple[Hit, ...]]:
+        """The hits of a request, ``size`` at a time: their texts are read one page after the other.
 
         A request for likely hits has every page judged, in the order of the first look.
         """
-        for start in range(0, min(limit, len(results)), size):
-            end = min(start + size, limit)
+        begin = encoded.prepared.start.place
+        last = min(begin + encoded.prepared.request.top_k, len(results))
+        for start in range(begin, last, size):
+            end = min(start + size, last)
             rows = results.rows[start:end] if encoded.prepared.request.likely else []
             (verdicts,) = self.second_look.verdicts([_read(encoded, rows)])
             yield presented(encoded, Ordered(results, verdicts, start), start, end)
@@ -194,8 +203,10 @@ def prepare(
     tuning: Tuning,
     started: float,
     second_look: SecondLook | None = None,
+    start: Start | None = None,
 ) -> Prepared:
     """Validate a request, and tokenize it."""
+    start = start or Start(request.offset)
     if (request.text is None) == (request.vector is None):
         raise InvalidInput("Give either text or vector.", field="text")
     _refuse_unencodable(request)
@@ -207,17 +218,21 @@ def prepare(
     if request.text is not None:
         mode.load(snapshot.recipe)
     looking = second_look or SecondLook(no_verifier, None)
-    verified = looking.count(request, mode, snapshot.recipe)
+    verified = 0 if start.judged is False else looking.count(request, mode, snapshot.recipe)
     even = looking.even(request, mode, snapshot.recipe) if is_auto else None
     started += time.perf_counter() - loading  # not part of the answer's time
     query = mode.read(request, snapshot.recipe)
     tuning = tuning.made_for(mode.score_fingerprint(request, snapshot.recipe))
     used = used_threshold(request, tuning, even)
+    check_list(start, request, used)
+    plan = plan_of(request, mode, snapshot, used)
     floor = None if used.value is None else cosine_floor(used.value, used.on, tuning)
     selection = mode.selection(request, floor)
-    selection = replace(selection, top_k=max(selection.top_k + request.offset, verified))
+    # One more than is shown says whether there are more.
+    most = max(start.place + selection.top_k, verified) if plan is None else plan.limit
+    selection = replace(selection, top_k=most + 1)
     terms = literal.terms_of(mode, request, snapshot.recipe)
-    return Prepared(request, mode, snapshot, tuning, used, selection, query, terms, started, verified)
+    return Prepared(request, mode, snapshot, tuning, used, selection, query, terms, started, verified, start, plan)
 
 
 def encode(prepared: Sequence[Prepared]) -> list[Encoded]:
@@ -228,14 +243,22 @@ def encode(prepared: Sequence[Prepared]) -> list[Encoded]:
 
 def scan(encoded: Sequence[Encoded]) -> list[Found]:
     """Search; requests for the same selection from the same snapshot share a pass over memory."""
-    return _batched(encoded, _scanning_key, _scan_batch)
+    results = _batched(encoded, _scanning_key, _scan_batch)
+    return [_arranged(item.prepared, found) for item, found in zip(encoded, results, strict=True)]
+
+
+def _arranged(prepared: Prepared, found: Found) -> Found:
+    if prepared.plan is None:
+        return found
+    return arranged(prepared.plan, prepared.snapshot, found, prepared.threshold, prepared.tuning)
 
 
 def finish(encoded: Encoded, results: Ordered, counted: Counted = Counted()) -> SearchAnswer:
     """Read texts and metadata, and drop hits that are below the threshold after rounding."""
     prepared = encoded.prepared
     snapshot, used, request = prepared.snapshot, prepared.threshold, prepared.request
-    hits = presented(encoded, results, request.offset, request.offset + request.top_k)
+    begin = prepared.start.place
+    hits = presented(encoded, results, begin, begin + request.top_k)
     took_ms = round((time.perf_counter() - prepared.started) * 1000, 3)
     return SearchAnswer(
         hits,
@@ -248,21 +271,38 @@ def finish(encoded: Encoded, results: Ordered, counted: Counted = Counted()) -> 
         verifying.summary(results),
         counted.likely(hits),
         notice_of(request.text),
+        results.found.arranged,
+        results.found.counts,
+        next_cursor(prepared, results),
     )
+
+
+def next_cursor(prepared: Prepared, results: Ordered) -> str | None:
+    """The cursor behind the hits of a request; None if there are no more, or they are too many."""
+    place = prepared.start.place + prepared.request.top_k
+    count = len(results.verdicts or ()) if prepared.request.likely else len(results.found)
+    return cursor_at_place(prepared, place, results) if place < min(count, MAX_EXPORT) else None
+
+
+def cursor_at_place(prepared: Prepared, place: int, results: Ordered) -> str | None:
+    """The cursor of a place in a list; None for texts that came with the request, which have no pages."""
+    generation, judged = prepared.snapshot.generation, results.verdicts is not None
+    if not generation.collection_id:
+        return None
+    return cursor_of(prepared.request, generation, prepared.threshold, place, judged=judged)
 
 
 def presented(encoded: Encoded, results: Ordered, start: int, end: int) -> tuple[Hit, ...]:
     """The hits of results from ``start`` to ``end``, less those that are below the threshold after rounding."""
     prepared, found = encoded.prepared, results.found
     shown = _marked(prepared, results)
-    spans = [
-        replace(literal.scored(prepared.snapshot, row, prepared.terms), shown=shown.get(row))
-        for row in found.rows[start:end]
-    ]
+    rows = found.rows[start:end]
+    copies = [None if found.copies is None else found.copies[row] for row in rows]
+    spans = [replace(literal.scored(prepared.snapshot, row, prepared.terms), shown=shown.get(row)) for row in rows]
     hits = prepared.mode.present(prepared.request, encoded.query, spans, prepared.tuning, found.total)
     marked = (
         verifying.told(
-            replace(hit, rank=start + hit.rank, match="exact" if span.exact else None),
+            replace(hit, rank=start + hit.rank, match="exact" if span.exact else None, copies=copies[at]),
             results.of(start + at),
             prepared.request.offset_unit,
         )

@@ -72,16 +72,19 @@ class SecondLook:
     def count(self, request: SearchRequest, mode: AnyMode, recipe: Recipe) -> int:
         """The number of best results that are read; loads the verifier if there is one.
 
-        None of a vector, by the literal cosine, of words with operators, of phrases that are too long to be spans, and
-        of texts that are not stored. Raises ``InvalidInput`` if the request asks for likely hits all the same.
+        None of a vector, by the literal cosine, of words with operators, of phrases that are too long to be spans, of
+        texts that are not stored, and where hits are sorted by something else. Raises ``InvalidInput`` if the request
+        asks for likely hits all the same.
         """
         is_judged = mode.is_judged(request) and request.ranking == "span_score" and recipe.stores_text
+        is_judged = is_judged and request.sort in (None, "score")
         has_verifier = is_judged and request.read and self.verifier(recipe) is not None
         count = request.read if has_verifier and self._is_readable(request, recipe) else 0
         if (request.likely or request.estimate) and not count:
             raise InvalidInput(
                 "What is likely is said by the second look, which this search does not have.",
-                hint="Give a phrase as text, to a collection that stores texts by the encoder slice; or leave it out.",
+                hint="Give a phrase as text, without sort, to a collection that stores texts by the encoder slice; or "
+                "leave it out.",
                 field="likely" if request.likely else "estimate",
             )
         return count

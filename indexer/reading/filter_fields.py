@@ -1,6 +1,6 @@
 """Whether a filter expression suits the metadata of a snapshot: its keys occur, and their values compare."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, NamedTuple
@@ -12,6 +12,7 @@ from indexer.errors import FilterInvalid
 from indexer.filters.expression import Comparison, Field, comparisons
 from indexer.filters.strings import printed_field
 from indexer.segments.kinds import Kind, Level
+from models.errors import InvalidInput
 
 _LEVELS: Final[tuple[Level, ...]] = ("document", "part")
 _NAMES: Final[dict[Kind, str]] = {
@@ -64,12 +65,31 @@ def check_fields(snapshot: Snapshot, filter: Filter) -> None:
             raise _incomparable(each, kinds[each.field])
 
 
+def check_known(snapshot: Snapshot, fields: Iterable[tuple[str, Field]]) -> None:
+    """Raise ``InvalidInput`` for a field that no document has; each stands behind the option that names it.
+
+    As of filters, nothing is refused where something is unknown.
+    """
+    asked = [(option, field) for option, field in fields if field.level != "id"]
+    parts = snapshot.map(_FieldQuery(())).parts if asked and not snapshot.damaged else []
+    keys = frozenset().union(*(part.keys for part in parts))
+    for option, field in asked if parts else ():
+        if Field(field.level, field.path[:1]) not in keys:
+            message, hint = _no_such_key(field, sorted(map(printed_field, keys)))
+            raise InvalidInput(f"{message}.", hint=hint, field=option)
+
+
 def _unknown(comparison: Comparison, keys: Sequence[str]) -> FilterInvalid:
-    name = printed_field(comparison.field)
-    level = "part" if comparison.field.level == "part" else "document"
+    message, hint = _no_such_key(comparison.field, keys)
+    return FilterInvalid(message, comparison.place, hint)
+
+
+def _no_such_key(field: Field, keys: Sequence[str]) -> tuple[str, str]:
+    """What is wrong with a field, and the nearest key that occurs."""
+    name, level = printed_field(field), "part" if field.level == "part" else "document"
     nearest = get_close_matches(name, keys, n=1, cutoff=0) if keys else []
     hint = f"Did you mean `{nearest[0]}`?" if nearest else "The documents of this collection have no metadata."
-    return FilterInvalid(f"No {level} has the key `{name}`", comparison.place, hint)
+    return f"No {level} has the key `{name}`", hint
 
 
 def _incomparable(comparison: Comparison, kinds: frozenset[Kind]) -> FilterInvalid:

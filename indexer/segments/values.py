@@ -102,9 +102,23 @@ class MetadataValues:
         column = _column(self._table, path)
         if column is None:
             return np.zeros(self._table.num_rows, bool)
-        codes = column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
-        found: Bool[np.ndarray, " rows"] = np.append(chosen, False)[codes]
+        found: Bool[np.ndarray, " rows"] = np.append(chosen, False)[_codes(column)]
         return found
+
+    def of_rows(
+        self, path: Path, rows: Int[np.ndarray, " chosen"]
+    ) -> tuple[list[JsonValue], Int[np.ndarray, " chosen"]]:
+        """The different stored values at a path that some rows have, and for each of these rows the number of its own.
+
+        Where a path leads nowhere, the value is null.
+        """
+        column = _column(self._table, path)
+        if column is None:
+            return [None], np.zeros(len(rows), np.int64)
+        used, numbers = np.unique(_codes(column)[rows], return_inverse=True)
+        spellings = [*column.dictionary.take(pa.array(used[used < len(column.dictionary)])).to_pylist(), "null"]
+        values = (_below(value, path[1:]) for value in json.loads(f"[{','.join(spellings)}]"))
+        return [None if isinstance(value, _Missing) else value for value in values], numbers.astype(np.int64)
 
 
 class DocumentIds:
@@ -126,6 +140,13 @@ class DocumentIds:
         """The chosen documents: each has an id of its own."""
         return chosen
 
+    def of_rows(
+        self, path: Path, rows: Int[np.ndarray, " chosen"]
+    ) -> tuple[list[JsonValue], Int[np.ndarray, " chosen"]]:
+        """The ids of some documents, and for each of these rows the number of its own."""
+        used, numbers = np.unique(rows, return_inverse=True)
+        return self._ids.take(pa.array(used)).to_pylist(), numbers.astype(np.int64)
+
     @cached_property
     def _values(self) -> Values:
         return Values(self._ids.to_pylist(), are_dated=False)
@@ -145,6 +166,12 @@ def _mask(stored: Sequence[object], test: Callable[[object], bool]) -> Bool[np.n
 def _column(table: pa.Table, path: Path) -> pa.DictionaryArray | None:
     name = METADATA_PREFIX + path[0]
     return table.column(name).combine_chunks() if name in table.column_names else None
+
+
+def _codes(column: pa.DictionaryArray) -> Int[np.ndarray, " rows"]:
+    """The number of the stored value of every row; behind the last one where a row has none."""
+    codes: Int[np.ndarray, " rows"] = column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
+    return codes
 
 
 def _values(table: pa.Table, path: Path) -> Values:

@@ -5,6 +5,8 @@ import json
 from contextlib import closing
 from pathlib import Path
 
+from pyarrow import parquet
+
 from app.composition import open_store
 from app.settings import Settings
 from indexer.catalog.tasks import NewTask, add_task, new_task_id
@@ -72,8 +74,29 @@ def test_all_hits_are_written(calls: Outcome, run: Run, tmp_path: Path) -> None:
         (hit["document_id"], hit["start"], hit["text"]) for hit in hits
     ]
     assert json.loads(rows[0]["part_metadata"]) == {"speaker": "customer"}
-    for more in (("--offset", "1"), ("-c", "other"), ("--total",)):
+    columns = tmp_path / "hits.parquet"
+    assert run(*asked, "--out", str(columns), "--json").json["hits"] == len(hits)
+    assert parquet.read_table(columns).column("text").to_pylist() == [hit["text"] for hit in hits]
+    for more in (("--offset", "1"), ("-c", "other"), ("--total",), ("--counts", "lang")):
         assert run(*asked, *more, "--out", str(tmp_path / "c.csv")).code == 2
+
+
+def test_hits_are_sorted_collapsed_and_counted(calls: Outcome, run: Run) -> None:
+    asked = ("search", "my", "-c", "calls", "--threshold", "0.2", "--threshold-on", "raw", "--group-by", "part")
+    plain = run(*asked, "--json").json["hits"]
+    assert len({hit["document_id"] for hit in plain}) == 2 < len(plain)
+    answer = run(*asked, "--sort", "document.id:desc", "--per-document", "1", "--counts", "lang", "--json").json
+    assert [hit["document_id"] for hit in answer["hits"]] == ["b\u2028[/red]", "a"]
+    assert answer["arranged"] == {"hits": len(plain), "listed": 2, "complete": True}
+    shown = run(*asked, "--collapse", "lang", "--counts", "lang", "--counts", "week:1,7").out
+    assert "2 copies" in shown
+    assert f"2 listed of {len(plain)}." in shown.replace("\n", "")
+    assert "7 and over" in shown
+    assert [bucket["value"] for bucket in answer["counts"][0]["buckets"]] == ["de", "en"]
+    cursor = run(*asked, "--top-k", "1", "--json").json["cursor"]
+    assert run(*asked, "--cursor", cursor, "--json").json["hits"] == plain[1:]
+    assert "Did you mean `lang`?" in run(*asked, "--sort", "lnag").err
+    assert run(*asked, "--sort", "lang", "-c", "other").code == 2
 
 
 def test_pages_totals_and_several_collections(calls: Outcome, run: Run, tmp_path: Path) -> None:

@@ -2,25 +2,39 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Annotated, Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Header
 from starlette.responses import Response
 
 from app.http.auth import Caller, CallerDependency, not_found_for
+from app.http.media_types import preferred
 from app.http.openapi import problems
 from app.http.problems import field_errors, is_of_server, printable
-from app.http.responses import answer_response, lines_response
+from app.http.responses import CURSOR_HEADER, answer_response, stream_response
 from app.http.schemas import BadQuery, BatchBody
 from app.requests import CollectionsRequest, ExportRequest, SearchRequest, with_second_look
 from app.search.answers import CollectionsAnswer, FailedQuery, QueryError, SearchAnswer, SearchAnswers
-from app.search.export import export_lines
+from app.search.export_formats import FORMATS, Format
 from indexer.errors import CollectionNotFound
 from models.errors import InvalidInput, SpanseekError
 
 router = APIRouter(prefix="/search", tags=["search"], responses=problems(401, 403, 404, 409, 422, 507))
 
+_Accept = Annotated[str | None, Header(description="The format: NDJSON, which is the default, CSV or Parquet.")]
+_EXPORT_SCHEMA: Final[dict[Format, dict[str, str]]] = {
+    "ndjson": {"type": "string"},
+    "csv": {"type": "string"},
+    "parquet": {"type": "string", "format": "binary"},
+}
 
-@router.post("", response_model=SearchAnswer, summary="Find the spans that mean the same as a phrase")
+
+@router.post(
+    "",
+    response_model=SearchAnswer,
+    summary="Find the spans that mean the same as a phrase",
+    responses=problems(410),
+)
 async def search(body: SearchRequest, caller: CallerDependency) -> Response:
     """Find the spans of a collection that are most similar to a text or a vector, best first."""
     caller.require("search", body.collection)
@@ -64,15 +78,32 @@ async def search_collections(body: CollectionsRequest, caller: CallerDependency)
     response_class=Response,
     summary="Read all hits of a query",
     responses={
-        200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}, "description": "A hit a line"}
+        200: {
+            "content": {each.media_type: {"schema": _EXPORT_SCHEMA[name]} for name, each in FORMATS.items()},
+            "description": "All hits",
+            "headers": {
+                CURSOR_HEADER: {
+                    "description": "The cursor of the beginning: to resume an export that was cut off, send it with "
+                    "the `rank` of the last hit as `offset`.",
+                    "schema": {"type": "string"},
+                }
+            },
+        },
+        **problems(406, 410),
     },
 )
-async def export_hits(body: ExportRequest, caller: CallerDependency) -> Response:
-    """Stream all hits of a query, a hit a line, best first, all of one generation. The last line says how many."""
+async def export_hits(body: ExportRequest, caller: CallerDependency, accept: _Accept = None) -> Response:
+    """Stream all hits of a query, all of one generation, in the format that `Accept` names.
+
+    The last line of NDJSON, and the metadata `spanseek` of Parquet, say how many there are.
+    """
     caller.require("search", body.collection)
+    media_type = preferred(accept, [each.media_type for each in FORMATS.values()])
+    format = next(each for each in FORMATS.values() if each.media_type == media_type)
     backend = caller.backend
-    items = await backend.search.export(body.search(), body.limit, backend.limits.write_deadline_s)
-    return lines_response(export_lines(items))
+    export = await backend.search.export(body.search(), backend.limits.write_deadline_s)
+    headers = {CURSOR_HEADER: export.cursor} if export.cursor else {}
+    return stream_response(format.pieces(export.items), media_type, headers)
 
 
 def _request_or_error(query: SearchRequest | BadQuery, caller: Caller) -> SearchRequest | SpanseekError:

@@ -22,7 +22,7 @@ def slice_in(text: str, start: int, end: int, unit: str) -> str:
 
 def test_text_finds_the_phrase_in_two_documents(client) -> None:
     answer = client.search(text=PHRASE, top_k=2)
-    assert set(answer) == {"hits", "generation", "threshold", "took_ms"}
+    assert set(answer) == {"hits", "generation", "threshold", "took_ms", "cursor"}
     assert answer["generation"] == 1
     assert answer["threshold"] == {"value": None, "on": "score", "source": "none", "calibration": None}
     assert answer["took_ms"] > 0

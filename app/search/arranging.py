@@ -1,0 +1,183 @@
+"""Hits as one list: collapsed, limited by document, sorted and counted. A stage of the service for all modes.
+
+It works on the rows of all hits above the threshold, which the scan returns best first. So collapsing keeps the best
+hit of each group, and a document its best hits, in whatever order they are shown.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float
+
+from app.requests import ARRANGED_WITHOUT_THRESHOLD, MAX_ARRANGED, SearchRequest
+from app.search.answers import Arranged, UsedThreshold
+from app.search.counting import counted
+from app.search.keys import CountedKey, Sorting, counted_keys, field_of, sorting_of
+from app.search.literal import Found
+from app.search.mode import AnyMode
+from indexer.engine.rows import SpanRow
+from indexer.engine.snapshot import Snapshot
+from indexer.filters.expression import Field
+from indexer.reading.filter_fields import check_known
+from indexer.reading.row_values import documents_of, texts_of, values_of
+from indexer.segments.columns import canonical, value_key
+from indexer.tuning import Tuning
+from indexer.types import Recipe
+from models.errors import InvalidInput
+from models.ops.similarity import raws
+from models.text.folding import words
+from models.types import JsonValue
+
+# What `collapse` calls the text of hits.
+TEXT: Final = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a request asks of the list of its hits, parsed. ``collapse`` is a key; with ``by_text`` hits of one text.
+
+    ``limit`` is the number of hits that are read, so that one more says whether there are more.
+    """
+
+    limit: int
+    sort: Sorting | None = None
+    collapse: Field | None = None
+    by_text: bool = False
+    per_document: int | None = None
+    counts: tuple[CountedKey, ...] = ()
+
+
+def plan_of(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, used: UsedThreshold) -> Plan | None:
+    """The plan of a request; None if its hits are shown as they are found.
+
+    Raises ``InvalidInput``, with the field, for what cannot be done with the hits of the mode or the collection.
+    """
+    if request.is_plain and not request.counts:
+        return None
+    by_text = request.collapse == TEXT
+    collapse = None if by_text or request.collapse is None else field_of(request.collapse, "collapse")
+    plan = Plan(
+        ARRANGED_WITHOUT_THRESHOLD if used.value is None else MAX_ARRANGED,
+        sorting_of(request.sort),
+        collapse,
+        by_text,
+        request.per_document,
+        counted_keys(request.counts),
+    )
+    if used.value is None and (plan.sort or plan.counts):
+        option = "sort" if plan.sort else "counts"
+        raise InvalidInput(
+            f"Without a threshold everything is a hit: {option} needs one.",
+            hint="Give threshold, or set one for the collection.",
+            field=option,
+        )
+    if by_text:
+        _check_texts(snapshot.recipe)
+    _check_fields(mode, snapshot, plan)
+    return plan
+
+
+def _check_texts(recipe: Recipe) -> None:
+    if not recipe.stores_text:
+        raise InvalidInput(
+            "The collection stores no texts to collapse hits by.", hint="Collapse them by a key.", field="collapse"
+        )
+
+
+def _check_fields(mode: AnyMode, snapshot: Snapshot, plan: Plan) -> None:
+    fields = [("counts", each.field) for each in plan.counts]
+    fields += [("sort", plan.sort.field)] if plan.sort else []
+    fields += [("collapse", plan.collapse)] if plan.collapse else []
+    for option, field in fields:
+        if mode.unit == "document" and field.level == "part":
+            raise InvalidInput(
+                f"Mode {mode.name} finds documents, which have no metadata of parts.",
+                hint="Name a key of documents.",
+                field=option,
+            )
+    check_known(snapshot, fields)
+
+
+def arranged(plan: Plan, snapshot: Snapshot, found: Found, used: UsedThreshold, tuning: Tuning) -> Found:
+    """The list that a plan makes of results.
+
+    Raises ``InvalidInput`` if more hits are to be sorted or counted than are read.
+    """
+    complete = len(found) <= plan.limit
+    if not complete and (plan.sort or plan.counts):
+        raise InvalidInput(
+            f"More than {plan.limit:,} hits reach the threshold; no more are sorted or counted.",
+            hint="Choose a higher threshold, or a filter.",
+            field="threshold",
+        )
+    hits = _reaching(found.rows[: plan.limit], used, tuning)
+    copies = _copies(plan, snapshot, hits)
+    listed = hits if copies is None else list(copies)
+    if plan.per_document is not None:
+        listed = first_of_each(listed, documents_of(snapshot, listed), plan.per_document)
+    if plan.sort is not None:
+        listed = _sorted(listed, snapshot, plan.sort)
+    counts = tuple(counted(each, snapshot, hits) for each in plan.counts) or None
+    summary = Arranged(len(hits), len(listed), complete)
+    return replace(found, rows=listed, copies=copies, arranged=summary, counts=counts)
+
+
+def collapsed(rows: Sequence[SpanRow], keys: Sequence[Hashable | None]) -> dict[SpanRow, int]:
+    """The first row of each key with the number of rows that have it; a row without a key stands for itself.
+
+    >>> rows = [SpanRow("s", place, place + 1, 0.5) for place in range(4)]
+    >>> [(row.start, copies) for row, copies in collapsed(rows, ["a", None, "a", None]).items()]
+    [(0, 2), (1, 1), (3, 1)]
+    """
+    first: dict[Hashable, SpanRow] = {}
+    for row, key in zip(rows, keys, strict=True):
+        first.setdefault(row if key is None else (key,), row)
+    counts = Counter(first[row if key is None else (key,)] for row, key in zip(rows, keys, strict=True))
+    return {row: counts[row] for row in first.values()}
+
+
+def first_of_each(rows: Sequence[SpanRow], groups: Sequence[Hashable], most: int) -> list[SpanRow]:
+    """The rows, without those that come after ``most`` of the same group."""
+    seen: Counter[Hashable] = Counter()
+    kept = []
+    for row, group in zip(rows, groups, strict=True):
+        seen[group] += 1
+        if seen[group] <= most:
+            kept.append(row)
+    return kept
+
+
+def _copies(plan: Plan, snapshot: Snapshot, hits: Sequence[SpanRow]) -> dict[SpanRow, int] | None:
+    if plan.by_text:
+        texts = texts_of(snapshot, hits)
+        return collapsed(hits, [words(text, snapshot.recipe.text) or text for text in texts])
+    if plan.collapse is not None:
+        return collapsed(hits, values_of(snapshot, hits, plan.collapse, _group_of))
+    return None
+
+
+def _group_of(value: JsonValue) -> str | None:
+    """A spelling that equal values have in common; None for null."""
+    if value is None:
+        return None
+    return canonical(value) if isinstance(value, list | dict) else value_key(value)
+
+
+def _sorted(rows: Sequence[SpanRow], snapshot: Snapshot, sorting: Sorting) -> list[SpanRow]:
+    """The rows by their keys; those without one last, and equal ones as they were."""
+    keyed = list(zip(values_of(snapshot, rows, sorting.field, sorting.key_of), rows, strict=True))
+    with_key = [(key, row) for key, row in keyed if key is not None]
+    with_key.sort(key=lambda pair: pair[0], reverse=sorting.descending)
+    return [row for _, row in with_key] + [row for key, row in keyed if key is None]
+
+
+def _reaching(rows: Sequence[SpanRow], used: UsedThreshold, tuning: Tuning) -> list[SpanRow]:
+    """The rows that reach the threshold as hits show it."""
+    if used.value is None:
+        return list(rows)
+    raw: Float[np.ndarray, " rows"] = raws(np.array([row.cosine for row in rows], np.float64))
+    reaching = (raw if used.on == "raw" else tuning.scores(raw)) >= used.value
+    return [row for row, is_hit in zip(rows, reaching.tolist(), strict=True) if is_hit]
