@@ -115,7 +115,7 @@ def _complete(operation: dict[str, Any]) -> None:
     responses = {str(status): _documented(status) for status in errors} | operation["responses"]
     operation["responses"] = {status: responses[status] for status in sorted(responses)}
     for response in operation["responses"].values():
-        response["headers"] = {HEADER: _REQUEST_ID}
+        response["headers"] = {HEADER: _REQUEST_ID, **response.get("headers", {})}
 
 
 def _documented(status: int) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from jaxtyping import Float
 
 from app.requests import ARRANGED_WITHOUT_THRESHOLD, MAX_ARRANGED, SearchRequest
 from app.search.answers import Arranged, UsedThreshold
@@ -18,6 +17,7 @@ from app.search.counting import counted
 from app.search.keys import CountedKey, Sorting, counted_keys, field_of, sorting_of
 from app.search.literal import Found
 from app.search.mode import AnyMode
+from app.search.threshold import reaching
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
 from indexer.filters.expression import Field
@@ -27,7 +27,6 @@ from indexer.segments.columns import canonical, value_key
 from indexer.tuning import Tuning
 from indexer.types import Recipe
 from models.errors import InvalidInput
-from models.ops.similarity import raws
 from models.text.folding import words
 from models.types import JsonValue
 
@@ -113,7 +112,9 @@ def arranged(plan: Plan, snapshot: Snapshot, found: Found, used: UsedThreshold, 
             hint="Choose a higher threshold, or a filter.",
             field="threshold",
         )
-    hits = _reaching(found.rows[: plan.limit], used, tuning)
+    rows = found.rows[: plan.limit]
+    is_hit = reaching(np.array([row.cosine for row in rows], np.float64), used, tuning)
+    hits = [rows[place] for place in np.flatnonzero(is_hit).tolist()]
     copies = _copies(plan, snapshot, hits)
     listed = hits if copies is None else list(copies)
     if plan.per_document is not None:
@@ -152,8 +153,9 @@ def first_of_each(rows: Sequence[SpanRow], groups: Sequence[Hashable], most: int
 
 def _copies(plan: Plan, snapshot: Snapshot, hits: Sequence[SpanRow]) -> dict[SpanRow, int] | None:
     if plan.by_text:
-        texts = texts_of(snapshot, hits)
-        return collapsed(hits, [words(text, snapshot.recipe.text) or text for text in texts])
+        texts, form = texts_of(snapshot, hits), snapshot.recipe.text
+        folded = {text: words(text, form) or text for text in dict.fromkeys(texts)}
+        return collapsed(hits, [folded[text] for text in texts])
     if plan.collapse is not None:
         return collapsed(hits, values_of(snapshot, hits, plan.collapse, _group_of))
     return None
@@ -172,12 +174,3 @@ def _sorted(rows: Sequence[SpanRow], snapshot: Snapshot, sorting: Sorting) -> li
     with_key = [(key, row) for key, row in keyed if key is not None]
     with_key.sort(key=lambda pair: pair[0], reverse=sorting.descending)
     return [row for _, row in with_key] + [row for key, row in keyed if key is None]
-
-
-def _reaching(rows: Sequence[SpanRow], used: UsedThreshold, tuning: Tuning) -> list[SpanRow]:
-    """The rows that reach the threshold as hits show it."""
-    if used.value is None:
-        return list(rows)
-    raw: Float[np.ndarray, " rows"] = raws(np.array([row.cosine for row in rows], np.float64))
-    reaching = (raw if used.on == "raw" else tuning.scores(raw)) >= used.value
-    return [row for row, is_hit in zip(rows, reaching.tolist(), strict=True) if is_hit]

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -33,19 +34,19 @@ def counted(key: CountedKey, snapshot: Snapshot, hits: Sequence[SpanRow]) -> Key
         for name in named:
             spans[name] += 1
             documents[name].add(document)
-    found = {name: (values[name], spans[name], len(documents[name])) for name in spans}
+    found = {name: Bucket(spans[name], len(documents[name]), values[name]) for name in spans}
     return KeyCounts(key.name, _shown(key, found), len(found), without)
 
 
-def _shown(key: CountedKey, found: dict[str, tuple[Scalar, int, int]]) -> tuple[Bucket, ...]:
+def _shown(key: CountedKey, found: dict[str, Bucket]) -> tuple[Bucket, ...]:
     if key.borders:
-        numbers = {value: counts for value, *counts in found.values()}
-        edges = pairwise([None, *key.borders, None])
+        numbers = {bucket.value: bucket for bucket in found.values()}
+        edges = enumerate(pairwise([None, *key.borders, None]))
         return tuple(
-            Bucket(*numbers.get(number, (0, 0)), at_least=at_least, below=below)
-            for number, (at_least, below) in enumerate(edges)
+            replace(numbers.get(number, Bucket(0, 0)), value=None, at_least=at_least, below=below)
+            for number, (at_least, below) in edges
         )
     if key.period is not None:
-        return tuple(Bucket(*found[name][1:], value=found[name][0]) for name in sorted(found)[-MAX_PERIODS:])
-    first = sorted(found.items(), key=lambda item: (-item[1][1], item[0]))[:MAX_VALUES]
-    return tuple(Bucket(hits, documents, value=value) for _, (value, hits, documents) in first)
+        return tuple(found[name] for name in sorted(found)[-MAX_PERIODS:])
+    first = sorted(found.items(), key=lambda item: (-item[1].hits, item[0]))[:MAX_VALUES]
+    return tuple(bucket for _, bucket in first)

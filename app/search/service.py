@@ -23,7 +23,7 @@ from app.search.literal import Found
 from app.search.marking import marked_places
 from app.search.mode import AnyMode, Counts, Modes, ScoredRows, available_mode
 from app.search.pages import Start, check_list, cursor_of, start_of
-from app.search.threshold import cosine_floor, used_threshold
+from app.search.threshold import cosine_floor, reaching, used_threshold
 from app.search.types import Hit
 from app.search.verifying import Ordered, Results, SecondLook, VerifierOf, no_verifier
 from app.search.wordless import notice_of
@@ -38,7 +38,6 @@ from indexer.tuning import Tuning, check_threshold
 from indexer.types import Recipe
 from indexer.words.literal import Terms
 from models.errors import InvalidInput
-from models.ops.similarity import raws
 from models.text.checks import unstorable
 
 Item = TypeVar("Item")
@@ -309,9 +308,9 @@ def presented(encoded: Encoded, results: Ordered, start: int, end: int) -> tuple
         for at, (hit, span) in enumerate(zip(hits, spans, strict=True))
     )
     used = prepared.threshold
-    reaching = (hit for hit in marked if used.value is None or getattr(hit, used.on) >= used.value)
+    above = (hit for hit in marked if used.value is None or getattr(hit, used.on) >= used.value)
     kept = verifying.kept_verdicts(prepared.request, used)
-    return tuple(hit for hit in reaching if hit.verdict in kept)
+    return tuple(hit for hit in above if hit.verdict in kept)
 
 
 def _marked(prepared: Prepared, results: Ordered) -> dict[SpanRow, Place | None]:
@@ -334,16 +333,11 @@ def degraded(snapshot: Snapshot) -> tuple[str, ...] | None:
 
 def total_of(counts: Counts, used: UsedThreshold, tuning: Tuning) -> Total:
     """The numbers of counted results that reach a threshold, as hits would show them."""
-    documents = _reaching(counts.documents, used, tuning)
-    spans = None if counts.spans is None else _reaching(counts.spans, used, tuning)
-    return Total(documents, spans)
 
+    def number(rows: ScoredRows) -> int:
+        return int(reaching(rows.cosines, used, tuning).sum())
 
-def _reaching(rows: ScoredRows, used: UsedThreshold, tuning: Tuning) -> int:
-    if used.value is None:
-        return len(rows.cosines)
-    raw = raws(rows.cosines)
-    return int(((raw if used.on == "raw" else tuning.scores(raw)) >= used.value).sum())
+    return Total(number(counts.documents), None if counts.spans is None else number(counts.spans))
 
 
 def filtered(snapshot: Snapshot, filter: Filter) -> Filtered | None:

@@ -1,10 +1,12 @@
 """The threshold of a request, else of the collection, and the cosines that may reach it."""
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from app.requests import SearchRequest
 from app.search.answers import UsedThreshold
 from indexer.tuning import ThresholdOn, Tuning
+from models.ops.similarity import raws
 
 
 def used_threshold(request: SearchRequest, tuning: Tuning, even: float | None = None) -> UsedThreshold:
@@ -32,3 +34,15 @@ def cosine_floor(value: float, on: ThresholdOn, tuning: Tuning) -> float:
     Filter spans above it by the raw or score that is presented.
     """
     return float(tuning.cosine_floors(np.array([value], np.float64), np.array([on == "raw"]))[0])
+
+
+def reaching(cosines: Float[np.ndarray, " hits"], used: UsedThreshold, tuning: Tuning) -> Bool[np.ndarray, " hits"]:
+    """A mask of the cosines that reach a threshold as hits show it.
+
+    >>> reaching(np.array([0.4, 0.8]), UsedThreshold(0.9, "raw", "request", None), Tuning()).tolist()
+    [False, True]
+    """
+    if used.value is None:
+        return np.ones(len(cosines), bool)
+    raw = raws(cosines)
+    return (raw if used.on == "raw" else tuning.scores(raw)) >= used.value

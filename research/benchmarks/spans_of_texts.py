@@ -165,7 +165,7 @@ def commands(folder: Path, texts: Sequence[str], encoder: Sequence[str]) -> tupl
 def measure(source: Path, texts: int, words: int, count: int, encoder: str | None) -> Figures:
     """Serve, and measure; ``encoder`` by default that of the settings."""
     batches = [texts_of(source, texts, words, number) for number in range(count + 1)]
-    settings = {"encoder": encoder} if encoder else {}
+    settings: dict[str, Any] = {"encoder": encoder} if encoder else {}
     with TemporaryDirectory(prefix="spanseek-") as name:
         folder = Path(name)
         subprocess.run([sys.executable, *_COMMAND, "init-db"], cwd=folder, check=True, capture_output=True)

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.http.auth import Caller, CallerDependency, not_found_for
@@ -21,7 +21,6 @@ from models.errors import InvalidInput, SpanseekError
 
 router = APIRouter(prefix="/search", tags=["search"], responses=problems(401, 403, 404, 409, 422, 507))
 
-_Accept = Annotated[str | None, Header(description="The format: NDJSON, which is the default, CSV or Parquet.")]
 _EXPORT_SCHEMA: Final[dict[Format, dict[str, str]]] = {
     "ndjson": {"type": "string"},
     "csv": {"type": "string"},
@@ -92,13 +91,13 @@ async def search_collections(body: CollectionsRequest, caller: CallerDependency)
         **problems(406, 410),
     },
 )
-async def export_hits(body: ExportRequest, caller: CallerDependency, accept: _Accept = None) -> Response:
-    """Stream all hits of a query, all of one generation, in the format that `Accept` names.
+async def export_hits(body: ExportRequest, caller: CallerDependency, request: Request) -> Response:
+    """Stream all hits of a query, all of one generation, in the format that `Accept` names; NDJSON without it.
 
     The last line of NDJSON, and the metadata `spanseek` of Parquet, say how many there are.
     """
     caller.require("search", body.collection)
-    media_type = preferred(accept, [each.media_type for each in FORMATS.values()])
+    media_type = preferred(request.headers.get("accept"), [each.media_type for each in FORMATS.values()])
     format = next(each for each in FORMATS.values() if each.media_type == media_type)
     backend = caller.backend
     export = await backend.search.export(body.search(), backend.limits.write_deadline_s)
