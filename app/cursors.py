@@ -7,12 +7,13 @@ field is checked.
 import base64
 import json
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Literal, TypeVar, cast
 
 from indexer.catalog.names import is_document_id
 from models.errors import InvalidInput
 
-ListName = Literal["documents", "events", "hits", "phrases", "tasks"]
+ListName = Literal["documents", "events", "export", "hits", "phrases", "tasks"]
 Position = TypeVar("Position", bound=tuple[int | str, ...])
 # The largest integer that databases store.
 _MAX_INTEGER = 2**63 - 1
@@ -43,6 +44,15 @@ def position_of(cursor: str | None, of: ListName, collection_id: str, beginning:
             field="cursor",
         )
     return cast("Position", tuple(position))
+
+
+def digest_of(text: str) -> str:
+    """A digest that binds a cursor to what made its list.
+
+    >>> len(digest_of("cancel my plan"))
+    24
+    """
+    return blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 def _parsed(cursor: str, of: ListName, collection_id: str) -> list[object] | None:

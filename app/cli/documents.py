@@ -78,7 +78,7 @@ def export_documents(
     check_new_file(path, (".ndjson", ".ndjson.gz"))
     written = 0
     with open_services() as services:
-        documents = services.reader.export(collection, filter)
+        documents = services.reader.export(collection, filter).documents
         with line_file(path) as file:
             for document in documents:
                 file.write(document_line(document))

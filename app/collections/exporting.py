@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from indexer.engine.query import Filter
@@ -11,8 +13,16 @@ from indexer.reading.stored_documents import documents_in_order, stored_document
 from models.types import Document, Part
 
 
-def exported_documents(snapshot: Snapshot, filter: Filter) -> Iterator[Document]:
-    """The documents that pass a filter, segment by segment; each is read when it is taken.
+@dataclass(frozen=True, slots=True)
+class DocumentExport:
+    """Documents, and the cursor of their list: with it, and the number of those that were read, one goes on."""
+
+    documents: Iterator[Document]
+    cursor: str
+
+
+def exported_documents(snapshot: Snapshot, filter: Filter, offset: int = 0) -> Iterator[Document]:
+    """The documents that pass a filter but the first ``offset``, segment by segment; each is read when it is taken.
 
     Raises ``SegmentCorrupt`` if a segment is damaged, and ``TextNotStored``, before the first document is taken.
     """
@@ -23,7 +33,7 @@ def exported_documents(snapshot: Snapshot, filter: Filter) -> Iterator[Document]
             hint="Take a snapshot, or read restored documents one by one.",
         )
     chosen = documents_in_order(snapshot, lambda view: view.passing_documents(filter))
-    return (stored_document(segment, row) for segment, row in chosen)
+    return (stored_document(segment, row) for segment, row in islice(chosen, offset, None))
 
 
 def document_line(document: Document) -> bytes:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from app.answers import described, optional
-from app.collections.exporting import exported_documents
-from app.cursors import cursor_at, position_of
+from app.collections.exporting import DocumentExport, exported_documents
+from app.cursors import cursor_at, digest_of, position_of
 from app.encoders.encoders import Encoders
 from indexer.engine.named_spans import Located, find_documents
 from indexer.engine.query import Filter
@@ -127,11 +127,26 @@ class DocumentReader:
         confidence = min((each.confidence for each in restored), default=1.0)
         return Document(segment.document_id(number), parts, segment.document_metadata(number)), confidence
 
-    def export(self, collection: str, filter: Filter | None = None) -> Iterator[Document]:
-        """All documents that pass the filter, of one generation, with their texts. Raises ``TextNotStored``."""
+    def export(
+        self, collection: str, filter: Filter | None = None, cursor: str | None = None, offset: int = 0
+    ) -> DocumentExport:
+        """All documents that pass the filter, of one generation, with their texts, but the first ``offset``.
+
+        ``cursor`` continues an earlier export of the same filter. Raises ``TextNotStored``, and ``CursorExpired`` if
+        the generation of the cursor is no longer kept.
+        """
         snapshot, chosen = self._store.snapshot(collection), filter or Filter()
+        id, digest = snapshot.generation.collection_id, digest_of(chosen.key)
+        if cursor is not None:
+            generation, of_filter = position_of(cursor, "export", id, (0, "-"))
+            if of_filter != digest:
+                raise InvalidInput(
+                    "The cursor was made for another filter.", hint="Repeat the filter unchanged.", field="cursor"
+                )
+            snapshot = self._store.snapshot_of(collection, generation)
         check_fields(snapshot, chosen)
-        return exported_documents(snapshot, chosen)
+        own = cursor_at("export", id, snapshot.generation.number, digest)
+        return DocumentExport(exported_documents(snapshot, chosen, offset), own)
 
     def list(
         self, collection: str, limit: int = 100, cursor: str | None = None, filter: Filter | None = None

@@ -5,7 +5,7 @@ FastAPI does not validate: to check what was just computed would cost more than 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from starlette.responses import Response, StreamingResponse
 
@@ -17,14 +17,15 @@ CURSOR_HEADER: Final = "Spanseek-Cursor"
 _PIECE_BYTES = 2**16
 
 
+def cursor_header(how: str) -> dict[str, Any]:
+    """The header of an export, for the OpenAPI document: how one goes on that was cut off."""
+    description = f"The cursor of the beginning: to resume an export that was cut off, {how}."
+    return {CURSOR_HEADER: {"description": description, "schema": {"type": "string"}}}
+
+
 def answer_response(answer: object, status: int = 200) -> Response:
     """The response with an answer's dataclass."""
     return Response(to_json(answer), status, media_type="application/json")
-
-
-def lines_response(lines: Iterable[bytes]) -> StreamingResponse:
-    """The response with lines of JSON that are made while they are sent."""
-    return stream_response(lines, "application/x-ndjson")
 
 
 def stream_response(

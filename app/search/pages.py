@@ -5,18 +5,15 @@ it is. It carries no secret: forged, it is another ``offset``.
 """
 
 from dataclasses import dataclass, replace
-from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from app.cursors import cursor_at, position_of
+from app.cursors import cursor_at, digest_of, position_of
 from app.requests import MAX_EXPORT, SearchRequest
 from app.search.answers import UsedThreshold
 from indexer.engine.query import Filter
 from indexer.errors import CursorExpired
 from indexer.types import Generation
 from models.errors import InvalidInput
-
-_DIGEST_BYTES: Final = 12
 
 
 class _Position(NamedTuple):
@@ -64,7 +61,7 @@ def check_list(start: Start, request: SearchRequest, used: UsedThreshold) -> Non
             hint="Repeat the request of the cursor unchanged; only top_k, offset and the form of hits may differ.",
             field="cursor",
         )
-    if start.tuning != _digest(repr(used)):
+    if start.tuning != digest_of(repr(used)):
         raise CursorExpired(
             "The collection's threshold or calibration has changed since the cursor was made.",
             hint="Search again without a cursor.",
@@ -74,7 +71,7 @@ def check_list(start: Start, request: SearchRequest, used: UsedThreshold) -> Non
 
 def cursor_of(request: SearchRequest, generation: Generation, used: UsedThreshold, place: int, *, judged: bool) -> str:
     """The cursor of a place in a list."""
-    digests = _request_digest(request), _digest(repr(used))
+    digests = _request_digest(request), digest_of(repr(used))
     return cursor_at("hits", generation.collection_id, *_Position(generation.number, place, int(judged), *digests))
 
 
@@ -94,8 +91,4 @@ def _request_digest(request: SearchRequest) -> str:
         offset_unit="codepoint",
         verify=request.read,
     )
-    return _digest(f"{plain!r} {request.filter.key}")
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+    return digest_of(f"{plain!r} {request.filter.key}")

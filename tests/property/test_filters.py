@@ -136,7 +136,7 @@ def test_counts_previews_exports_and_lists_are_of_what_passes(corpus: Corpus) ->
         assert {part_of(corpus, hit) for hit in hits} == parts
         assert end.filtered == answer.filtered
         assert [each.id for each in workspace.reader.list("c", 1000, filter=filter).documents] == ids
-        assert sorted(each.id for each in workspace.reader.export("c", filter)) == ids
+        assert sorted(each.id for each in workspace.reader.export("c", filter).documents) == ids
         assert workspace.reader.metadata("c", 1, filter).documents == len(ids)
         assert deleting.delete_matching("c", filter, dry_run=True).deleted == len(ids)
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from app.collections.exporting import document_line
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
-from app.http.responses import lines_response
+from app.http.responses import CURSOR_HEADER, cursor_header, stream_response
 from app.http.schemas import CollectionPath
 from app.requests import filter_of
 
@@ -23,7 +23,12 @@ router = APIRouter(
     response_class=Response,
     summary="Read all documents",
     responses={
-        200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}, "description": "A document a line"},
+        200: {
+            "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+            "description": "A document a line",
+            "headers": cursor_header("send it with the number of whole lines as `offset`"),
+        },
+        **problems(410),
     },
 )
 async def export_documents(
@@ -36,8 +41,11 @@ async def export_documents(
             '`{"document": {...}, "part": {...}}`.'
         ),
     ] = None,
+    cursor: Annotated[str | None, Query(description="`Spanseek-Cursor` of an export that was cut off.")] = None,
+    offset: Annotated[int, Query(ge=0, lt=2**63, description="The number of documents to leave out.")] = 0,
 ) -> Response:
     """Stream the documents of one generation that pass a filter, with their texts, a document a line."""
     caller.require("search", collection)
-    documents = await asyncio.to_thread(caller.backend.reader.export, collection, filter_of(filter))
-    return lines_response(map(document_line, documents))
+    export = await asyncio.to_thread(caller.backend.reader.export, collection, filter_of(filter), cursor, offset)
+    headers = {CURSOR_HEADER: export.cursor}
+    return stream_response(map(document_line, export.documents), "application/x-ndjson", headers)

@@ -11,7 +11,7 @@ from app.http.auth import Caller, CallerDependency, not_found_for
 from app.http.media_types import preferred
 from app.http.openapi import problems
 from app.http.problems import field_errors, is_of_server, printable
-from app.http.responses import CURSOR_HEADER, answer_response, stream_response
+from app.http.responses import CURSOR_HEADER, answer_response, cursor_header, stream_response
 from app.http.schemas import BadQuery, BatchBody
 from app.requests import CollectionsRequest, ExportRequest, SearchRequest, with_second_look
 from app.search.answers import CollectionsAnswer, FailedQuery, QueryError, SearchAnswer, SearchAnswers
@@ -80,13 +80,7 @@ async def search_collections(body: CollectionsRequest, caller: CallerDependency)
         200: {
             "content": {each.media_type: {"schema": _EXPORT_SCHEMA[name]} for name, each in FORMATS.items()},
             "description": "All hits",
-            "headers": {
-                CURSOR_HEADER: {
-                    "description": "The cursor of the beginning: to resume an export that was cut off, send it with "
-                    "the `rank` of the last hit as `offset`.",
-                    "schema": {"type": "string"},
-                }
-            },
+            "headers": cursor_header("send it with the `rank` of the last hit as `offset`"),
         },
         **problems(406, 410),
     },

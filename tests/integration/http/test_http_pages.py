@@ -81,6 +81,18 @@ def test_an_export_is_resumed_after_a_cut(client: Client) -> None:
     assert client.post("/search/export", asked | {"cursor": end["cursor"]}).text.splitlines()[:-1] == lines[4:-1]
 
 
+def test_an_export_of_documents_is_resumed_after_a_cut(client: Client, problem: Problem) -> None:
+    path = "/collections/sample/export?filter=not+kind+exists"
+    response = client.get(path)
+    lines = response.text.splitlines()
+    assert len(lines) == 40
+    write(client)
+    cursor = response.headers["spanseek-cursor"]
+    assert client.get(f"{path}&cursor={cursor}&offset=13").text.splitlines() == lines[13:]
+    assert len(client.get(path).text.splitlines()) == 41
+    problem(client.get(f"/collections/sample/export?cursor={cursor}"), 422, "invalid_input")
+
+
 def test_an_export_has_the_format_that_is_accepted(client: Client, problem: Problem) -> None:
     asked = {"collection": "sample", "text": PHRASE, "threshold": 0.3, "collapse": "text"}
 
