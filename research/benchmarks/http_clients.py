@@ -117,6 +117,7 @@ def main(
             f"{row.checkout:8s} {row.clients:3d} clients {row.requests_per_s:8.1f} requests/s  p50 {row.p50_ms:7.1f}  "
             f"p95 {row.p95_ms:7.1f}  p99 {row.p99_ms:7.1f} ms  {row.errors} errors",
             markup=False,
+            soft_wrap=True,
         )
 
 

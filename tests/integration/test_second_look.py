@@ -20,6 +20,7 @@ from app.search.mode import load_modes
 from app.search.service import SearchService
 from app.search.several import search_several
 from app.search.types import Hit
+from app.search.verifying import Ordered
 from app.texts.requests import SpansRequest
 from app.texts.spans import SpanService
 from models.encoders.hashing import HashingEncoder
@@ -134,6 +135,38 @@ def test_more_hits_are_read_than_shown_and_pages_agree(service: SearchService) -
     whole = answer(service, verify=4).hits
     assert answer(service, verify=4, top_k=1).hits == whole[:1]
     assert answer(service, verify=4, top_k=2, offset=1).hits == whole[1:3]
+
+
+@pytest.mark.parametrize("verify", [0, 1, 3, 20])
+def test_pages_of_a_cursor_keep_the_order_of_the_second_look(service: SearchService, verify: int) -> None:
+    whole = answer(service, verify=verify)
+    assert whole.cursor is None
+    pages = [answer(service, verify=verify, top_k=1)]
+    while pages[-1].cursor is not None:
+        pages.append(answer(service, verify=verify, top_k=1, cursor=pages[-1].cursor))
+    assert [hit for page in pages for hit in page.hits] == list(whole.hits)
+
+
+def test_a_cursor_says_whether_its_list_took_the_second_look(service: SearchService) -> None:
+    (encoded,) = service.encode([service.prepare(SearchRequest("c", text="cancel my plan", verify=4, top_k=1))])
+    (found,) = service.scan([encoded])
+    without_room = service.finish(encoded, Ordered(found, None))
+    plain = SearchRequest("c", text="cancel my plan", verify=0)
+    (following,) = service.search(replace(encoded.prepared.request, cursor=without_room.cursor, top_k=9))
+    assert following.hits == service.search(plain)[0].hits[1:]
+    assert following.verified is None
+
+
+def test_copies_are_read_once_and_sorted_hits_are_not_read(service: SearchService, reader: Reader) -> None:
+    found = answer(service, verify=20, threshold=0.1, threshold_on="raw", per_document=1)
+    assert found.verified is not None
+    assert found.verified.hits == len(found.hits) == len(reader.read)
+    reader.read.clear()
+    found = answer(service, verify=20, threshold=0.1, threshold_on="raw", sort="document.id:desc")
+    assert [hit.document_id for hit in found.hits] == ["d3", "d2", "d1", "d0"]
+    assert (found.verified, reader.read) == (None, [])
+    with pytest.raises(InvalidInput, match="second look"):
+        answer(service, likely=True, threshold=0.1, sort="document.id")
 
 
 def test_only_likely_hits_are_returned_if_asked_for(service: SearchService) -> None:
