@@ -55,15 +55,15 @@ VERIFIED: Final = 20
 MAX_VERIFIED = 100
 MAX_OFFSET = 10_000
 MAX_EXPORT = 100_000
+# Hits that are sorted, collapsed or counted: those above a threshold, and the best ones where there is none.
+MAX_ARRANGED: Final = 100_000
+ARRANGED_WITHOUT_THRESHOLD: Final = MAX_OFFSET + MAX_TOP_K
+MAX_COUNTED_KEYS = 20
 # Hits of an export that are judged, if only likely ones are wanted.
 MAX_JUDGED = 10_000
 # The phrases of one mining, and the keys that their hits are counted by.
 MAX_MINED = 10_000
 MAX_COUNTED_BY = 20
-# Hits that are sorted, collapsed or counted: those above a threshold, and the best ones where there is none.
-MAX_ARRANGED: Final = 100_000
-ARRANGED_WITHOUT_THRESHOLD: Final = MAX_OFFSET + MAX_TOP_K
-MAX_COUNTED_KEYS = 20
 MAX_COLLECTIONS = 20
 MAX_CONTEXT = 1000
 MAX_QUERY_UNITS = 100_000

@@ -110,9 +110,8 @@ def _parameters(kind: Any, left_out: tuple[str, ...]) -> Iterator[inspect.Parame
             option, words = _option(annotated[each.name]), _words(plain[each.name])
             if words:
                 option.parser, option.metavar = partial(_number_or_word, words), f"<number|{'|'.join(words)}>"
-            yield _parameter(
-                each.name, Annotated[Any if words else _kind_of_option(plain[each.name]), option], _default(each)
-            )
+            kind_of_option = Any if words else _kind_of_option(plain[each.name])
+            yield _parameter(each.name, Annotated[kind_of_option, option], _default(each))
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:  # noqa: ANN401

@@ -127,10 +127,10 @@ def _show(answer: SearchAnswer, unit: "HitUnit") -> None:
     if not answer.hits:
         out.print(f"No {unit} was found.")
     _show_judged(answer, unit)
-    if answer.likely:
-        out.print(_likely_text(answer.likely))
     for each in answer.counts or ():
         out.print(counts_table(each))
+    if answer.likely:
+        out.print(_likely_text(answer.likely))
     summary = f"{_hits_text(answer.hits, answer.total)}{_threshold_text(answer.threshold)} in {answer.took_ms:.0f} ms"
     out.print(f"{summary}, generation {answer.generation}.{_arranged_text(answer.arranged)}", style="dim")
 

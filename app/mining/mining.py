@@ -85,7 +85,7 @@ class Mining:
         mined = [
             MinedHits(
                 name,
-                chain.from_iterable(self._search.pages(each, results, _PAGE)),
+                chain.from_iterable(self._search.pages(each, results, limit, _PAGE)),
                 len(results) <= limit,
             )
             for name, each, results in zip(names, batch, found, strict=True)

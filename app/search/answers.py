@@ -116,12 +116,12 @@ OfVerified: TypeAlias = Annotated[
     Verified | Literal[False] | None,
     optional("False: the second look had no room or no time; absent where none was asked for, or there is none."),
 ]
-OfLikely: TypeAlias = Annotated[LikelyMatches | None, optional("Absent unless requested by `estimate`.")]
 OfArranged: TypeAlias = Annotated[
     Arranged | None, optional("Absent without `sort`, `collapse`, `per_document` and `counts`.")
 ]
 OfCounts: TypeAlias = Annotated[tuple[KeyCounts, ...] | None, optional("One for each of `counts`; absent without.")]
 Cursor: TypeAlias = Annotated[str | None, optional("The cursor of the next page; absent on the last.")]
+OfLikely: TypeAlias = Annotated[LikelyMatches | None, optional("Absent unless requested by `estimate`.")]
 Notice: TypeAlias = Annotated[str | None, optional("Said of a query without words; absent for all others.")]
 
 

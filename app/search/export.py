@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from app.requests import MAX_EXPORT, MAX_JUDGED, SearchRequest
 from app.search.answers import ExportEnd
 from app.search.literal import Found
-from app.search.service import Encoded, SearchService, cursor_at_place, degraded, filtered, next_cursor
+from app.search.service import Encoded, SearchService, cursor_at_place, degraded, filtered
 from app.search.types import Hit
-from app.search.verifying import Ordered
 from models.errors import InvalidInput
 
 # Hits whose texts are in memory at once.
@@ -32,15 +31,15 @@ def exported(service: SearchService, encoded: Encoded, results: Found) -> Export
     Of a request for likely hits these are judged as they are taken, and the others left out. Raises ``InvalidInput``
     for more than can be judged, and for a threshold that only judged hits have.
     """
-    prepared = encoded.prepared
-    if prepared.request.likely and prepared.request.top_k > MAX_JUDGED:
+    request = encoded.prepared.request
+    if request.likely and request.top_k > MAX_JUDGED:
         raise InvalidInput(
-            f"To find the likely ones of {prepared.request.top_k:,} hits, all are judged; at most {MAX_JUDGED:,} are.",
+            f"To find the likely ones of {request.top_k:,} hits, all are judged; at most {MAX_JUDGED:,} are.",
             hint=f"Set limit to {MAX_JUDGED} or less.",
             field="limit",
         )
-    prepared.require_number()
-    return Export(_items(service, encoded, results), cursor_at_place(prepared, 0, Ordered(results)))
+    encoded.prepared.require_number()
+    return Export(_items(service, encoded, results), cursor_at_place(encoded.prepared, 0, judged=True))
 
 
 def export(service: SearchService, request: SearchRequest, limit: int = MAX_EXPORT) -> Iterator[Hit | ExportEnd]:
@@ -51,19 +50,19 @@ def export(service: SearchService, request: SearchRequest, limit: int = MAX_EXPO
 
 
 def _items(service: SearchService, encoded: Encoded, results: Found) -> Iterator[Hit | ExportEnd]:
-    count = 0
-    for page in service.pages(encoded, results, _PAGE):
+    prepared, limit = encoded.prepared, encoded.prepared.request.top_k
+    count, end = 0, prepared.start.place + limit
+    for page in service.pages(encoded, results, limit, _PAGE):
         count += len(page)
         yield from page
-    prepared, snapshot = encoded.prepared, encoded.prepared.snapshot
-    complete = len(results) <= prepared.start.place + prepared.request.top_k
+    is_whole = len(results) <= end
     yield ExportEnd(
         count,
-        complete and (results.arranged is None or results.arranged.complete),
-        snapshot.generation.number,
+        is_whole and (results.arranged is None or results.arranged.complete),
+        prepared.snapshot.generation.number,
         prepared.threshold,
-        degraded(snapshot),
-        filtered(snapshot, prepared.request.filter),
+        degraded(prepared.snapshot),
+        filtered(prepared.snapshot, prepared.request.filter),
         results.arranged,
-        next_cursor(prepared, Ordered(results)),
+        None if is_whole else cursor_at_place(prepared, end, judged=True),
     )

@@ -176,13 +176,13 @@ class SearchService:
         """Read texts and metadata, and drop hits that are below the threshold after rounding."""
         return finish(encoded, results, counted)
 
-    def pages(self, encoded: Encoded, results: Found, size: int) -> Iterator[tuple[Hit, ...]]:
-        """The hits of a request, ``size`` at a time: their texts are read one page after the other.
+    def pages(self, encoded: Encoded, results: Found, limit: int, size: int) -> Iterator[tuple[Hit, ...]]:
+        """The first ``limit`` hits of a request, ``size`` at a time: their texts are read one page after the other.
 
         A request for likely hits has every page judged, in the order of the first look.
         """
         begin = encoded.prepared.start.place
-        last = min(begin + encoded.prepared.request.top_k, len(results))
+        last = min(begin + limit, len(results))
         for start in range(begin, last, size):
             end = min(start + size, last)
             rows = results.rows[start:end] if encoded.prepared.request.likely else []
@@ -278,15 +278,21 @@ def finish(encoded: Encoded, results: Ordered, counted: Counted = Counted()) -> 
 
 def next_cursor(prepared: Prepared, results: Ordered) -> str | None:
     """The cursor behind the hits of a request; None if there are no more, or they are too many."""
-    place = prepared.start.place + prepared.request.top_k
-    count = len(results.verdicts or ()) if prepared.request.likely else len(results.found)
-    return cursor_at_place(prepared, place, results) if place < min(count, MAX_EXPORT) else None
+    place, kept = (
+        prepared.start.place + prepared.request.top_k,
+        verifying.kept_verdicts(prepared.request, prepared.threshold),
+    )
+    count = len(results.found) if None in kept else len(results.verdicts or ())
+    return cursor_at_place(prepared, place, judged=results.verdicts is not None) if place < count else None
 
 
-def cursor_at_place(prepared: Prepared, place: int, results: Ordered) -> str | None:
-    """The cursor of a place in a list; None for texts that came with the request, which have no pages."""
-    generation, judged = prepared.snapshot.generation, results.verdicts is not None
-    if not generation.collection_id:
+def cursor_at_place(prepared: Prepared, place: int, *, judged: bool) -> str | None:
+    """The cursor of a place in a list, which took the second look or had no room for it.
+
+    None where none leads: so far, and for texts that came with the request, which have no pages.
+    """
+    generation = prepared.snapshot.generation
+    if place >= MAX_EXPORT or not generation.collection_id:
         return None
     return cursor_of(prepared.request, generation, prepared.threshold, place, judged=judged)
 
@@ -294,9 +300,9 @@ def cursor_at_place(prepared: Prepared, place: int, results: Ordered) -> str | N
 def presented(encoded: Encoded, results: Ordered, start: int, end: int) -> tuple[Hit, ...]:
     """The hits of results from ``start`` to ``end``, less those that are below the threshold after rounding."""
     prepared, found = encoded.prepared, results.found
-    shown = _marked(prepared, results)
     rows = found.rows[start:end]
     copies = [None if found.copies is None else found.copies[row] for row in rows]
+    shown = _marked(prepared, results)
     spans = [replace(literal.scored(prepared.snapshot, row, prepared.terms), shown=shown.get(row)) for row in rows]
     hits = prepared.mode.present(prepared.request, encoded.query, spans, prepared.tuning, found.total)
     marked = (

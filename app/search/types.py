@@ -111,11 +111,11 @@ class Hit:
     differs: Annotated[
         tuple[Difference, ...] | None, optional("In what a hit that differs does, the likeliest first.")
     ] = None
+    copies: Annotated[
+        int | None, optional("The number of hits that this one stands for, itself included; absent without `collapse`.")
+    ] = None
     clause: Annotated[
         TextSpan | None,
         optional("What the second look read of the hit: its whole sentence; of a document the nearest one."),
-    ] = None
-    copies: Annotated[
-        int | None, optional("The number of hits that this one stands for, itself included; absent without `collapse`.")
     ] = None
     collection: Annotated[str | None, optional("The hit's collection; only where several were searched.")] = None

@@ -73,8 +73,8 @@ class SecondLook:
         """The number of best results that are read; loads the verifier if there is one.
 
         None of a vector, by the literal cosine, of words with operators, of phrases that are too long to be spans, of
-        texts that are not stored, and where hits are sorted by something else. Raises ``InvalidInput`` if the request
-        asks for likely hits all the same.
+        texts that are not stored, and where results are sorted by something else. Raises ``InvalidInput`` if the
+        request asks for likely hits all the same.
         """
         is_judged = mode.is_judged(request) and request.ranking == "span_score" and recipe.stores_text
         is_judged = is_judged and request.sort in (None, "score")

@@ -109,7 +109,9 @@ class CollectionAliased(ApiError):
 
 
 class CollectionBusy(ApiError):
-    """Another process is writing to the collection: an indexing job, or another server."""
+    """Another process is writing to the collection, an indexing job or another server, for longer than
+    `SPANSEEK_LEASE_WAIT_S`.
+    """
 
     code = "collection_busy"
 
@@ -135,7 +137,10 @@ class CollectionNotFound(ApiError):
 
 
 class CursorExpired(ApiError):
-    """The cursor precedes withdrawals that were deleted after `SPANSEEK_WITHDRAWN_DAYS`."""
+    """What follows the cursor is no longer kept. Of matches: it precedes withdrawals that were deleted
+    after `SPANSEEK_WITHDRAWN_DAYS`. Of hits: the collection changed more than `SPANSEEK_GRACE_S` ago,
+    or its threshold or calibration did.
+    """
 
     code = "cursor_expired"
 
@@ -146,6 +151,12 @@ class DataFolderLost(ApiError):
     """
 
     code = "data_folder_lost"
+
+
+class DeadLetterNotFound(ApiError):
+    """The webhook has no dead letter of this number."""
+
+    code = "dead_letter_not_found"
 
 
 class DeadlineExceeded(ApiError):
@@ -254,6 +265,12 @@ class LeaseLost(ApiError):
     code = "lease_lost"
 
 
+class MatchNotFound(ApiError):
+    """The collection has no match of this number, or it was withdrawn."""
+
+    code = "match_not_found"
+
+
 class McpMissing(ApiError):
     """`spanseek mcp` needs the SDK of the Model Context Protocol, which is not installed."""
 
@@ -276,6 +293,12 @@ class NoText(ApiError):
     """A file holds no text at all; nothing was lost with it."""
 
     code = "no_text"
+
+
+class NotAcceptable(ApiError):
+    """The header `Accept` has no media type of the answer."""
+
+    code = "not_acceptable"
 
 
 class NotReady(ApiError):
@@ -306,6 +329,12 @@ class PhraseNotFound(ApiError):
     """The collection has no saved phrase with this name."""
 
     code = "phrase_not_found"
+
+
+class PhrasePaused(ApiError):
+    """The saved phrase is paused, and is not matched."""
+
+    code = "phrase_paused"
 
 
 class PurgeIncomplete(ApiError):
@@ -409,10 +438,16 @@ class TaskNotFound(ApiError):
     code = "task_not_found"
 
 
+class TaskUnfinished(ApiError):
+    """The mining has not ended well, and has no tables."""
+
+    code = "task_unfinished"
+
+
 class TextNotStored(ApiError):
     """The collection does not store its texts, and the request reads them, or would store them:
     reindexing, summaries, label candidates, uploads of any number, calibration tasks with labels by
-    text, offsets other than in code points.
+    text, minings over HTTP, offsets other than in code points.
     """
 
     code = "text_not_stored"
@@ -466,6 +501,18 @@ class UnsupportedMediaType(ApiError):
     code = "unsupported_media_type"
 
 
+class WebhookKeyLost(ApiError):
+    """The key file is not the one that the secret of the webhook was made with."""
+
+    code = "webhook_key_lost"
+
+
+class WebhookNotFound(ApiError):
+    """The collection has no webhook of this id."""
+
+    code = "webhook_not_found"
+
+
 BY_CODE: Final[dict[str, type[ApiError]]] = {
     "address_unavailable": AddressUnavailable,
     "alias_exists": AliasExists,
@@ -489,6 +536,7 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "collection_not_found": CollectionNotFound,
     "cursor_expired": CursorExpired,
     "data_folder_lost": DataFolderLost,
+    "dead_letter_not_found": DeadLetterNotFound,
     "deadline_exceeded": DeadlineExceeded,
     "device_unavailable": DeviceUnavailable,
     "document_not_found": DocumentNotFound,
@@ -505,15 +553,18 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "keys_required": KeysRequired,
     "labels_refused": LabelsRefused,
     "lease_lost": LeaseLost,
+    "match_not_found": MatchNotFound,
     "mcp_missing": McpMissing,
     "method_not_allowed": MethodNotAllowed,
     "mode_unavailable": ModeUnavailable,
     "no_text": NoText,
+    "not_acceptable": NotAcceptable,
     "not_ready": NotReady,
     "nothing_to_undo": NothingToUndo,
     "origin_not_allowed": OriginNotAllowed,
     "phrase_exists": PhraseExists,
     "phrase_not_found": PhraseNotFound,
+    "phrase_paused": PhrasePaused,
     "purge_incomplete": PurgeIncomplete,
     "rate_limited": RateLimited,
     "recipe_mismatch": RecipeMismatch,
@@ -529,6 +580,7 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "storage_full": StorageFull,
     "task_backlog_full": TaskBacklogFull,
     "task_not_found": TaskNotFound,
+    "task_unfinished": TaskUnfinished,
     "text_not_stored": TextNotStored,
     "too_many_connections": TooManyConnections,
     "too_many_requests": TooManyRequests,
@@ -537,4 +589,6 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "unauthenticated": Unauthenticated,
     "unknown_encoder": UnknownEncoder,
     "unsupported_media_type": UnsupportedMediaType,
+    "webhook_key_lost": WebhookKeyLost,
+    "webhook_not_found": WebhookNotFound,
 }

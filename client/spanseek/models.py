@@ -34,6 +34,17 @@ class AppliedThreshold(Answer):
     """phrase, collection or none."""
 
 
+class Arranged(Answer):
+    """The list that `sort`, `collapse`, `per_document` and `counts` make of hits."""
+
+    hits: int
+    """The number of hits that were read: all above the threshold, or the best."""
+    listed: int
+    """Those of them that are listed: what collapsing and `per_document` left."""
+    complete: bool
+    """False: there are more hits than were read."""
+
+
 class AtThreshold(Answer):
     """Precision, recall and F1 of a threshold on the labels; ``found`` of them reach it."""
 
@@ -54,6 +65,20 @@ class Bar(Answer):
     observed: float
     """Their mean labelled degree, scaled to 1."""
     labels: int
+
+
+class Bucket(Answer):
+    """The hits that have a value, or one in a range or a period, in common."""
+
+    hits: int
+    documents: int
+    """The documents that hold them."""
+    value: bool | float | str | None = None
+    """The value, or the first day of the period; absent for ranges."""
+    at_least: float | None = None
+    """The range's lower border, included; absent for the first."""
+    below: float | None = None
+    """Its upper border, excluded; absent for the last."""
 
 
 class CalibrationDescription(Answer):
@@ -176,6 +201,26 @@ class Context(Answer):
     end: int
 
 
+class DeadLetter(Answer):
+    """A delivery that failed for too long. Its events are read again when it is sent."""
+
+    number: int
+    kind: str
+    content: dict[str, Any]
+    """Of `matches` the range of events, of `task` the task."""
+    error: DeliveryError | None = None
+    at: datetime
+    """When it was made."""
+
+
+class DeadLetterPage(Answer):
+    """Dead letters, the oldest first."""
+
+    dead_letters: list[DeadLetter]
+    more: bool
+    """True if there are more: ask again with `after`, the last number."""
+
+
 class DeletedByFilter(Answer):
     """The documents that passed the filter."""
 
@@ -222,6 +267,23 @@ class DeletedPhrase(Answer):
     status: str | None = None
 
 
+class DeletedWebhook(Answer):
+    """The webhook that was deleted."""
+
+    id: str
+    status: str | None = None
+
+
+class DeliveryError(Answer):
+    """Why a delivery failed."""
+
+    code: str
+    """`timeout`, `unreachable`, `refused` (a status other than 2xx), `redirected`, `address_refused`,
+    `webhook_key_lost` or `internal_error`.
+    """
+    detail: str
+
+
 class Direction(Answer):
     """The more general one of two phrases."""
 
@@ -254,6 +316,8 @@ class Event(Answer):
     """The time of the event."""
     phrase: str
     """The phrase's name."""
+    tags: list[str]
+    """The phrase's tags; of a withdrawn match those that it had."""
     document_id: str
     start: int
     """In code points."""
@@ -269,6 +333,8 @@ class Event(Answer):
     """The first generation that contains the document."""
     reason: str | None = None
     """Why it was withdrawn; null for `matched`."""
+    link: str
+    """The path of the match with its text and its neighbours, below the API's address."""
     exact: bool | None = None
     """The span has the phrase's own words in their order; `match` is a number."""
 
@@ -327,6 +393,15 @@ class FailedQuery(Answer):
     """A query of a batch that cannot be answered; the others are."""
 
     error: QueryError
+
+
+class Failing(Answer):
+    """The delivery that comes next has failed."""
+
+    tries: int
+    since: datetime
+    next_try: datetime
+    error: DeliveryError
 
 
 class FieldCounts(Answer):
@@ -419,6 +494,10 @@ class Hit(Answer):
     """`match` from a probability of 0.5 on, else `differs` (near, but not the same) or `unrelated`."""
     differs: list[str] | None = None
     """In what a hit that differs does, the likeliest first."""
+    copies: int | None = None
+    """The number of hits that this one stands for, itself included; absent without `collapse`."""
+    clause: TextSpan | None = None
+    """What the second look read of the hit: its whole sentence; of a document the nearest one."""
     collection: str | None = None
     """The hit's collection; only where several were searched."""
 
@@ -438,7 +517,9 @@ class ImportedPhrases(Answer):
 
     results: list[ImportedPhrase]
     rematched: Rematched | None = None
-    """Null without a backfill."""
+    """Null unless existing documents were matched at once."""
+    task: str | None = None
+    """The id of the task that matches the existing documents; absent unless there is one."""
 
 
 class ItemError(Answer):
@@ -447,6 +528,19 @@ class ItemError(Answer):
     code: str
     """A stable error code."""
     detail: str
+
+
+class KeyCounts(Answer):
+    """All hits above the threshold, counted by a key of the metadata."""
+
+    key: str
+    """As the request has it."""
+    buckets: list[Bucket]
+    """The 100 most frequent values; the last 1,000 periods that have hits, in order; or all ranges."""
+    distinct: int
+    """The number of buckets with hits, of which some may be left out."""
+    without: int
+    """Hits that have no value of the kind that is counted."""
 
 
 class LabelCandidate(Answer):
@@ -489,6 +583,24 @@ class LabelCandidates(Answer):
     took_ms: float
 
 
+class LetterStatus(Answer):
+    """What becomes of a dead letter."""
+
+    number: int
+    status: str
+
+
+class LikelyMatches(Answer):
+    """Likely matches: those that are shown, and those of the whole collection, in sentences."""
+
+    shown: int
+    """Those that are among the hits of this answer."""
+    estimated: int
+    """Sentences of the collection, within the filter, that are likely matches."""
+    interval: tuple[int, int]
+    """Where that number lies with a probability of 95 %; both are equal where all were judged."""
+
+
 class LineError(Answer):
     """An invalid line of an upload."""
 
@@ -518,6 +630,34 @@ class Live(Answer):
     """The process runs and answers."""
 
     status: str | None = None
+
+
+class MatchText(Answer):
+    """A match that stands, with the text around it. Texts are empty where they are not stored."""
+
+    match: int
+    """The match's number in its collection."""
+    at: datetime
+    """When it was added."""
+    phrase: str
+    """The phrase's name."""
+    tags: list[str]
+    document_id: str
+    start: int
+    """In code points."""
+    end: int
+    before: str
+    """The text before the span, up to `context` code points."""
+    text: str
+    after: str
+    """The text behind the span, up to `context` code points."""
+    score: float
+    """The score at the time of the match."""
+    raw: float
+    calibration: str | None = None
+    """The calibration of the score; null: score equals raw."""
+    link: str
+    """The path of the whole document, below the API's address."""
 
 
 class MetadataCounts(Answer):
@@ -598,8 +738,16 @@ class PhraseDescription(Answer):
     applies: AppliedThreshold
     filter: FilterDescription
     note: str
+    tags: list[str]
+    """The groups that it belongs to, in order."""
+    paused: bool
+    """A paused phrase keeps its matches, and gets no further ones."""
     created_at: datetime
     changed_at: datetime
+    rematched: Rematched | None = None
+    """What matching the existing documents changed; absent unless this request did it."""
+    task: str | None = None
+    """The id of the task that matches the existing documents; absent unless there is one."""
 
 
 class PhrasePage(Answer):
@@ -636,6 +784,28 @@ class PhrasePreview(Answer):
     """Documents just above the threshold, the nearest first."""
     below: list[Example]
     """Documents just below it, the nearest first."""
+
+
+class PhraseThreshold(Answer):
+    """The threshold that gives one phrase a precision, and what few labels tell of that precision."""
+
+    phrase: str
+    labels: int
+    matches: int
+    raw: float | None = None
+    """Null if no threshold is likely to reach the precision."""
+    score: float | None = None
+    """The same threshold on the scale of score."""
+    precision: Share | None = None
+    """The expected precision, and its 95 % interval."""
+    found: int | None = None
+    """Documents that reach it."""
+
+
+class PhraseThresholds(Answer):
+    """The proposed threshold of every labelled phrase."""
+
+    thresholds: list[PhraseThreshold]
 
 
 class Preview(Answer):
@@ -764,8 +934,16 @@ class SearchAnswer(Answer):
     """Absent unless requested."""
     verified: Verified | bool | None = None
     """False: the second look had no room or no time; absent where none was asked for, or there is none."""
+    likely: LikelyMatches | None = None
+    """Absent unless requested by `estimate`."""
     notice: str | None = None
     """Said of a query without words; absent for all others."""
+    arranged: Arranged | None = None
+    """Absent without `sort`, `collapse`, `per_document` and `counts`."""
+    counts: list[KeyCounts] | None = None
+    """One for each of `counts`; absent without."""
+    cursor: str | None = None
+    """The cursor of the next page; absent on the last."""
 
 
 class SearchAnswers(Answer):
@@ -788,6 +966,8 @@ class SearchedCollection(Answer):
     """Absent unless requested."""
     verified: Verified | bool | None = None
     """False: the second look had no room or no time; absent where none was asked for, or there is none."""
+    likely: LikelyMatches | None = None
+    """Absent unless requested by `estimate`."""
 
 
 class Share(Answer):
@@ -1006,6 +1186,10 @@ class TextHit(Answer):
     """`match` from a probability of 0.5 on, else `differs` (near, but not the same) or `unrelated`."""
     differs: list[str] | None = None
     """In what a hit that differs does, the likeliest first."""
+    copies: int | None = None
+    """The number of hits that this one stands for, itself included; absent without `collapse`."""
+    clause: TextSpan | None = None
+    """What the second look read of the hit: its whole sentence; of a document the nearest one."""
     collection: str | None = None
     """The hit's collection; only where several were searched."""
     phrase: int | None = None
@@ -1114,6 +1298,39 @@ class Verified(Answer):
     """True if no more are expected: all hits were read, or the last ones are unlikely. False: ask for more
     by `verify`.
     """
+
+
+class WebhookDescription(Answer):
+    """A webhook."""
+
+    id: str
+    url: str
+    matches: bool
+    """Whether matches are sent, and their withdrawals."""
+    tasks: bool
+    """Whether the ends of tasks are sent."""
+    phrases: list[str]
+    """Only the matches of these phrases; all, if empty."""
+    tags: list[str]
+    """Only the matches of phrases with one of these tags; all, if empty."""
+    note: str
+    paused: bool
+    dead_letters: int
+    """Deliveries that failed for too long."""
+    delivered_at: datetime | None = None
+    """When something was received last."""
+    created_at: datetime
+    changed_at: datetime
+    failing: Failing | None = None
+    """Absent unless the next delivery has failed and is tried again."""
+    secret: str | None = None
+    """The secret of its signatures: in the answers that make one, and never again."""
+
+
+class WebhookList(Answer):
+    """The webhooks of a collection, the oldest first."""
+
+    webhooks: list[WebhookDescription]
 
 
 class WrittenDocument(Answer):

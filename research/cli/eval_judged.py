@@ -37,7 +37,7 @@ def eval_judged(
     from research.evaluation.judged_rankings import DEFAULT, mode_systems, plain_systems, rankings
 
     with open_services() as services:
-        held = Corpus(services.reader.export(collection))
+        held = Corpus(services.reader.export(collection).documents)
         judged = judgements.read_judged(data, corpus or collection, held)
         recipe = services.store.snapshot(collection).recipe
         systems = mode_systems(services.search, collection, recipe)

@@ -22,6 +22,11 @@ class AsyncApi:
         self,
         *,
         collection: str,
+        cursor: str | None = None,
+        counts: Sequence[str] | None = None,
+        sort: str | None = None,
+        collapse: str | None = None,
+        per_document: int | None = None,
         verify: int | None = None,
         likely: bool | None = None,
         text: str | None = None,
@@ -30,7 +35,7 @@ class AsyncApi:
         mode: str | None = None,
         filter: Mapping[str, object] | None = None,
         stemming: str | None = None,
-        threshold: float | None = None,
+        threshold: float | str | None = None,
         threshold_on: Literal["score", "raw"] | None = None,
         ranking: Literal["span_score", "cosine"] | None = None,
         spans: Mapping[str, object] | None = None,
@@ -41,10 +46,21 @@ class AsyncApi:
         top_k: int | None = None,
         offset: int | None = None,
         total: bool | None = None,
+        estimate: bool | None = None,
     ) -> models.SearchAnswer:
         """Find the spans of a collection that are most similar to a text or a vector, best first.
 
         - ``collection``: The collection to search.
+        - ``cursor``: The `cursor` of an earlier answer to the same request: go on behind it, in the same
+          generation of the collection, while that is kept.
+        - ``counts``: Count all hits above the threshold by these keys of the metadata: `team`; `day:week` by
+          `day`, `week` or `month`; `duration:60,600` by ranges with these borders.
+        - ``sort``: What hits above the threshold are ordered by instead of their score: a key of the
+          metadata, such as `day`, `part.start` or `document.id`, with `:desc` behind it for the greatest
+          first. Hits without it come last, and equal ones are in the order of their scores.
+        - ``collapse``: Show one hit, the best, of those that have this in common: their `text`, or a key of
+          the metadata. `copies` says how many it stands for.
+        - ``per_document``: Maximum number of hits of one document: its best ones.
         - ``verify``: The number of best hits that a small network reads beside the phrase: it says `match`,
           `differs` or `unrelated`, and these hits are ordered by its `probability`. By default 20 for one
           search and 0 in a batch; 0 leaves the order of the first look.
@@ -62,8 +78,8 @@ class AsyncApi:
         - ``stemming``: The language, such as `english`, of the words that modes `lexical` and `hybrid`
           compare by their stems: "cancelled" then matches "cancel". Phrases in quotes, prefixes and exact
           hits stay literal.
-        - ``threshold``: Minimum similarity of a hit. Without one the collection's applies, if it has one; 0
-          returns all hits.
+        - ``threshold``: Minimum similarity of a hit, or `auto`: a match is more probable than not. Without
+          one the collection's applies, if it has one; 0 returns all hits.
         - ``threshold_on``: The scale of thresholds: `score`, or `raw`, from which a calibration makes it.
         - ``ranking``: What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the
           cosine alone, as in the paper, and knows no exact hits. Thresholds and counts follow it.
@@ -75,9 +91,11 @@ class AsyncApi:
         - ``group_by``: `span` keeps all spans that do not overlap, which is the default, `part` and
           `document` the best of each; in mode `maxsim` there is `document` alone.
         - ``top_k``: Maximum number of hits.
-        - ``offset``: The number of best hits to leave out, as on earlier pages.
+        - ``offset``: The number of best hits to leave out, as on earlier pages; behind a `cursor`.
         - ``total``: Also count all hits exactly: documents and, with a threshold, spans. It takes about twice
           as long.
+        - ``estimate``: Also estimate how many sentences of the whole collection are likely matches, with an
+          interval: up to 200 more are judged, drawn at all ranks.
         """
         return read(
             models.SearchAnswer,
@@ -87,6 +105,11 @@ class AsyncApi:
                     "/search",
                     json={
                         "collection": collection,
+                        "cursor": cursor,
+                        "counts": counts,
+                        "sort": sort,
+                        "collapse": collapse,
+                        "per_document": per_document,
                         "verify": verify,
                         "likely": likely,
                         "text": text,
@@ -106,6 +129,7 @@ class AsyncApi:
                         "top_k": top_k,
                         "offset": offset,
                         "total": total,
+                        "estimate": estimate,
                     },
                     repeatable=True,
                 )
@@ -137,7 +161,7 @@ class AsyncApi:
         mode: str | None = None,
         filter: Mapping[str, object] | None = None,
         stemming: str | None = None,
-        threshold: float | None = None,
+        threshold: float | str | None = None,
         threshold_on: Literal["score", "raw"] | None = None,
         ranking: Literal["span_score", "cosine"] | None = None,
         spans: Mapping[str, object] | None = None,
@@ -148,6 +172,7 @@ class AsyncApi:
         top_k: int | None = None,
         offset: int | None = None,
         total: bool | None = None,
+        estimate: bool | None = None,
     ) -> models.CollectionsAnswer:
         """Find the best hits of several collections of one encoder, in one list.
 
@@ -169,8 +194,8 @@ class AsyncApi:
         - ``stemming``: The language, such as `english`, of the words that modes `lexical` and `hybrid`
           compare by their stems: "cancelled" then matches "cancel". Phrases in quotes, prefixes and exact
           hits stay literal.
-        - ``threshold``: Minimum similarity of a hit. Without one the collection's applies, if it has one; 0
-          returns all hits.
+        - ``threshold``: Minimum similarity of a hit, or `auto`: a match is more probable than not. Without
+          one the collection's applies, if it has one; 0 returns all hits.
         - ``threshold_on``: The scale of thresholds: `score`, or `raw`, from which a calibration makes it.
         - ``ranking``: What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the
           cosine alone, as in the paper, and knows no exact hits. Thresholds and counts follow it.
@@ -182,9 +207,11 @@ class AsyncApi:
         - ``group_by``: `span` keeps all spans that do not overlap, which is the default, `part` and
           `document` the best of each; in mode `maxsim` there is `document` alone.
         - ``top_k``: Maximum number of hits.
-        - ``offset``: The number of best hits to leave out, as on earlier pages.
+        - ``offset``: The number of best hits to leave out, as on earlier pages; behind a `cursor`.
         - ``total``: Also count all hits exactly: documents and, with a threshold, spans. It takes about twice
           as long.
+        - ``estimate``: Also estimate how many sentences of the whole collection are likely matches, with an
+          interval: up to 200 more are judged, drawn at all ranks.
         """
         return read(
             models.CollectionsAnswer,
@@ -213,6 +240,7 @@ class AsyncApi:
                         "top_k": top_k,
                         "offset": offset,
                         "total": total,
+                        "estimate": estimate,
                     },
                     repeatable=True,
                 )
@@ -224,13 +252,19 @@ class AsyncApi:
         *,
         collection: str,
         limit: int | None = None,
+        likely: bool | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+        sort: str | None = None,
+        collapse: str | None = None,
+        per_document: int | None = None,
         text: str | None = None,
         vector: Sequence[float] | None = None,
         query_units: int | None = None,
         mode: str | None = None,
         filter: Mapping[str, object] | None = None,
         stemming: str | None = None,
-        threshold: float | None = None,
+        threshold: float | str | None = None,
         threshold_on: Literal["score", "raw"] | None = None,
         ranking: Literal["span_score", "cosine"] | None = None,
         spans: Mapping[str, object] | None = None,
@@ -239,11 +273,23 @@ class AsyncApi:
         explain: bool | None = None,
         group_by: Literal["span", "part", "document"] | None = None,
     ) -> AsyncIterator[dict[str, Any]]:
-        """Stream all hits of a query, a hit a line, best first, all of one generation. The last line says how
-        many.
+        """Stream all hits of a query, all of one generation, in the format that `Accept` names; NDJSON without
+        it.
+
+        The last line of NDJSON, and the metadata `spanseek` of Parquet, say how many there are.
 
         - ``collection``: The collection to search.
         - ``limit``: Maximum number of hits; the last line says whether these are all.
+        - ``likely``: Only hits whose `verdict` is `match`: a match is more probable than not.
+        - ``offset``: The number of best hits to leave out: the `rank` of the last one that was read.
+        - ``cursor``: The `cursor` of an earlier answer to the same request: go on behind it, in the same
+          generation of the collection, while that is kept.
+        - ``sort``: What hits above the threshold are ordered by instead of their score: a key of the
+          metadata, such as `day`, `part.start` or `document.id`, with `:desc` behind it for the greatest
+          first. Hits without it come last, and equal ones are in the order of their scores.
+        - ``collapse``: Show one hit, the best, of those that have this in common: their `text`, or a key of
+          the metadata. `copies` says how many it stands for.
+        - ``per_document``: Maximum number of hits of one document: its best ones.
         - ``text``: The origin phrase. Give this or `vector`; it must fit into one window of the encoder. In
           mode `maxsim` it may be a whole document.
         - ``vector``: A query vector, of any length but zero, instead of `text`. The collection's description
@@ -257,8 +303,8 @@ class AsyncApi:
         - ``stemming``: The language, such as `english`, of the words that modes `lexical` and `hybrid`
           compare by their stems: "cancelled" then matches "cancel". Phrases in quotes, prefixes and exact
           hits stay literal.
-        - ``threshold``: Minimum similarity of a hit. Without one the collection's applies, if it has one; 0
-          returns all hits.
+        - ``threshold``: Minimum similarity of a hit, or `auto`: a match is more probable than not. Without
+          one the collection's applies, if it has one; 0 returns all hits.
         - ``threshold_on``: The scale of thresholds: `score`, or `raw`, from which a calibration makes it.
         - ``ranking``: What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the
           cosine alone, as in the paper, and knows no exact hits. Thresholds and counts follow it.
@@ -276,6 +322,12 @@ class AsyncApi:
             json={
                 "collection": collection,
                 "limit": limit,
+                "likely": likely,
+                "offset": offset,
+                "cursor": cursor,
+                "sort": sort,
+                "collapse": collapse,
+                "per_document": per_document,
                 "text": text,
                 "vector": vector,
                 "query_units": query_units,
@@ -294,6 +346,92 @@ class AsyncApi:
             repeatable=True,
         )
 
+    async def mine(
+        self,
+        *,
+        collection: str,
+        phrases: Sequence[Mapping[str, object]],
+        mode: str | None = None,
+        filter: Mapping[str, object] | None = None,
+        stemming: str | None = None,
+        threshold: float | str | None = None,
+        threshold_on: Literal["score", "raw"] | None = None,
+        ranking: Literal["span_score", "cosine"] | None = None,
+        spans: Mapping[str, object] | None = None,
+        offset_unit: Literal["codepoint", "utf16", "byte"] | None = None,
+        context: int | None = None,
+        explain: bool | None = None,
+        group_by: Literal["span", "part", "document"] | None = None,
+        limit: int | None = None,
+        count_by: Sequence[str] | None = None,
+        copies_from: float | None = None,
+        format: Literal["ndjson", "csv", "xlsx", "parquet"] | None = None,
+    ) -> models.TaskDescription:
+        """Queue a task that finds all hits above a threshold of up to 10,000 phrases, from few passes over
+        memory.
+
+        The key needs the scopes search and index: by the latter tasks are seen.
+
+        - ``collection``: The collection to search.
+        - ``phrases``: The phrases to mine.
+        - ``mode``: How to search: `best_span` finds spans, `lexical` sentences by their words, `hybrid`
+          sentences by meaning and words; the documentation describes all modes.
+        - ``filter``: Metadata that must be equal, key by key: strings, numbers, booleans or null. A list
+          matches if one of its elements does. Or, in `expression`, whatever else is asked of them.
+        - ``stemming``: The language, such as `english`, of the words that modes `lexical` and `hybrid`
+          compare by their stems: "cancelled" then matches "cancel". Phrases in quotes, prefixes and exact
+          hits stay literal.
+        - ``threshold``: Minimum similarity of a hit, or `auto`: a match is more probable than not. Without
+          one the collection's applies, if it has one; 0 returns all hits.
+        - ``threshold_on``: The scale of thresholds: `score`, or `raw`, from which a calibration makes it.
+        - ``ranking``: What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the
+          cosine alone, as in the paper, and knows no exact hits. Thresholds and counts follow it.
+        - ``spans``: Which spans are hits: their lengths and their boundaries.
+        - ``offset_unit``: What `start` and `end` count: `codepoint` (Python), `utf16` (JavaScript, Java) or
+          `byte` (UTF-8: Go, Rust).
+        - ``context``: Characters of context on either side of a hit, within its part.
+        - ``explain``: Say what the parts of a hit, such as its units, add to its score.
+        - ``group_by``: `span` keeps all spans that do not overlap, which is the default, `part` and
+          `document` the best of each; in mode `maxsim` there is `document` alone.
+        - ``limit``: Maximum number of hits of a phrase; the table of counts says whether these are all.
+        - ``count_by``: Metadata by whose values the hits of a phrase are counted: keys such as `team`, paths
+          such as `customer.country`, and of parts `part.speaker`.
+        - ``copies_from``: The least `raw` of two phrases that are pointed out as near-copies.
+        - ``format``: The form of the tables.
+        """
+        return read(
+            models.TaskDescription,
+            (
+                await self._transport.request(
+                    "POST",
+                    "/mine",
+                    json={
+                        "collection": collection,
+                        "phrases": phrases,
+                        "mode": mode,
+                        "filter": filter,
+                        "stemming": stemming,
+                        "threshold": threshold,
+                        "threshold_on": threshold_on,
+                        "ranking": ranking,
+                        "spans": spans,
+                        "offset_unit": offset_unit,
+                        "context": context,
+                        "explain": explain,
+                        "group_by": group_by,
+                        "limit": limit,
+                        "count_by": count_by,
+                        "copies_from": copies_from,
+                        "format": format,
+                    },
+                )
+            ).content,
+        )
+
+    def get_mined(self, id: str, table: str) -> AsyncIterator[dict[str, Any]]:
+        """Send a table of a mining that is done; ranges are supported."""
+        return self._transport.lines("GET", f"/mine/{quoted(id)}/{quoted(table)}", repeatable=True)
+
     async def find_spans(
         self,
         *,
@@ -302,7 +440,7 @@ class AsyncApi:
         limit: int | None = None,
         verify: int | None = None,
         likely: bool | None = None,
-        threshold: float | None = None,
+        threshold: float | str | None = None,
         threshold_on: Literal["score", "raw"] | None = None,
         ranking: Literal["span_score", "cosine"] | None = None,
         spans: Mapping[str, object] | None = None,
@@ -321,8 +459,8 @@ class AsyncApi:
           `differs` or `unrelated`, and these hits are ordered by its `probability`. By default 20 for one
           search and 0 in a batch; 0 leaves the order of the first look.
         - ``likely``: Only hits whose `verdict` is `match`: a match is more probable than not.
-        - ``threshold``: Minimum similarity of a hit. Without one the collection's applies, if it has one; 0
-          returns all hits.
+        - ``threshold``: Minimum similarity of a hit, or `auto`: a match is more probable than not. Without
+          one the collection's applies, if it has one; 0 returns all hits.
         - ``threshold_on``: The scale of thresholds: `score`, or `raw`, from which a calibration makes it.
         - ``ranking``: What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the
           cosine alone, as in the paper, and knows no exact hits. Thresholds and counts follow it.
@@ -709,14 +847,21 @@ class AsyncApi:
             ).content,
         )
 
-    def export_documents(self, collection: str, *, filter: str | None = None) -> AsyncIterator[dict[str, Any]]:
+    def export_documents(
+        self, collection: str, *, filter: str | None = None, cursor: str | None = None, offset: int | None = None
+    ) -> AsyncIterator[dict[str, Any]]:
         """Stream the documents of one generation that pass a filter, with their texts, a document a line.
 
         - ``filter``: A filter as in a search: an expression such as `duration >= 600`, or JSON, `{"document":
           {...}, "part": {...}}`.
+        - ``cursor``: `Spanseek-Cursor` of an export that was cut off.
+        - ``offset``: The number of documents to leave out.
         """
         return self._transport.lines(
-            "GET", f"/collections/{quoted(collection)}/export", params={"filter": filter}, repeatable=True
+            "GET",
+            f"/collections/{quoted(collection)}/export",
+            params={"filter": filter, "cursor": cursor, "offset": offset},
+            repeatable=True,
         )
 
     async def count_metadata(
@@ -741,12 +886,13 @@ class AsyncApi:
         )
 
     async def list_phrases(
-        self, collection: str, *, limit: int | None = None, cursor: str | None = None
+        self, collection: str, *, limit: int | None = None, cursor: str | None = None, tag: Sequence[str] | None = None
     ) -> models.PhrasePage:
         """List the saved phrases of a collection, by name.
 
         - ``limit``: Maximum number of phrases.
         - ``cursor``: The `cursor` of the previous page.
+        - ``tag``: Only phrases with this tag; repeat for any of several.
         """
         return read(
             models.PhrasePage,
@@ -754,7 +900,7 @@ class AsyncApi:
                 await self._transport.request(
                     "GET",
                     f"/collections/{quoted(collection)}/phrases",
-                    params={"limit": limit, "cursor": cursor},
+                    params={"limit": limit, "cursor": cursor, "tag": tag},
                     repeatable=True,
                 )
             ).content,
@@ -770,9 +916,12 @@ class AsyncApi:
         threshold_on: Literal["score", "raw"] | None = None,
         filter: Mapping[str, object] | None = None,
         note: str | None = None,
+        tags: Sequence[str] | None = None,
+        paused: bool | None = None,
         backfill: bool | None = None,
     ) -> models.PhraseDescription:
-        """Save a phrase under a new name. It is matched against every new document.
+        """Save a phrase under a new name. It is matched against the documents that are there, and every new
+        one.
 
         - ``text``: The origin phrase; it must fit into one window of the encoder.
         - ``name``: The phrase's name, without `/`; by default its text.
@@ -780,8 +929,9 @@ class AsyncApi:
         - ``threshold_on``: The scale of the threshold.
         - ``filter``: As in a search: the documents and parts to match.
         - ``note``: Stored with the phrase.
-        - ``backfill``: Also match existing documents, in one pass; other writes to the collection are refused
-          meanwhile.
+        - ``tags``: The groups that it belongs to.
+        - ``paused``: Save it without matching it.
+        - ``backfill``: Also match existing documents: at once, or by a task if that takes long.
         """
         return read(
             models.PhraseDescription,
@@ -796,6 +946,8 @@ class AsyncApi:
                         "threshold_on": threshold_on,
                         "filter": filter,
                         "note": note,
+                        "tags": tags,
+                        "paused": paused,
                         "backfill": backfill,
                     },
                 )
@@ -814,7 +966,7 @@ class AsyncApi:
         """Save phrases; they replace phrases of the same names. Errors are reported per line; valid lines are
         imported.
 
-        - ``backfill``: Also match existing documents.
+        - ``backfill``: Also match existing documents: at once, or by a task if that takes long.
         """
         return read(
             models.ImportedPhrases,
@@ -849,12 +1001,19 @@ class AsyncApi:
         text: str | None = None,
         filter: Mapping[str, object] | None = None,
         note: str | None = None,
+        tags: Sequence[str] | None = None,
+        paused: bool | None = None,
+        backfill: bool | None = None,
     ) -> models.PhraseDescription:
-        """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn.
+        """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn and found
+        anew.
 
         - ``text``: A new origin phrase.
         - ``filter``: A new filter.
         - ``note``: A new note.
+        - ``tags``: The groups that it belongs to from now on; its matches follow it.
+        - ``paused``: Whether it is matched no longer, or again.
+        - ``backfill``: If the text or the filter changes, or a pause ends, also match existing documents.
         """
         return read(
             models.PhraseDescription,
@@ -862,7 +1021,14 @@ class AsyncApi:
                 await self._transport.request(
                     "PATCH",
                     f"/collections/{quoted(collection)}/phrases/{quoted(name)}",
-                    json={"text": text, "filter": filter, "note": note},
+                    json={
+                        "text": text,
+                        "filter": filter,
+                        "note": note,
+                        "tags": tags,
+                        "paused": paused,
+                        "backfill": backfill,
+                    },
                 )
             ).content,
         )
@@ -966,12 +1132,14 @@ class AsyncApi:
         cursor: str | None = None,
         limit: int | None = None,
         phrase: Sequence[str] | None = None,
+        tag: Sequence[str] | None = None,
     ) -> models.EventPage:
         """Read the events after a cursor. Send the returned cursor with the next request.
 
         - ``cursor``: The cursor of the previous answer; without it, all events.
         - ``limit``: Maximum number of events.
         - ``phrase``: Only this phrase; repeat for several.
+        - ``tag``: Only phrases with this tag; repeat for any of several.
         """
         return read(
             models.EventPage,
@@ -979,7 +1147,218 @@ class AsyncApi:
                 await self._transport.request(
                     "GET",
                     f"/collections/{quoted(collection)}/matches",
-                    params={"cursor": cursor, "limit": limit, "phrase": phrase},
+                    params={"cursor": cursor, "limit": limit, "phrase": phrase, "tag": tag},
+                    repeatable=True,
+                )
+            ).content,
+        )
+
+    def stream_matches(
+        self,
+        collection: str,
+        *,
+        cursor: str | None = None,
+        phrase: Sequence[str] | None = None,
+        tag: Sequence[str] | None = None,
+        wait: float | None = None,
+    ) -> AsyncIterator[bytes]:
+        """Read the events after a cursor as server-sent events, and then those that arrive.
+
+        - ``cursor``: As in the list of matches; `Last-Event-ID` comes before it.
+        - ``phrase``: Only this phrase; repeat for several.
+        - ``tag``: Only phrases with this tag; repeat for any of several.
+        - ``wait``: Seconds after which the stream ends.
+        """
+        return self._transport.pieces(
+            "GET",
+            f"/collections/{quoted(collection)}/matches/stream",
+            params={"cursor": cursor, "phrase": phrase, "tag": tag, "wait": wait},
+            repeatable=True,
+        )
+
+    async def get_match(self, collection: str, match: str, *, context: int | None = None) -> models.MatchText:
+        """Read a match that stands, with its text and its neighbours.
+
+        - ``context``: Code points of text on each side of the span.
+        """
+        return read(
+            models.MatchText,
+            (
+                await self._transport.request(
+                    "GET",
+                    f"/collections/{quoted(collection)}/matches/{quoted(match)}",
+                    params={"context": context},
+                    repeatable=True,
+                )
+            ).content,
+        )
+
+    async def list_webhooks(self, collection: str) -> models.WebhookList:
+        """List the webhooks of a collection, and whether they fail."""
+        return read(
+            models.WebhookList,
+            (
+                await self._transport.request("GET", f"/collections/{quoted(collection)}/webhooks", repeatable=True)
+            ).content,
+        )
+
+    async def create_webhook(
+        self,
+        collection: str,
+        *,
+        url: str,
+        matches: bool | None = None,
+        tasks: bool | None = None,
+        phrases: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        from_beginning: bool | None = None,
+        paused: bool | None = None,
+        note: str | None = None,
+    ) -> models.WebhookDescription:
+        """Make a webhook. The answer has the secret of its signatures, which is never shown again.
+
+        - ``url``: Where deliveries are sent, by POST: an https:// URL of a public address.
+        - ``matches``: Send matches, and their withdrawals.
+        - ``tasks``: Send the ends of tasks.
+        - ``phrases``: Only the matches of these phrases; of all without any.
+        - ``tags``: Only the matches of phrases with one of these tags.
+        - ``from_beginning``: Also send the matches that are there.
+        - ``paused``: Send nothing for now; what happens meanwhile is sent later.
+        - ``note``: Stored with the webhook.
+        """
+        return read(
+            models.WebhookDescription,
+            (
+                await self._transport.request(
+                    "POST",
+                    f"/collections/{quoted(collection)}/webhooks",
+                    json={
+                        "url": url,
+                        "matches": matches,
+                        "tasks": tasks,
+                        "phrases": phrases,
+                        "tags": tags,
+                        "from_beginning": from_beginning,
+                        "paused": paused,
+                        "note": note,
+                    },
+                )
+            ).content,
+        )
+
+    async def get_webhook(self, collection: str, id: str) -> models.WebhookDescription:
+        """Read a webhook, and why it fails if it does."""
+        return read(
+            models.WebhookDescription,
+            (
+                await self._transport.request(
+                    "GET", f"/collections/{quoted(collection)}/webhooks/{quoted(id)}", repeatable=True
+                )
+            ).content,
+        )
+
+    async def change_webhook(
+        self,
+        collection: str,
+        id: str,
+        *,
+        url: str | None = None,
+        matches: bool | None = None,
+        tasks: bool | None = None,
+        phrases: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        paused: bool | None = None,
+        note: str | None = None,
+    ) -> models.WebhookDescription:
+        """Change fields of a webhook; what it could not deliver is tried again at once.
+
+        - ``url``: A new URL.
+        - ``matches``: Whether matches are sent.
+        - ``tasks``: Whether the ends of tasks are sent.
+        - ``phrases``: Only the matches of these phrases from now on.
+        - ``tags``: Only the matches of phrases with one of these tags from now on.
+        - ``paused``: Whether it is paused.
+        - ``note``: A new note.
+        """
+        return read(
+            models.WebhookDescription,
+            (
+                await self._transport.request(
+                    "PATCH",
+                    f"/collections/{quoted(collection)}/webhooks/{quoted(id)}",
+                    json={
+                        "url": url,
+                        "matches": matches,
+                        "tasks": tasks,
+                        "phrases": phrases,
+                        "tags": tags,
+                        "paused": paused,
+                        "note": note,
+                    },
+                )
+            ).content,
+        )
+
+    async def delete_webhook(self, collection: str, id: str) -> models.DeletedWebhook:
+        """Delete a webhook, with its dead letters."""
+        return read(
+            models.DeletedWebhook,
+            (
+                await self._transport.request(
+                    "DELETE", f"/collections/{quoted(collection)}/webhooks/{quoted(id)}", repeatable=True
+                )
+            ).content,
+        )
+
+    async def renew_webhook_secret(self, collection: str, id: str) -> models.WebhookDescription:
+        """Give a webhook a new secret, for all deliveries from now on. The answer has it, and no later one."""
+        return read(
+            models.WebhookDescription,
+            (
+                await self._transport.request("POST", f"/collections/{quoted(collection)}/webhooks/{quoted(id)}/secret")
+            ).content,
+        )
+
+    async def list_dead_letters(
+        self, collection: str, id: str, *, limit: int | None = None, after: int | None = None
+    ) -> models.DeadLetterPage:
+        """List the deliveries that failed for too long, the oldest first.
+
+        - ``limit``: Maximum number of dead letters.
+        - ``after``: The number of the last one of the page before.
+        """
+        return read(
+            models.DeadLetterPage,
+            (
+                await self._transport.request(
+                    "GET",
+                    f"/collections/{quoted(collection)}/webhooks/{quoted(id)}/dead-letters",
+                    params={"limit": limit, "after": after},
+                    repeatable=True,
+                )
+            ).content,
+        )
+
+    async def send_dead_letter(self, collection: str, id: str, number: str) -> models.LetterStatus:
+        """Send a dead letter again, before anything else of its webhook."""
+        return read(
+            models.LetterStatus,
+            (
+                await self._transport.request(
+                    "POST",
+                    f"/collections/{quoted(collection)}/webhooks/{quoted(id)}/dead-letters/{quoted(number)}/send",
+                )
+            ).content,
+        )
+
+    async def delete_dead_letter(self, collection: str, id: str, number: str) -> models.LetterStatus:
+        """Delete a dead letter: it is never sent."""
+        return read(
+            models.LetterStatus,
+            (
+                await self._transport.request(
+                    "DELETE",
+                    f"/collections/{quoted(collection)}/webhooks/{quoted(id)}/dead-letters/{quoted(number)}",
                     repeatable=True,
                 )
             ).content,
@@ -1021,6 +1400,26 @@ class AsyncApi:
                     json={"mode": mode, "value": value, "on": on, "note": note},
                     nulls=["value"],
                     repeatable=True,
+                )
+            ).content,
+        )
+
+    async def propose_thresholds(
+        self, collection: str, *, labels: Sequence[Mapping[str, object]], precision: float | None = None
+    ) -> models.PhraseThresholds:
+        """Propose a threshold for every labelled phrase, with the interval of its precision. Nothing is set.
+
+        - ``labels``: At least 5 of every phrase, better 20, as for a calibration; label candidates are a good
+          choice.
+        - ``precision``: The precision that each phrase is to have.
+        """
+        return read(
+            models.PhraseThresholds,
+            (
+                await self._transport.request(
+                    "POST",
+                    f"/admin/collections/{quoted(collection)}/thresholds/propose",
+                    json={"labels": labels, "precision": precision},
                 )
             ).content,
         )
@@ -1068,7 +1467,7 @@ class AsyncApi:
         mode: str | None = None,
         filter: Mapping[str, object] | None = None,
         stemming: str | None = None,
-        threshold: float | None = None,
+        threshold: float | str | None = None,
         threshold_on: Literal["score", "raw"] | None = None,
         ranking: Literal["span_score", "cosine"] | None = None,
         spans: Mapping[str, object] | None = None,
@@ -1086,8 +1485,8 @@ class AsyncApi:
         - ``stemming``: The language, such as `english`, of the words that modes `lexical` and `hybrid`
           compare by their stems: "cancelled" then matches "cancel". Phrases in quotes, prefixes and exact
           hits stay literal.
-        - ``threshold``: Minimum similarity of a hit. Without one the collection's applies, if it has one; 0
-          returns all hits.
+        - ``threshold``: Minimum similarity of a hit, or `auto`: a match is more probable than not. Without
+          one the collection's applies, if it has one; 0 returns all hits.
         - ``threshold_on``: The scale of thresholds: `score`, or `raw`, from which a calibration makes it.
         - ``ranking``: What spans are ranked by: `span_score` is cosine, length and borders; `cosine` is the
           cosine alone, as in the paper, and knows no exact hits. Thresholds and counts follow it.
@@ -1372,7 +1771,7 @@ class AsyncApi:
         cursor: str | None = None,
         collection: Sequence[str] | None = None,
         kind: Sequence[
-            Literal["upload", "reindex", "optimize", "purge", "backfill", "calibration", "snapshot", "restore"]
+            Literal["upload", "reindex", "optimize", "purge", "backfill", "calibration", "snapshot", "restore", "mine"]
         ]
         | None = None,
         status: Sequence[Literal["receiving", "queued", "running", "done", "failed", "cancelled"]] | None = None,
