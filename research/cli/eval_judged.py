@@ -56,24 +56,24 @@ def eval_judged(
 
 def _report(rows: Mapping[str, Sequence["Outcome"]], default: str, as_json: bool) -> None:
     from research.evaluation.contrast import Half
-    from research.evaluation.judged_figures import figures, gains, of_half
+    from research.evaluation.judged_figures import gains, of_half
 
     halves = {half: {name: of_half(of_name, half) for name, of_name in rows.items()} for half in get_args(Half)}
     if as_json:
-        print_json(
-            {
-                half: {
-                    "figures": {name: asdict(figures(of_name)) for name, of_name in of_half_.items()},
-                    "gains": {
-                        over: {name: asdict(gain) for name, gain in gains(of_half_, over).items()} for over in of_half_
-                    },
-                }
-                for half, of_half_ in halves.items()
-            }
-        )
+        print_json({half: _as_json(of_half_) for half, of_half_ in halves.items()})
         return
     for half, of_half_ in halves.items():
         _show(half, of_half_, gains(of_half_, default), default)
+
+
+def _as_json(rows: Mapping[str, Sequence["Outcome"]]) -> dict[str, object]:
+    from research.evaluation.judged_figures import figures, gains, share, unmarked
+
+    compared = {
+        name: {over: {each: asdict(gain) for each, gain in gains(rows, over, value).items()} for over in rows}
+        for name, value in (("share", share), ("unmarked_wrong", unmarked))
+    }
+    return {"figures": {name: asdict(figures(of_name)) for name, of_name in rows.items()}, "gains": compared}
 
 
 def _show(half: "Half", rows: Mapping[str, Sequence["Outcome"]], over: Mapping[str, "Gain"], default: str) -> None:

@@ -1,12 +1,10 @@
-"""The corpora of the judged set: samples of calls, contracts and issues, made from data sets that stay outside.
+"""The corpora of the judged set: samples of calls and contracts, made from data sets that stay outside.
 
 A sample is the documents of the smallest crc32 of their ids, so it depends on nothing but the ids.
 """
 
-import csv
-import io
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -16,7 +14,6 @@ from typing import Final
 from models.types import Document, Part
 from research.benchmarks.multidogo import read_turns
 from research.evaluation.converters import cuad
-from research.evaluation.converters.files import read_text
 from research.evaluation.intents import TURNS
 from research.training.restorable_data import SOURCES
 
@@ -53,13 +50,8 @@ def contracts(data: Path) -> list[Document]:
     return sampled((document for document in documents if len(document.text) <= _LONGEST), 40)
 
 
-def issues(data: Path) -> list[Document]:
-    """300 issues, their titles and their texts: 150 of five projects on GitHub, 150 of 16 that Jira tracks."""
-    return [*sampled(_github(data), 150), *sampled(_jira(data), 150)]
-
-
 CORPORA: Final[Mapping[str, Callable[[Path], list[Document]]]] = MappingProxyType(
-    {"calls": calls, "contracts": contracts, "issues": issues}
+    {"calls": calls, "contracts": contracts}
 )
 
 
@@ -73,24 +65,3 @@ def _multidogo(data: Path) -> Iterable[Document]:
 def _dialogues(data: Path, source: str) -> Iterable[Document]:
     for id, turns in groupby(SOURCES[source](data), key=itemgetter(0)):
         yield Document(id, tuple(Part(text) for _, text in turns if text.strip()))
-
-
-def _github(data: Path) -> Iterable[Document]:
-    for row in _rows(read_text(data / "nlbse24-issues", "issues_test.csv")):
-        yield _issue(f"{row['repo']}/{row['created_at']}", row["title"], row["body"])
-
-
-def _jira(data: Path) -> Iterable[Document]:
-    folder = data / "jira-storypoints"
-    for name in sorted({path.name.removesuffix(".gz") for path in folder.glob("*.csv*")}):
-        for row in _rows(read_text(folder, name)):
-            yield _issue(row["issuekey"], row["title"], row["description"])
-
-
-def _issue(id: str, title: str, text: str) -> Document:
-    return Document(id, tuple(Part(part) for part in (title, text) if part.strip()))
-
-
-def _rows(table: str) -> Sequence[dict[str, str]]:
-    csv.field_size_limit(2**31 - 1)
-    return list(csv.DictReader(io.StringIO(table, newline="")))

@@ -1,6 +1,6 @@
 """How good the first hits of a ranking are, by the grades of a judged set."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
@@ -97,33 +97,45 @@ def of_half(rows: Sequence[Outcome], half: Half) -> list[Outcome]:
 
 def figures(rows: Sequence[Outcome]) -> JudgedFigures:
     """The figures of some queries."""
-    answered = [row for row in rows if row.possible]
+    shares = [each for row in rows if (each := share(row)) is not None]
     silent = [row for row in rows if not row.possible and row.unmarked_wrong + row.unmarked_near + row.unjudged == 0]
     return JudgedFigures(
         shown=sum(row.shown for row in rows),
         relevant=sum(row.relevant for row in rows),
         possible=sum(row.possible for row in rows),
-        share=round(fmean(row.relevant / row.possible for row in answered), 4) if answered else 0.0,
+        share=round(fmean(shares), 4) if shares else 0.0,
         first=sum(row.first for row in rows),
-        answered=len(answered),
+        answered=len(shares),
         wrong=sum(row.wrong for row in rows),
         unmarked_wrong=sum(row.unmarked_wrong for row in rows),
         unmarked_near=sum(row.unmarked_near for row in rows),
         marked_right=sum(row.marked_right for row in rows),
         silent=len(silent),
-        unanswered=len(rows) - len(answered),
+        unanswered=len(rows) - len(shares),
         unjudged=sum(row.unjudged for row in rows),
     )
 
 
-def gains(rows: Mapping[str, Sequence[Outcome]], over: str) -> dict[str, Gain]:
-    """How much larger the share of what was possible is than that of one ranking, by a paired bootstrap over queries.
+def share(outcome: Outcome) -> float | None:
+    """The share of what was possible; None if nothing says the phrase."""
+    return outcome.relevant / outcome.possible if outcome.possible else None
 
-    None if no query has a place that says it.
+
+def unmarked(outcome: Outcome) -> float:
+    """Wrong hits that the answer does not call unlikely, of five."""
+    return outcome.unmarked_wrong / TOP
+
+
+def gains(
+    rows: Mapping[str, Sequence[Outcome]], over: str, value: Callable[[Outcome], float | None] = share
+) -> dict[str, Gain]:
+    """How much larger a value is than that of one ranking, by a paired bootstrap over the queries that have it.
+
+    Empty if none has it.
     """
-    kept = [number for number, row in enumerate(rows[over]) if row.possible]
-    shares = {
-        name: np.array([of_name[number].relevant / of_name[number].possible for number in kept])
-        for name, of_name in rows.items()
+    values = {name: [each for row in of_name if (each := value(row)) is not None] for name, of_name in rows.items()}
+    return {
+        name: mean_gain(np.array(of_name), np.array(values[over]))
+        for name, of_name in values.items()
+        if name != over and of_name
     }
-    return {name: mean_gain(share, shares[over]) for name, share in shares.items() if name != over} if kept else {}

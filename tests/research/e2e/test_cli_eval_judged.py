@@ -71,7 +71,8 @@ def test_every_system_has_figures_and_gains() -> None:
     first = figures["best_span"]
     assert (first["first"], first["answered"], first["unanswered"]) == (1, 1, 1)
     assert (first["relevant"], first["possible"]) == (2, 2)
-    assert printed["all"]["gains"]["bm25"]["best_span"]["difference"] == 0
+    assert printed["all"]["gains"]["share"]["bm25"]["best_span"]["difference"] == 0
+    assert set(printed["all"]["gains"]["unmarked_wrong"]["bm25"]) == set(figures) - {"bm25"}
 
 
 def test_what_is_not_judged_is_written_once_with_its_text(folder: Path) -> None:

@@ -9,7 +9,7 @@ from models.types import CharSpan, Document, Part
 from research.evaluation.corpus import Corpus, DocumentSpan
 from research.evaluation.judged import JudgedSet, Judgement, sentences_of, unjudged
 from research.evaluation.judged_corpora import sampled
-from research.evaluation.judged_figures import Outcome, figures, gains, of_half, outcomes
+from research.evaluation.judged_figures import Outcome, figures, gains, of_half, outcomes, unmarked
 from research.evaluation.judged_rankings import Found
 from research.evaluation.queries import Query
 
@@ -80,6 +80,7 @@ def test_figures_are_sums_and_gains_leave_out_what_has_no_answer() -> None:
     assert (of_right.silent, of_right.unanswered, of_right.unmarked_wrong) == (1, 1, 0)
     assert gains({"x": [right, none], "y": [wrong, none]}, "y")["x"].difference == 1
     assert gains({"x": [none], "y": [none]}, "y") == {}
+    assert gains({"x": [none, right], "y": [none, wrong]}, "y", unmarked)["x"].difference == -0.1
 
 
 def test_halves_part_the_queries() -> None:
