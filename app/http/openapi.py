@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 
+from app.http.openapi_schemas import share_objects
 from app.http.problems import (
     MEDIA_TYPE,
     BadJson,
@@ -31,6 +32,17 @@ mean the same, with exact offsets and a similarity from 0 to 1.
 Errors are problem+json (RFC 9457) with a stable `code` and a `hint`. Where API keys are in use, send one as
 `Authorization: Bearer <key>`.
 """
+
+# Bodies and answers of lines and files, for the ``content`` of routes.
+LINES: Final[dict[str, Any]] = {
+    "application/x-ndjson": {"schema": {"type": "string", "description": "JSON, an object a line."}}
+}
+
+
+def file_of(media_type: str) -> dict[str, Any]:
+    """The ``content`` of an answer that is a file of bytes."""
+    return {media_type: {"schema": {"type": "string", "format": "binary"}}}
+
 
 TAGS = [
     {"name": "search", "description": "Find spans."},
@@ -102,6 +114,7 @@ def describe_problems(app: FastAPI) -> None:
             for model in (FieldError, Problem):
                 schema = model.model_json_schema(ref_template=_REF)
                 schemas[model.__name__] = {key: value for key, value in schema.items() if key != "$defs"}
+            share_objects(document)
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way

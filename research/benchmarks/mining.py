@@ -2,7 +2,7 @@
 
 Units are random vectors, in documents of a hundred. A phrase is near a sum of three units that stand beside each other,
 so that it has a hit or two. ``ratio`` is the time of exporting all phrases one by one, estimated from some of them,
-over that of mining all. Both find the same rows, which is checked; encoding phrases and reading texts, of which mining
+over that of mining all. Both find the same rows, which is checked. Encoding phrases and reading texts, of which mining
 has as much as exports, are left out. Times are those of processors, which other load changes little.
 
     python -m research.benchmarks.mining --units 1000000 --phrases 1000

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from app.collections.exporting import document_line
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import LINES, problems
 from app.http.responses import CURSOR_HEADER, cursor_header, stream_response
 from app.http.schemas import CollectionPath
 from app.requests import filter_of
@@ -24,7 +24,7 @@ router = APIRouter(
     summary="Read all documents",
     responses={
         200: {
-            "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+            "content": LINES,
             "description": "A document a line",
             "headers": cursor_header("send it with the number of whole lines as `offset`"),
         },

@@ -8,7 +8,7 @@ from pydantic_core import from_json
 from starlette.responses import FileResponse, Response
 
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import file_of, problems
 from app.http.pools import in_pool
 from app.http.responses import answer_response
 from app.mining.tables import MEDIA_TYPES, TableName, check_format
@@ -19,12 +19,11 @@ router = APIRouter(prefix="/mine", tags=["search"], responses=problems(401, 403,
 Id = Annotated[str, Path(description="The task's id.", max_length=200)]
 Table = Annotated[TableName, Path(description="`hits`, their `counts`, or `copies`, the near-copies of the phrases.")]
 
-_BINARY = {"type": "string", "format": "binary"}
 _FILE: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The table, in the form that was asked for",
         "content": {
-            media_type: {"schema": {"type": "string"} if form in ("ndjson", "csv") else _BINARY}
+            media_type: {"schema": {"type": "string"}} if form in ("ndjson", "csv") else file_of(media_type)[media_type]
             for form, media_type in MEDIA_TYPES.items()
         },
     }

@@ -8,7 +8,7 @@ from starlette.responses import FileResponse, Response
 
 from app.collections.snapshots import SnapshotDescription, SnapshotList
 from app.http.auth import CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import file_of, problems
 from app.http.pools import in_pool
 from app.http.receiving import followed
 from app.http.responses import answer_response
@@ -24,7 +24,7 @@ Wait = Annotated[float, Query(ge=0, le=60, description="Seconds to wait for its 
 _WRITE = problems(400, 409, 413, 507)
 
 
-class RestoreBody(Body):
+class RestoreSnapshotBody(Body):
     """The name of the collection to make."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "calls-restored"}]})
@@ -54,7 +54,7 @@ async def create_snapshot(collection: Name, caller: CallerDependency, wait: Wait
     "/{id}",
     response_class=Response,
     summary="Download a snapshot",
-    responses={200: {"content": {"application/x-tar": {}}, "description": "The file of the snapshot"}},
+    responses={200: {"content": file_of("application/x-tar"), "description": "The file of the snapshot"}},
 )
 def download_snapshot(collection: Name, id: Id, caller: CallerDependency) -> Response:
     """Send the file of a snapshot, which `spanseek snapshot restore` reads; ranges are supported."""
@@ -76,7 +76,7 @@ def delete_snapshot(collection: Name, id: Id, caller: CallerDependency) -> Respo
 
 @router.post("/{id}/restore", status_code=202, response_model=TaskDescription, summary="Restore", responses=_WRITE)
 async def restore_snapshot(
-    collection: Name, id: Id, body: RestoreBody, caller: CallerDependency, wait: Wait = 0
+    collection: Name, id: Id, body: RestoreSnapshotBody, caller: CallerDependency, wait: Wait = 0
 ) -> Response:
     """Queue a task that restores a snapshot as a new collection, with thresholds, phrases and calibrations."""
     name = body.name or collection

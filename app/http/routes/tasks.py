@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from app.answers import described
 from app.http.auth import Caller, CallerDependency
-from app.http.openapi import problems
+from app.http.openapi import LINES, problems
 from app.http.pools import in_pool
 from app.http.receiving import receive_upload, task_or_wait
 from app.http.responses import answer_response
@@ -203,7 +203,7 @@ async def get_task(id: Id, caller: CallerDependency, wait: Wait = 0) -> Response
     response_class=Response,
     summary="Read the results of an upload, line by line",
     responses={
-        200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}, "description": "A result a line"},
+        200: {"content": LINES, "description": "A result a line"},
         **_READ,
     },
 )
