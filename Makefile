@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test test-all conformance lint docs bench clean
+.PHONY: setup run test test-all conformance generators lint docs bench clean
 
 setup: $(STAMP)
 
@@ -27,8 +27,17 @@ run: setup
 test: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests models indexer app client --ignore tests/research
 
+# Generators of clients, apart from the product: their dependencies differ.
+generators: .generators/.installed
+
+.generators/.installed:
+	$(PYTHON) -m venv .generators
+	.generators/bin/pip install -qq 'openapi-python-client>=0.29,<0.30' ruff
+	if command -v npm > /dev/null; then npm install --silent --no-save --prefix .generators 'openapi-typescript@7' 'typescript@5'; fi
+	touch $@
+
 # Everything, research and the long tests included: what continuous integration runs.
-test-all: setup
+test-all: setup generators
 	HYPOTHESIS_PROFILE=thorough OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m ''
 
 # Every operation of the HTTP API with 200 requests that its description allows or does not; it takes minutes.
@@ -50,4 +59,4 @@ bench: setup
 	$(BIN)/spanseek bench --source samples/documents --units 1e4 --queries 100 --engines scan,faiss_flat_spans,bm25s
 
 clean:
-	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .generators build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
