@@ -61,4 +61,4 @@ def mine(
     what = f"{counted(mined.hits, 'hit')} of {counted(mined.phrases, 'phrase')}"
     out.print(f"{what} written to {folder}{more}.", markup=False, soft_wrap=True)
     if mined.copies:
-        out.print(f"{counted(mined.copies, 'phrase')} nearly repeat another one.", markup=False)
+        out.print(f"Near-copies among the phrases: {mined.copies:,}.")

@@ -87,6 +87,8 @@ def run_mining(
     form = mining.request.format
     for table in TABLES:
         write_table(lines_of(folder, table), table_of(folder, table, form), table, form)
+    for table in TABLES:
+        lines_of(folder, table).unlink(missing_ok=True)
     return Mined(total, done.hits, done.incomplete, len(copies), mining.generation, mining.threshold, form)
 
 

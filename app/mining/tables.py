@@ -82,8 +82,8 @@ def write_table(lines: Path, path: Path, table: TableName, format: MinedFormat) 
         lines.replace(path)
         return
     write: Callable[[Path, tuple[Column, ...], Iterator[Row]], None] = _WRITERS[format]
-    with replacing(path) as partial_path, lines.open("rb") as file:
-        write(partial_path, COLUMNS[table], checked(map(json.loads, file), every=_ROWS))
+    with replacing(path) as partial, lines.open("rb") as file:
+        write(partial, COLUMNS[table], checked(map(json.loads, file), every=_ROWS))
 
 
 def _write_csv(path: Path, columns: tuple[Column, ...], rows: Iterator[Row]) -> None:

@@ -269,3 +269,17 @@ def test_old_tasks_and_bodies_that_stopped_arriving_are_forgotten(catalog: Catal
     assert forget_ended(catalog, clock() - timedelta(days=1)) == {waiting: True}
     with pytest.raises(ClaimLost):
         grow_task(catalog, arriving, 10, limit=LIMIT)
+
+
+def test_a_mining_runs_beside_what_writes_and_one_at_a_time(catalog: Catalog) -> None:
+    first, second = add(catalog, "a", "mine"), add(catalog, "b", "mine")
+    writing, later = add(catalog, "a"), add(catalog, "a")
+    claimed = [claim_task(catalog) for _ in range(3)]
+    assert [claim and claim.task.id for claim in claimed] == [first, writing, None]
+    assert claimed[0] is not None
+    finish_task(catalog, claimed[0], "done")
+    following = claim_task(catalog)
+    assert following is not None
+    assert following.task.id == second
+    assert claim_task(catalog) is None
+    assert get_task(catalog, later).status == "queued"

@@ -77,9 +77,7 @@ def service(workspace: Workspace) -> MiningService:
 
 def mine(workspace: Workspace, asked: MiningRequest, folder: Path) -> tuple[Mined, dict[str, list[dict[str, Any]]]]:
     mined = run_mining(service(workspace).mine(asked), folder)
-    assert sorted(path.name for path in folder.iterdir() if path.name.startswith("body")) == (
-        [] if asked.format == "ndjson" else [f"body.{table}.ndjson" for table in sorted(TABLES)]
-    )
+    assert {path.name for path in folder.iterdir()} == {f"{table}.{asked.format}" for table in TABLES}
     tables = {}
     for table in TABLES:
         with table_of(folder, table, "ndjson").open() as lines:
