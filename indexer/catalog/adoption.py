@@ -9,12 +9,10 @@ from typing import Any, Final
 from sqlalchemy import Connection, insert, or_, select
 
 from indexer.catalog.collections import Catalog, lock_names
-from indexer.catalog.tables import aliases, collections, keys, lease_waits, leases, metadata, tasks
+from indexer.catalog.tables import OF_INSTALLATION, aliases, collections, metadata
 from indexer.errors import CollectionExists
 
 _ROWS_AT_ONCE: Final = 5_000
-# Tables of an installation, not of a collection.
-_OTHERS: Final = (aliases, keys, leases, lease_waits, tasks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ def adopt_collection(target: Catalog, source: Catalog, names: Names, last: Calla
         _check_free(writing, names.name)
         reading.execution_options(yield_per=_ROWS_AT_ONCE)
         for table in metadata.sorted_tables:
-            if table in _OTHERS:
+            if table in OF_INSTALLATION:
                 continue
             for rows in reading.execute(select(table)).mappings().partitions():
                 writing.execute(insert(table), [_renamed(table.name, dict(row), names, calibrations) for row in rows])

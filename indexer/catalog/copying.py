@@ -8,18 +8,7 @@ from sqlalchemy import ColumnElement, Table, insert, select
 from indexer.catalog.collections import Catalog
 from indexer.catalog.database import Database
 from indexer.catalog.schema import upgrade
-from indexer.catalog.tables import (
-    aliases,
-    collections,
-    lease_waits,
-    leases,
-    metadata,
-    segments,
-    tasks,
-    tombstones,
-    webhook_letters,
-    webhooks,
-)
+from indexer.catalog.tables import OF_INSTALLATION, collections, lease_waits, leases, metadata, segments, tasks, tombstones
 
 _ROWS_AT_ONCE = 5_000
 
@@ -59,6 +48,6 @@ def _chosen(table: Table, collection_id: str | None) -> tuple[ColumnElement[bool
         return (live,)
     if table is tombstones:
         return (tombstones.c.segment.in_(select(segments.c.name).where(live)),)
-    if table in (aliases, webhooks, webhook_letters) or "collection_id" not in table.c:
+    if table in OF_INSTALLATION or "collection_id" not in table.c:
         return None
     return (table.c.collection_id == collection_id,)

@@ -373,3 +373,7 @@ webhook_letters = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Index("ix_webhook_letters_collection_id", "collection_id"),
 )
+
+# Tables of an installation, not of a collection: its snapshots do not have their rows, and those of foreign ones are
+# not taken over.
+OF_INSTALLATION = (aliases, keys, leases, lease_waits, tasks, webhooks, webhook_letters)
