@@ -12,7 +12,7 @@ from indexer.catalog.leases import Lease, holding
 from indexer.catalog.matches import add_matches, forget_withdrawn, phrase_version, withdraw_of_documents
 from indexer.catalog.names import is_document_id, possible_ids
 from indexer.catalog.sql import listed, tabled
-from indexer.catalog.tables import aliases, collections, documents, metadata, segments, tombstones
+from indexer.catalog.tables import aliases, collections, documents, metadata, segments, tombstones, webhooks
 from indexer.errors import CollectionAliased, InvalidDocument
 from indexer.phrases import Matches
 from indexer.representations.details import with_units
@@ -106,6 +106,8 @@ def remove_collection(catalog: Catalog, lease: Lease) -> None:
 
 def delete_rows(connection: Connection, collection_id: str) -> None:
     """Delete all rows of a collection, within a transaction that holds its lock."""
+    # Locked first: a task that ends meanwhile finds no webhook, and writes no letter.
+    connection.execute(select(webhooks.c.id).where(webhooks.c.collection_id == collection_id).with_for_update())
     names = select(segments.c.name).where(segments.c.collection_id == collection_id)
     connection.execute(delete(tombstones).where(tombstones.c.segment.in_(names)))
     for table in reversed(metadata.sorted_tables):
