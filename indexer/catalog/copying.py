@@ -8,7 +8,16 @@ from sqlalchemy import ColumnElement, Table, insert, select
 from indexer.catalog.collections import Catalog
 from indexer.catalog.database import Database
 from indexer.catalog.schema import upgrade
-from indexer.catalog.tables import OF_INSTALLATION, collections, lease_waits, leases, metadata, segments, tasks, tombstones
+from indexer.catalog.tables import (
+    OF_INSTALLATION,
+    collections,
+    lease_waits,
+    leases,
+    metadata,
+    segments,
+    tasks,
+    tombstones,
+)
 
 _ROWS_AT_ONCE = 5_000
 

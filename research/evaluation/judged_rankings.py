@@ -49,7 +49,7 @@ def mode_systems(service: SearchService, collection: str, recipe: Recipe) -> dic
         mode = service.modes[name]
         if mode.unit == "span":
             requests[name] = SearchRequest(collection, mode=name, verify=VERIFIED, top_k=TOP)
-            if mode.is_judged:
+            if mode.is_judged(replace(requests[name], text="a phrase")):
                 requests[f"{name}, first look"] = SearchRequest(collection, mode=name, verify=0, top_k=TOP)
     sentences = SpanChoice(boundaries="sentence")
     requests[f"{DEFAULT}, sentences"] = SearchRequest(collection, spans=sentences, verify=VERIFIED, top_k=TOP)
