@@ -35,6 +35,18 @@ class DocumentNotFound(SpanseekError):
         return cls(f"The collection {collection!r} has no document {id[:80]!r}.", hint=hint, field="id")
 
 
+class KeyNotFound(SpanseekError):
+    """There is no API key of this id."""
+
+    code = "key_not_found"
+
+
+class KeyConfined(SpanseekError):
+    """The filter of the API key cannot hold in what was asked; nothing was done."""
+
+    code = "key_confined"
+
+
 class FilterInvalid(InvalidInput):
     """A filter expression cannot be read, or does not suit the metadata of the collection."""
 

@@ -15,8 +15,8 @@ from app.search.answers import UsedThreshold
 from app.search.mode import Counts, ScoredRows
 from app.search.service import Encoded, Prepared, SearchService
 from app.search.threshold import cosine_floor
-from indexer.engine.query import Filter
 from indexer.phrases import Phrase
+from indexer.reading.document_rows import count_passing
 from indexer.tuning import ThresholdOn, Tuning, check_threshold
 from models.encoders.calibrations import NoMatch
 from models.errors import InvalidInput
@@ -112,7 +112,8 @@ def preview(
 
 def _no_match(prepared: Prepared, unrelated: NoMatch) -> NoMatchHere | None:
     """The best scores in unrelated text of a snapshot's size; None if they were measured for other span bounds."""
-    snapshot, units = prepared.snapshot, prepared.snapshot.units
+    snapshot, reach = prepared.snapshot, prepared.request.filter.reach
+    units = count_passing(snapshot, reach).units if reach else snapshot.units
     if unrelated.bounds != snapshot.recipe.bounds or not units:
         return None
     median, high = unrelated.at(units)
@@ -134,13 +135,13 @@ def _encoded(
 ) -> tuple[list[Encoded], UsedThreshold]:
     """The phrases, prepared as searches and encoded, all for one snapshot and one tuning; and the common threshold."""
     searches = [
-        converted(request, SearchRequest, text=text, filter=request.filter or own)
+        converted(request, SearchRequest, text=text, filter=request.filter if request.filter.asks else own)
         for text, own in [
-            *((text, Filter()) for text in request.phrases),
-            *((phrase.text, phrase.filter) for phrase in saved),
+            *((text, request.filter) for text in request.phrases),
+            *((phrase.text, phrase.filter.within(request.filter.always)) for phrase in saved),
         ]
     ]
-    prepared = prepare_all(service, searches, check_filter=bool(request.filter))
+    prepared = prepare_all(service, searches, check_filter=request.filter.asks)
     used = prepared[0].threshold
     thresholds = [used] * len(request.phrases) + [_own_threshold(used, prepared[0].tuning, phrase) for phrase in saved]
     own = [replace(each, threshold=threshold) for each, threshold in zip(prepared, thresholds, strict=True)]

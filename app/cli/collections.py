@@ -102,6 +102,6 @@ def _contents(service: "CollectionService", name: str) -> str:
 def _show(collections: Sequence["CollectionDescription"]) -> None:
     table = Table("collection", "documents", "units", "segments", "MB", "generation", "encoder")
     for each in collections:
-        counts = [f"{count:,}" for count in (each.documents, each.units, each.segments)]
-        table.add_row(each.name, *counts, f"{each.bytes / 10**6:,.1f}", f"{each.generation:,}", each.encoder)
+        counts = [f"{count:,}" for count in (each.documents, each.units, each.segments or 0)]
+        table.add_row(each.name, *counts, f"{(each.bytes or 0) / 10**6:,.1f}", f"{each.generation:,}", each.encoder)
     out.print(table if collections else "There is no collection yet. Create one with: spanseek collections create")

@@ -29,6 +29,14 @@ def create_key(
         ),
     ] = None,
     rate: Annotated[int | None, typer.Option(help="Most requests a minute, for each server process.")] = None,
+    filter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPRESSION",
+            help='What holds of every document that it may know of, such as `tenant = "acme"` or '
+            '`document.id starts with "acme/"`.',
+        ),
+    ] = None,
     if_none: Annotated[
         bool, typer.Option("--if-none", help="Do nothing if there is a key already, even a revoked one.")
     ] = False,
@@ -43,7 +51,7 @@ def create_key(
             return
         expires_at = None if expires is None else _expiry(expires, store.catalog.clock())
         key, token = keys.create_key(
-            store.catalog, name, cast("list[Scope]", scope), collection, expires_at=expires_at, rate=rate
+            store.catalog, name, cast("list[Scope]", scope), collection, expires_at=expires_at, rate=rate, filter=filter
         )
     if as_json:
         print_json({"id": key.id, "token": token})
@@ -74,13 +82,17 @@ def _line(key: "Key") -> str:
     days = [f"{words} {facts[name][:10]}" for name, words in _DAYS.items() if facts[name]]
     rate = [f"{key.rate:,} requests a minute"] if key.rate is not None else []
     collections = "all collections" if key.collections is None else facts["collections"]
-    return f"{key.id}  {one_line(key.name)}  {facts['scopes']}  {collections}  {', '.join([*days, *rate])}"
+    filter = [f"where {one_line(facts['filter'])}"] if key.filter is not None else []
+    limits = ", ".join([*days, *rate, *filter])
+    return f"{key.id}  {one_line(key.name)}  {facts['scopes']}  {collections}  {limits}"
 
 
 _DAYS = {"created": "created", "revoked": "revoked", "expires": "expires", "last_used": "last used"}
 
 
 def _key_facts(key: "Key") -> dict[str, str]:
+    from indexer.filters.strings import printed
+
     return {
         "id": key.id,
         "name": key.name,
@@ -91,6 +103,7 @@ def _key_facts(key: "Key") -> dict[str, str]:
         "expires": _time(key.expires_at),
         "rate": "" if key.rate is None else str(key.rate),
         "last_used": _time(key.last_used_at),
+        "filter": "" if key.filter is None else printed(key.filter),
     }
 
 

@@ -32,8 +32,8 @@ class CollectionDescription:
     generation: Annotated[int, described("Increases with every change.")]
     documents: int
     units: Annotated[int, described("Stored units, deleted documents included.")]
-    segments: int
-    bytes: Annotated[int, described("Size on disk.")]
+    segments: Annotated[int | None, optional("Absent for keys with a filter, which count their own documents alone.")]
+    bytes: Annotated[int | None, optional("Size on disk; absent for keys with a filter.")]
     degraded: Annotated[
         tuple[str, ...] | None,
         optional("The damage of segments that this server leaves out of searches; absent if there is none."),

@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 from app.answers import ItemError, described, optional
 from app.collections.jobs import CollectionJobs
 from indexer.catalog.leases import Lease, lease
+from indexer.engine.filter_masks import documents_holding
 from indexer.engine.named_spans import find_documents
 from indexer.engine.query import Filter
-from indexer.errors import CollectionBusy, DocumentNotFound, InvalidDocument
+from indexer.errors import CollectionBusy, DocumentNotFound, InvalidDocument, KeyConfined
 from indexer.indexing.maintenance import tidy
 from indexer.indexing.pipeline import JobHooks, Outcome
 from indexer.indexing.relabelling import relabel
@@ -130,16 +131,16 @@ class DocumentService:
         with self._writing(collection, busy):
             pass
 
-    def delete(self, collection: str, ids: Sequence[str]) -> DeletedDocuments:
-        """Delete documents; unknown ids are ignored."""
+    def delete(self, collection: str, ids: Sequence[str], reach: Filter = Filter()) -> DeletedDocuments:
+        """Delete documents; unknown ids, and those out of reach, are ignored."""
         with self._turn(self._store.catalog.collection(collection)):
-            deletion = self._jobs.delete(collection, ids)
+            deletion = self._jobs.delete(collection, ids, reach=reach)
         results = [DeletedDocument(id, "deleted" if id in deletion.ids else "not_found") for id in ids]
         return DeletedDocuments(tuple(results), deletion.generation)
 
     def delete_matching(self, collection: str, filter: Filter, *, dry_run: bool = False) -> DeletedByFilter:
         """Delete the documents that pass a filter. Raises ``InvalidInput`` for an empty one."""
-        if not filter:
+        if not filter.asks:
             raise InvalidInput(
                 "The filter is empty: it would delete all documents.",
                 hint="Name metadata; or delete the collection, and create it again.",
@@ -152,11 +153,21 @@ class DocumentService:
             deletion = self._jobs.delete(collection, (), filter)
         return DeletedByFilter(len(deletion.ids), dry_run, deletion.generation)
 
-    def change(self, collection: str, id: str, metadata: Metadata, removed: Sequence[str] = ()) -> ChangedDocument:
-        """Set and remove keys of a document's metadata; its text is not encoded again. Raises ``DocumentNotFound``."""
+    def change(
+        self,
+        collection: str,
+        id: str,
+        metadata: Metadata,
+        removed: Sequence[str] = (),
+        reach: Filter = Filter(),
+    ) -> ChangedDocument:
+        """Set and remove keys of a document's metadata; its text is not encoded again.
+
+        Raises ``DocumentNotFound``, also for one out of reach, and ``KeyConfined`` for a change that puts it there.
+        """
         with self._writing(collection) as held:
             snapshot = self._store.present(held.collection)
-            located = find_documents(snapshot, [id]).get(id)
+            located = find_documents(snapshot, [id], reach).get(id)
             if located is None:
                 snapshot.require_complete()
                 raise DocumentNotFound.of(collection, id)
@@ -164,6 +175,7 @@ class DocumentService:
             new = {key: value for key, value in (old | dict(metadata)).items() if key not in removed}
             if canonical(new) == canonical(old):
                 return ChangedDocument(id, "unchanged", old, snapshot.generation.number)
+            _check_stays(reach, id, new)
             generation = relabel(self._store, held, snapshot, {id: new})
         return ChangedDocument(id, "changed", new, generation)
 
@@ -206,3 +218,12 @@ class DocumentService:
             yield
         finally:
             lock.release()
+
+
+def _check_stays(reach: Filter, id: str, metadata: Metadata) -> None:
+    if reach.always is not None and not documents_holding(reach.always, [id], [metadata]).all():
+        raise KeyConfined(
+            "The filter of this key would not be true of the document any more.",
+            hint="Leave the keys of its metadata that the filter asks as they are.",
+            field="metadata",
+        )

@@ -10,6 +10,7 @@ from indexer.archives.copies import older_copies
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
 from indexer.catalog.replacement import unlike
+from indexer.engine.named_spans import find_documents
 from indexer.engine.query import Filter
 from indexer.errors import CollectionBusy, CollectionNotFound
 from indexer.indexing.maintenance import Purged, Removed, optimize, purge, sweep
@@ -86,15 +87,20 @@ class CollectionJobs:
         ids: Sequence[str],
         filter: Filter | None = None,
         *,
+        reach: Filter = Filter(),
         purged: bool = False,
         waiting: Waiting = _AT_ONCE,
     ) -> Deletion:
-        """Delete the documents of these ids, and those that pass a filter; ``purged`` also erases them on disk."""
+        """Delete the documents of these ids, and those that pass a filter; ``purged`` also erases them on disk.
+
+        Of the ids, those out of ``reach`` are left out.
+        """
         store = self._store
         with lease(store.catalog, collection, again=waiting.busy) as held:
             sweep(store, held)
             matching = passing_ids(store.present(held.collection), filter) if filter else ()
-            deleted, generation = remove(store.catalog, held, [*ids, *matching])
+            named = find_documents(store.present(held.collection), ids, reach) if reach else ids
+            deleted, generation = remove(store.catalog, held, [*named, *matching])
             removed = self.erase(held, waiting.sleep) if purged else None
             if purged:
                 generation = store.catalog.generation(held.collection)

@@ -101,10 +101,15 @@ class DocumentReader:
         self._store = store
         self._encoders = encoders
 
-    def get(self, collection: str, id: str, offset_unit: OffsetUnit = "codepoint") -> StoredDocument:
-        """A document with its text, which is restored where it is not stored. Raises ``DocumentNotFound``."""
+    def get(
+        self, collection: str, id: str, offset_unit: OffsetUnit = "codepoint", filter: Filter | None = None
+    ) -> StoredDocument:
+        """A document with its text, which is restored where it is not stored.
+
+        Raises ``DocumentNotFound``, also for one that does not pass the filter.
+        """
         snapshot = self._store.snapshot(collection)
-        located = find_documents(snapshot, [id]).get(id)
+        located = find_documents(snapshot, [id], filter or Filter()).get(id)
         if located is None:
             snapshot.require_complete()
             raise DocumentNotFound.of(collection, id)

@@ -1,7 +1,7 @@
 """Collections: create, describe, list and delete."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from app.collections.answers import CollectionDescription, CollectionList, DeletedCollection
@@ -11,8 +11,10 @@ from app.encoders.default_calibrations import default_calibration
 from app.encoders.encoders import Encoders
 from indexer.catalog.leases import lease
 from indexer.catalog.names import checked_collection_name
+from indexer.engine.query import Filter
 from indexer.errors import CollectionDamaged, CollectionNotFound
 from indexer.indexing.deletion import delete_collection, sweep_deleted
+from indexer.reading.document_rows import count_passing
 from indexer.representations.registry import representations
 from indexer.store import Store
 from indexer.types import Collection, Details, Recipe
@@ -57,15 +59,15 @@ class CollectionService:
             representations()[representation].keep(details, self._encoders)
         return Created(collection, is_new=existing is None)
 
-    def describe(self, name: str) -> CollectionDescription:
-        """The recipe of a collection and the numbers of its documents, units and segments."""
-        return self._describe(self._store.catalog.collection(name))
+    def describe(self, name: str, reach: Filter = Filter()) -> CollectionDescription:
+        """The recipe of a collection and the numbers of its documents, units and segments; of those in reach alone."""
+        return self._describe(self._store.catalog.collection(name), reach)
 
-    def list(self, is_visible: Callable[[str], bool] = lambda name: True) -> CollectionList:
-        """The visible collections, by name."""
+    def list(self, is_visible: Callable[[str], bool] = lambda name: True, reach: Filter = Filter()) -> CollectionList:
+        """The visible collections, by name, with the numbers of what is in reach."""
         collections, damaged = self._store.catalog.collections(), self._store.catalog.damaged()
         return CollectionList(
-            tuple(self._describe(each) for each in collections if is_visible(each.name)),
+            tuple(self._describe(each, reach) for each in collections if is_visible(each.name)),
             tuple(str(error) for error in damaged if is_visible(error.collection)) or None,
         )
 
@@ -97,8 +99,12 @@ class CollectionService:
                 is_used = partial(self._is_used, name, details[name]["fingerprint"])
                 each.forget(details[name], self._encoders, is_used)
 
-    def _describe(self, collection: Collection) -> CollectionDescription:
-        return CollectionDescription.of(collection, self._store.damages(collection))
+    def _describe(self, collection: Collection, reach: Filter) -> CollectionDescription:
+        description = CollectionDescription.of(collection, self._store.damages(collection))
+        if not reach:
+            return description
+        counted = count_passing(self._store.snapshot(collection.name), reach)
+        return replace(description, documents=counted.passing, units=counted.units, segments=None, bytes=None)
 
     def _details_of(self, name: str) -> Mapping[str, Details]:
         try:

@@ -35,7 +35,7 @@ class Panels {
 function show(overview, collections) {
   overview.hidden = !collections.length;
   overview.replaceChildren(el("h2", {}, "Collections"), table(["Name", "Documents", "Units", "On disk", "Encoder", "Holds"], collections.map((one) => [
-    el("a", { href: `/?c=${part(one.name)}` }, one.name), one.documents.toLocaleString(), one.units.toLocaleString(), size(one.bytes), one.encoder, el("span", { class: "short" }, holds(one))]), "Collections"));
+    el("a", { href: `./?c=${part(one.name)}` }, one.name), one.documents.toLocaleString(), one.units.toLocaleString(), one.bytes === undefined ? "" : size(one.bytes), one.encoder, el("span", { class: "short" }, holds(one))]), "Collections"));
 }
 
 // What searches can read besides units.

@@ -20,6 +20,7 @@ from app.phrases.answers import (
     PhrasePage,
 )
 from app.phrases.parsing import Line, RefusedLine
+from app.phrases.reach import events_in_reach
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.matches import find_match, read_events
 from indexer.catalog.phrases import (
@@ -34,12 +35,14 @@ from indexer.catalog.phrases import (
     undo_phrase_threshold,
 )
 from indexer.engine.named_spans import Located, find_documents
+from indexer.engine.query import Filter
 from indexer.errors import MatchNotFound
 from indexer.indexing.matching import rematch
 from indexer.phrases import (
     ALL_EVENTS,
     EventCursor,
     EventFilter,
+    EventRead,
     MatchEvent,
     Phrase,
     PhraseChanges,
@@ -159,46 +162,66 @@ class PhraseService:
         return phrase_threshold_history(self._catalog, collection, name)
 
     def events(
-        self, collection: str, limit: int, cursor: str | None = None, filter: EventFilter = ALL_EVENTS
+        self,
+        collection: str,
+        limit: int,
+        cursor: str | None = None,
+        filter: EventFilter = ALL_EVENTS,
+        reach: Filter = Filter(),
     ) -> EventPage:
         """The events after a cursor, in their order: each is read once, and none is skipped.
 
+        ``reach`` leaves out those of documents that do not pass it.
         Raises ``CursorExpired`` for a cursor after which withdrawals have been deleted.
         """
         _check_limit(limit, MAX_EVENTS)
         target = self._catalog.collection(collection)
-        read = read_events(self._catalog, target.id, event_cursor(cursor, target.id), limit, filter)
+        read = self._read(target, cursor, limit, filter, reach)
         events = tuple(Event.of(event, target) for event in read.events)
         return EventPage(events, cursor_text(read.cursor, target.id), read.more)
 
-    def follow(self, collection: str, limit: int, cursor: str | None, filter: EventFilter) -> "Followed":
+    def follow(
+        self, collection: str, limit: int, cursor: str | None, filter: EventFilter, reach: Filter = Filter()
+    ) -> "Followed":
         """As :meth:`events`, with a cursor behind each event."""
         target = self._catalog.collection(collection)
-        read = read_events(self._catalog, target.id, event_cursor(cursor, target.id), limit, filter)
+        read = self._read(target, cursor, limit, filter, reach)
         events = tuple((cursor_text(read.through(event), target.id), Event.of(event, target)) for event in read.events)
         return Followed(target.id, events, cursor_text(read.cursor, target.id), read.cursor.number, read.more)
 
-    def match(self, collection: str, number: int, context: int) -> MatchText:
+    def match(self, collection: str, number: int, context: int, reach: Filter = Filter()) -> MatchText:
         """A match that stands, with up to ``context`` code points of text on each side of it.
 
-        Raises ``MatchNotFound``.
+        Raises ``MatchNotFound``, also for one of a document out of reach.
         """
         target = self._catalog.collection(collection)
         # Read again behind the snapshot: while the match stands, its document is the one that was matched.
         for _ in range(_TRIES):
             found = find_match(self._catalog, target.id, number)
             snapshot = self._store.present(target.name)
-            located = find_documents(snapshot, [found.document_id]).get(found.document_id) if found else None
+            located = find_documents(snapshot, [found.document_id], reach).get(found.document_id) if found else None
             if found is None or find_match(self._catalog, target.id, number) is None:
                 break
             if located is not None:
                 return _with_neighbours(found, located, target.name, context)
+            if reach:
+                break
             snapshot.require_complete()
         raise MatchNotFound(
             f"The collection {target.name} has no match {number}, or it was withdrawn.",
             hint="Read the events: a withdrawn match says why.",
             field="match",
         )
+
+    def _read(
+        self, target: Collection, cursor: str | None, limit: int, filter: EventFilter, reach: Filter
+    ) -> EventRead:
+        after = event_cursor(cursor, target.id)
+        if reach:
+            return events_in_reach(
+                self._catalog, self._store.snapshot(target.name), target.id, after, limit, filter, reach
+            )
+        return read_events(self._catalog, target.id, after, limit, filter)
 
     def _writing(self, collection: str, backfill: bool) -> AbstractContextManager[Lease | None]:
         """The lease, which only a backfill needs. Without it nothing is saved either."""

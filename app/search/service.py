@@ -348,7 +348,7 @@ def total_of(counts: Counts, used: UsedThreshold, tuning: Tuning) -> Total:
 
 def filtered(snapshot: Snapshot, filter: Filter) -> Filtered | None:
     """The number of documents that pass a filter; None for a filter that all pass."""
-    if not filter:
+    if not filter.asks:
         return None
     counted = count_passing(snapshot, filter)
     return Filtered(counted.passing, counted.live, counted.unknown_keys)

@@ -1,12 +1,13 @@
 """Requests and answers of ``POST /compare`` and ``POST /summarize``, and of their commands."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict
 
 from app.answers import ItemError, described, optional
 from app.requests import Mode
+from indexer.engine.query import Filter
 from indexer.segments.text import OffsetUnit
 from models.errors import InvalidInput
 from models.types import Document
@@ -111,6 +112,7 @@ class StoredTexts:
     collection: str
     document_ids: tuple[str, ...] = ()
     spans: tuple[SpanRange, ...] = ()
+    filter: Filter = field(default_factory=Filter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """Requests and answers of ``POST /restore`` and ``POST /vectors``, and of their commands."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict
 
 from app.answers import described, optional
 from app.texts.comparing_answers import SpanRange
+from indexer.engine.query import Filter
 from models.encoders.restorable.base import Memory
 
 MAX_RESTORED = 256
@@ -28,6 +29,7 @@ class StoredSpans:
 
     collection: str
     spans: tuple[SpanRange, ...]
+    filter: Filter = field(default_factory=Filter)
 
 
 @dataclass(frozen=True, slots=True)

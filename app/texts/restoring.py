@@ -87,7 +87,7 @@ class RestoreService:
                 hint="Run `spanseek reindex --restorable`; or read the document, whose text is stored.",
                 field="collection",
             )
-        located = find_documents(snapshot, [span.document_id for span in stored.spans])
+        located = find_documents(snapshot, [span.document_id for span in stored.spans], stored.filter)
         for span in stored.spans:
             if span.document_id not in located:
                 snapshot.require_complete()

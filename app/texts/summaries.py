@@ -22,6 +22,7 @@ from app.texts.comparing_answers import (
     TooManySentences,
 )
 from indexer.engine.named_spans import find_documents
+from indexer.engine.query import Filter
 from indexer.errors import DocumentNotFound
 from indexer.facets.models import Facets
 from indexer.reading.stored_documents import stored_document
@@ -92,15 +93,15 @@ class SummaryService:
     def _stored(self, stored: StoredTexts) -> Iterator[Sentence]:
         spans = {id: list(of_id) for id, of_id in groupby(sorted(stored.spans, key=_document_id), key=_document_id)}
         ids = dict.fromkeys([*stored.document_ids, *(span.document_id for span in stored.spans)])
-        for document in self._documents(stored.collection, list(ids)):
+        for document in self._documents(stored.collection, list(ids), stored.filter):
             whole = document.id in stored.document_ids
             for sentence in sentences_of(document):
                 if whole or any(_touches(sentence, span) for span in spans[document.id]):
                     yield sentence
 
-    def _documents(self, collection: str, ids: Sequence[str]) -> Iterator[Document]:
+    def _documents(self, collection: str, ids: Sequence[str], filter: Filter) -> Iterator[Document]:
         snapshot = self._store.snapshot(collection)
-        located = find_documents(snapshot, ids)
+        located = find_documents(snapshot, ids, filter)
         for id in ids:
             if id not in located:
                 snapshot.require_complete()

@@ -14,6 +14,10 @@ from sqlalchemy import Row, func, insert, select, update
 from indexer.catalog.collections import Catalog
 from indexer.catalog.names import checked_collection_name, checked_key_name
 from indexer.catalog.tables import keys
+from indexer.errors import KeyNotFound
+from indexer.filters.expression import Expression
+from indexer.filters.json_form import document_expression_of
+from indexer.filters.strings import printed
 from models.errors import InvalidInput
 from models.fields import converted
 
@@ -29,7 +33,8 @@ _TOKEN = re.compile(rf"ssk_({_ID.pattern})_([A-Za-z0-9_-]+)")
 class Key:
     """The permissions of a token. ``collections`` is None for all collections, including future ones.
 
-    ``rate`` is the number of requests a minute, or None for any number.
+    ``rate`` is the number of requests a minute, or None for any number. ``filter`` holds in everything that the key
+    reads and writes; to documents of which it is not true, the key is blind.
     """
 
     id: str
@@ -41,6 +46,7 @@ class Key:
     expires_at: datetime | None = None
     rate: int | None = None
     last_used_at: datetime | None = None
+    filter: Expression | None = None
 
     def allows(self, scope: Scope, collection: str | None = None) -> bool:
         """True if the key permits a scope on a collection; None stands for routes outside collections.
@@ -63,10 +69,12 @@ def create_key(
     *,
     expires_at: datetime | None = None,
     rate: int | None = None,
+    filter: object = None,
 ) -> tuple[Key, str]:
     """Create a key; returns it and its token, which is not stored.
 
-    Raises ``InvalidInput`` unless it expires in the future, if ever, and allows 1 to ``MAX_RATE`` requests a minute.
+    ``filter`` is an expression about documents, in either form. Raises ``InvalidInput`` unless it is, the key expires
+    in the future, if ever, and it allows 1 to ``MAX_RATE`` requests a minute.
     """
     created_at = catalog.clock()
     key = Key(
@@ -77,6 +85,7 @@ def create_key(
         created_at=created_at,
         expires_at=_checked_expiry(expires_at, created_at),
         rate=_checked_rate(rate),
+        filter=None if filter is None else document_expression_of(filter),
     )
     secret = secrets.token_urlsafe(32)
     with catalog.database.write() as connection:
@@ -90,6 +99,7 @@ def create_key(
                 created_at=key.created_at,
                 expires_at=key.expires_at,
                 rate=key.rate,
+                filter=None if key.filter is None else printed(key.filter),
             )
         )
     return key, f"ssk_{key.id}_{secret}"
@@ -107,7 +117,7 @@ def revoke_key(catalog: Catalog, id: str) -> None:
     with catalog.database.write() as connection:
         # Text that cannot be an id is not sent to the database: not every text can be.
         if not _ID.fullmatch(id) or connection.scalar(select(keys.c.id).where(keys.c.id == id)) is None:
-            raise InvalidInput(f"There is no key {id!r}", hint="`spanseek keys list` shows them.", field="id")
+            raise KeyNotFound(f"There is no key {id!r}", hint="`spanseek keys list` shows them.", field="id")
         living = (keys.c.id == id) & keys.c.revoked_at.is_(None)
         connection.execute(update(keys).where(living).values(revoked_at=catalog.clock()))
 
@@ -184,4 +194,5 @@ def _checked_rate(rate: int | None) -> int | None:
 
 def _key(row: Row[*tuple[Any, ...]]) -> Key:
     collections = None if row.collections is None else tuple(row.collections)
-    return converted(row, Key, scopes=tuple(row.scopes), collections=collections)
+    filter = None if row.filter is None else document_expression_of(row.filter)
+    return converted(row, Key, scopes=tuple(row.scopes), collections=collections, filter=filter)

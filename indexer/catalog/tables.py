@@ -148,6 +148,7 @@ keys = Table(
     Column("expires_at", UtcDateTime),
     Column("rate", Integer),  # requests a minute; null: no limit
     Column("last_used_at", UtcDateTime),
+    Column("filter", Text),  # an expression that always holds; null: none
 )
 
 # Maps from raw to score, each for one encoder, mode and span bounds.

@@ -11,19 +11,31 @@ from typing import Final, cast
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 
 from indexer.engine.query import Filter
 from indexer.filters.expression import And, Comparison, Expression, Not, Or
-from indexer.segments.columns import rows_holding, value_key
+from indexer.segments.columns import metadata_columns, rows_holding, value_key
 from indexer.segments.kinds import Level, double, is_number
 from indexer.segments.moments import moment_of
 from indexer.segments.reader import Segment
-from indexer.segments.values import Values
-from models.types import JsonValue
+from indexer.segments.values import DocumentIds, MetadataValues, Values
+from models.types import JsonValue, Metadata
 
 _ARRAYS: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _STRINGS: Final = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
+
+
+class _Unstored:
+    """The metadata of documents that are in no segment, without their parts."""
+
+    def __init__(self, documents: MetadataValues, ids: DocumentIds) -> None:
+        self._documents, self._ids = documents, ids
+        self.part_document: Int[np.ndarray, " parts"] = np.zeros(0, np.int64)
+
+    def metadata(self, level: Level) -> MetadataValues | DocumentIds:
+        """The metadata of the documents, whatever is asked of parts, or their ids."""
+        return self._ids if level == "id" else self._documents
 
 
 def documents_passing(segment: Segment, filter: Filter) -> Bool[np.ndarray, " documents"]:
@@ -39,7 +51,7 @@ def parts_passing(segment: Segment, filter: Filter) -> Bool[np.ndarray, " parts"
 def _documents(segment: Segment, filter: Filter) -> Bool[np.ndarray, " documents"]:
     if not filter.asks_parts:
         mask = rows_holding(segment.document_table, filter.document.items())
-        return mask if filter.expression is None else mask & _mask(segment, filter.expression, "document")
+        return mask & _expressions(segment, filter, "document")
     passing = np.zeros(segment.manifest.documents, bool)
     passing[segment.part_document[parts_passing(segment, filter)]] = True
     return passing
@@ -48,10 +60,16 @@ def _documents(segment: Segment, filter: Filter) -> Bool[np.ndarray, " documents
 def _parts(segment: Segment, filter: Filter) -> Bool[np.ndarray, " parts"]:
     documents = rows_holding(segment.document_table, filter.document.items())
     mask = documents[segment.part_document] & rows_holding(segment.part_table, filter.part.items())
-    return mask if filter.expression is None else mask & _mask(segment, filter.expression, "part")
+    return mask & _expressions(segment, filter, "part")
 
 
-def _mask(segment: Segment, expression: Expression, of: Level) -> Bool[np.ndarray, " rows"]:
+def _expressions(segment: Segment, filter: Filter, of: Level) -> Bool[np.ndarray, " rows"] | bool:
+    """A mask of the documents, or parts, that both expressions are true of; True without any."""
+    masks = (_mask(segment, each, of) for each in (filter.expression, filter.always) if each is not None)
+    return reduce(operator.and_, masks, True)
+
+
+def _mask(segment: Segment | _Unstored, expression: Expression, of: Level) -> Bool[np.ndarray, " rows"]:
     """A mask of the documents, or parts, that an expression is true of."""
     match expression:
         case And(children):
@@ -64,6 +82,14 @@ def _mask(segment: Segment, expression: Expression, of: Level) -> Bool[np.ndarra
             metadata = segment.metadata(field.level)
             rows = metadata.rows(field.path, holding(metadata.at(field.path), expression))
             return rows[segment.part_document] if of == "part" and field.level != "part" else rows
+
+
+def documents_holding(
+    expression: Expression, ids: Sequence[str], metadata: Sequence[Metadata]
+) -> Bool[np.ndarray, " documents"]:
+    """A mask of documents that are not stored, by their ids and metadata, that an expression about them is true of."""
+    table = pa.table({"id": pa.array(ids, pa.string()), **metadata_columns(metadata)})
+    return _mask(_Unstored(MetadataValues(table), DocumentIds(table.column("id"))), expression, "document")
 
 
 def holding(values: Values, comparison: Comparison) -> Bool[np.ndarray, " stored"]:

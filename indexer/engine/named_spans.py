@@ -11,7 +11,7 @@ from jaxtyping import Float
 from indexer import kernels
 from indexer.arrays import SpanTerms
 from indexer.engine.executor import SegmentQuery
-from indexer.engine.query import Selection
+from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
 from models.errors import InvalidInput
 from models.types import CharSpan, QueryVectors, UnitSpan
@@ -63,7 +63,7 @@ class NamedSpan:
 
 @dataclass(frozen=True, slots=True)
 class _DocumentsNamed(SegmentQuery[None, dict[str, int]]):
-    """The numbers of the live documents of these ids."""
+    """The numbers of the live documents of these ids that pass the selection's filter."""
 
     ids: tuple[str, ...]
 
@@ -72,13 +72,13 @@ class _DocumentsNamed(SegmentQuery[None, dict[str, int]]):
 
         column = view.segment.document_table.column("id")
         there = pc.is_in(column, value_set=pa.array(self.ids, pa.string())).to_numpy(zero_copy_only=False)
-        rows = np.flatnonzero(there & view.live_documents).tolist()
+        rows = np.flatnonzero(there & view.passing_documents(selection.filter)).tolist() if there.any() else []
         return {view.segment.document_id(row): row for row in rows}
 
 
-def find_documents(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, Located]:
-    """Locate documents by id. Deleted and unknown ones are left out."""
-    found = snapshot.map(_DocumentsNamed(tuple(sorted(set(ids)))))
+def find_documents(snapshot: Snapshot, ids: Iterable[str], filter: Filter = Filter()) -> dict[str, Located]:
+    """Locate documents by id. Deleted and unknown ones, and those that do not pass the filter, are left out."""
+    found = snapshot.map(_DocumentsNamed(tuple(sorted(set(ids)))), Selection(filter=filter))
     return {id: Located(view, row) for view, rows in found.of(snapshot) for id, row in rows.items()}
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -20,14 +20,33 @@ EVERYTHING: Final = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Metadata that a document, and a part of it, must have, and an expression that must be true of them."""
+    """Metadata that a document, and a part of it, must have, and an expression that must be true of them.
+
+    ``always`` is an expression about documents that holds beside, whatever is asked: the filter of an API key. Where it
+    is not true, a document is as good as missing: no count and no error tells of it.
+    """
 
     document: Mapping[str, JsonValue] = field(default_factory=dict)
     part: Mapping[str, JsonValue] = field(default_factory=dict)
     expression: Expression | None = None
+    always: Expression | None = None
 
     def __bool__(self) -> bool:
+        return self.asks or self.always is not None
+
+    @property
+    def asks(self) -> bool:
+        """True if the request itself asks something."""
         return bool(self.document or self.part or self.expression)
+
+    @property
+    def reach(self) -> "Filter":
+        """What holds whatever is asked: the documents that the asker may know of."""
+        return Filter(always=self.always)
+
+    def within(self, always: Expression | None) -> "Filter":
+        """The same, of which ``always`` holds beside; the one place that joins a request and the filter of a key."""
+        return replace(self, always=always)
 
     @property
     def asks_parts(self) -> bool:
@@ -43,8 +62,8 @@ class Filter:
         >>> Filter({"week": 1}).key == Filter({"week": True}).key
         False
         """
-        expression = None if self.expression is None else json_of(self.expression)
-        return json.dumps([dict(self.document), dict(self.part), expression], sort_keys=True)
+        trees = [None if each is None else json_of(each) for each in (self.expression, self.always)]
+        return json.dumps([dict(self.document), dict(self.part), *trees], sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)

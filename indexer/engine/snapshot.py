@@ -15,6 +15,7 @@ from indexer.engine.place import Place, ScoredSpan
 from indexer.engine.query import Filter, Selection
 from indexer.engine.rows import SpanRow
 from indexer.errors import SegmentCorrupt
+from indexer.segments.kinds import Level
 from indexer.segments.layout import BLOCK
 from indexer.segments.manifest import SegmentKey
 from indexer.segments.opened import is_quarantined, is_readable, open_segment
@@ -69,6 +70,13 @@ class SegmentView:
     def passing_parts(self, filter: Filter) -> Bool[np.ndarray, " parts"]:
         """A mask of the parts that pass a filter, of live documents that do."""
         return self.live_documents[self.segment.part_document] & parts_passing(self.segment, filter)
+
+    def in_reach(self, filter: Filter, level: Level) -> Bool[np.ndarray, " rows"] | None:
+        """A mask of the documents, or parts, of which an answer may tell; None for all, deleted ones included."""
+        reach = filter.reach
+        if not reach:
+            return None
+        return self.passing_parts(reach) if level == "part" else self.passing_documents(reach)
 
     @cached_property
     def _recent(self) -> Recent[Allowed]:

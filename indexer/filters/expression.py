@@ -115,6 +115,15 @@ def comparisons(expression: Expression) -> Iterator[Comparison]:
                 yield from comparisons(each)
 
 
+def asks_ids_alone(expression: Expression) -> bool:
+    """True if an expression asks nothing but the ids of documents: all documents of one id pass it, or none does.
+
+    >>> asks_ids_alone(Comparison(Field("id"), "starts with", "a/"))
+    True
+    """
+    return all(each.field.level == "id" for each in comparisons(expression))
+
+
 def checked(expression: Expression) -> Expression:
     """The expression, unless it has too many comparisons. Raises ``FilterInvalid``."""
     for number, comparison in enumerate(comparisons(expression)):

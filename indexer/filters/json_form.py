@@ -16,6 +16,7 @@ from indexer.filters.expression import (
     Operator,
     Or,
     checked,
+    comparisons,
     too_deep,
 )
 from indexer.filters.strings import parsed, parsed_field, printed_field
@@ -32,6 +33,23 @@ def expression_of(value: object) -> Expression:
     True
     """
     return parsed(value) if isinstance(value, str) else checked(_read(value, "the top", 0))
+
+
+def document_expression_of(value: object) -> Expression:
+    """The same for an expression that decides of whole documents. Raises ``FilterInvalid`` if it asks parts.
+
+    >>> json_of(document_expression_of('tenant = "acme"'))
+    {'key': 'tenant', 'op': '=', 'value': 'acme'}
+    """
+    expression = expression_of(value)
+    for each in comparisons(expression):
+        if each.field.level == "part":
+            raise FilterInvalid(
+                "The filter of a key decides of whole documents, and this asks a part",
+                each.place,
+                "Ask the metadata of documents, or `document.id`.",
+            )
+    return expression
 
 
 def json_of(expression: Expression) -> dict[str, JsonValue]:

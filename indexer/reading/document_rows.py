@@ -1,5 +1,6 @@
 """The documents of a snapshot that pass a filter, without reading their texts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -11,8 +12,9 @@ from indexer.engine.executor import SegmentQuery
 from indexer.engine.named_spans import Located
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
-from indexer.reading.filter_fields import check_fields
-from indexer.segments.layout import METADATA_PREFIX
+from indexer.reading.filter_fields import check_fields, keys_in
+from indexer.segments.kinds import Level
+from models.types import JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +26,15 @@ class DocumentRows:
 
 
 class Passing(NamedTuple):
-    """The live documents of a segment, how many pass a filter, and which of its keys no document or part has."""
+    """The live documents of a segment, how many pass a filter, and which of its keys no document or part has.
+
+    Documents out of the filter's reach count nowhere. ``units`` are those of the live documents.
+    """
 
     live: int
     passing: int
     unknown_keys: tuple[str, ...]
+    units: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +43,20 @@ class PassingCounts(SegmentQuery[None, Passing]):
 
     def rows(self, view: SegmentView, total: None, selection: Selection) -> Passing:
         """The passing documents of a segment."""
-        filter, segment = selection.filter, view.segment
-        levels = ("document", filter.document, segment.document_table), ("part", filter.part, segment.part_table)
+        filter = selection.filter
+        levels: tuple[tuple[Level, Mapping[str, JsonValue]], ...] = (
+            ("document", filter.document),
+            ("part", filter.part),
+        )
         unknown = tuple(
             f"{level}.{key}"
-            for level, conditions, table in levels
+            for level, conditions in levels
             for key in conditions
-            if METADATA_PREFIX + key not in table.column_names
+            if key not in keys_in(view.segment.metadata(level), view.in_reach(filter, level))
         )
-        return Passing(int(view.live_documents.sum()), int(view.passing_documents(filter).sum()), unknown)
+        reached = view.passing_documents(filter.reach)
+        units = int(np.diff(view.segment.document_units)[reached].sum())
+        return Passing(int(reached.sum()), int(view.passing_documents(filter).sum()), unknown, units)
 
 
 def count_passing(snapshot: Snapshot, filter: Filter) -> Passing:
@@ -53,7 +64,8 @@ def count_passing(snapshot: Snapshot, filter: Filter) -> Passing:
     parts = snapshot.map(PassingCounts(), Selection(filter=filter)).parts
     keys = [*(f"document.{key}" for key in filter.document), *(f"part.{key}" for key in filter.part)]
     unknown = tuple(key for key in keys if all(key in part.unknown_keys for part in parts))
-    return Passing(sum(part.live for part in parts), sum(part.passing for part in parts), unknown)
+    live, passing, units = (sum(getattr(part, name) for part in parts) for name in ("live", "passing", "units"))
+    return Passing(live, passing, unknown, units)
 
 
 @dataclass(frozen=True, slots=True)

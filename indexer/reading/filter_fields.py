@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
+import numpy as np
+from jaxtyping import Bool
+
 from indexer.engine.executor import SegmentQuery
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
@@ -12,6 +15,7 @@ from indexer.errors import FilterInvalid
 from indexer.filters.expression import Comparison, Field, comparisons
 from indexer.filters.strings import printed_field
 from indexer.segments.kinds import Kind, Level
+from indexer.segments.values import DocumentIds, MetadataValues
 from models.errors import InvalidInput
 
 _LEVELS: Final[tuple[Level, ...]] = ("document", "part")
@@ -27,35 +31,46 @@ _NAMES: Final[dict[Kind, str]] = {
 
 
 class _Fields(NamedTuple):
-    """The keys of a segment, and for some fields the kinds of their values."""
+    """Whether there are documents, their keys, and for some fields the kinds of their values."""
 
+    occur: bool
     keys: frozenset[Field]
     kinds: tuple[frozenset[Kind], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _FieldQuery(SegmentQuery[None, _Fields]):
-    """The kinds of the values that fields have, by segments; none where a field does not occur."""
+    """The kinds of the values that fields have, by segments; none where a field does not occur in reach."""
 
     fields: tuple[Field, ...]
 
     def rows(self, view: SegmentView, total: None, selection: Selection) -> _Fields:
         metadata = view.segment.metadata
-        keys = frozenset(Field(level, (key,)) for level in _LEVELS for key in metadata(level).keys)
-        return _Fields(keys, tuple(metadata(field.level).at(field.path).kinds for field in self.fields))
+        rows = {level: view.in_reach(selection.filter, level) for level in (*_LEVELS, "id")}
+        occur = rows["document"] is None or bool(rows["document"].any())
+        keys = frozenset(Field(level, (key,)) for level in _LEVELS for key in keys_in(metadata(level), rows[level]))
+        return _Fields(
+            occur, keys, tuple(metadata(field.level).kinds(field.path, rows[field.level]) for field in self.fields)
+        )
+
+
+def keys_in(metadata: MetadataValues | DocumentIds, rows: Bool[np.ndarray, " rows"] | None) -> list[str]:
+    """The keys that occur in some rows; None stands for all."""
+    return metadata.keys if rows is None else metadata.keys_of(rows)
 
 
 def check_fields(snapshot: Snapshot, filter: Filter) -> None:
     """Raise ``FilterInvalid`` for a key that no document has, and for values that do not compare with any of its.
 
-    Nothing is refused where something is unknown: in an empty collection, and in one with damaged segments.
+    Keys and values are those in the filter's reach. Nothing is refused where something is unknown: in an empty
+    collection, and in one with damaged segments.
     """
     if filter.expression is None or snapshot.damaged:
         return
     asked = [each for each in comparisons(filter.expression) if each.field.level != "id"]
     fields = tuple(dict.fromkeys(each.field for each in asked))
-    parts = snapshot.map(_FieldQuery(fields)).parts
-    if not parts:
+    parts = snapshot.map(_FieldQuery(fields), Selection(filter=filter.reach)).parts
+    if not any(part.occur for part in parts):
         return
     kinds = {field: frozenset().union(*(part.kinds[row] for part in parts)) for row, field in enumerate(fields)}
     for each in asked:

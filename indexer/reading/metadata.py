@@ -3,7 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import Literal
 
@@ -76,7 +76,7 @@ class _ValueCounts(SegmentQuery[None, dict[_Field, tuple[Counter[str], frozenset
         return {
             (level, name): (
                 Counter(dict(_of_view(view, _rest(selection.filter, level, name), level, name))),
-                view.segment.metadata(level).at((name,)).kinds,
+                view.segment.metadata(level).kinds((name,), view.in_reach(selection.filter, level)),
             )
             for level, name in _fields(view)
         }
@@ -99,7 +99,7 @@ def _rest(filter: Filter, level: Level, name: str) -> Filter:
         _without(filter.document, level == "document", name),
         _without(filter.part, level == "part", name),
     )
-    return Filter(document, part, filter.expression)
+    return replace(filter, document=document, part=part)
 
 
 def _without(conditions: Mapping[str, JsonValue], is_level: bool, name: str) -> dict[str, JsonValue]:

@@ -41,7 +41,7 @@ class Values:
         self.present: Bool[np.ndarray, " stored"] = _mask(stored, lambda value: value is not _MISSING)
         self.lists: Bool[np.ndarray, " stored"] = _mask(stored, lambda value: isinstance(value, list))
         self.nulls: Bool[np.ndarray, " stored"] = _mask(stored, lambda value: value is None)
-        self._has_objects = any(isinstance(value, dict) for value in stored)
+        self._objects: Bool[np.ndarray, " stored"] = _mask(stored, lambda value: isinstance(value, dict))
 
     def having(self, chosen: Bool[np.ndarray, " members"]) -> Bool[np.ndarray, " stored"]:
         """A mask of the stored values that have a chosen member."""
@@ -75,12 +75,17 @@ class Values:
     @cached_property
     def kinds(self) -> frozenset[Kind]:
         """The kinds of the values and of the elements of lists; a date is a string, too."""
-        found = {kind_of(member) for member in self._members}
+        return self.kinds_of(np.ones(len(self.present), bool))
+
+    def kinds_of(self, stored: Bool[np.ndarray, " stored"]) -> frozenset[Kind]:
+        """The kinds of some of the values."""
+        members = np.flatnonzero(stored[self.owners])
         others: dict[Kind, bool] = {
-            "list": bool(self.lists.any()),
-            "object": self._has_objects,
-            "date": not bool(np.isnat(self.moments).all()),
+            "list": bool(self.lists[stored].any()),
+            "object": bool(self._objects[stored].any()),
+            "date": not bool(np.isnat(self.moments[members]).all()),
         }
+        found = {kind_of(self._members[member]) for member in members.tolist()}
         return frozenset(found | {kind for kind, occurs in others.items() if occurs})
 
 
@@ -96,6 +101,27 @@ class MetadataValues:
         """The first keys of all paths."""
         columns = (name for name in self._table.column_names if name.startswith(METADATA_PREFIX))
         return [name.removeprefix(METADATA_PREFIX) for name in columns]
+
+    def keys_of(self, rows: Bool[np.ndarray, " rows"]) -> list[str]:
+        """The first keys that occur in some rows."""
+        return [key for key in self.keys if len(self._codes((key,), rows))]
+
+    def kinds(self, path: Path, rows: Bool[np.ndarray, " rows"] | None = None) -> frozenset[Kind]:
+        """The kinds of the values at a path; with a mask, of the values of these rows alone."""
+        values = self.at(path)
+        if rows is None:
+            return values.kinds
+        stored = np.zeros(len(values.present), bool)
+        stored[self._codes(path, rows)] = True
+        return values.kinds_of(stored)
+
+    def _codes(self, path: Path, rows: Bool[np.ndarray, " rows"]) -> Int[np.ndarray, " codes"]:
+        """The stored values of some rows."""
+        column = _column(self._table, path)
+        if column is None:
+            return np.zeros(0, np.int64)
+        codes: Int[np.ndarray, " codes"] = column.indices.filter(pa.array(rows)).drop_null().unique().to_numpy()
+        return codes
 
     def rows(self, path: Path, chosen: Bool[np.ndarray, " stored"]) -> Bool[np.ndarray, " rows"]:
         """A mask of the rows whose stored value at a path is chosen."""
@@ -131,6 +157,14 @@ class DocumentIds:
     def keys(self) -> list[str]:
         """None: ids are no metadata."""
         return []
+
+    def keys_of(self, rows: Bool[np.ndarray, " rows"]) -> list[str]:
+        """None either."""
+        return []
+
+    def kinds(self, path: Path, rows: Bool[np.ndarray, " rows"] | None = None) -> frozenset[Kind]:
+        """Ids are strings."""
+        return frozenset({"string"})
 
     def at(self, path: Path) -> Values:
         """The ids of all documents."""

@@ -21,7 +21,9 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int, Integer
 
 from indexer import kernels
+from indexer.engine.query import Filter
 from indexer.engine.rows import SpanRows
+from indexer.engine.snapshot import SegmentView
 from indexer.segments.reader import Segment
 from indexer.words.files import StoredWords
 from indexer.words.occurrences import occurrences
@@ -69,6 +71,12 @@ def sum_counts(queries: Sequence[WordQuery], parts: Sequence[Sequence[WordCounts
     return [sum((part[number] for part in parts), WordCounts.none(query)) for number, query in enumerate(queries)]
 
 
+def units_in_reach(view: SegmentView, filter: Filter) -> Bool[np.ndarray, " units"] | None:
+    """A mask of the units whose words may weigh; None for all: of those of others, no score is to tell."""
+    reach = filter.reach
+    return view.allowed(reach).mask if reach else None
+
+
 class SegmentWords:
     """The whole spans of a segment, their numbers of words, and the units of every item of a query."""
 
@@ -105,11 +113,12 @@ class SegmentWords:
         """The whole that holds a unit."""
         return int(np.searchsorted(self.bounds, unit, side="right")) - 1
 
-    @property
-    def counts(self) -> WordCounts:
-        """BM25's statistics."""
-        with_items = [kernels.whole_spans_with(self.bounds, units) for units in self.units]
-        return WordCounts(len(self.lengths), int(self.lengths.sum()), np.array(with_items, np.float64))
+    def counts(self, reach: Bool[np.ndarray, " units"] | None = None) -> WordCounts:
+        """BM25's statistics; with a mask, of the whole spans that begin with these units alone."""
+        lengths = self.lengths if reach is None else self.lengths[reach[self.bounds[:-1]]]
+        of_items = self.units if reach is None else [units[reach[units]] for units in self.units]
+        with_items = [kernels.whole_spans_with(self.bounds, units) for units in of_items]
+        return WordCounts(len(lengths), int(lengths.sum()), np.array(with_items, np.float64))
 
     def weights(self, of_items: Float64[np.ndarray, " items"]) -> Float64[np.ndarray, " terms_and_one"]:
         """The weight of every word of the dictionary; 0 for words that are not in the query."""

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from indexer.catalog.keys import any_keys, authenticate, create_key, list_keys, record_uses, revoke_key
+from indexer.errors import KeyNotFound
 from models.errors import InvalidInput
 
 
@@ -52,7 +53,7 @@ def test_a_revoked_key_opens_nothing(catalog, clock):
 
 def test_a_key_that_does_not_exist_cannot_be_revoked(catalog):
     for id in ("nonsense", "00000000", "\0", "\ud800"):
-        with pytest.raises(InvalidInput, match="There is no key") as caught:
+        with pytest.raises(KeyNotFound, match="There is no key") as caught:
             revoke_key(catalog, id)
         assert caught.value.field == "id"
 

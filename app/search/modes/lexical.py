@@ -21,7 +21,15 @@ from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.tuning import Tuning
 from indexer.types import Recipe
-from indexer.words.bm25 import Bm25, SegmentWords, WordCounts, sum_counts, text_share, units_with_words
+from indexer.words.bm25 import (
+    Bm25,
+    SegmentWords,
+    WordCounts,
+    sum_counts,
+    text_share,
+    units_in_reach,
+    units_with_words,
+)
 from indexer.words.queries import WordQuery, has_plain_words, read_query
 from indexer.words.recipe import DETAILS, has_words
 from models.text.folding import words
@@ -86,8 +94,9 @@ class LexicalScan(SegmentQuery[list[WordCounts], list[SpanRows]]):
 
     def statistics(self, view: SegmentView, total: list[WordCounts] | None, selection: Selection) -> list[WordCounts]:
         """The words of a segment, for every query."""
+        reach = units_in_reach(view, selection.filter)
         return [
-            WordCounts.none(query.words) if segment is None else segment.counts
+            WordCounts.none(query.words) if segment is None else segment.counts(reach)
             for query, segment in zip(self.queries, self._read(view, selection), strict=True)
         ]
 

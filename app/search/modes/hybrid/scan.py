@@ -13,7 +13,7 @@ from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows, no_rows
 from indexer.engine.selection import owners
 from indexer.engine.snapshot import SegmentView
-from indexer.words.bm25 import WordCounts, sum_counts
+from indexer.words.bm25 import WordCounts, sum_counts, units_in_reach
 
 # By segment the first units of the spans that are nearest to a query.
 Near: TypeAlias = Mapping[str, Int[np.ndarray, " _spans"]]
@@ -37,8 +37,9 @@ class HybridScan(SegmentQuery[list[SegmentCounts], list[SpanRows]]):
         self, view: SegmentView, total: list[SegmentCounts] | None, selection: Selection
     ) -> list[SegmentCounts]:
         """The words of a segment, for every query."""
+        reach = units_in_reach(view, selection.filter)
         return [
-            (WordCounts.none(query.words),) * 2 if scorer is None else scorer.counts
+            (WordCounts.none(query.words),) * 2 if scorer is None else scorer.counts(reach)
             for query, scorer in zip(self.queries, self._scorers(view, selection), strict=True)
         ]
 

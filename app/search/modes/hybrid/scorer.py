@@ -53,10 +53,9 @@ class Scorer:
         words = SegmentWords.read(segment, query.words, boundary)
         return None if words is None else cls(words, query, boundary)
 
-    @property
-    def counts(self) -> SegmentCounts:
-        """BM25's statistics."""
-        return self.words.counts, self._parts.counts
+    def counts(self, reach: Bool[np.ndarray, " units"] | None) -> SegmentCounts:
+        """BM25's statistics of the units in reach; None stands for all."""
+        return self.words.counts(reach), self._parts.counts(reach)
 
     def best_by_words(
         self, counts: SegmentCounts, chosen: Bool[np.ndarray, " whole_spans"], most: int
