@@ -8,7 +8,6 @@ import asyncio
 import logging
 import resource
 from dataclasses import dataclass, replace
-from ipaddress import ip_network
 from typing import Any, ClassVar
 
 from pydantic_core import to_json
@@ -24,7 +23,7 @@ from app.http.problems import (
 )
 from app.http.request_ids import HEADER, new_request_id
 from app.settings import Settings
-from models.errors import InvalidInput, SpanseekError
+from models.errors import SpanseekError
 
 # Seconds for which a refused client may read the refusal before the connection is reset.
 _LINGER_S = 1.0
@@ -205,34 +204,13 @@ def connection_options(settings: Settings) -> dict[str, Any]:
     """
     limits = ConnectionLimits(settings.header_limit_bytes, settings.read_timeout_s, settings.connection_limit)
     protocol, keep_alive = limited_protocol(limits), settings.keep_alive_s
-    proxies = proxies_of(settings.trusted_proxies)
     return {
         "http": protocol,
         "ws": "none",
         "timeout_keep_alive": keep_alive,
         "access_log": False,
-        "proxy_headers": bool(proxies),  # uvicorn believes anybody on this machine otherwise
-        "forwarded_allow_ips": proxies,
+        "proxy_headers": False,  # uvicorn believes anybody on this machine; see ``app.http.proxies``
     }
-
-
-def proxies_of(setting: str) -> list[str]:
-    """The addresses and networks of a setting. Raises ``InvalidInput`` for one that is neither.
-
-    >>> proxies_of("10.0.0.7, 192.168.0.0/16")
-    ['10.0.0.7', '192.168.0.0/16']
-    """
-    proxies = setting.replace(",", " ").split()
-    for proxy in proxies:
-        try:
-            ip_network(proxy)
-        except ValueError as error:
-            raise InvalidInput(
-                f"{proxy!r} is no address or network of a proxy: {error}.",
-                hint="Set SPANSEEK_TRUSTED_PROXIES to addresses such as 10.0.0.7, or networks such as 10.0.0.0/8.",
-                field="trusted_proxies",
-            ) from error
-    return proxies
 
 
 def limited_protocol(limits: ConnectionLimits) -> type[LimitedProtocol]:

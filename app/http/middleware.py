@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.metrics import Metrics
 from app.http.problems import internal_error, problem_response
+from app.http.proxies import path_of
 from app.http.request_ids import request_id_of
 from app.search.errors import DeadlineExceeded
 from indexer.disk import full_disk_named
@@ -42,7 +43,7 @@ class BodyLimitMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with a limit on its body."""
         if scope["type"] == "http":
-            limit = self.uploads if _UPLOAD.fullmatch(scope["path"]) else self.limit
+            limit = self.uploads if _UPLOAD.fullmatch(path_of(scope)) else self.limit
             receive = _limited(receive, _announced(scope), limit)
         await self.app(scope, receive, send)
 
@@ -227,12 +228,15 @@ def _too_large(limit: int) -> HTTPException:
 
 def labels(scope: Scope) -> tuple[str, str]:
     """Method and path template. Unknown ones share a label: callers can invent any number of them."""
-    route = scope.get("route") or _matching(scope)
+    route = route_of(scope)
     method = scope["method"] if scope["method"] in _METHODS else "other"
     return (method, route.path) if route is not None else (method, "none")
 
 
-def _matching(scope: Scope) -> Route | None:
-    """The route of a request that was answered before it was routed, such as one without a valid key."""
+def route_of(scope: Scope) -> Route | None:
+    """The route of a request, also of one that is not routed yet, or never, such as one without a valid key."""
+    if "route" in scope:
+        found: Route = scope["route"]
+        return found
     routes: Sequence[Route] = scope["app"].state.routes if "app" in scope else ()
     return next((each for each in routes if each.matches(scope)[0] is Match.FULL), None)

@@ -1,7 +1,8 @@
 """The web page at ``/``: static files of ``app/page``, read once when the application is made.
 
-The page's address never changes. Its modules and its style lie under a version, the digest of all files: browsers keep
-them for a year, and an upgrade never mixes two versions.
+The page's address never changes, and its own addresses are relative: it may lie under a prefix. Its modules and its
+style lie under a version, the digest of all files: browsers keep them for a year, and an upgrade never mixes two
+versions.
 """
 
 import hashlib
@@ -50,7 +51,7 @@ class Page:
 
     def _preloads(self) -> bytes:
         """Links to all modules: a browser asks for them at once, before it has read what imports them."""
-        links = (f'<link rel="modulepreload" href="/page/{{version}}/{name}">\n' for name in self.contents)
+        links = (f'<link rel="modulepreload" href="page/{{version}}/{name}">\n' for name in self.contents)
         return "".join(link for link in links if '.js"' in link).encode()
 
     def asset(self, request: Request, name: str) -> Response:

@@ -1,4 +1,7 @@
-// The public API. The key is held in memory only: reloading the page forgets it.
+// The public API, beside the page: both may lie under a prefix. Paths are written as the API names them, from its root.
+const beside = (path) => path.slice(1);
+
+// The key is held in memory only: reloading the page forgets it.
 let key = "";
 export const setKey = (value) => { key = value; };
 
@@ -15,7 +18,7 @@ export async function call(method, path, { body, signal, type = "application/jso
   const sent = body === undefined || typeof body === "string" || body instanceof Blob ? body : JSON.stringify(body);
   let response;
   try {
-    response = await fetch(path, { method, headers, body: sent, signal });
+    response = await fetch(beside(path), { method, headers, body: sent, signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, UNREACHED);
@@ -35,7 +38,7 @@ const UNREACHED = { detail: "The server cannot be reached.", hint: "Check that i
 // Posts a file as it is; `onprogress` gets the share that was sent, which fetch would not say.
 export async function send(path, file, headers, onprogress) {
   const request = new XMLHttpRequest();
-  request.open("POST", path);
+  request.open("POST", beside(path));
   for (const [name, value] of Object.entries(key ? { ...headers, Authorization: `Bearer ${key}` } : headers)) request.setRequestHeader(name, value);
   request.upload.onprogress = (event) => { if (event.lengthComputable) onprogress(event.loaded / event.total); };
   await new Promise((done) => { request.onloadend = done; request.send(file); });

@@ -17,7 +17,7 @@ export async function showTable(results, signal) {
     const index = Math.round(threshold * 100);
     return [one.phrase, one.spans_above?.[index] ?? "", one.documents_above[index]];
   });
-  const linked = (phrase) => el("a", { href: `/?${new URLSearchParams(Object.entries({ ...state, q: phrase, many: "" }).filter(([, value]) => value))}` }, phrase);
+  const linked = (phrase) => el("a", { href: `./?${new URLSearchParams(Object.entries({ ...state, q: phrase, many: "" }).filter(([, value]) => value))}` }, phrase);
   const place = el("div", { class: "panel" });
   const slider = new ThresholdSlider(state.t || start(counted), (value) => `${plural(phrases.length, "phrase")} at ${value.toFixed(2)} or more`, show);
   function show(value) {

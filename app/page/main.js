@@ -9,15 +9,15 @@ import { closeThresholds, thresholdsView } from "./thresholds.js";
 const VIEWS = {
   search: ["Search", searchView], thresholds: ["Thresholds", thresholdsView], data: ["Data", dataView], docs: ["API", referenceView],
 };
-const ADDRESSES = { search: "/", docs: "/docs" };
+const ADDRESSES = { search: "./", docs: "docs" };
 const main = document.getElementById("main");
 
 async function show() {
-  const name = location.pathname === "/docs" ? "docs" : Object.hasOwn(VIEWS, state.view ?? "") ? state.view : "search";
+  const name = location.pathname.endsWith("/docs") ? "docs" : Object.hasOwn(VIEWS, state.view ?? "") ? state.view : "search";
   const [label, view] = VIEWS[name];
   document.title = `${label} · Spanseek`;
   document.getElementById("nav").replaceChildren(...Object.entries(VIEWS).map(([id, [text]]) => el("a", {
-    href: ADDRESSES[id] || `/?view=${id}`, "aria-current": id === name ? "page" : null,
+    href: ADDRESSES[id] || `./?view=${id}`, "aria-current": id === name ? "page" : null,
   }, text)));
   closeView();
   closeThresholds();

@@ -6,7 +6,7 @@ export async function referenceView(main) {
   const document = await get("/openapi.json");
   const routes = Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, route]) => ({ path, method, route })));
   main.replaceChildren(el("h1", {}, `${document.info.title} API ${document.info.version}`), ...prose(document.info.description),
-    el("p", {}, el("a", { href: "/openapi.json" }, "The OpenAPI document")), ...groups(routes, document.tags || []).flatMap(({ name, description, own }) => [
+    el("p", {}, el("a", { href: "openapi.json" }, "The OpenAPI document")), ...groups(routes, document.tags || []).flatMap(({ name, description, own }) => [
       el("h2", { class: "section" }, name[0].toUpperCase() + name.slice(1), " ", el("span", { class: "meta" }, description)), ...own.map((one) => described(one, document))]));
 }
 

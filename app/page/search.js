@@ -22,7 +22,7 @@ export async function searchView(main, focus = "") {
   early?.answers.catch(() => {}); // said where it is awaited
   const { collections } = await get("/collections");
   if (!collections.length) {
-    main.replaceChildren(el("h1", {}, "Nothing to search yet"), el("p", {}, "Add documents under ", el("a", { href: "/?view=data" }, "Data"), ", then come back."));
+    main.replaceChildren(el("h1", {}, "Nothing to search yet"), el("p", {}, "Add documents under ", el("a", { href: "./?view=data" }, "Data"), ", then come back."));
     return;
   }
   if (!collections.some((one) => one.name === state.c)) update({ c: (collections.find((one) => one.documents) || collections[0]).name });
@@ -46,7 +46,7 @@ export function closeView() {
 
 function start({ results, filters }) {
   filters.show();
-  const examples = EXAMPLES.map((text) => el("a", { class: "chip", href: `/?${new URLSearchParams({ c: state.c, q: text })}` }, text));
+  const examples = EXAMPLES.map((text) => el("a", { class: "chip", href: `./?${new URLSearchParams({ c: state.c, q: text })}` }, text));
   results.replaceChildren(el("p", { class: "prose" }, "Write what you are looking for in your own words: a phrase or a sentence. Spans of text that mean the same are found, wherever they stand."),
     ...(state.c === "sample" ? [el("p", { class: "meta" }, "For example"), el("p", { class: "row" }, examples)] : []),
     el("p", { class: "muted" }, el("kbd", {}, "j"), " and ", el("kbd", {}, "k"), " step through the hits, ", el("kbd", {}, "Enter"), " opens one, ", el("kbd", {}, "w"), " says why, ", el("kbd", {}, "/"), " returns to the phrase."));

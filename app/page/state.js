@@ -4,7 +4,7 @@ export const state = Object.fromEntries(new URLSearchParams(location.search));
 export function update(changes, push = false) {
   Object.assign(state, changes);
   const query = new URLSearchParams(Object.entries(state).filter(([, value]) => value));
-  history[push ? "pushState" : "replaceState"](null, "", query.size ? `?${query}` : "/");
+  history[push ? "pushState" : "replaceState"](null, "", query.size ? `?${query}` : "./");
 }
 
 export function reload() {

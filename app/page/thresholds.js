@@ -13,7 +13,7 @@ export const closeThresholds = () => keys.abort();
 export async function thresholdsView(main) {
   const { collections } = await get("/collections");
   if (!collections.length) {
-    main.replaceChildren(el("h1", {}, "Nothing to tune yet"), el("p", {}, "Add documents under ", el("a", { href: "/?view=data" }, "Data"), " first."));
+    main.replaceChildren(el("h1", {}, "Nothing to tune yet"), el("p", {}, "Add documents under ", el("a", { href: "./?view=data" }, "Data"), " first."));
     return;
   }
   if (!collections.some((one) => one.name === state.c)) update({ c: collections[0].name });
@@ -70,7 +70,7 @@ async function tune(phrase, work, again) {
     if (remove.textContent === "Delete the phrase") { remove.textContent = "Delete for good"; return; }
     try { await call("DELETE", `/collections/${part(state.c)}/phrases/${part(phrase.name)}`); update({ p: "" }); await again(); } catch (error) { refusal.replaceChildren(problem(error)); }
   });
-  const hits = `/?${new URLSearchParams({ c: state.c, q: phrase.text })}`;
+  const hits = `./?${new URLSearchParams({ c: state.c, q: phrase.text })}`;
   work.replaceChildren(el("section", { class: "panel" }, el("div", { class: "row head" }, el("h2", { class: "grow" }, phrase.text), el("a", { href: hits }, "See its hits"), remove), slider.element,
     el("div", { class: "row actions" },
       button("Save for this phrase", "", () => put(own, { value: slider.value })),

@@ -19,7 +19,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server with the sample documents."""
     settings = Settings(_env_file=None, data_dir=tmp_path_factory.mktemp("data"), encoder="hashing")
     upgrade(settings.catalog_url)
-    with running(settings) as (_, client):
+    with running(settings, trusted_proxies="127.0.0.1") as (_, client):
         client.put("/collections/sample", json={})
         for file in sorted(SAMPLES.glob("*.ndjson")):
             answer = client.post(
