@@ -46,8 +46,9 @@ def serve(settings: Settings, encoders: Encoders | None = None) -> None:
     Raises a ``SpanseekError`` with a hint where the server could not answer, or should not.
     """
     prepare(settings)
-    with closing(open_store(settings).catalog) as catalog:
-        require_keys(settings.host, catalog)
+    if not settings.jwt_issuer:  # else every request needs a token or a key
+        with closing(open_store(settings).catalog) as catalog:
+            require_keys(settings.host, catalog)
     encoders = encoders or make_encoders(settings)
     encoders.load(settings.encoder)
     with listen(settings.host, settings.port) as listening:

@@ -97,8 +97,43 @@ class Settings(BaseSettings):
     )
     trusted_proxies: str = Field(
         "",
-        description="Addresses or networks of proxies, separated by commas, whose X-Forwarded-For and "
-        "X-Forwarded-Proto are believed; of others these headers are ignored.",
+        description="Addresses or networks of proxies, separated by commas, whose X-Forwarded-For, X-Forwarded-Proto "
+        "and X-Forwarded-Prefix are believed; of others these headers are ignored.",
+    )
+    root_path: str = Field(
+        "",
+        description="Path prefix under which a proxy serves Spanseek, such as /spanseek; a trusted proxy may send it "
+        "as X-Forwarded-Prefix instead.",
+    )
+    jwt_issuer: str = Field(
+        "",
+        description="Issuer of an identity provider (OpenID Connect) whose tokens are accepted beside API keys, such "
+        "as https://login.example/realms/main; empty for none. The extra oidc installs what it needs.",
+    )
+    jwt_audience: str = Field("", description="Audience that tokens must name.")
+    jwt_jwks_url: str = Field(
+        "", description="Address of the issuer's public keys; without it the issuer's discovery document says."
+    )
+    jwt_algorithms: str = Field(
+        "RS256,ES256",
+        description="Algorithms of signatures that are accepted, separated by commas; none with a secret.",
+    )
+    jwt_leeway_s: float = Field(
+        30.0, ge=0, le=300, description="Seconds by which the issuer's clock may differ from the server's."
+    )
+    jwt_scopes_claim: str = Field(
+        "scope", description="Claim with the scopes search, index and admin; other words in it are ignored."
+    )
+    jwt_collections_claim: str = Field(
+        "", description="Claim with the collections of the token, which has none without it; empty: all collections."
+    )
+    jwt_filter_claim: str = Field(
+        "", description="Claim with the filter that always holds, which every token must have; empty: no filter."
+    )
+    jwt_filter_key: str = Field(
+        "",
+        description="Metadata key, such as tenant, that must equal the filter claim, or one of its list; empty: the "
+        "claim is a filter expression.",
     )
     queue_limit: int = Field(
         256, gt=0, description="Maximum number of waiting searches; further ones are answered 429."
@@ -149,6 +184,14 @@ class Settings(BaseSettings):
     )
     webhook_workers: int = Field(4, gt=0, description="Threads that send, each for one webhook at a time.")
     batch_limit: int = Field(100, gt=0, description="Maximum number of queries in one POST /search/batch.")
+    audit_log: str = Field(
+        "",
+        description="File to which the server appends who searched, read and changed what, one JSON object a line; - "
+        "for standard output, empty for none.",
+    )
+    audit_texts: bool = Field(
+        False, description="Whether the audit log has the queries of searches, with their texts and filters."
+    )
     log_level: str = Field("info", description="debug, info, warning or error.")
     telemetry: bool = Field(
         False, description="Whether the server sends traces by OpenTelemetry, which the extra telemetry installs."

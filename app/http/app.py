@@ -14,6 +14,7 @@ from app import __version__
 from app.composition import Services, make_encoders, make_executor, open_store
 from app.encoders.encoders import Encoders
 from app.http import metrics
+from app.http.audit import AuditLog, AuditMiddleware
 from app.http.auth import AnonymousAccess, AuthenticationMiddleware, collection_aliased, collection_not_found
 from app.http.backend import Backend, Limits, Startup
 from app.http.cors import add_cors, origins_of
@@ -27,9 +28,11 @@ from app.http.middleware import (
     MetricsMiddleware,
     ServerErrorMiddleware,
 )
+from app.http.oidc import Issuer
 from app.http.openapi import DESCRIPTION, TAGS, describe_problems
 from app.http.page import Page, page_router
 from app.http.problems import add_error_handlers
+from app.http.proxies import add_proxies
 from app.http.request_ids import RequestIdMiddleware
 from app.http.routes import (
     aliases,
@@ -39,6 +42,7 @@ from app.http.routes import (
     documents,
     export,
     health,
+    keys,
     label_candidates,
     matches,
     metadata,
@@ -89,6 +93,7 @@ _RESOURCES = (
     label_candidates,
     tasks,
     snapshots,
+    keys,
     health,
     metrics,
 )
@@ -114,6 +119,7 @@ def create_app(
     encoders = encoders or make_encoders(settings)
     backend = _backend(settings, encoders, executor, _observing(stages, tracing))
     figures = Metrics(backend.waiting, backend.damaged_segments, backend.task_backlog, stages)
+    audit = AuditLog.of(settings)
     app = FastAPI(
         title="Spanseek",
         version=__version__,
@@ -121,11 +127,12 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_tags=TAGS,
-        lifespan=_lifespan(backend, tracing),
+        lifespan=_lifespan(backend, tracing, audit),
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.backend, app.state.metrics = backend, figures
     app.state.anonymous_access = access or AnonymousAccess()
+    app.state.issuer = Issuer.of(settings)
     app.state.rate_limits, app.state.key_uses = RateLimits(), KeyUses()
     origins = origins_of(settings.cors_origins)
     app.state.allowed_hosts = AllowedHosts(settings.allowed_hosts.replace(",", " ").split(), origins)
@@ -146,10 +153,13 @@ def create_app(
     app.add_middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=_GZIP_LEVEL)
     add_cors(app, origins)
     app.add_middleware(MetricsMiddleware, metrics=figures)
+    if audit is not None:
+        app.add_middleware(AuditMiddleware, log=audit)
     if tracing is not None:
         app.add_middleware(TracingMiddleware, tracing=tracing)
     app.add_middleware(HeadMiddleware)
     app.add_middleware(RequestIdMiddleware)
+    add_proxies(app, settings.root_path, settings.trusted_proxies)
     return app
 
 
@@ -190,7 +200,7 @@ def _observing(stages: Stages, tracing: Tracing | None) -> Observe:
     return observe
 
 
-def _lifespan(backend: Backend, tracing: Tracing | None) -> Lifespan:
+def _lifespan(backend: Backend, tracing: Tracing | None, audit: AuditLog | None) -> Lifespan:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(backend.warm_up)
@@ -203,6 +213,8 @@ def _lifespan(backend: Backend, tracing: Tracing | None) -> Lifespan:
             await asyncio.to_thread(backend.close)
             if tracing is not None:
                 await asyncio.to_thread(tracing.close)
+            if audit is not None:
+                audit.close()
 
     return lifespan
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -16,13 +17,22 @@ from starlette.types import Scope as ASGIScope
 from app.http.backend import Backend
 from app.http.hosts import AllowedHosts
 from app.http.lanes import deadline
+from app.http.oidc import Issuer
 from app.http.problems import Forbidden, Unauthenticated, problem_response
 from indexer.catalog.keys import Key, Scope, any_keys, authenticate, key_id
-from indexer.errors import CollectionAliased, CollectionNotFound
+from indexer.engine.query import Filter
+from indexer.errors import CollectionAliased, CollectionNotFound, KeyConfined
 from indexer.freshness import FRESH_S
 from models.errors import SpanseekError
 
-bearer = HTTPBearer(auto_error=False, description="An API key of `spanseek keys create`; required once a key exists.")
+bearer = HTTPBearer(
+    auto_error=False,
+    description="An API key of `spanseek keys create`, once a key exists, or a token of the identity provider.",
+)
+
+
+# Documents that a record of the audit log names.
+MOST_NOTED = 1_000
 
 
 class AnonymousAccess:
@@ -51,23 +61,48 @@ class AnonymousAccess:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The holder of a key, or an anonymous caller if no keys are in use."""
+    """The holder of a key, or an anonymous caller if no keys are in use.
+
+    A key may have a filter that always holds. Routes that read or write documents get it from :meth:`confine`, the one
+    place that adds it to what a request asks; whatever only calls :meth:`require` is refused to such a key.
+    """
 
     backend: Backend
     key: Key | None
+    # What was asked of which collections and documents, for the audit log.
+    collections: set[str] = field(default_factory=set)
+    documents: list[str] = field(default_factory=list)
 
     def may(self, scope: Scope, collection: str) -> bool:
         """True if the caller has this scope for a collection."""
         return self.key is None or self.key.allows(scope, collection)
 
-    def require(self, scope: Scope, collection: str, field: str = "collection") -> None:
-        """Raise ``Forbidden`` without this scope, and ``CollectionNotFound`` if the key is not for the collection.
+    def note(self, documents: Iterable[str]) -> None:
+        """Tell the audit log which documents the request names, ``MOST_NOTED`` at most."""
+        self.documents.extend(islice(documents, MOST_NOTED - len(self.documents)))
 
-        A key thus gets the same answer for a collection that it may not see and for one that does not exist.
+    @property
+    def reach(self) -> Filter:
+        """The filter of the key alone: the documents that the caller may know of."""
+        return Filter(always=None if self.key is None else self.key.filter)
+
+    def confine(self, scope: Scope, collection: str, filter: Filter = Filter(), field: str = "collection") -> Filter:
+        """The filter of a request, beside which that of the key holds.
+
+        Raises ``Forbidden`` without this scope, and ``CollectionNotFound`` if the key is not for the collection: a key
+        gets the same answer for a collection that it may not see and for one that does not exist.
         """
-        self.require_scope(scope)
+        self.collections.add(collection)
+        self.require_scope(scope, confined=True)
         if not self.may(scope, collection):
             raise CollectionNotFound(f"There is no collection {collection!r}", field=field)
+        return filter.within(self.reach.always)
+
+    def require(self, scope: Scope, collection: str, field: str = "collection") -> None:
+        """The same for what cannot hold a filter: also raises ``KeyConfined`` if the key has one."""
+        self.collections.add(collection)
+        self.require_scope(scope)
+        self.confine(scope, collection, field=field)
 
     def require_name(self, name: str, field: str) -> None:
         """Raise ``Forbidden`` unless the caller administers this name, which a collection or an alias is to have."""
@@ -79,12 +114,29 @@ class Caller:
                 field=field,
             )
 
-    def require_scope(self, scope: Scope) -> None:
-        """Raise ``Forbidden`` unless the caller has this scope for any collection."""
+    def require_everything(self) -> None:
+        """Raise ``Forbidden`` unless the caller administers all collections, and all of their documents."""
+        self.require_scope("admin")
+        if self.key is not None and self.key.collections is not None:
+            raise Forbidden(
+                "This API key is for some collections only.", hint="Use an admin key that was created for all of them."
+            )
+
+    def require_scope(self, scope: Scope, *, confined: bool = False) -> None:
+        """Raise ``Forbidden`` unless the caller has this scope for any collection.
+
+        Raises ``KeyConfined`` if the key has a filter, unless ``confined`` says that the route holds it, or reads none
+        of a collection's documents.
+        """
         if self.key is not None and not {scope, "admin"} & set(self.key.scopes):
             raise Forbidden(
                 f"This API key lacks the scope {scope}.",
                 hint=f"Create one that has it: spanseek keys create --name NAME --scope {scope}.",
+            )
+        if self.reach and not confined:
+            raise KeyConfined(
+                "This API key has a filter, which cannot hold here: what was asked concerns all documents.",
+                hint="Use a key without a filter. docs/security.md lists what keys with a filter may do.",
             )
 
 
@@ -137,12 +189,15 @@ async def _identify(request: Request, token: str | None) -> Caller:
         message = f"The API key was not looked up within {limit:g} s."
         # Logs name the key, also where it is refused.
         request.state.key_id = key_id(token or "")
+        issuer: Issuer | None = request.app.state.issuer
         async with deadline(limit, message, hint="Retry; check that the database answers."):
             # In a thread: looking up a key queries the database.
-            identified = await asyncio.to_thread(_caller, backend, token, anonymous_access)
+            identified = await asyncio.to_thread(_caller, backend, token, anonymous_access, issuer)
     if identified.key is None:
         allowed_hosts: AllowedHosts = request.app.state.allowed_hosts
         allowed_hosts.check(request.headers)
+    elif request.state.key_id is None:  # of a token
+        request.state.key_id = identified.key.id
     else:
         request.app.state.key_uses.note(identified.key.id)
         if identified.key.rate is not None:
@@ -175,10 +230,12 @@ async def collection_aliased(request: Request, error: CollectionAliased) -> Resp
     return problem_response(error)
 
 
-def _caller(backend: Backend, token: str | None, anonymous_access: AnonymousAccess) -> Caller:
+def _caller(backend: Backend, token: str | None, anonymous_access: AnonymousAccess, issuer: Issuer | None) -> Caller:
+    if issuer is not None and token and token.count(".") == 2:  # what no API key has
+        return Caller(backend, issuer.key(token))
     catalog = backend.store.catalog
     key = authenticate(catalog, token) if token else None
-    if key is None and any_keys(catalog):
+    if key is None and (issuer is not None or any_keys(catalog)):
         raise Unauthenticated(
             "The API key is not valid." if token else "This server asks for an API key.",
             hint="Send the header `Authorization: Bearer <key>`; `spanseek keys create` makes one.",

@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from functools import partial
+from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from pydantic_core import to_json as any_to_json
@@ -11,11 +10,10 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.answers import to_json
-from app.http.backend import Backend
+from app.http.event_watch import EventWatch
 from app.http.pools import Places
 from app.http.problems import problem
-from app.phrases.service import MAX_EVENTS, Followed
-from indexer.phrases import EventFilter
+from app.phrases.service import Followed
 from models.errors import SpanseekError
 
 # Seconds between two signs of life of a stream without events, and before a client connects again.
@@ -23,16 +21,12 @@ _ALIVE_S: Final = 15.0
 _AGAIN_MS: Final = 2000
 
 
-async def first_page(backend: Backend, collection: str, cursor: str | None, filter: EventFilter) -> Followed:
-    """The first events of a stream, read before it begins: its errors are ordinary answers."""
-    return await asyncio.to_thread(partial(backend.phrases.follow, collection, MAX_EVENTS, cursor, filter))
-
-
 async def event_stream(
-    backend: Backend, collection: str, page: Followed, filter: EventFilter, seconds: float
+    watch: EventWatch, read: Callable[[str | None], Followed], page: Followed, seconds: float
 ) -> AsyncIterator[bytes]:
     """The pieces of a stream, from its first page on, until the time is up or the server stops.
 
+    ``read`` reads the page after a cursor, in a thread. The caller reads the first: its errors are ordinary answers.
     An error ends it, after an event ``problem``.
     """
     ends = time.monotonic() + seconds
@@ -42,11 +36,11 @@ async def event_stream(
             for cursor, event in page.events:
                 yield f"id: {cursor}\nevent: {event.event}\ndata: ".encode() + to_json(event) + b"\n\n"
             left = ends - time.monotonic()
-            if not page.more and not await backend.events.wait(page.collection_id, page.last, min(left, _ALIVE_S)):
-                if left <= _ALIVE_S or backend.events.closing:
+            if not page.more and not await watch.wait(page.collection_id, page.last, min(left, _ALIVE_S)):
+                if left <= _ALIVE_S or watch.closing:
                     return
                 yield b": waiting\n\n"
-            page = await first_page(backend, collection, page.cursor, filter)
+            page = await asyncio.to_thread(read, page.cursor)
     except SpanseekError as error:
         yield b"event: problem\ndata: " + any_to_json(problem(error)) + b"\n\n"
 

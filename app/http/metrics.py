@@ -73,6 +73,8 @@ async def _visible(request: Request) -> list[Collection]:
             asking = await caller(request, await bearer(request))
     except (SpanseekError, TimeoutError):
         return []
+    if asking.reach:  # the figures are those of all documents
+        return []
     seen = [each for each in sizes if asking.may("search", each.name)]
     return sorted(seen, key=lambda each: (-each.units, each.name))[:_COLLECTIONS]
 

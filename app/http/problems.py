@@ -30,6 +30,12 @@ class Unauthenticated(SpanseekError):
     code = "unauthenticated"
 
 
+class IssuerUnavailable(SpanseekError):
+    """The issuer of tokens does not give its keys now; API keys are not affected."""
+
+    code = "issuer_unavailable"
+
+
 class Forbidden(SpanseekError):
     """The API key does not allow this."""
 
@@ -120,11 +126,13 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     BadJson: HTTPStatus.BAD_REQUEST,
     Unauthenticated: HTTPStatus.UNAUTHORIZED,
     Forbidden: HTTPStatus.FORBIDDEN,
+    indexer.KeyConfined: HTTPStatus.FORBIDDEN,
     RateLimited: HTTPStatus.TOO_MANY_REQUESTS,
     RouteNotFound: HTTPStatus.NOT_FOUND,
     indexer.CollectionNotFound: HTTPStatus.NOT_FOUND,
     indexer.DocumentNotFound: HTTPStatus.NOT_FOUND,
     indexer.AliasNotFound: HTTPStatus.NOT_FOUND,
+    indexer.KeyNotFound: HTTPStatus.NOT_FOUND,
     indexer.TaskNotFound: HTTPStatus.NOT_FOUND,
     indexer.TaskUnfinished: HTTPStatus.CONFLICT,
     indexer.SnapshotNotFound: HTTPStatus.NOT_FOUND,
@@ -157,6 +165,7 @@ STATUS: dict[type[SpanseekError], HTTPStatus] = {
     models.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
     search.QueueFull: HTTPStatus.TOO_MANY_REQUESTS,
     search.ShuttingDown: HTTPStatus.SERVICE_UNAVAILABLE,
+    IssuerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     NotReady: HTTPStatus.SERVICE_UNAVAILABLE,
     TooManyConnections: HTTPStatus.SERVICE_UNAVAILABLE,
     indexer.CatalogUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,

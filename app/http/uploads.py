@@ -3,14 +3,17 @@
 Errors are reported per document; valid documents are still imported.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.http.problems import BadJson, media_type_of, unsupported
 from app.phrases.parsing import Line, lines_from_json, phrases_from_lines
 from indexer.catalog.names import is_document_id
-from indexer.errors import InvalidDocument
+from indexer.engine.filter_masks import documents_holding
+from indexer.engine.query import Filter
+from indexer.errors import InvalidDocument, KeyConfined
+from indexer.filters.expression import Expression, asks_ids_alone
 from indexer.ndjson import InvalidLine, parse_json, read_ndjson
 from indexer.sources.documents import MAX_PARTS, document_from_json
 from models.errors import InvalidInput, SpanseekError
@@ -52,6 +55,38 @@ def uploads(body: bytes, content_type: str) -> list[Entry]:
     if not documents:
         raise InvalidInput("The body holds no document.", hint="Send at least one.", field="body")
     return documents
+
+
+def require_own_ids(reach: Filter) -> Filter:
+    """The filter of a key that may add documents: it asks ids alone. Raises ``KeyConfined`` for another.
+
+    An id that such a filter lets pass is no document's out of reach. Of any other, the answer would tell that it is
+    taken, or overwrite the document.
+    """
+    if reach.always is not None and not asks_ids_alone(reach.always):
+        raise KeyConfined(
+            "The filter of this API key asks metadata, so an id may be that of a document out of its reach.",
+            hint='Add documents with a key whose filter asks ids alone, such as `document.id starts with "acme/"`.',
+        )
+    return reach
+
+
+def with_own_ids(items: Sequence[Entry], always: Expression) -> list[Entry]:
+    """The documents whose ids a key's filter lets pass; the others as refused."""
+    documents = [item for item in items if isinstance(item, Document)]
+    own = dict(zip(map(id, documents), _passing(documents, always), strict=True))
+    return [item if own.get(id(item), True) else _out_of_reach(item) for item in items]
+
+
+def _passing(documents: Sequence[Document], always: Expression) -> list[bool]:
+    ids = [document.id for document in documents]
+    passing: list[bool] = documents_holding(always, ids, [{}] * len(ids)).tolist()
+    return passing
+
+
+def _out_of_reach(item: Entry) -> Refused:
+    error = KeyConfined("The filter of this API key does not let this id pass.", hint="Choose another id.", field="id")
+    return Refused(item.id, error)
 
 
 def phrase_uploads(body: bytes, content_type: str) -> list[Line]:

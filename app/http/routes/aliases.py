@@ -40,7 +40,7 @@ class AliasesBody(Body):
 @router.get("", response_model=AliasList, summary="List the aliases")
 def list_aliases(caller: CallerDependency) -> Response:
     """List the aliases that the caller may search, and the collections that they name."""
-    caller.require_scope("search")
+    caller.require_scope("search", confined=True)
     return answer_response(caller.backend.aliases.list(lambda name: caller.may("search", name)))
 
 

@@ -62,8 +62,8 @@ class CreateCollectionBody(RecipeBody):
 @router.get("", response_model=CollectionList, summary="List the collections")
 def list_collections(caller: CallerDependency) -> Response:
     """List the collections that the caller may search."""
-    caller.require_scope("search")
-    return answer_response(caller.backend.collections.list(lambda name: caller.may("search", name)))
+    caller.require_scope("search", confined=True)
+    return answer_response(caller.backend.collections.list(lambda name: caller.may("search", name), caller.reach))
 
 
 @router.get(
@@ -71,8 +71,8 @@ def list_collections(caller: CallerDependency) -> Response:
 )
 def get_collection(collection: CollectionPath, caller: CallerDependency) -> Response:
     """Describe a collection."""
-    caller.require("search", collection)
-    return answer_response(caller.backend.collections.describe(collection))
+    reach = caller.confine("search", collection)
+    return answer_response(caller.backend.collections.describe(collection, reach))
 
 
 @router.put(

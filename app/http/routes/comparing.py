@@ -23,6 +23,7 @@ from app.texts.comparing_answers import (
 )
 from app.texts.requests import StorableText, TextInput
 from app.texts.span_answers import MAX_TEXTS, check_size
+from indexer.engine.query import Filter
 from indexer.segments.text import OffsetUnit
 
 router = APIRouter(tags=["search"], responses=problems(401, 403, 404, 409, 422))
@@ -94,19 +95,20 @@ class SummaryBody(Body):
             raise ValueError("Give texts, or a collection with document_ids or spans.")
         return self
 
-    def request(self) -> SummaryRequest:
-        """The request for the service."""
+    def request(self, reach: Filter) -> SummaryRequest:
+        """The request for the service, of the documents in reach."""
         texts = tuple(text.document(number) for number, text in enumerate(self.texts))
         check_size(texts)
         spans = tuple(SpanRange(span.document_id, span.start, span.end) for span in self.spans)
-        stored = None if self.collection is None else StoredTexts(self.collection, tuple(self.document_ids), spans)
+        ids = tuple(self.document_ids)
+        stored = None if self.collection is None else StoredTexts(self.collection, ids, spans, reach)
         return SummaryRequest(stored, texts, self.sentences, self.offset_unit)
 
 
 @router.post("/compare", response_model=CompareAnswer, summary="Compare two texts in every mode")
 async def compare(body: CompareBody, caller: CallerDependency) -> Response:
     """Say how similar two texts are in every mode, what their facets are, and which is more general."""
-    _require(caller, body.collection)
+    reach_of(caller, body.collection)  # none of its documents is read
     backend = caller.backend
     request = CompareRequest(body.first, body.second, body.collection)
     answer = await backend.texts.run(lambda: backend.comparing.compare(request), backend.limits.deadline_s)
@@ -116,15 +118,15 @@ async def compare(body: CompareBody, caller: CallerDependency) -> Response:
 @router.post("/summarize", response_model=SummaryAnswer, summary="Summarize texts")
 async def summarize(body: SummaryBody, caller: CallerDependency) -> Response:
     """Choose the sentences of documents, of hits or of given texts that cover their words best."""
-    _require(caller, body.collection)
-    backend = caller.backend
-    request = body.request()
+    backend, request = caller.backend, body.request(reach_of(caller, body.collection))
+    caller.note([*body.document_ids, *(span.document_id for span in body.spans)])
     answer = await backend.texts.run(lambda: backend.summaries.summarize(request), backend.limits.write_deadline_s)
     return answer_response(answer)
 
 
-def _require(caller: Caller, collection: str | None) -> None:
+def reach_of(caller: Caller, collection: str | None) -> Filter:
+    """The documents of a collection that the caller may search; without a collection, texts are the caller's own."""
     if collection is None:
-        caller.require_scope("search")
-    else:
-        caller.require("search", collection)
+        caller.require_scope("search", confined=True)
+        return Filter()
+    return caller.confine("search", collection)

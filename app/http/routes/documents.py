@@ -23,7 +23,7 @@ from app.http.openapi import problems
 from app.http.receiving import upload_as_task
 from app.http.responses import answer_response
 from app.http.schemas import ChangeDocumentBody, CollectionPath, DeleteBody, DeleteByFilterBody
-from app.http.uploads import uploads
+from app.http.uploads import require_own_ids, uploads, with_own_ids
 from app.requests import DocumentId, filter_of
 from app.tasks.answers import TaskDescription
 from indexer.segments.text import OffsetUnit
@@ -88,8 +88,8 @@ def list_documents(
     ] = None,
 ) -> Response:
     """List the documents of a collection by id, with their metadata and the beginnings of their texts."""
-    caller.require("search", collection)
-    return answer_response(caller.backend.reader.list(collection, limit, cursor, filter_of(filter)))
+    chosen = caller.confine("search", collection, filter_of(filter))
+    return answer_response(caller.backend.reader.list(collection, limit, cursor, chosen))
 
 
 @router.get("/{document_id:id}", response_model=StoredDocument, summary="Read a document")
@@ -100,9 +100,9 @@ async def get_document(
     offset_unit: Annotated[OffsetUnit, Query(description="As in a search, for the offsets of parts.")] = "codepoint",
 ) -> Response:
     """Read a document: its text, its parts with their offsets and metadata, and its own metadata."""
-    caller.require("search", collection)
+    reach = caller.confine("search", collection)
     backend = caller.backend
-    read = partial(backend.reader.get, collection, document_id, offset_unit)
+    read = partial(backend.reader.get, collection, document_id, offset_unit, reach)
     return answer_response(await backend.read(collection, read))
 
 
@@ -118,12 +118,16 @@ async def put_documents(collection: CollectionPath, request: Request, caller: Ca
 
     A large body that is not indexed in time is answered 202, with the task that goes on.
     """
-    caller.require("index", collection)
+    always = require_own_ids(caller.confine("index", collection)).always
     body, content_type = await request.body(), request.headers.get("content-type", "")
     backend = caller.backend
     items = await backend.write(lambda: uploads(body, content_type))
+    if always is not None:  # such a key sees no tasks
+        items = with_own_ids(items, always)
     documents = [each for each in items if isinstance(each, Document)]
-    if len(body) > _TASK_FROM_BYTES and documents and await asyncio.to_thread(backend.stores_text, collection):
+    caller.note(document.id for document in documents)
+    is_long = len(body) > _TASK_FROM_BYTES and always is None
+    if is_long and documents and await asyncio.to_thread(backend.stores_text, collection):
         answer = await upload_as_task(backend, collection, items)
         return answer_response(answer, 200 if isinstance(answer, WrittenDocuments) else 202)
     written = await _write(backend, collection, partial(backend.documents.upsert, collection, documents))
@@ -141,9 +145,9 @@ async def delete_documents_by_filter(
     collection: CollectionPath, body: DeleteByFilterBody, caller: CallerDependency
 ) -> Response:
     """Delete all documents that pass a filter, which must not be empty; says how many."""
-    caller.require("index", collection)
+    filter = caller.confine("index", collection, body.filter.filter())
     backend = caller.backend
-    delete = partial(backend.documents.delete_matching, collection, body.filter.filter(), dry_run=body.dry_run)
+    delete = partial(backend.documents.delete_matching, collection, filter, dry_run=body.dry_run)
     return answer_response(await _write(backend, collection, delete))
 
 
@@ -154,9 +158,9 @@ async def change_document(
     collection: CollectionPath, document_id: Id, body: ChangeDocumentBody, caller: CallerDependency
 ) -> Response:
     """Set and remove keys of a document's metadata. Its text is not encoded again."""
-    caller.require("index", collection)
+    reach = caller.confine("index", collection)
     backend = caller.backend
-    change = partial(backend.documents.change, collection, document_id, body.metadata, body.remove)
+    change = partial(backend.documents.change, collection, document_id, body.metadata, body.remove, reach)
     return answer_response(await _write(backend, collection, change))
 
 
@@ -185,9 +189,10 @@ async def delete_document(
 
 
 async def _delete(caller: Caller, collection: str, ids: Sequence[str]) -> Response:
-    caller.require("index", collection)
+    reach = caller.confine("index", collection)
+    caller.note(ids)
     backend = caller.backend
-    return answer_response(await _write(backend, collection, partial(backend.documents.delete, collection, ids)))
+    return answer_response(await _write(backend, collection, partial(backend.documents.delete, collection, ids, reach)))
 
 
 async def _write(backend: Backend, collection: str, job: Callable[[], Result]) -> Result:

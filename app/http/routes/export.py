@@ -45,7 +45,7 @@ async def export_documents(
     offset: Annotated[int, Query(ge=0, lt=2**63, description="The number of documents to leave out.")] = 0,
 ) -> Response:
     """Stream the documents of one generation that pass a filter, with their texts, a document a line."""
-    caller.require("search", collection)
-    export = await asyncio.to_thread(caller.backend.reader.export, collection, filter_of(filter), cursor, offset)
+    chosen = caller.confine("search", collection, filter_of(filter))
+    export = await asyncio.to_thread(caller.backend.reader.export, collection, chosen, cursor, offset)
     headers = {CURSOR_HEADER: export.cursor}
     return stream_response(map(document_line, export.documents), "application/x-ndjson", headers)

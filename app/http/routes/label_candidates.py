@@ -1,5 +1,6 @@
 """``/admin/collections/{collection}/label-candidates``: pairs of a phrase and a span to label."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -62,9 +63,9 @@ async def propose_label_candidates(
     collection: CollectionPath, query: Annotated[LabelCandidatesQuery, Query()], caller: CallerDependency
 ) -> Response:
     """Draw pairs with known probabilities from strata of raw, most of them near the threshold."""
-    caller.require("admin", collection)
-    backend = caller.backend
     request = query.request(collection)
+    request = replace(request, filter=caller.confine("admin", collection, request.filter))
+    backend = caller.backend
     candidates = await backend.tuning.run(
         lambda: backend.thresholds.candidates(request), backend.limits.write_deadline_s
     )

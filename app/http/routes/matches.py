@@ -1,12 +1,14 @@
 """``/collections/{collection}/matches``: the matches of saved phrases, read by polling."""
 
+import asyncio
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query
 from starlette.responses import Response, StreamingResponse
 
 from app.http.auth import CallerDependency
-from app.http.event_stream import EventStream, event_stream, first_page
+from app.http.event_stream import EventStream, event_stream
 from app.http.openapi import problems
 from app.http.responses import answer_response
 from app.http.schemas import CollectionPath, QueryTag
@@ -34,9 +36,9 @@ def read_matches(
     tag: Tags = None,
 ) -> Response:
     """Read the events after a cursor. Send the returned cursor with the next request."""
-    caller.require("search", collection)
+    reach = caller.confine("search", collection)
     filter = EventFilter(tuple(phrase or ()), tuple(tag or ()))
-    return answer_response(caller.backend.phrases.events(collection, limit, cursor, filter))
+    return answer_response(caller.backend.phrases.events(collection, limit, cursor, filter, reach))
 
 
 _STREAMED: dict[int | str, dict[str, Any]] = {
@@ -69,10 +71,11 @@ async def stream_matches(
     ] = None,
 ) -> Response:
     """Read the events after a cursor as server-sent events, and then those that arrive."""
-    caller.require("search", collection)
-    backend, filter = caller.backend, EventFilter(tuple(phrase or ()), tuple(tag or ()))
-    page = await first_page(backend, collection, last_event_id or cursor, filter)
-    return EventStream(backend.events.places, event_stream(backend, collection, page, filter, wait))
+    reach = caller.confine("search", collection)
+    chosen = EventFilter(tuple(phrase or ()), tuple(tag or ()))
+    followed = partial(caller.backend.phrases.follow, collection, MAX_EVENTS, filter=chosen, reach=reach)
+    page = await asyncio.to_thread(followed, last_event_id or cursor)
+    return EventStream(caller.backend.events.places, event_stream(caller.backend.events, followed, page, wait))
 
 
 @router.get("/{match}", response_model=MatchText, summary="See a match in its text")
@@ -85,5 +88,5 @@ def get_match(
     ] = 200,
 ) -> Response:
     """Read a match that stands, with its text and its neighbours."""
-    caller.require("search", collection)
-    return answer_response(caller.backend.phrases.match(collection, match, context))
+    reach = caller.confine("search", collection)
+    return answer_response(caller.backend.phrases.match(collection, match, context, reach))

@@ -36,5 +36,5 @@ def count_metadata(
     ] = None,
 ) -> Response:
     """Count the documents that have each value of the collection's metadata, and pass a filter."""
-    caller.require("search", collection)
-    return answer_response(caller.backend.reader.metadata(collection, limit, filter_of(filter)))
+    chosen = caller.confine("search", collection, filter_of(filter))
+    return answer_response(caller.backend.reader.metadata(collection, limit, chosen))

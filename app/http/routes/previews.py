@@ -21,7 +21,9 @@ router = APIRouter(
 @router.post("", response_model=Preview, summary="See what a threshold would find")
 async def preview_threshold(collection: CollectionPath, body: PreviewOptions, caller: CallerDependency) -> Response:
     """Count, exactly and over the whole collection, the hits of every threshold. Changes nothing."""
-    caller.require("admin", collection)
-    backend, request = caller.backend, converted(body, PreviewRequest, collection=collection)
+    filter = caller.confine("admin", collection, body.filter)
+    if body.saved:  # saved phrases belong to all who share the collection
+        caller.require("admin", collection)
+    backend, request = caller.backend, converted(body, PreviewRequest, collection=collection, filter=filter)
     preview = await backend.tuning.run(lambda: backend.thresholds.preview(request), backend.limits.write_deadline_s)
     return answer_response(preview)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.responses import answer_response
-from app.http.routes.comparing import SpanBody
+from app.http.routes.comparing import SpanBody, reach_of
 from app.requests import Body, CollectionName
 from app.texts.comparing_answers import SpanRange
 from app.texts.requests import StorableText
@@ -23,6 +23,7 @@ from app.texts.restored_answers import (
     StoredSpans,
     TextVectors,
 )
+from indexer.engine.query import Filter
 from models.encoders.restorable.base import Memory
 from models.errors import InvalidInput
 
@@ -80,10 +81,10 @@ class RestoreBody(Body):
             raise ValueError("Give vectors together with their fingerprint, as `POST /vectors` answers them.")
         return self
 
-    def request(self) -> RestoreRequest:
-        """The request for the service."""
+    def request(self, reach: Filter) -> RestoreRequest:
+        """The request for the service, of the documents in reach."""
         spans = tuple(SpanRange(span.document_id, span.start, span.end) for span in self.spans)
-        stored = None if self.collection is None else StoredSpans(self.collection, spans)
+        stored = None if self.collection is None else StoredSpans(self.collection, spans, reach)
         texts = tuple(memory(number, rows) for number, rows in enumerate(self.vectors))
         given = GivenVectors(texts, self.fingerprint) if texts and self.fingerprint else None
         return RestoreRequest(given, stored, self.beams, self.warn_below)
@@ -104,7 +105,7 @@ def memory(number: int, rows: list[Vector]) -> Memory:
 @router.post("/vectors", response_model=TextVectors, summary="Make vectors that give texts back")
 async def make_vectors(body: VectorsBody, caller: CallerDependency) -> Response:
     """Encode texts into vectors from which `POST /restore` writes them again. They are as confidential as the texts."""
-    caller.require_scope("search")
+    caller.require_scope("search", confined=True)
     backend = caller.backend
     answer = await backend.restore_lane.run(
         lambda: backend.restoring.vectors(body.texts), backend.limits.write_deadline_s
@@ -115,10 +116,7 @@ async def make_vectors(body: VectorsBody, caller: CallerDependency) -> Response:
 @router.post("/restore", response_model=RestoreAnswer, summary="Restore texts from vectors")
 async def restore(body: RestoreBody, caller: CallerDependency) -> Response:
     """Write the texts of vectors, or of stored sentences, with the confidence of every token."""
-    if body.collection is None:
-        caller.require_scope("search")
-    else:
-        caller.require("search", body.collection)
-    backend, request = caller.backend, body.request()
+    backend, request = caller.backend, body.request(reach_of(caller, body.collection))
+    caller.note(span.document_id for span in body.spans)
     answer = await backend.restore_lane.run(lambda: backend.restoring.restore(request), backend.limits.write_deadline_s)
     return answer_response(answer)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from fastapi import APIRouter, Request
@@ -36,9 +37,9 @@ _EXPORT_SCHEMA: Final[dict[Format, dict[str, str]]] = {
 )
 async def search(body: SearchRequest, caller: CallerDependency) -> Response:
     """Find the spans of a collection that are most similar to a text or a vector, best first."""
-    caller.require("search", body.collection)
+    request = confined(caller, body)
     backend = caller.backend
-    return answer_response(await backend.search.search(with_second_look(body), backend.limits.deadline_s))
+    return answer_response(await backend.search.search(with_second_look(request), backend.limits.deadline_s))
 
 
 @router.post("/batch", response_model=SearchAnswers, summary="Ask several queries at once")
@@ -65,9 +66,9 @@ async def search_batch(body: BatchBody, caller: CallerDependency) -> Response:
 async def search_collections(body: CollectionsRequest, caller: CallerDependency) -> Response:
     """Find the best hits of several collections of one encoder, in one list."""
     for number, collection in enumerate(body.collections):
-        caller.require("search", collection, f"collections[{number}]")
+        caller.confine("search", collection, field=f"collections[{number}]")
     backend = caller.backend
-    first = with_second_look(body.first())
+    first = with_second_look(confined(caller, body.first()))
     answer = await backend.search.search_several(first, body.collections, backend.limits.deadline_s)
     return await asyncio.to_thread(answer_response, answer)
 
@@ -90,13 +91,18 @@ async def export_hits(body: ExportRequest, caller: CallerDependency, request: Re
 
     The last line of NDJSON, and the metadata `spanseek` of Parquet, say how many there are.
     """
-    caller.require("search", body.collection)
+    search = confined(caller, body.search())
     media_type = preferred(request.headers.get("accept"), [each.media_type for each in FORMATS.values()])
     format = next(each for each in FORMATS.values() if each.media_type == media_type)
     backend = caller.backend
-    export = await backend.search.export(body.search(), backend.limits.write_deadline_s)
+    export = await backend.search.export(search, backend.limits.write_deadline_s)
     headers = {CURSOR_HEADER: export.cursor} if export.cursor else {}
     return stream_response(format.pieces(export.items), media_type, headers)
+
+
+def confined(caller: Caller, request: SearchRequest) -> SearchRequest:
+    """A search of the documents that the caller may know of. Raises the errors of :meth:`Caller.confine`."""
+    return replace(request, filter=caller.confine("search", request.collection, request.filter))
 
 
 def _request_or_error(query: SearchRequest | BadQuery, caller: Caller) -> SearchRequest | SpanseekError:
@@ -104,10 +110,9 @@ def _request_or_error(query: SearchRequest | BadQuery, caller: Caller) -> Search
         name, message = next(field_errors(query.error.errors()))
         return InvalidInput(f"{name}: {message}", hint="/docs says what each field may be.", field=name)
     try:
-        caller.require("search", query.collection)
+        return confined(caller, query)
     except CollectionNotFound as error:
         return error
-    return query
 
 
 def _batch_response(results: Sequence[SearchAnswer | SpanseekError], caller: Caller) -> Response:

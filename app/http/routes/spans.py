@@ -18,7 +18,7 @@ router = APIRouter(tags=["search"], responses=problems(401, 403, 422))
 @router.post("/spans", response_model=SpansAnswer, summary="Find the best spans of texts that are not indexed")
 async def find_spans(body: SpansRequest, caller: CallerDependency, request: Request) -> Response:
     """Find the spans of every given text that mean the same as a phrase. Nothing is stored."""
-    caller.require_scope("search")
+    caller.require_scope("search", confined=True)  # the texts are the caller's own
     backend = caller.backend
     answer = await backend.spans.find(body, backend.limits.write_deadline_s, request.is_disconnected)
     return await asyncio.to_thread(answer_response, answer)
