@@ -21,6 +21,8 @@ _DISCOVERY: Final = "/.well-known/openid-configuration"
 _KEPT_S: Final = 600.0
 _APART_S: Final = 10.0
 _TIMEOUT_S: Final = 5.0
+# Seconds for which a request waits while another one fetches.
+_WAIT_S: Final = 1.0
 _MOST_BYTES: Final = 2**20
 
 _log = logging.getLogger(__name__)
@@ -45,17 +47,29 @@ class Jwks:
     def key(self, id: str | None) -> Mapping[str, Any] | None:
         """The key of this id, as JWK; of a token that names none, the only key. None if there is no such key.
 
-        Blocks while keys are fetched: when they are old, and for an unknown id, in case the issuer has a new key.
-        Raises ``IssuerUnavailable`` if they never could be.
+        Fetches keys when they are old, and for an unknown id, in case the issuer has a new key. One thread at a time
+        does; others go on with known keys, and wait a moment for unknown ones.
+        Raises ``IssuerUnavailable`` if keys never could be fetched.
         """
-        with self._lock:
-            if self._clock() - self._got_at >= _KEPT_S:
-                self._renew()
-            found = self._found(id)
-            if found is None:
-                self._renew()
-                found = self._found(id)
+        found = self._found(id)
+        if found is not None and (not self._are_old or self._lock.locked()):
             return found
+        if self._lock.acquire(timeout=_WAIT_S):
+            try:
+                if self._are_old or self._found(id) is None:
+                    self._renew()
+            finally:
+                self._lock.release()
+        if not self._keys:
+            raise IssuerUnavailable(
+                f"The keys of the issuer {self._issuer} cannot be fetched.",
+                hint="Retry; check that this server reaches the issuer. The log has the reason.",
+            )
+        return self._found(id)
+
+    @property
+    def _are_old(self) -> bool:
+        return self._clock() - self._got_at >= _KEPT_S
 
     def _found(self, id: str | None) -> Mapping[str, Any] | None:
         named = [key for key in self._keys if id is None or key.get("kid") == id]
@@ -70,11 +84,6 @@ class Jwks:
                 self._got_at = now
             except (OSError, ValueError, InvalidInput) as error:
                 _log.warning("the keys of the issuer %s were not fetched: %s", self._issuer, error)
-        if not self._keys:
-            raise IssuerUnavailable(
-                f"The keys of the issuer {self._issuer} cannot be fetched.",
-                hint="Retry; check that this server reaches the issuer. The log has the reason.",
-            )
 
     def _discovered(self) -> str:
         document = self._fetch(self._issuer.rstrip("/") + _DISCOVERY)

@@ -34,6 +34,20 @@ def test_documents_and_given_texts_are_summarized(client, documents) -> None:
     assert given["of"] == 3
 
 
+def test_a_key_with_a_filter_summarizes_its_own_alone(start, settings, problem) -> None:
+    client = start(settings)
+    key = {"name": "calls", "scopes": ["search"], "filter": 'kind = "call"'}
+    client.headers = {"Authorization": f"Bearer {client.post('/admin/keys', key).json()['token']}"}
+    body = {"collection": "sample", "sentences": 1}
+    own = client.post("/summarize", body | {"document_ids": ["call-1"]}).json()
+    assert own["sentences"][0]["document_id"] == "call-1"
+    for id in ("contract-1", "none"):
+        span = {"document_id": id, "start": 0, "end": 5}
+        for named in ({"document_ids": ["call-1", id]}, {"spans": [span]}):
+            error = problem(client.post("/summarize", body | named), 404, "document_not_found")
+            assert error["detail"] == f"The collection 'sample' has no document '{id}'."
+
+
 @pytest.mark.parametrize(
     ("route", "body", "status", "code"),
     [

@@ -124,3 +124,11 @@ def test_a_filter_by_ids_tells_of_withdrawn_matches_too(server) -> None:
     by_ids, by_metadata = told.values()
     assert by_ids == {("matched", "call-1"), ("withdrawn", "call-1"), ("matched", "call-2")}
     assert by_metadata == {("matched", "call-2")}
+
+
+def test_figures_of_collections_are_not_for_a_key_with_a_filter(server) -> None:
+    admin = made(server, scopes=["admin"])
+    server.app.state.backend.refresh()
+    own = made(as_holder(server, admin), filter='kind = "call"')
+    shown = [as_holder(server, token).get("/metrics").text for token in (admin, own)]
+    assert ['spanseek_collection_documents{collection="sample"}' in text for text in shown] == [True, False]

@@ -36,3 +36,9 @@ def test_no_file_names_another_host_or_sets_markup():
 def test_every_module_that_is_imported_is_there():
     for content in PAGE.contents.values():
         assert set(re.findall(r'from "\./([^"]+)"', content.decode())) <= PAGE.contents.keys()
+
+
+def test_no_address_is_absolute():
+    """The page may lie under a prefix; paths of the API are turned into relative ones where they are asked."""
+    for name, content in PAGE.contents.items():
+        assert not re.search(r"""(?:href|src)(?:=|: ?)["'`]/|fetch\(["'`]/|import ?\(?["'`]/""", content.decode()), name

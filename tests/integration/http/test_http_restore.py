@@ -209,3 +209,19 @@ def test_a_restoration_that_takes_too_long_answers_504(settings, start, problem,
     decoder = HeldDecoder(monkeypatch)
     problem(client.get("/collections/textless/documents/a"), 504, "deadline_exceeded")
     decoder.go.set()
+
+
+def test_a_key_with_a_filter_restores_its_own_alone(textless, problem) -> None:
+    textless.post("/collections/textless/documents", [{"id": "b", "text": TEXTS[1]}])
+    key = {"name": "a", "scopes": ["search"], "filter": 'document.id = "a"'}
+    textless.headers = {"Authorization": f"Bearer {textless.post('/admin/keys', key).json()['token']}"}
+
+    def restored(id: str):
+        return textless.post(
+            "/restore", {"collection": "textless", "spans": [{"document_id": id, "start": 0, "end": 5}]}
+        )
+
+    assert restored("a").json()["texts"][0]["text"] == TEXTS[0]
+    for id in ("b", "none"):
+        assert problem(restored(id), 404, "document_not_found")["detail"].endswith(f"has no document '{id}'.")
+    assert {hit["document_id"] for hit in found(textless, text="restaurant", mode="restorable")["hits"]} == {"a"}

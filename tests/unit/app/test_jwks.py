@@ -68,6 +68,27 @@ def test_an_issuer_that_is_down_keeps_nobody_out_whose_key_is_known() -> None:
     assert jwks.key("one") == ONE
 
 
+def test_a_slow_issuer_holds_up_nobody_whose_key_is_known() -> None:
+    provider, asked, answer = Provider(ONE), threading.Event(), threading.Event()
+
+    def slow(url: str) -> object:
+        if provider.asked:
+            asked.set()
+            assert answer.wait(60)
+        return provider(url)
+
+    jwks = Jwks(ISSUER, KEYS, fetch=slow, clock=lambda: provider.now)
+    assert jwks.key("one") == ONE
+    provider.now = 601.0
+    thread = threading.Thread(target=jwks.key, args=("made-up",))
+    thread.start()
+    assert asked.wait(60)
+    assert jwks.key("one") == ONE
+    answer.set()
+    thread.join()
+    assert provider.asked == 2
+
+
 def test_without_keys_the_issuer_is_unavailable() -> None:
     provider = Provider(ONE)
     jwks, provider.is_down = provider.jwks(), True
