@@ -4,6 +4,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
+from http.client import HTTPException
 from threading import Lock
 from typing import Any, Final, TypeAlias
 from urllib.error import URLError
@@ -82,7 +83,7 @@ class Jwks:
             try:
                 self._keys = _usable(self._fetch(self._url or self._discovered()))
                 self._got_at = now
-            except (OSError, ValueError, InvalidInput) as error:
+            except (OSError, HTTPException, ValueError, InvalidInput) as error:
                 _log.warning("the keys of the issuer %s were not fetched: %s", self._issuer, error)
 
     def _discovered(self) -> str:
@@ -98,7 +99,7 @@ class Jwks:
 def fetched(url: str) -> Any:  # noqa: ANN401  # JSON
     """The JSON at a URL of ``https``, or of ``http`` on this machine; redirects are not followed.
 
-    Raises ``OSError``, ``ValueError`` and ``InvalidInput``.
+    Raises ``OSError``, ``HTTPException``, ``ValueError`` and ``InvalidInput``.
     """
     with build_opener(_NoRedirects).open(Request(checked_url(url)), timeout=_TIMEOUT_S) as answer:  # noqa: S310
         body = answer.read(_MOST_BYTES + 1)
