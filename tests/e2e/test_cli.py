@@ -280,6 +280,11 @@ def test_keys(run: Run) -> None:
     unknown = run("keys", "revoke", "[/x]")
     assert (unknown.code, "There is no key '[/x]'" in unknown.err) == (1, True)
     assert run("keys", "create", "--name", "x", "--scope", "everything").code == 1
+    kept = ("keys", "create", "--name", "acme", "--scope", "search", "--filter")
+    assert run(*kept, 'tenant="acme"').code == 0
+    assert run("keys", "list", "--json").json[-1]["filter"] == 'tenant = "acme"'
+    assert 'where tenant = "acme"' in run("keys", "list").out
+    assert run(*kept, 'part.speaker = "agent"').code == 1
 
 
 def test_eval_sample(run: Run, tmp_path: Path) -> None:

@@ -2,14 +2,17 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from app.settings import Settings
+from indexer.catalog.collections import Catalog
+from indexer.catalog.keys import create_key
 from indexer.catalog.schema import upgrade
 from tests.examples import examples
 from tests.serving import running
@@ -27,12 +30,18 @@ _TIMEOUT_S = 120
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server with the encoder hashing, a collection with a phrase, and an alias of it."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A server with the encoder hashing, a collection with a phrase, and an alias of it, and a client with a key.
+
+    Without a key all requests after the one that makes the first would be refused.
+    """
     data_dir = tmp_path_factory.mktemp("data")
     made = Settings(_env_file=None, data_dir=data_dir, encoder="hashing", database_url="")
     upgrade(made.catalog_url)
+    with closing(Catalog(made.catalog_url)) as catalog:
+        _, token = create_key(catalog, "all", ["admin"])
     with running(made) as (_, client):
+        client.headers = {"Authorization": f"Bearer {token}"}
         for method, path, body in (
             ("PUT", f"/collections/{NAME}", {"words": True}),
             ("POST", f"/collections/{NAME}/documents", DOCUMENTS),
@@ -40,22 +49,24 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             ("PUT", "/aliases/a", {"collection": NAME}),
         ):
             assert client.request(method, path, json=body).is_success
-        yield str(client.base_url)
+        yield client
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_every_operation_answers_as_documented(url: str, part: int) -> None:
+def test_every_operation_answers_as_documented(server: httpx.Client, part: int) -> None:
     from schemathesis.openapi import from_url
 
-    operations = [result.ok() for result in from_url(f"{url}/openapi.json").get_all_operations()]
+    operations = [
+        result.ok() for result in from_url(f"{str(server.base_url).rstrip('/')}/openapi.json").get_all_operations()
+    ]
     assert len(operations) > 50
     for operation in operations[part::PARTS]:
-        check_operation(operation)
+        check_operation(operation, dict(server.headers))
 
 
-def check_operation(operation: Any) -> None:
+def check_operation(operation: Any, headers: dict[str, str]) -> None:
     """Send valid and invalid requests to one operation, and check every answer."""
     from schemathesis import GenerationMode
     from schemathesis.checks import not_a_server_error
@@ -66,6 +77,7 @@ def check_operation(operation: Any) -> None:
     )
 
     checks = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+    key = {"Authorization": headers["authorization"]}
     cases = st.one_of([operation.as_strategy(generation_mode=mode) for mode in GenerationMode])
 
     @settings(max_examples=EXAMPLES, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
@@ -74,7 +86,7 @@ def check_operation(operation: Any) -> None:
         if exists and operation.label != "DELETE /collections/{collection}":
             name_the_collection(case)
         wait_no_longer(case)
-        case.call_and_validate(checks=checks, timeout=_TIMEOUT_S)
+        case.call_and_validate(checks=checks, headers=key, timeout=_TIMEOUT_S)
 
     answers()
 
