@@ -18,6 +18,7 @@ from app.search.keys import CountedKey, Sorting, counted_keys, field_of, sorting
 from app.search.literal import Found
 from app.search.mode import AnyMode
 from app.search.threshold import reaching
+from indexer.engine.query import Filter
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import Snapshot
 from indexer.filters.expression import Field
@@ -75,7 +76,7 @@ def plan_of(request: SearchRequest, mode: AnyMode, snapshot: Snapshot, used: Use
         )
     if by_text:
         _check_texts(snapshot.recipe)
-    _check_fields(mode, snapshot, plan)
+    _check_fields(mode, snapshot, plan, request.filter)
     return plan
 
 
@@ -86,7 +87,7 @@ def _check_texts(recipe: Recipe) -> None:
         )
 
 
-def _check_fields(mode: AnyMode, snapshot: Snapshot, plan: Plan) -> None:
+def _check_fields(mode: AnyMode, snapshot: Snapshot, plan: Plan, filter: Filter) -> None:
     fields = [("counts", each.field) for each in plan.counts]
     fields += [("sort", plan.sort.field)] if plan.sort else []
     fields += [("collapse", plan.collapse)] if plan.collapse else []
@@ -97,7 +98,7 @@ def _check_fields(mode: AnyMode, snapshot: Snapshot, plan: Plan) -> None:
                 hint="Name a key of documents.",
                 field=option,
             )
-    check_known(snapshot, fields)
+    check_known(snapshot, fields, filter)
 
 
 def arranged(plan: Plan, snapshot: Snapshot, found: Found, used: UsedThreshold, tuning: Tuning) -> Found:

@@ -244,6 +244,24 @@ class InvalidInput(ApiError):
     code = "invalid_input"
 
 
+class IssuerUnavailable(ApiError):
+    """A token came, and the keys of its issuer could not be fetched yet. API keys are answered."""
+
+    code = "issuer_unavailable"
+
+
+class KeyConfined(ApiError):
+    """The key has a filter that always holds, and it cannot hold in what was asked."""
+
+    code = "key_confined"
+
+
+class KeyNotFound(ApiError):
+    """There is no API key of this id."""
+
+    code = "key_not_found"
+
+
 class KeysRequired(ApiError):
     """`spanseek serve` would listen on the network without any API key."""
 
@@ -550,6 +568,9 @@ BY_CODE: Final[dict[str, type[ApiError]]] = {
     "invalid_document": InvalidDocument,
     "invalid_filter": InvalidFilter,
     "invalid_input": InvalidInput,
+    "issuer_unavailable": IssuerUnavailable,
+    "key_confined": KeyConfined,
+    "key_not_found": KeyNotFound,
     "keys_required": KeysRequired,
     "labels_refused": LabelsRefused,
     "lease_lost": LeaseLost,

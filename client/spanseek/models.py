@@ -159,9 +159,10 @@ class CollectionDescription(Answer):
     documents: int
     units: int
     """Stored units, deleted documents included."""
-    segments: int
-    bytes: int
-    """Size on disk."""
+    segments: int | None = None
+    """Absent for keys with a filter, which count their own documents alone."""
+    bytes: int | None = None
+    """Size on disk; absent for keys with a filter."""
     degraded: list[str] | None = None
     """The damage of segments that this server leaves out of searches; absent if there is none."""
 
@@ -199,6 +200,14 @@ class Context(Answer):
     text: str
     start: int
     end: int
+
+
+class CreatedKey(Answer):
+    """A new key and its token."""
+
+    token: str
+    """The key itself, as callers send it. It is shown once."""
+    key: KeyDescription
 
 
 class DeadLetter(Answer):
@@ -541,6 +550,30 @@ class KeyCounts(Answer):
     """The number of buckets with hits, of which some may be left out."""
     without: int
     """Hits that have no value of the kind that is counted."""
+
+
+class KeyDescription(Answer):
+    """An API key, without its secret."""
+
+    id: str
+    name: str
+    scopes: list[str]
+    collections: list[str] | None = None
+    """Null for all collections."""
+    filter: str | None = None
+    """The expression that always holds; null without one."""
+    rate: int | None = None
+    """Most requests a minute; null for any number."""
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+
+class KeyList(Answer):
+    """API keys, the oldest first; revoked ones are among them."""
+
+    keys: list[KeyDescription]
 
 
 class LabelCandidate(Answer):
@@ -917,6 +950,14 @@ class RestoredTextAnswer(Answer):
     """Where its sentences start in the document, in code points."""
     end: int | None = None
     """Where they end."""
+
+
+class RevokedKey(Answer):
+    """The key that no longer opens anything."""
+
+    id: str
+    status: str | None = None
+    """`revoked`."""
 
 
 class SearchAnswer(Answer):

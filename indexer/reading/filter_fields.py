@@ -80,15 +80,16 @@ def check_fields(snapshot: Snapshot, filter: Filter) -> None:
             raise _incomparable(each, kinds[each.field])
 
 
-def check_known(snapshot: Snapshot, fields: Iterable[tuple[str, Field]]) -> None:
-    """Raise ``InvalidInput`` for a field that no document has; each stands behind the option that names it.
+def check_known(snapshot: Snapshot, fields: Iterable[tuple[str, Field]], filter: Filter = Filter()) -> None:
+    """Raise ``InvalidInput`` for a field that no document in the filter's reach has; an option names each.
 
     As of filters, nothing is refused where something is unknown.
     """
     asked = [(option, field) for option, field in fields if field.level != "id"]
-    parts = snapshot.map(_FieldQuery(())).parts if asked and not snapshot.damaged else []
+    is_known = bool(asked) and not snapshot.damaged
+    parts = snapshot.map(_FieldQuery(()), Selection(filter=filter.reach)).parts if is_known else []
     keys = frozenset().union(*(part.keys for part in parts))
-    for option, field in asked if parts else ():
+    for option, field in asked if any(part.occur for part in parts) else ():
         if Field(field.level, field.path[:1]) not in keys:
             message, hint = _no_such_key(field, sorted(map(printed_field, keys)))
             raise InvalidInput(f"{message}.", hint=hint, field=option)

@@ -30,7 +30,7 @@ CalibrationId = Annotated[
     str, Path(description="The calibration's id, or a unique prefix of at least 4 characters.", max_length=200)
 ]
 
-_LABELS: list[JsonValue] = [
+LABELS: list[JsonValue] = [
     {"phrase": "cancel my subscription", "text": "stop my membership", "match": True},
     {
         "phrase": "cancel my subscription",
@@ -72,7 +72,7 @@ def labels_of(bodies: Sequence[LabelBody]) -> list[Label]:
 class CalibrateBody(Body):
     """Labels to fit a calibration to."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"labels": _LABELS, "note": "March audit"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"labels": LABELS, "note": "March audit"}]})
 
     labels: list[LabelBody] = Field(
         description="At least 20 different ones: `phrase`; `text`, or `span` of a document of the collection "

@@ -12,7 +12,7 @@ from app.http.auth import CallerDependency
 from app.http.openapi import problems
 from app.http.pools import in_pool
 from app.http.responses import answer_response
-from app.http.routes.calibrations import LabelBody, labels_of
+from app.http.routes.calibrations import LABELS, LabelBody, labels_of
 from app.http.schemas import CollectionPath, Note
 from app.requests import Body, Mode, Similarity
 from indexer.tuning import ThresholdOn
@@ -45,6 +45,8 @@ class UndoBody(Body):
 
 class ProposeBody(Body):
     """Few labels of one or more phrases."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"labels": LABELS, "precision": 0.9}]})
 
     labels: list[LabelBody] = Field(
         description="At least 5 of every phrase, better 20, as for a calibration; label candidates are a good choice."

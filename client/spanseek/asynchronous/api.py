@@ -1,6 +1,7 @@
 """A method for every operation of the API, written by ``python -m docs.generate``: do not edit."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 from spanseek import models
@@ -1881,6 +1882,55 @@ class AsyncApi:
                     json={"name": name},
                 )
             ).content,
+        )
+
+    async def list_api_keys(self) -> models.KeyList:
+        """List all keys without their secrets."""
+        return read(models.KeyList, (await self._transport.request("GET", "/admin/keys", repeatable=True)).content)
+
+    async def create_api_key(
+        self,
+        *,
+        name: str,
+        scopes: Sequence[Literal["search", "index", "admin"]],
+        collections: Sequence[str] | None = None,
+        filter: str | Mapping[str, object] | None = None,
+        expires_at: datetime | None = None,
+        rate: int | None = None,
+    ) -> models.CreatedKey:
+        """Create a key. From the first one on, every request needs a key.
+
+        - ``name``: What the key is for.
+        - ``scopes``: What it may do.
+        - ``collections``: Only these collections; null for all, those to come included.
+        - ``filter``: An expression about documents that holds in everything that the key reads and writes,
+          such as `tenant = "acme"` or `document.id starts with "acme/"`.
+        - ``expires_at``: When it ceases to be valid, with an offset from UTC; null for never.
+        - ``rate``: Most requests a minute, for each server process; null for any number.
+        """
+        return read(
+            models.CreatedKey,
+            (
+                await self._transport.request(
+                    "POST",
+                    "/admin/keys",
+                    json={
+                        "name": name,
+                        "scopes": scopes,
+                        "collections": collections,
+                        "filter": filter,
+                        "expires_at": expires_at,
+                        "rate": rate,
+                    },
+                )
+            ).content,
+        )
+
+    async def revoke_api_key(self, id: str) -> models.RevokedKey:
+        """Revoke a key from the next request on."""
+        return read(
+            models.RevokedKey,
+            (await self._transport.request("DELETE", f"/admin/keys/{quoted(id)}", repeatable=True)).content,
         )
 
     async def live(self) -> models.Live:
