@@ -31,7 +31,8 @@ def operations(document: Schema) -> str:
     methods = (_operation(method, path, each, schemas) for method, path, each in operations_of(document))
     return (
         HEAD.format(what="A method for every operation of the API")
-        + "from collections.abc import AsyncIterator, Mapping, Sequence\nfrom datetime import datetime\nfrom typing import Any, Literal\n\n"
+        + "from collections.abc import AsyncIterator, Mapping, Sequence\nfrom datetime import datetime\n"
+        + "from typing import Any, Literal\n\n"
         + "from spanseek import models\nfrom spanseek.answers import read\n"
         + "from spanseek.asynchronous.transport import AsyncTransport, Content\nfrom spanseek.paths import quoted\n\n\n"
         + 'class AsyncApi:\n    """All operations of the API. An argument that is None is not sent.\n\n'
