@@ -9,6 +9,7 @@ from indexer.sources.compose import composed, guarded_parser
 from indexer.sources.records import Found, Reading
 from models.types import Document, Part
 
+_MAX_GROUPS: Final = 2_000_000
 _MARGIN: Final = re.compile(r"\{\\(header|footer)[lrf]?(?![a-z])")
 
 
@@ -22,6 +23,8 @@ def _document(reading: Reading) -> Document:
     data = reading.whole()
     if not data.lstrip().startswith(b"{\\rtf"):
         raise InvalidDocument("not rich text: it does not begin with {\\rtf")
+    if data.count(b"{") > _MAX_GROUPS:
+        raise InvalidDocument(f"it has more than {_MAX_GROUPS:,} groups")
     objects = data.count(b"\\objdata")
     if objects:
         reading.lost.append(f"{objects:,} embedded object{'s' * (objects > 1)}")

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -21,6 +22,10 @@ from models.types import Document, Part
 
 _DEFAULT: Final = "text"
 MAX_CELLS: Final = 10_000_000
+# The cells that Excel allows a row: openpyxl reads rows of any length, and one of a million for minutes.
+_MAX_COLUMNS: Final = 16_384
+_ROW_END: Final = re.compile(rb"</(?:\w+:)?row>")
+_CELL: Final = re.compile(rb"<(?:\w+:)?c[\s/>]")
 
 
 def read_workbook(reading: Reading) -> Iterator[Found]:
@@ -55,8 +60,7 @@ def _sheets(reading: Reading) -> dict[str, list[list[str]]]:
     from openpyxl import load_workbook
 
     data = reading.whole()
-    if Package(data).unpacked_size > MAX_READ:
-        raise InvalidDocument(f"it unpacks to more than {MAX_READ:,} bytes")
+    _check_size(Package(data))
     book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
     hidden = [sheet.title for sheet in book.worksheets if sheet.sheet_state != "visible"]
     if hidden:
@@ -71,6 +75,16 @@ def _sheets(reading: Reading) -> dict[str, list[list[str]]]:
                 raise InvalidDocument(f"it has more than {MAX_CELLS:,} cells")
             rows.append([_written(value) for value in row])
     return sheets
+
+
+def _check_size(package: Package) -> None:
+    """Raise ``InvalidDocument`` for what openpyxl would take too long to read."""
+    if package.unpacked_size > MAX_READ:
+        raise InvalidDocument(f"it unpacks to more than {MAX_READ:,} bytes")
+    for name in package.names("xl/worksheets/"):
+        rows = _ROW_END.split(package.read(name)) if name.endswith(".xml") else ()
+        if any(len(row) > _MAX_COLUMNS and len(_CELL.findall(row)) > _MAX_COLUMNS for row in rows):
+            raise InvalidDocument(f"a row has more than {_MAX_COLUMNS:,} cells")
 
 
 def _written(value: object) -> str:

@@ -265,6 +265,9 @@ def test_rich_text(tmp_path: Path) -> None:
     )
     (bad,) = source_of(tmp_path, "y.rtf", b"no")
     assert isinstance(bad, BadRecord)
+    (bad,) = source_of(tmp_path, "x.rtf", rb"{\rtf1" + b"{" * 2_000_001)
+    assert isinstance(bad, BadRecord)
+    assert bad.reason == "it has more than 2,000,000 groups"
 
 
 def book(chapters: int) -> bytes:
@@ -305,3 +308,9 @@ def test_bombs_are_refused(tmp_path: Path, name: str) -> None:
     (bad,) = source_of(tmp_path, name, BOMB)
     assert isinstance(bad, BadRecord)
     assert "unpacks to more" in bad.reason
+
+
+def test_a_sheet_of_too_many_columns_is_refused(tmp_path: Path) -> None:
+    (bad,) = source_of(tmp_path, "x.xlsx", zipped({"xl/worksheets/sheet1.xml": f"<row>{'<c/>' * 20_000}</row>"}))
+    assert isinstance(bad, BadRecord)
+    assert "a row has more than 16,384 cells" in bad.reason

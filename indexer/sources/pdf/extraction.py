@@ -2,10 +2,10 @@
 
 import json
 import select
+import signal
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,8 +18,8 @@ from indexer.errors import InvalidDocument
 
 _PROGRAM: Final = Path(__file__).with_name("glyphs.py")
 _SIGN: Final = struct.Struct("<I6f")
-# Seconds for a page, and for all pages together: the first figure and one more for every page that came.
-_PATIENCE: Final = 8.0
+# Seconds without a sign of life, after which the process is ended; it bounds its work itself.
+_PATIENCE: Final = 120.0
 _CHUNK: Final = 2**20
 
 
@@ -73,7 +73,6 @@ class Extraction:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self._deadline = time.monotonic() + _PATIENCE
         self._buffer = bytearray()
         Thread(target=self._feed, args=(data,), daemon=True).start()
         facts = self._line()
@@ -93,7 +92,6 @@ class Extraction:
                 return
             data = self._take(facts["signs"] * _SIGN.size)
             signs = [Sign(*sign) for sign in _SIGN.iter_unpack(data)]
-            self._deadline += 1
             yield _page(number, facts, signs)
 
     def close(self) -> None:
@@ -117,7 +115,7 @@ class Extraction:
             if not self._more():
                 if is_last and self._process.wait() == 0:
                     return {}
-                raise InvalidDocument("not a PDF that can be read: it takes too much memory, or breaks its reader")
+                raise self._ended()
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
         return dict(json.loads(line))
@@ -125,21 +123,26 @@ class Extraction:
     def _take(self, size: int) -> bytes:
         while len(self._buffer) < size:
             if not self._more():
-                raise InvalidDocument("not a PDF that can be read: it takes too much memory, or breaks its reader")
+                raise self._ended()
         data = bytes(self._buffer[:size])
         del self._buffer[:size]
         return data
+
+    def _ended(self) -> InvalidDocument:
+        """Why the process ended by itself."""
+        if self._process.wait() == -signal.SIGXCPU:
+            return InvalidDocument("not a PDF that can be read: a page takes more than 8 seconds")
+        return InvalidDocument("not a PDF that can be read: it takes too much memory, or breaks its reader")
 
     def _more(self) -> bool:
         """Read on. Whether there was more; raises ``InvalidDocument`` where nothing comes for too long."""
         stdout = self._process.stdout
         if stdout is None:
             return False
-        now = time.monotonic()
-        ready, _, _ = select.select([stdout], [], [], max(0.0, min(_PATIENCE, self._deadline - now)))
+        ready, _, _ = select.select([stdout], [], [], _PATIENCE)
         if not ready:
             self.close()
-            raise InvalidDocument(f"not a PDF that can be read: a page takes more than {_PATIENCE:.0f} seconds")
+            raise InvalidDocument("not a PDF that can be read: its reader has stopped")
         chunk = stdout.read1(_CHUNK)  # type: ignore[attr-defined]
         self._buffer += chunk
         return bool(chunk)

@@ -7,6 +7,7 @@ of JSON for the file and one for every page; a page's is followed by its signs, 
 
 import ctypes
 import json
+import math
 import struct
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ Handle: TypeAlias = Any
 # Code point, left, bottom, right, top of the advance box in points, font size, and angle of writing in radians.
 SIGN = struct.Struct("<I6f")
 _MEMORY = 480 * 2**20
+# Seconds of the processor for a page, and for all pages together: these and one more for every page.
+_SECONDS = 8
 _FAILURES = 50
 _HIDDEN = 0b100010  # annotations: hidden, or not viewed
 _PASSWORD = 1 << 13
@@ -32,6 +35,7 @@ def main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    _allow_page(0)
     import pypdfium2 as pdfium
 
     data = sys.stdin.buffer.read()
@@ -44,6 +48,7 @@ def main() -> None:
     document.init_forms()
     failures = 0
     for number in range(len(document)):
+        _allow_page(number)
         try:
             facts, signs = _page(document, number)
             failures = 0
@@ -54,6 +59,16 @@ def main() -> None:
         sys.stdout.buffer.flush()
         if failures == _FAILURES:
             return
+
+
+def _allow_page(number: int) -> None:
+    """Let the system end this process (SIGXCPU) where the next page takes too long; a busy machine does not count."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(min(used, number) + _SECONDS), most))
 
 
 def _write(value: dict[str, Any]) -> None:

@@ -148,10 +148,16 @@ def _split(line: list[_Run]) -> list[Segment]:
 
 def _limit(signs: Sequence[Sign]) -> float:
     """The least gap between two words of a line. Letters that are spaced out stand apart without being words."""
-    size = spread([sign.top - sign.bottom for sign in signs], 0.5)
+    size = spread([_font_size(sign) for sign in signs], 0.5)
     gaps = [after.left - before.right for before, after in pairwise(signs)]
     usual = spread(gaps, 0.5) if len(gaps) > 3 else 0.0
     return _SPACE * size + (usual if 0.08 * size < usual < size else 0.0)
+
+
+def _font_size(sign: Sign) -> float:
+    """The size of a sign's font, which may be less than the height of its box; that height where a matrix scales it."""
+    height = sign.top - sign.bottom
+    return sign.size if height / 2 < sign.size < height else height
 
 
 def _is_apart(before: Sign, after: Sign, spaces: Sequence[float], limit: float) -> bool:
