@@ -45,7 +45,11 @@ class EmbeddedServer:
         self._home = tempfile.TemporaryDirectory(prefix="spanseek-")
         self._processes: list[subprocess.Popen[str]] = []
         self._page: str | None = None
-        self.socket = self._start("--socket", str(Path(self._home.name) / "socket"))
+        try:
+            self.socket = self._start("--socket", str(Path(self._home.name) / "socket"))
+        except SpanseekError:
+            self._home.cleanup()
+            raise
 
     def serve(self, port: int) -> str:
         """The address of the page, which a second process serves on loopback until this program ends."""
@@ -77,7 +81,9 @@ class EmbeddedServer:
         assert process.stdout is not None  # noqa: S101  it is a pipe
         said = json.loads(process.stdout.readline() or "{}")
         if "url" not in said:
-            self.close()
+            self._processes.remove(process)
+            _ask_to_stop(process)
+            _wait_for(process)
             detail = said.get("detail") or "The process ended before it was ready; what it said stands above."
             raise ServerNotStarted(detail, said.get("hint", ""), said.get("code", ""))
         return str(said["url"])

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -160,6 +161,15 @@ def test_a_folder_serves_its_page(homes: Homes) -> None:
     url = homes.embedded.serve(port=0)
     assert "<title>" in httpx.get(f"{url}/").text
     assert homes.embedded.serve() == url
+
+
+@pytest.mark.slow
+def test_a_page_without_a_free_port_leaves_the_folder_open(tmp_path: Path) -> None:
+    with spanseek.open(tmp_path / "data", encoder="hashing") as db, socket.create_server(("127.0.0.1", 0)) as taken:
+        with pytest.raises(spanseek.ServerNotStarted) as caught:
+            db.serve(port=taken.getsockname()[1])
+        assert caught.value.code == "address_unavailable"
+        assert db.collections() == []
 
 
 OWN_PACKAGES = """

@@ -40,9 +40,9 @@ def connect(
 def open(folder: str | os.PathLike[str], *, retries: Retries = Retries(), **settings: object) -> "Client":
     """A client of a folder on this machine, which is made if it is not there. It needs the product.
 
-    A process of its own reads the folder, and ends with this program or with ``close``. ``settings`` are those of
-    docs/settings.md in small letters, such as ``encoder="slice128"``. Raises ``ProductMissing`` and
-    ``ServerNotStarted``.
+    A process of its own reads the folder, and ends with this program or with ``close``. The call returns when that is
+    ready, after some seconds. ``settings`` are those of docs/settings.md in small letters, such as
+    ``encoder="slice128"``. Raises ``ProductMissing`` and ``ServerNotStarted``.
     """
     server = EmbeddedServer(folder, settings)
     over = httpx.HTTPTransport(uds=server.socket)
