@@ -95,6 +95,8 @@ def _returned(operation: Schema, call: str) -> tuple[bool, str, str]:
     types = {kind for code, each in operation["responses"].items() if code < "300" for kind in each.get("content", {})}
     if "application/x-ndjson" in types:
         return False, "AsyncIterator[dict[str, Any]]", f"        return self._transport.lines({call})"
+    if "text/event-stream" in types:
+        return False, "AsyncIterator[dict[str, str]]", f"        return self._transport.events({call})"
     if "text/plain" in types:
         return True, "str", f"        return (await self._transport.request({call})).text"
     return False, "AsyncIterator[bytes]", f"        return self._transport.pieces({call})"

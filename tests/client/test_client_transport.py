@@ -101,6 +101,14 @@ def test_a_stream_is_sent_once(waits: list[float]) -> None:
     assert waits == [1.0]
 
 
+def test_events_are_read_as_they_are_sent() -> None:
+    body = ': hello\n\nid: 7\nevent: matched\ndata: {"a":\ndata: 1}\n\nevent: empty\n\ndata: last\n\ndata: cut off'
+    answer = httpx.MockTransport(lambda request: httpx.Response(200, text=body))
+    with httpx.Client(base_url="http://server", transport=answer) as http:
+        events = list(Transport(http, Retries()).events("GET", "/events", repeatable=True))
+    assert events == [{"id": "7", "event": "matched", "data": '{"a":\n1}'}, {"data": "last"}]
+
+
 def test_the_error_of_a_proxy_has_no_code(waits: list[float]) -> None:
     with pytest.raises(ApiError) as caught:
         search(api(*[httpx.Response(502, text="<html>")] * 4))

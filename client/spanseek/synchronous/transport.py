@@ -44,6 +44,21 @@ class Transport:
                 if line.strip():
                     yield json_format.loads(line)
 
+    def events(self, method: str, path: str, **fields: Any) -> Iterator[dict[str, str]]:  # noqa: ANN401
+        """Server-sent events as they arrive, with ``event``, ``id`` and ``data`` where they are there."""
+        event: dict[str, str] = {}
+        response = self._send(method, path, stream=True, **fields)
+        with closing(response):
+            for line in response.iter_lines():
+                name, _, value = line.partition(":")
+                if not line and "data" in event:
+                    yield event
+                if not line:
+                    event = {}
+                elif name:  # else it is a comment, which keeps the connection open
+                    before = f"{event['data']}\n" if name == "data" and "data" in event else ""
+                    event[name] = before + value.removeprefix(" ")
+
     def pieces(self, method: str, path: str, **fields: Any) -> Iterator[bytes]:  # noqa: ANN401
         """The bytes of an answer, as they arrive."""
         response = self._send(method, path, stream=True, **fields)
