@@ -1152,7 +1152,7 @@ class Api:
         phrase: Sequence[str] | None = None,
         tag: Sequence[str] | None = None,
         wait: float | None = None,
-    ) -> Iterator[bytes]:
+    ) -> Iterator[dict[str, str]]:
         """Read the events after a cursor as server-sent events, and then those that arrive.
 
         - ``cursor``: As in the list of matches; `Last-Event-ID` comes before it.
@@ -1160,7 +1160,7 @@ class Api:
         - ``tag``: Only phrases with this tag; repeat for any of several.
         - ``wait``: Seconds after which the stream ends.
         """
-        return self._transport.pieces(
+        return self._transport.events(
             "GET",
             f"/collections/{quoted(collection)}/matches/stream",
             params={"cursor": cursor, "phrase": phrase, "tag": tag, "wait": wait},
