@@ -4,13 +4,11 @@ import posixpath
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from bs4 import BeautifulSoup
-
 from indexer.errors import InvalidDocument
 from indexer.sources.compose import composed, guarded_parser
 from indexer.sources.packages import Package, attribute, tag
 from indexer.sources.records import Found, Reading
-from indexer.sources.web_pages import page_text
+from indexer.sources.web_pages import page_text, parsed_page
 from models.types import Document, Part
 
 
@@ -42,7 +40,7 @@ def _document(reading: Reading) -> Document:
 def _chapter(package: Package, name: str) -> Iterator[Part]:
     if name not in package:
         return
-    page = BeautifulSoup(package.read(name), "html.parser")
+    page = parsed_page(package.read(name))
     heading = page.find(["h1", "h2", "h3"])
     title = " ".join(heading.get_text(" ").split()) if heading else ""
     for line in page_text(page).split("\n"):

@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup
 from bs4.dammit import EncodingDetector
 from bs4.element import NavigableString, PageElement, PreformattedString, RubyTextString, Tag
 
+from indexer.errors import InvalidDocument
 from indexer.sources.documents import checked_id, checked_metadata, checked_text
 from indexer.sources.encodings import decoded
 from indexer.sources.records import Found, Reading
@@ -42,6 +43,7 @@ _SELECTOR: Final = re.compile(r"[.#]?-?[A-Za-z_][\w-]*")
 _FIELDS: Final = ("text", "search", "email", "url", "tel", "number", "submit", "button", "date")
 _INLINE: Final = frozenset(_INLINE_NAMES.split())
 _SPACE: Final = re.compile(r"\s+")
+_MAX_TAGS: Final = 600_000
 
 
 def read_page(reading: Reading) -> Iterator[Found]:
@@ -50,11 +52,19 @@ def read_page(reading: Reading) -> Iterator[Found]:
 
 
 def _document(reading: Reading) -> Document:
-    page = BeautifulSoup(_decoded(reading), "html.parser")
+    page = parsed_page(_decoded(reading))
     title = _SPACE.sub(" ", page.title.get_text()).strip() if page.title else ""
     metadata: dict[str, JsonValue] = {"title": title} if title else {}
     text = checked_text(page_text(page))
     return Document(checked_id(reading.document_id), (Part(text),), checked_metadata(metadata))
+
+
+def parsed_page(text: str | bytes) -> BeautifulSoup:
+    """A page as a tree. Raises ``InvalidDocument`` for one of too many tags: every element takes a kilobyte."""
+    tags = text.count("<") if isinstance(text, str) else text.count(b"<")
+    if tags > _MAX_TAGS:
+        raise InvalidDocument(f"a page has more than {_MAX_TAGS:,} tags")
+    return BeautifulSoup(text, "html.parser")
 
 
 def _decoded(reading: Reading) -> str:

@@ -35,6 +35,11 @@ PAGES = {
     "drawn in another order": (shown("VOTES", 100) + shown("247"), ["247 VOTES"]),
     "drawn twice to look bold": (shown("Total") + shown("Total", 72.3), ["Total"]),
     "letters spaced out": ("BT /F1 12 Tf 6 Tc 72 700 Td (REPORT) Tj ET", ["REPORT"]),
+    "dots that lead to a page": (
+        "BT /F1 12 Tf 72 700 Td (MEMORY) Tj 45.5 0 Td (USE) Tj ET "
+        + " ".join(shown(".", 150 + 9 * n) for n in range(25)),
+        [f"MEMORY USE {' '.join('.' * 25)}"],
+    ),
     "hyphen": (lines("I want to cancel my sub-", "scription today."), ["I want to cancel my subscription today."]),
     "hyphen that is written": (
         lines("A well-known name, and well-", "known it is. It is well-known."),

@@ -210,6 +210,8 @@ def test_pages_become_what_a_browser_would_show(tmp_path: Path) -> None:
     assert document.metadata == {"title": "Terms & more"}
     deep = written(tmp_path, "deep.html", "<div>" * 20_000 + "found" + "</div>" * 20_000)
     assert read(deep)[0][0].text == "found"
+    _, (bad,) = read(written(tmp_path, "bomb.html", "<p>" * 600_001))
+    assert bad.reason == "a page has more than 600,000 tags"
 
 
 OFFICE: dict[str, bytes] = {

@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from bs4 import BeautifulSoup
-
-from indexer.sources.web_pages import page_text
+from indexer.sources.web_pages import page_text, parsed_page
 from models.types import Part
 
 # Programs wrap lines at 60 signs or more; shorter lines end where their writer ended them.
@@ -76,7 +74,7 @@ def unwrapped(block: list[str], width: int) -> str:
 
 def text_of_page(html: str | bytes) -> str:
     """The text of a message in HTML; what it quotes is marked as in plain text."""
-    page = BeautifulSoup(html, "html.parser")
+    page = parsed_page(html)
     for quote in page.find_all("blockquote"):
         if quote.find_parent("blockquote") is None and quote.parent is not None:
             marked = page.new_tag("pre")

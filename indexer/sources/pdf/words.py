@@ -147,9 +147,13 @@ def _split(line: list[_Run]) -> list[Segment]:
 
 
 def _limit(signs: Sequence[Sign]) -> float:
-    """The least gap between two words of a line. Letters that are spaced out stand apart without being words."""
+    """The least gap between two words of a line. Letters that are spaced out stand apart without being words.
+
+    So do the dots that lead to a number of a page, which say nothing about letters.
+    """
     size = spread([_font_size(sign) for sign in signs], 0.5)
-    gaps = [after.left - before.right for before, after in pairwise(signs)]
+    between = [pair for pair in pairwise(signs) if all(chr(sign.code).isalnum() for sign in pair)]
+    gaps = [after.left - before.right for before, after in between]
     usual = spread(gaps, 0.5) if len(gaps) > 3 else 0.0
     return _SPACE * size + (usual if 0.08 * size < usual < size else 0.0)
 
