@@ -227,8 +227,8 @@ class RecipeChoice(RepresentationOptions):
 def filter_of(where: list[str] | None, where_part: list[str] | None, expression: str | None) -> Filter:
     """The filter of ``--where``, ``--where-part`` and ``--filter`` together.
 
-    >>> filter_of(["week=7", "lang=en"], None, None)
-    Filter(document={'week': 7, 'lang': 'en'}, part={}, expression=None)
+    >>> filter_of(["week=7", "lang=en"], None, None).document
+    {'week': 7, 'lang': 'en'}
     """
     read = None if expression is None else parsed(expression)
     return Filter(key_values(where), key_values(where_part), read)

@@ -101,13 +101,22 @@ def holding(catalog: Catalog, held: Lease, *, names: bool = False) -> Iterator[t
 def _take_patiently(catalog: Catalog, name: str, holder: str, ttl: float, again: Busy) -> Lease:
     while True:
         try:
-            _refuse_if_seen_held(catalog, name, holder)
             return _take(catalog, name, holder, ttl)
         except CollectionBusy as error:
-            if again is not refuse:
-                _queue(catalog, name, holder)
-            if not again(error):
-                raise
+            _wait(catalog, name, holder, again, error)
+
+
+def _wait(catalog: Catalog, name: str, holder: str, again: Busy, busy: CollectionBusy) -> None:
+    """Return when the lease looks free; raises ``CollectionBusy`` when ``again`` says no."""
+    while True:
+        if again is not refuse:
+            _queue(catalog, name, holder)
+        if not again(busy):
+            raise busy
+        try:
+            return _refuse_if_seen_held(catalog, name, holder)
+        except CollectionBusy as error:
+            busy = error
 
 
 def _refuse_if_seen_held(catalog: Catalog, name: str, holder: str) -> None:

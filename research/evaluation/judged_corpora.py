@@ -28,7 +28,7 @@ def sampled(documents: Iterable[Document], count: int) -> list[Document]:
     """The documents of the smallest crc32 of their ids, in the order of their ids.
 
     >>> [document.id for document in sampled((Document(id, ()) for id in "abcd"), 2)]
-    ['c', 'd']
+    ['b', 'c']
     """
     drawn = sorted(documents, key=lambda document: zlib.crc32(document.id.encode()))[:count]
     return sorted(drawn, key=lambda document: document.id)
