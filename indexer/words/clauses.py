@@ -16,6 +16,7 @@ from indexer.engine.place import Place
 from indexer.engine.query import Filter, Selection
 from indexer.engine.rows import SpanRow, SpanRows
 from indexer.engine.snapshot import SegmentView
+from indexer.segments.reader import Segment
 from indexer.words.literal import BELOW, EXACT, Occurrences, Terms
 from models.ops.similarity import raws
 from models.types import CharSpan, UnitSpan
@@ -68,7 +69,7 @@ class PhraseQuery:
         segment = view.segment
         occurrences = Occurrences((self.words,), "span").rows(view, None, Selection(filter=self.filter))[0].spans
         whole = [units if self.documents else sentences_of(segment, units) for units in results]
-        literal = [_first_within(occurrences, units) for units in whole]
+        literal = [_clearest_within(segment, occurrences, units) for units in whole]
         left = [self._nearest(view, units) for units, found in zip(whole, literal, strict=True) if found is None]
         best = iter(best_spans_of(segment, left, self.vector, self.of_spans) if left else ())
         most = BELOW if self.words else EXACT
@@ -88,10 +89,9 @@ class PhraseQuery:
         return units
 
 
-def _first_within(occurrences: SpanRows, units: UnitSpan) -> UnitSpan | None:
-    """The first occurrence within some units."""
+def _clearest_within(segment: Segment, occurrences: SpanRows, units: UnitSpan) -> UnitSpan | None:
+    """The occurrence within some units whose sentence is shortest, and so says least besides; of equals the first."""
     inside = np.flatnonzero((occurrences.starts >= units.start) & (occurrences.ends <= units.end))
-    if not len(inside):
-        return None
-    row = occurrences.row(int(inside[0]))
-    return UnitSpan(row.start, row.end)
+    rows = (occurrences.row(int(at)) for at in inside)
+    spans = (UnitSpan(row.start, row.end) for row in rows)
+    return min(spans, key=lambda span: len(sentences_of(segment, span)), default=None)

@@ -102,7 +102,7 @@ def test_answers_are_what_the_document_says(client) -> None:
     read = TypeAdapter(SearchAnswer).validate_json(json.dumps(answer), strict=True)
     assert json_values(read) == answer
     elsewhere = {"polarity", "highlights", "match", "restored", "confidence", "collection", "cut"}
-    elsewhere |= {"probability", "verdict", "differs", "copies"}
+    elsewhere |= {"probability", "verdict", "differs", "clause", "copies"}
     assert set(answer["hits"][0]) | elsewhere == {field.name for field in fields(Hit)}
 
 
