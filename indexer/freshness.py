@@ -16,7 +16,8 @@ Value = TypeVar("Value")
 class FreshValues(Generic[Key, Value]):
     """Values by key, read again when they are older than ``FRESH_S``. Safe to share between threads.
 
-    ``read`` gets the key and the value read before, if any. A key whose reading fails is forgotten. Beyond ``limit``,
+    ``read`` gets the key and the value read before, if any. A value that ``is_stale`` is read again at once. A key
+    whose reading fails is forgotten. Beyond ``limit``,
     in which each value counts by its ``weight``, those that were used least recently are forgotten, too.
 
     >>> clock = iter([0.0, 0.1, 0.4]).__next__
@@ -30,11 +31,12 @@ class FreshValues(Generic[Key, Value]):
         read: Callable[[Key, Value | None], Value],
         *,
         clock: Callable[[], float] = time.monotonic,
+        is_stale: Callable[[Value], bool] = lambda value: False,
         weight: Callable[[Value], int] = lambda value: 1,
         limit: float = math.inf,
     ) -> None:
         self._read, self._clock = read, clock
-        self._weight, self._limit = weight, limit
+        self._is_stale, self._weight, self._limit = is_stale, weight, limit
         # The least recently used one is the first.
         self._values: dict[Key, tuple[Value, float]] = {}
         self._lock = Lock()
@@ -44,7 +46,7 @@ class FreshValues(Generic[Key, Value]):
         with self._lock:
             now = self._clock()
             value, read_at = self._values.pop(key, (None, -FRESH_S))
-            if value is None or now - read_at >= FRESH_S:
+            if value is None or now - read_at >= FRESH_S or self._is_stale(value):
                 value, read_at = self._read(key, value), now
                 self._make_room(self._weight(value))
             self._values[key] = value, read_at

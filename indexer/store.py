@@ -65,7 +65,11 @@ class Store:
         self.phrases = PhraseSets(partial(read_phrase_set, catalog, span_scores))
         self._past = PastSnapshots(grace_s, clock)
         self._snapshots: FreshValues[str, _Opened] = FreshValues(
-            self._present, clock=clock, weight=lambda opened: len(opened.snapshot.views), limit=open_segments
+            self._present,
+            clock=clock,
+            is_stale=self._is_stale,
+            weight=lambda opened: len(opened.snapshot.views),
+            limit=open_segments,
         )
 
     @cached_property
@@ -88,7 +92,7 @@ class Store:
         return self.data_dir / "collections" / collection_id
 
     def snapshot(self, name: str) -> Snapshot:
-        """The collection's current snapshot, at most a quarter of a second behind the last generation."""
+        """The collection's current snapshot, at most a quarter of a second behind what other processes publish."""
         return self._snapshots.get(name).snapshot
 
     def snapshot_of(self, name: str, generation: int) -> Snapshot:
@@ -123,6 +127,9 @@ class Store:
         """Release all cached data of a deleted collection."""
         self._snapshots.forget(name)
         self.tunings.forget()
+
+    def _is_stale(self, opened: "_Opened") -> bool:
+        return self.catalog.published.get(opened.collection_id, 0) > opened.snapshot.generation.number
 
     def _present(self, name: str, opened: "_Opened | None") -> "_Opened":
         """The open snapshot if it is current, else a new one."""

@@ -53,6 +53,7 @@ class Catalog:
         self.database = Database(url, data_dir)
         self.clock = clock
         self.patience = patience  # of each writer, with others
+        self.published: dict[str, int] = {}  # by collection id the last generation that this process has published
 
     def close(self) -> None:
         """Closes all connections."""

@@ -19,12 +19,6 @@ PATH = "/collections/sample/documents"
 NEW = {"id": "call/9 ü", "text": "Is the zeppelin late?", "metadata": {"kind": "call"}}
 
 
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch) -> None:
-    """The server looks at the catalog at every search, and not only a quarter of a second after the last time."""
-    monkeypatch.setattr("indexer.freshness.FRESH_S", -1.0)
-
-
 @pytest.fixture
 def client(settings, start) -> Client:
     return start(settings)
