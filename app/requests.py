@@ -187,6 +187,17 @@ def read_as(body: Any, convert: Callable[[Any], object]) -> GetPydanticSchema:  
     return GetPydanticSchema(lambda _, handler: core_schema.no_info_after_validator_function(convert, handler(body)))
 
 
+def _or_auto(value: object, number: Callable[[object], object]) -> object:
+    return value if value == "auto" else number(value)
+
+
+# Not a union, which would report an error for each of its members.
+_NUMBER_OR_AUTO: Final = GetPydanticSchema(
+    lambda _, handler: core_schema.no_info_wrap_validator_function(
+        _or_auto, handler(Similarity | None), json_schema_input_schema=handler(Similarity | Auto | None)
+    )
+)
+
 FilterField: TypeAlias = Annotated[Filter, read_as(FilterBody, FilterBody.filter)]
 
 
@@ -225,6 +236,7 @@ class SpanOptions:
 
     threshold: Annotated[
         Similarity | Auto | None,
+        _NUMBER_OR_AUTO,
         described(
             "Minimum similarity of a hit, or `auto`: a match is more probable than not. Without one the collection's "
             "applies, if it has one; 0 returns all hits."

@@ -10,7 +10,8 @@ from app.requests import SearchRequest
 from app.search import literal
 from app.search.accepting import read_request
 from app.search.mode import AnyMode
-from indexer.engine.named_spans import Located, NamedSpan, find_documents
+from indexer.engine.located import Located, find_documents
+from indexer.engine.named_spans import NamedSpan
 from indexer.engine.snapshot import Snapshot
 from indexer.words.literal import Terms
 from models.errors import InvalidInput

@@ -10,7 +10,7 @@ from app.answers import ItemError, described, optional
 from app.collections.jobs import CollectionJobs
 from indexer.catalog.leases import Lease, lease
 from indexer.engine.filter_masks import documents_holding
-from indexer.engine.named_spans import find_documents
+from indexer.engine.located import find_documents
 from indexer.engine.query import Filter
 from indexer.errors import CollectionBusy, DocumentNotFound, InvalidDocument, KeyConfined
 from indexer.indexing.maintenance import tidy

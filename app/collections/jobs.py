@@ -10,7 +10,7 @@ from indexer.archives.copies import older_copies
 from indexer.catalog.leases import Lease, lease
 from indexer.catalog.publish import remove
 from indexer.catalog.replacement import unlike
-from indexer.engine.named_spans import find_documents
+from indexer.engine.located import find_documents
 from indexer.engine.query import Filter
 from indexer.errors import CollectionBusy, CollectionNotFound
 from indexer.indexing.maintenance import Purged, Removed, optimize, purge, sweep

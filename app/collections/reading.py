@@ -8,7 +8,7 @@ from app.answers import described, optional
 from app.collections.exporting import DocumentExport, exported_documents
 from app.cursors import cursor_at, digest_of, position_of
 from app.encoders.encoders import Encoders
-from indexer.engine.named_spans import Located, find_documents
+from indexer.engine.located import Located, find_documents
 from indexer.engine.query import Filter
 from indexer.engine.snapshot import Snapshot
 from indexer.errors import DocumentNotFound

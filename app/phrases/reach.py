@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from indexer.catalog.collections import Catalog
 from indexer.catalog.matches import read_events
 from indexer.engine.filter_masks import documents_holding
-from indexer.engine.named_spans import find_documents
+from indexer.engine.located import find_documents
 from indexer.engine.query import Filter
 from indexer.engine.snapshot import Snapshot
 from indexer.filters.expression import asks_ids_alone

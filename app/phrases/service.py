@@ -34,7 +34,7 @@ from indexer.catalog.phrases import (
     set_phrase_threshold,
     undo_phrase_threshold,
 )
-from indexer.engine.named_spans import Located, find_documents
+from indexer.engine.located import Located, find_documents
 from indexer.engine.query import Filter
 from indexer.errors import MatchNotFound
 from indexer.indexing.matching import rematch

@@ -18,7 +18,7 @@ from app.texts.restored_answers import (
     TextVectors,
     TokenAnswer,
 )
-from indexer.engine.named_spans import Located, find_documents
+from indexer.engine.located import Located, find_documents
 from indexer.errors import DocumentNotFound
 from indexer.restorable.files import NAME
 from indexer.restorable.models import Restoring

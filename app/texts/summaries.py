@@ -21,7 +21,7 @@ from app.texts.comparing_answers import (
     SummarySentence,
     TooManySentences,
 )
-from indexer.engine.named_spans import find_documents
+from indexer.engine.located import find_documents
 from indexer.engine.query import Filter
 from indexer.errors import DocumentNotFound
 from indexer.facets.models import Facets

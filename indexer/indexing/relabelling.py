@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from indexer.catalog.leases import Lease
-from indexer.engine.named_spans import Located, find_documents
+from indexer.engine.located import Located, find_documents
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.errors import SegmentCorrupt
 from indexer.indexing.matching import publish_matched

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from indexer.engine.executor import SegmentQuery
-from indexer.engine.named_spans import Located
+from indexer.engine.located import Located
 from indexer.engine.query import Filter, Selection
 from indexer.engine.snapshot import SegmentView, Snapshot
 from indexer.reading.filter_fields import check_fields, keys_in

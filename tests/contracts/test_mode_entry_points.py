@@ -19,7 +19,7 @@ import numpy as np
 from app.search.mode import Accepts, BatchQuery, SearchMode, Total
 from app.requests import SearchRequest
 from indexer.engine.executor import SegmentQuery
-from indexer.engine.named_spans import Located
+from indexer.engine.located import Located
 from indexer.engine.place import ScoredSpan
 from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRows

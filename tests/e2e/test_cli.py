@@ -55,7 +55,7 @@ def test_index_says_what_it_did(run: Run) -> None:
 
 def test_search_prints_what_the_http_answer_holds(calls: Outcome, run: Run) -> None:
     answer = run("search", "cancel my subscription", "--collection", "calls", "--top-k", "2", "--json").json
-    assert list(answer) == ["hits", "generation", "threshold", "took_ms"]
+    assert list(answer) == ["hits", "generation", "threshold", "took_ms", "cursor"]
     assert answer["threshold"] == {"value": None, "on": "score", "source": "none", "calibration": None}
     assert len(answer["hits"]) == 2
     hit = answer["hits"][0]

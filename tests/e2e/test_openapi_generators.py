@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -38,11 +39,12 @@ def operations(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def generate(name: str, *arguments: str | Path) -> str:
     """What a generator says that succeeds."""
-    places = [str(GENERATORS / "bin"), str(GENERATORS / "node_modules" / ".bin")]
-    program = shutil.which(name) or next((found for place in places if (found := shutil.which(name, path=place))), None)
+    path = os.pathsep.join([str(GENERATORS / "bin"), str(GENERATORS / "node_modules" / ".bin"), os.environ["PATH"]])
+    program = shutil.which(name, path=path)
     if program is None:
         pytest.skip(f"{name} is not installed: run `make generators`")
-    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    environment = os.environ | {"PATH": path}  # they call others
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     return said

@@ -12,7 +12,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, text
+from sqlalchemy import JSON, inspect, text
 
 from indexer.catalog import schema
 from indexer.catalog.collections import Catalog
@@ -44,8 +44,14 @@ def test_up_down_and_up_again(empty_url):
 
 def test_migrations_make_exactly_the_tables_of_the_code(url):
     with closing(Database(url)) as database, database.write() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        options = {"compare_type": True, "compare_server_default": _defaults_differ}
+        context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, metadata) == []
+
+
+def _defaults_differ(context, inspected, column, *defaults):
+    """False for JSON, which PostgreSQL does not compare; the DDL itself is compared below. Else alembic compares."""
+    return False if isinstance(column.type, JSON) else None
 
 
 def test_migrations_make_the_constraints_and_collations_of_the_code(empty_url, backend):

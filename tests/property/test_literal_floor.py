@@ -20,7 +20,7 @@ from indexer.catalog.leases import lease
 from indexer.catalog.publish import remove
 from indexer.engine.query import Filter
 from indexer.indexing.maintenance import optimize
-from indexer.phrases import PhraseDraft
+from indexer.phrases import EventFilter, PhraseDraft
 from models.ops.span_score import SpanScore
 from models.text.units import split
 from models.types import Document, Part, SpanBounds
@@ -179,7 +179,7 @@ def test_counts_and_saved_phrases_have_them_all(
         assert counted.spans == len(hits)
         assert counted.documents == len({hit.document_id for hit in hits})
         assert all((example.match == "exact") == (example.raw == 1) for example in (*counted.above, *counted.below))
-        matches = workspace.phrases.events(case.name, 1000, None, [name]).events
+        matches = workspace.phrases.events(case.name, 1000, None, EventFilter((name,))).events
         assert {(each.document_id, each.start, each.end, each.raw) for each in matches} == {
             (*place(hit), hit.raw) for hit in hits
         }

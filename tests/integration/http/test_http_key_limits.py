@@ -69,9 +69,9 @@ def limited(settings, start, make_key) -> Client:
     return client
 
 
-# Where a caller gives a name: the same 403, whether or not the name is taken.
-_GIVES_A_NAME = {("put", "/collections/{collection}"), ("put", "/aliases/{alias}")}
-_OTHER_PARAMETERS = {"id": "a", "name": "a", "document_id": "a"}
+# Where a caller gives a name, or keys: the same 403, whether or not the name is taken.
+_GIVES_A_NAME = {("put", "/collections/{collection}"), ("put", "/aliases/{alias}"), ("post", "/admin/keys")}
+_OTHER_PARAMETERS = {"id": "a", "name": "a", "document_id": "a", "match": "1", "number": "1"}
 
 
 def test_no_operation_tells_a_hidden_collection_from_none(limited) -> None:

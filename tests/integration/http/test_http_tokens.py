@@ -58,12 +58,14 @@ def test_with_an_issuer_nobody_is_anonymous_and_keys_go_on(provider, problem, ma
         {"aud": None},
         {"exp": None},
         {"sub": None},
-        {"exp": int(time.time()) - 31},
-        {"nbf": int(time.time()) + 600},
+        {"exp": -31},
+        {"nbf": 600},
     ],
 )
 def test_a_token_of_others_or_out_of_its_time_opens_nothing(provider, problem, claims) -> None:
-    problem(provider().ask(token(**claims)), 401, "unauthenticated")
+    now = int(time.time())
+    moments = {name: now + seconds for name, seconds in claims.items() if isinstance(seconds, int)}
+    problem(provider().ask(token(**claims | moments)), 401, "unauthenticated")
 
 
 def test_clocks_may_differ_a_little(provider) -> None:

@@ -44,6 +44,11 @@ def hits(server: httpx.Client) -> list[str]:
     return [hit["document_id"] for hit in search(server)["hits"]]
 
 
+def metadata_by_id(server: httpx.Client) -> dict[str, dict[str, Any]]:
+    documents = ok(server.get(f"{PATH}/documents?limit=1000"))["documents"]
+    return {document["id"]: document["metadata"] for document in documents}
+
+
 def search(server: httpx.Client) -> dict[str, Any]:
     body = {"collection": "calls", "text": "cancel my subscription", "group_by": "document"}
     return ok(server.post("/search", json=body))
@@ -88,12 +93,10 @@ def test_writers_of_both_servers_wait_for_each_other(servers) -> None:
     with ThreadPoolExecutor(WRITERS) as pool:
         refused = [answer for each in pool.map(write, range(WRITERS)) for answer in each]
     assert refused == []
+    expected = {f"{writer}-{n}": {} for writer in range(WRITERS) for n in range(1, WRITES)}
+    expected |= {f"{writer}-1": {"by": writer} for writer in range(WRITERS)}
     for server in servers:
-        documents = ok(server.get(f"{PATH}/documents?limit=1000"))["documents"]
-        expected = {f"{writer}-{n}" for writer in range(WRITERS) for n in range(1, WRITES)}
-        assert {document["id"] for document in documents} == expected
-        changed = {document["id"]: document["metadata"] for document in documents if document["metadata"]}
-        assert changed == {f"{writer}-1": {"by": writer} for writer in range(WRITERS)}
+        until(lambda server=server: metadata_by_id(server) == expected)
 
 
 @pytest.mark.slow
