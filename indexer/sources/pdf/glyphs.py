@@ -27,6 +27,8 @@ _PASSWORD = 1 << 13
 _FREE_TEXT, _WIDGET, _POPUP, _LINK = 3, 20, 16, 2
 _TEXT_FIELDS = (4, 5, 6)  # combo box, list box, text field
 _SCAN = 0.25
+# Fewer are of a page that stands in the tree of pages again and again.
+_BYTES_A_PAGE = 4
 
 
 def main() -> None:
@@ -43,6 +45,9 @@ def main() -> None:
         document = pdfium.PdfDocument(data)
     except pdfium.PdfiumError as error:
         _write({"error": "password" if getattr(error, "err_code", None) == 4 else str(error)})
+        return
+    if len(document) * _BYTES_A_PAGE > len(data):
+        _write({"error": f"it claims to have {len(document):,} pages, more than {len(data):,} bytes can hold"})
         return
     _write({"pages": len(document), "title": document.get_metadata_dict().get("Title", "")})
     document.init_forms()
