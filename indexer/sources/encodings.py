@@ -44,6 +44,16 @@ _SCRIPTS: Final = {
     "cp1256": ("[الينمتربوهكع]", 0.6),
     "cp874": ("[านรกเงมยลวดทสต่้]", 0.5),
 }
+# What browsers, and programs for mail, take for names of other encodings (WHATWG).
+_LABELS: Final = {
+    **dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "iso8859-1", "us-ascii", "ascii", "iso_8859-1"), WESTERN),
+    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis"), "cp932"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
+    "iso-8859-9": "cp1254",
+    "iso-8859-11": "cp874",
+    "tis-620": "cp874",
+}
 # Encodings of Central Europe, old Macintosh and DOS programs, in which letters of words are signs of windows-1252.
 _OLD: Final = (_CENTRAL, "mac_roman", "cp850")
 _SEQUENCE: Final = re.compile(
@@ -74,6 +84,21 @@ def given_encoding(name: str) -> Encoding:
     """The encoding of a given name; UTF-8 with or without its mark. Raises ``LookupError`` for an unknown one."""
     codec = codecs.lookup(name).name
     return Encoding("utf-8-sig" if codec == "utf-8" else codec)
+
+
+def labelled_codec(label: str) -> str | None:
+    """The codec that a page or a message means by a name; None for a name that stands for no encoding of texts.
+
+    >>> labelled_codec("ISO-8859-1"), labelled_codec("x-user-defined"), labelled_codec("hex")
+    ('cp1252', None, None)
+    """
+    name = label.strip().lower()
+    codec = _LABELS.get(name, name)
+    try:
+        b"a".decode(codec, "replace")
+    except (LookupError, ValueError):
+        return None
+    return codec
 
 
 def detect_encoding(file: BinaryIO) -> Encoding:

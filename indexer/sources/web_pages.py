@@ -1,6 +1,5 @@
 """HTML: the text that a browser would show, with a line a block."""
 
-import codecs
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -11,7 +10,7 @@ from bs4.element import NavigableString, PageElement, PreformattedString, RubyTe
 
 from indexer.errors import InvalidDocument
 from indexer.sources.documents import checked_id, checked_metadata, checked_text
-from indexer.sources.encodings import decoded
+from indexer.sources.encodings import decoded, labelled_codec
 from indexer.sources.records import Found, Reading
 from models.types import Document, JsonValue, Part
 
@@ -24,17 +23,8 @@ _INLINE_NAMES: Final = """
     a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q rb rt rtc ruby s samp small
     span strike strong sub sup time tspan tt u var wbr
 """
-# What browsers take for names of other encodings (WHATWG).
-_LABELS: Final = {
-    **dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "iso8859-1", "us-ascii", "ascii", "iso_8859-1"), "cp1252"),
-    **dict.fromkeys(("utf-16", "utf-16le", "utf-16be"), "utf-8"),
-    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
-    **dict.fromkeys(("shift_jis", "shift-jis", "sjis"), "cp932"),
-    **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
-    "iso-8859-9": "cp1254",
-    "iso-8859-11": "cp874",
-    "tis-620": "cp874",
-}
+# A page that says so is read as ASCII first, so it is no UTF-16.
+_UTF_16: Final = ("utf-16", "utf-16le", "utf-16be")
 _NOT_SHOWN: Final = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))", re.IGNORECASE)
 # Rules of one class, id or name, outside of ``@media`` and the like.
 _AT_RULE: Final = re.compile(r"@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})")
@@ -72,21 +62,14 @@ def _decoded(reading: Reading) -> str:
     data = reading.whole()
     start, marked = EncodingDetector.strip_byte_order_mark(data)
     declared = EncodingDetector.find_declared_encoding(start, is_html=True)
-    named = reading.options.encoding or marked or (declared and _LABELS.get(declared, declared))
-    if named is not None and _is_known(named):
+    declared = "utf-8" if declared in _UTF_16 else declared
+    named = reading.options.encoding or marked or (declared and labelled_codec(declared))
+    if named:
         return start.decode(named, "replace")
     text, encoding = decoded(data)
     if encoding.codec != "utf-8-sig":
         reading.notice = f"no encoding is declared: read as {encoding}"
     return text
-
-
-def _is_known(encoding: str) -> bool:
-    try:
-        codecs.lookup(encoding)
-    except LookupError:
-        return False
-    return True
 
 
 def page_text(page: Tag) -> str:

@@ -1,5 +1,6 @@
 """E-mail, spreadsheets, slides, OpenDocument, rich text and books: what their programs show."""
 
+import base64
 import io
 import zipfile
 from email.message import EmailMessage
@@ -120,6 +121,108 @@ def test_a_mailbox_is_a_document_a_message(tmp_path: Path) -> None:
     assert documents == [
         Document("x.mbox:1", (Part("First.\nFrom here on."),), {"subject": "one"}),
         Document("x.mbox:2", (Part("Second."),), {"subject": "two"}),
+    ]
+
+
+ALTERNATIVES = """Subject: x
+MIME-Version: 1.0
+Content-Type: multipart/alternative; boundary=A
+
+--A
+Content-Type: text/plain
+
+{plain}
+--A
+Content-Type: multipart/related; boundary=B
+
+--B
+Content-Type: text/html
+
+<p>I want to end my plan.</p><p>The fee is too high.</p>
+--B
+Content-Type: image/png; name=logo.png
+
+x
+--B--
+--A--
+"""
+
+
+@pytest.mark.parametrize("plain", ["", "Your program shows no pages, so open this message in a browser."])
+def test_a_page_is_read_where_the_plain_form_of_a_message_says_little(tmp_path: Path, plain: str) -> None:
+    document = read(tmp_path, "x.eml", ALTERNATIVES.format(plain=plain))
+    assert [part.text for part in document.parts] == ["I want to end my plan.", "The fee is too high."]
+
+
+def test_another_form_of_what_is_read_is_no_attachment(tmp_path: Path) -> None:
+    document = read(tmp_path, "x.eml", ALTERNATIVES.format(plain="I want to end my plan. The fee is too high."))
+    assert document.parts == (Part("I want to end my plan. The fee is too high."),)
+
+
+def test_every_text_of_a_message_of_several_is_read(tmp_path: Path) -> None:
+    message = EmailMessage()
+    message["Subject"] = "x"
+    message.make_mixed()
+    for text in ("First.", "Second."):
+        inner = EmailMessage()
+        inner.set_content(text)
+        inner.add_alternative(f"<p>{text}</p>", subtype="html")
+        message.attach(inner)
+    document = read(tmp_path, "x.eml", message.as_bytes())
+    assert [part.text.strip() for part in document.parts] == ["First.", "Second."]
+
+
+@pytest.mark.parametrize(
+    ("charset", "text", "codec"),
+    [
+        ("us-ascii", "Café for £5", "utf-8"),
+        ("us-ascii", "Café for 5€", "cp1252"),
+        ("iso-8859-1", "Café for 5€", "cp1252"),
+        ("gb2312", "我要取消计划朱镕基", "gbk"),
+        ("shift_jis", "解約①", "cp932"),
+        ("x-unknown", "Café for £5", "utf-8"),
+        ("hex", "Café for £5", "cp1252"),
+    ],
+)
+def test_charsets_of_messages_are_taken_as_programs_take_them(
+    tmp_path: Path, charset: str, text: str, codec: str
+) -> None:
+    head = f"Subject: x\nContent-Type: text/plain; charset={charset}\nContent-Transfer-Encoding: 8bit\n\n"
+    assert read(tmp_path, "x.eml", head.encode() + text.encode(codec)).text == text
+
+
+@pytest.mark.parametrize("kind", ["multipart/mixed", "multipart/alternative; boundary=A", "text/x-note", "text"])
+def test_a_body_of_an_odd_kind_is_read(tmp_path: Path, kind: str) -> None:
+    assert read(tmp_path, "x.eml", f"Subject: x\nContent-Type: {kind}\n\nThe fee is due.\n").text == "The fee is due."
+
+
+def test_attachments_without_a_name_are_read_by_what_they_say_they_are(tmp_path: Path) -> None:
+    message = EmailMessage()
+    message["Subject"] = "x"
+    message.set_content("See below.")
+    kind = "vnd.openxmlformats-officedocument.wordprocessingml.document"
+    message.add_attachment(word_file(paragraph(run("The lease."))), maintype="application", subtype=kind)
+    message.add_attachment(b"x", maintype="audio", subtype="mpeg", filename="call.mp3")
+    source = source_of(tmp_path, "x.eml", message.as_bytes())
+    (document,) = source
+    assert isinstance(document, Document)
+    assert document.parts[1:] == (Part("The lease.", {"attachment": "unnamed.docx"}),)
+    assert source.lost == {}
+
+
+def test_a_forwarded_message_in_base64_is_read(tmp_path: Path) -> None:
+    inner = base64.b64encode(b"Subject: y\n\nThe fee is due.\n").decode()
+    data = f"Subject: x\nContent-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n{inner}\n"
+    assert read(tmp_path, "x.eml", data).parts == (Part("The fee is due.", {"attachment": "y"}),)
+
+
+def test_lines_of_texts_that_begin_with_from_begin_no_message(tmp_path: Path) -> None:
+    one = "From ann@example.com Mon Jan  5 09:30:00 2026\nSubject: one\n\nHello.\n\nFrom now on I pay less.\n"
+    two = "From - Mon Jan  5 09:30:00 2026\nSubject: two\n\nSecond.\n"
+    documents = list(source_of(tmp_path, "x.mbox", one + two))
+    assert [document.text for document in documents if isinstance(document, Document)] == [
+        "Hello.\nFrom now on I pay less.",
+        "Second.",
     ]
 
 

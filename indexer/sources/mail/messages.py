@@ -1,24 +1,59 @@
-"""Messages of RFC 5322 and mailboxes of them, by the standard library."""
+"""Messages of RFC 5322, by the standard library."""
 
+import binascii
+import codecs
 import email
 import email.message
 import email.policy
 import email.utils
+import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from email.message import EmailMessage, MIMEPart
-from functools import partial
+from pathlib import Path
 from typing import Final
 
-from indexer.errors import InvalidDocument, SourceUnreadable
+from indexer.errors import InvalidDocument
 from indexer.sources.compose import composed, guarded_parser
+from indexer.sources.encodings import WESTERN, labelled_codec
 from indexer.sources.mail.bodies import body_parts, text_of_page
-from indexer.sources.nested import DEEPEST, inside, nested_parts
-from indexer.sources.records import MAX_RECORD, Found, Reading
+from indexer.sources.nested import DEEPEST, nested_parts
+from indexer.sources.records import Found, Reading
 from models.types import Document, JsonValue, Part
 
 _ADDRESSES: Final = ("from", "to", "cc")
-_FROM: Final = b"From "
+_ASCII: Final = ("us-ascii", "ascii")
+_TEXT: Final = ("text", "message", "multipart")
+_NO_TEXT: Final = ("image", "audio", "video", "font")
+_OFFICE: Final = "application/vnd.openxmlformats-officedocument."
+_OPEN: Final = "application/vnd.oasis.opendocument."
+# The endings of attachments' names, by what the attachments say they are.
+_ENDINGS: Final = {
+    "application/epub+zip": ".epub",
+    "application/json": ".json",
+    "application/msword": ".doc",
+    "application/pdf": ".pdf",
+    "application/rtf": ".rtf",
+    "application/vnd.ms-excel": ".xls",
+    "application/vnd.ms-outlook": ".msg",
+    "application/vnd.ms-powerpoint": ".ppt",
+    "application/zip": ".zip",
+    f"{_OFFICE}presentationml.presentation": ".pptx",
+    f"{_OFFICE}spreadsheetml.sheet": ".xlsx",
+    f"{_OFFICE}wordprocessingml.document": ".docx",
+    f"{_OPEN}presentation": ".odp",
+    f"{_OPEN}spreadsheet": ".ods",
+    f"{_OPEN}text": ".odt",
+    "text/calendar": ".ics",
+    "text/csv": ".csv",
+    "text/html": ".html",
+    "text/markdown": ".md",
+    "text/rtf": ".rtf",
+    "text/tab-separated-values": ".tsv",
+    "text/vcard": ".vcf",
+    "text/vtt": ".vtt",
+}
 
 
 def read_message(reading: Reading) -> Iterator[Found]:
@@ -26,41 +61,13 @@ def read_message(reading: Reading) -> Iterator[Found]:
 
     Its metadata are ``subject``, ``from``, ``to``, ``cc``, ``date`` and ``message_id``.
     """
-    yield 1, lambda: _document(reading)
-
-
-def read_mailbox(reading: Reading) -> Iterator[Found]:
-    """A mailbox is a document a message; the id is the file's name and the message's number."""
-    for number, (line, data) in enumerate(_split(reading), 1):
-        inner = inside(reading, f"{reading.document_id}:{number}", data)
-        inner.lost = reading.lost
-        inner.depth = reading.depth
-        yield line, partial(_document, inner)
-
-
-def _split(reading: Reading) -> Iterator[tuple[int, bytes]]:
-    """The messages of a mailbox with their first lines: ``From `` after an empty line begins one."""
-    message: list[bytes] = []
-    size, first, was_empty = 0, 1, True
-    for number, line in enumerate(iter(partial(reading.file.readline, MAX_RECORD), b""), 1):
-        if was_empty and line.startswith(_FROM):
-            if message:
-                yield first, b"".join(message)
-            message, size, first = [], 0, number
-            was_empty = False
-            continue
-        size += len(line)
-        if size > MAX_RECORD:
-            raise SourceUnreadable(f"a message has more than {MAX_RECORD:,} bytes")
-        was_empty = not line.strip()
-        message.append(line[1:] if line.lstrip(b">").startswith(_FROM) and line.startswith(b">") else line)
-    if message:
-        yield first, b"".join(message)
+    yield 1, lambda: message_document(reading)
 
 
 @guarded_parser("a message")
-def _document(reading: Reading) -> Document:
-    message = email.message_from_bytes(reading.whole(), policy=email.policy.default)
+def message_document(reading: Reading) -> Document:
+    """The message of a file as a document. Raises ``InvalidDocument`` for what is none."""
+    message = _parsed(reading.whole())
     if not message.keys():
         raise InvalidDocument("not a message: it has no headers")
     return composed(reading, [*_parts(reading, message)], headers(message))
@@ -85,29 +92,59 @@ def _header(message: EmailMessage, name: str) -> str:
         return ""
 
 
+def _parsed(data: bytes) -> EmailMessage:
+    return email.message_from_bytes(data.removeprefix(codecs.BOM_UTF8), policy=email.policy.default)
+
+
 def _parts(reading: Reading, message: EmailMessage, level: int = 0) -> Iterator[Part]:
-    body = message.get_body(("plain", "html"))
-    if body is not None:
-        yield from body_parts(_text(body))
+    body, text = _body(message)
+    yield from body_parts(text)
     for attached in _attached(message, body):
-        name = attached.get_filename() or _unnamed(attached)
         if attached.get_content_type() == "message/rfc822":
             yield from _forwarded(reading, attached, level)
-        else:
-            data = attached.get_payload(decode=True)
-            yield from nested_parts(reading, name, data if isinstance(data, bytes) else b"")
+        elif attached.get_content_maintype() not in _NO_TEXT:
+            yield from nested_parts(reading, _name(attached), _bytes(attached))
+
+
+def _body(message: EmailMessage) -> tuple[MIMEPart | None, str]:
+    """The body and its text: the plain form, unless it lacks half of the words of the page."""
+    plain, page = message.get_body(("plain",)), message.get_body(("html",))
+    if message.get_content_maintype() == "multipart" and not message.is_multipart():
+        plain = message  # programs show what has no boundaries as it is
+    text = "" if plain is None else _plain(plain)
+    if page is None:
+        return plain, text
+    try:
+        of_page = _page(page)
+    except InvalidDocument:
+        if plain is None:
+            raise
+        return plain, text
+    said = _words(of_page)
+    return (plain, text) if 2 * (said & _words(text)).total() >= said.total() else (page, of_page)
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter(re.findall(r"\w+", text.lower()))
 
 
 def _attached(message: MIMEPart, body: MIMEPart | None) -> Iterator[MIMEPart]:
-    """The leaves of a message that are no other form of its body."""
-    waiting: list[MIMEPart] = [message]
+    """The leaves of a message that are neither its body nor another form of what is read."""
+    waiting = [(message, False)]
     while waiting:
-        part = waiting.pop(0)
-        if part.get_content_maintype() == "multipart":
-            is_form = part.get_content_type() == "multipart/alternative" and body is not None
-            waiting[:0] = [each for each in part.iter_parts() if not is_form or each.is_multipart()]
-        elif part is not body:
+        part, is_form = waiting.pop()
+        if part.is_multipart() and part.get_content_maintype() == "multipart":
+            inner = [*part.iter_parts()]
+            others = _other_forms(inner, body) if part.get_content_type() == "multipart/alternative" else []
+            waiting += [(each, is_form or each in others) for each in reversed(inner)]
+        elif part is not body and not (is_form and part.get_content_maintype() == "text" and not part.get_filename()):
             yield part
+
+
+def _other_forms(forms: list[MIMEPart], body: MIMEPart | None) -> list[MIMEPart]:
+    """All forms of one text but the one that is read: that of the body, or else the first."""
+    read = next((form for form in forms if any(each is body for each in form.walk())), forms[0])
+    return [form for form in forms if form is not read]
 
 
 def _forwarded(reading: Reading, attached: MIMEPart, level: int) -> Iterator[Part]:
@@ -115,6 +152,8 @@ def _forwarded(reading: Reading, attached: MIMEPart, level: int) -> Iterator[Par
     if level + reading.depth >= DEEPEST or not isinstance(inner, EmailMessage):
         reading.lost.append(f"a message that lies deeper than {DEEPEST} files")
         return
+    if not inner.keys() and attached.get("content-transfer-encoding", "").strip().lower() == "base64":
+        inner = _parsed(binascii.a2b_base64(inner.get_payload().encode("ascii", "ignore")))
     subject = _header(inner, "subject")
     yield from (
         Part(part.text, {**part.metadata, "attachment": subject or "message"})
@@ -122,33 +161,34 @@ def _forwarded(reading: Reading, attached: MIMEPart, level: int) -> Iterator[Par
     )
 
 
-def _text(body: MIMEPart) -> str:
+def _bytes(part: MIMEPart) -> bytes:
+    data = part.get_payload(decode=True)
+    return data if isinstance(data, bytes) else b"\n".join(bytes(each) for each in part.iter_parts())
+
+
+def _page(body: MIMEPart) -> str:
+    data, charset = _bytes(body), body.get_content_charset()
+    codec = labelled_codec(charset) if charset else None
+    return text_of_page(data.decode(codec, "replace") if codec else data)
+
+
+def _plain(body: MIMEPart) -> str:
     """The text of a body, whatever it says about its encoding."""
-    data = body.get_payload(decode=True)
-    raw = data if isinstance(data, bytes) else b""
-    if body.get_content_subtype() == "html":
-        charset = body.get_content_charset()
-        return text_of_page(raw.decode(charset, "replace") if charset and _is_known(charset) else raw)
-    text = raw.decode(_charset(raw, body.get_content_charset()), "replace")
+    data = _bytes(body)
+    text = data.decode(_codec(data, body.get_content_charset()), "replace")
     return _flowed(text) if body.get_param("format") == "flowed" else text
 
 
-def _charset(raw: bytes, named: str | None) -> str:
-    if named and _is_known(named):
-        return "cp1252" if named.lower() in ("us-ascii", "ascii", "iso-8859-1") and not raw.isascii() else named
+def _codec(data: bytes, charset: str | None) -> str:
+    """The named encoding; for a text that has none, or that is not of ASCII as it says, what its bytes speak for."""
+    codec = labelled_codec(charset) if charset else None
+    if codec and charset not in _ASCII:
+        return codec
     try:
-        raw.decode()
+        data.decode()
     except UnicodeDecodeError:
-        return "cp1252"
+        return WESTERN
     return "utf-8"
-
-
-def _is_known(charset: str) -> bool:
-    try:
-        b"".decode(charset)
-    except LookupError:
-        return False
-    return True
 
 
 def _flowed(text: str) -> str:
@@ -160,8 +200,11 @@ def _flowed(text: str) -> str:
     return out
 
 
-def _unnamed(attached: MIMEPart) -> str:
-    """A name for an attachment without one, by its kind."""
-    subtype = attached.get_content_subtype()
-    ending = {"plain": "txt", "calendar": "ics", "markdown": "md", "csv": "csv", "rtf": "rtf"}.get(subtype, subtype)
-    return f"unnamed.{ending}"
+def _name(attached: MIMEPart) -> str:
+    """The name of an attachment; where it does not say the kind, with an ending for what the attachment says it is."""
+    name = attached.get_filename() or "unnamed"
+    kind = attached.get_content_type()
+    ending = _ENDINGS.get(kind) or (".txt" if attached.get_content_maintype() in _TEXT else "")
+    if Path(name).suffix:
+        return name
+    return f"{name}{ending or f'.{attached.get_content_subtype()}'}"
