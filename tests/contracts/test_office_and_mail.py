@@ -193,7 +193,8 @@ def test_charsets_of_messages_are_taken_as_programs_take_them(
 
 @pytest.mark.parametrize("kind", ["multipart/mixed", "multipart/alternative; boundary=A", "text/x-note", "text"])
 def test_a_body_of_an_odd_kind_is_read(tmp_path: Path, kind: str) -> None:
-    assert read(tmp_path, "x.eml", f"Subject: x\nContent-Type: {kind}\n\nThe fee is due.\n").text == "The fee is due."
+    document = read(tmp_path, "x.eml", f"Subject: x\nContent-Type: {kind}\n\nThe fee is due.\n")
+    assert document.text.strip() == "The fee is due."
 
 
 def test_attachments_without_a_name_are_read_by_what_they_say_they_are(tmp_path: Path) -> None:
@@ -354,23 +355,6 @@ def test_an_open_document(tmp_path: Path) -> None:
         Part("a\tb", rent),
         Part("box", {**rent, "kind": "text box"}),
     )
-
-
-def test_rich_text(tmp_path: Path) -> None:
-    pytest.importorskip("striprtf")
-    data = rb"{\rtf1\ansi{\fonttbl{\f0 Arial;}}\f0 The fee is \b \'a35\b0 .\par Gr\u252?n.\par}"
-    assert [part.text for part in read(tmp_path, "x.rtf", data).parts] == ["The fee is £5.", "Grün."]
-    margins = rb"{\rtf1{\header Draft\par}{\headerf Draft\par}{\footer {\b Page} 1\par}One.\par}"
-    assert read(tmp_path, "z.rtf", margins).parts == (
-        Part("Draft", {"kind": "header"}),
-        Part("One."),
-        Part("Page 1", {"kind": "footer"}),
-    )
-    (bad,) = source_of(tmp_path, "y.rtf", b"no")
-    assert isinstance(bad, BadRecord)
-    (bad,) = source_of(tmp_path, "x.rtf", rb"{\rtf1" + b"{" * 2_000_001)
-    assert isinstance(bad, BadRecord)
-    assert bad.reason == "it has more than 2,000,000 groups"
 
 
 def book(chapters: int) -> bytes:
