@@ -15,6 +15,8 @@ _SKIPPED: Final = frozenset(
      "table:covered-table-cell", "svg:title", "svg:desc", "text:ruby-text", "text:hidden-text", "office:settings"}
 )  # fmt: skip
 _BESIDE: Final = {"text:note": "note", "draw:text-box": "text box", "office:annotation": "comment"}
+_OBJECTS: Final = ("draw:object", "draw:object-ole")
+_PAGES: Final = ("", "-left", "-first")
 _MOST_REPEATED: Final = 100
 
 
@@ -40,7 +42,7 @@ class _Reader:
             elif name == "presentation:notes":
                 yield from self.parts(each, "notes")
             elif name not in _SKIPPED:
-                self.objects += name == "draw:object-ole"
+                self.objects += name in _OBJECTS
                 yield from self.parts(each, kind)
 
     def _paragraph(self, element: Element, kind: str) -> Iterator[Part]:
@@ -68,7 +70,7 @@ class _Reader:
             elif name in _BESIDE:
                 beside.append(each)
             elif name not in _SKIPPED:
-                self.objects += name == "draw:object-ole"
+                self.objects += name in _OBJECTS
                 yield from self._pieces(each, beside)
             yield each.tail or ""
 
@@ -107,9 +109,9 @@ def read_open_document(reading: Reading) -> Iterator[Found]:
 def _document(reading: Reading) -> Document:
     package = Package(reading.whole())
     reader = _Reader(with_comments=reading.options.comments)
-    margins = [*_margins(package, reader)]
+    heads = [*_margins(package, reader, "header")]
     body = child(package.xml("content.xml"), "office:body")
-    parts = [*margins[:1], *reader.parts(() if body is None else body), *margins[1:]]
+    parts = [*heads, *reader.parts(() if body is None else body), *_margins(package, reader, "footer")]
     title = _title(package)
     if reader.comments:
         reading.notice = f"{reader.comments:,} comments are left out (--comments reads them)"
@@ -118,15 +120,15 @@ def _document(reading: Reading) -> Document:
     return composed(reading, parts, {"title": title})
 
 
-def _margins(package: Package, reader: _Reader) -> Iterator[Part]:
-    """Headers and footers of all kinds of pages, each text once."""
+def _margins(package: Package, reader: _Reader, kind: str) -> Iterator[Part]:
+    """Headers or footers of all kinds of pages, each text once."""
     if "styles.xml" not in package:
         return
     seen = set()
+    names = {f"style:{kind}{page}" for page in _PAGES}
     for each in package.xml("styles.xml").iter():
-        name = tag(each).partition(":")[2]
-        if tag(each).startswith("style:") and name in ("header", "footer", "header-first", "footer-first"):
-            for part in reader.parts(each, name.partition("-")[0]):
+        if tag(each) in names and attribute(each, "display") != "false":
+            for part in reader.parts(each, kind):
                 if part.text not in seen:
                     seen.add(part.text)
                     yield part

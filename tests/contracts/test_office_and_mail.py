@@ -357,6 +357,33 @@ def test_an_open_document(tmp_path: Path) -> None:
     )
 
 
+def test_margins_of_all_pages_of_an_open_document_are_read_and_objects_counted(tmp_path: Path) -> None:
+    body = "<text:p>One.<draw:frame><draw:object/></draw:frame></text:p>"
+    content = f"<office:x {SPACES}><office:body><office:text>{body}</office:text></office:body></office:x>"
+    shown_and_not = "".join(
+        f'<style:{name} style:display="{display}"><text:p>{text}</text:p></style:{name}>'
+        for name, display, text in (
+            ("footer", "true", "Right foot"),
+            ("footer-left", "true", "Left foot"),
+            ("header", "true", "Head"),
+            ("header-left", "false", "Not shown"),
+            ("header-first", "true", "Head"),
+        )
+    )
+    space = 'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
+    styles = f"<office:x {SPACES} {space}>{shown_and_not}</office:x>"
+    source = source_of(tmp_path, "x.odt", zipped({"content.xml": content, "styles.xml": styles}))
+    (document,) = source
+    assert isinstance(document, Document)
+    assert document.parts == (
+        Part("Head", {"kind": "header"}),
+        Part("One."),
+        Part("Right foot", {"kind": "footer"}),
+        Part("Left foot", {"kind": "footer"}),
+    )
+    assert source.lost == {"x.odt": ("1 embedded object",)}
+
+
 def book(chapters: int) -> bytes:
     items = "".join(f'<item id="c{n}" href="text/{n}.xhtml"/>' for n in range(chapters))
     spine = "".join(f'<itemref idref="c{n}"/>' for n in reversed(range(chapters)))

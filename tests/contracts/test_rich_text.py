@@ -87,7 +87,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     ("data", "reason"),
     [
         ("no", "not rich text: it does not begin with {\\rtf"),
-        ("{\\rtf1" + "{" * 2_000_001, "it has more than 2,000,000 groups"),
+        ("{\\rtf1" + "{" * 2_500_000, "it has more than 2,500,000 groups and control words"),
         ("{\\rtf1 {\\pict 00}}", "the file holds no text"),
     ],
 )

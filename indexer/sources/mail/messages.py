@@ -153,7 +153,7 @@ def _forwarded(reading: Reading, attached: MIMEPart, level: int) -> Iterator[Par
         reading.lost.append(f"a message that lies deeper than {DEEPEST} files")
         return
     if not inner.keys() and attached.get("content-transfer-encoding", "").strip().lower() == "base64":
-        inner = _parsed(binascii.a2b_base64(inner.get_payload().encode("ascii", "ignore")))
+        inner = _parsed(binascii.a2b_base64(str(inner.get_payload()).encode("ascii", "ignore")))
     subject = _header(inner, "subject")
     yield from (
         Part(part.text, {**part.metadata, "attachment": subject or "message"})

@@ -20,7 +20,7 @@ from indexer.sources.rich_text.tokens import (
 from indexer.sources.word.symbols import readable, symbol
 from models.types import Document, Part
 
-_MAX_GROUPS: Final = 2_000_000
+_MAX_MARKS: Final = 2_500_000
 _KINDS: Final = {
     **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "header"),
     **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "footer"),
@@ -114,7 +114,7 @@ class RichText:
 
     def _see(self, token: Token) -> None:
         if token.name == "text":
-            return self._characters(token.text)
+            return self._characters(token.text) if token.text else None
         begins, self._begins = self._begins, False
         if token.name == "sign":
             if token.text == "*" and begins:
@@ -273,8 +273,8 @@ def _document(reading: Reading) -> Document:
     data = reading.whole()
     if not data.lstrip().startswith(b"{\\rtf"):
         raise InvalidDocument("not rich text: it does not begin with {\\rtf")
-    if data.count(b"{") > _MAX_GROUPS:
-        raise InvalidDocument(f"it has more than {_MAX_GROUPS:,} groups")
+    if data.count(b"{") + data.count(b"\\") > _MAX_MARKS:
+        raise InvalidDocument(f"it has more than {_MAX_MARKS:,} groups and control words")
     text = RichText(data.decode("latin-1"), with_comments=reading.options.comments)
     if text.objects:
         reading.lost.append(f"{text.objects:,} embedded object{'s' * (text.objects > 1)}")

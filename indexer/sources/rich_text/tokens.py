@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 _TOKEN: Final = re.compile(
     r"\\(?P<word>[A-Za-z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<byte>[0-9A-Fa-f]{2})|\\(?P<sign>[^A-Za-z])"
-    r"|(?P<group>[{}])|[\r\n]+|(?P<text>[^\\{}\r\n]+)",
+    r"|(?P<group>[{}])|(?P<text>[^\\{}]+)",
     re.DOTALL,
 )
 # Codecs of the character sets of Windows, by their numbers; the others are of the file's own code page.
@@ -44,6 +44,8 @@ def tokens(source: str) -> Iterator[Token]:
             yield Token(match["word"], number=None if number is None else int(number))
         elif kind == "byte":
             yield Token("text", chr(int(match["byte"], 16)))
+        elif kind == "text":
+            yield Token("text", match[0].replace("\r", "").replace("\n", ""))
         elif kind is not None:
             yield Token(match[0]) if kind == "group" else Token(kind, match[kind])
 
