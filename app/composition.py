@@ -113,6 +113,7 @@ class Services:
         self.store = store
         self.encoders = encoders or make_encoders(settings)
         self._settings = settings
+        store.verifier = self.encoders.verifier
 
     @cached_property
     def search(self) -> "SearchService":

@@ -15,6 +15,7 @@ from indexer.engine.query import Filter
 from indexer.tuning import Threshold, ThresholdOn, Tuning
 from models.ops.span_score import COSINE, SpanScore
 from models.types import CharSpan, QueryVectors
+from models.verifier.types import Verdict
 
 if TYPE_CHECKING:
     from indexer.engine.multi_query import QueryBatch
@@ -39,6 +40,7 @@ class PhraseDraft:
     note: str = ""
     tags: tuple[str, ...] = ()
     paused: bool = False
+    likely_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class PhraseChanges:
     note: str | None = None
     tags: tuple[str, ...] | None = None
     paused: bool | None = None
+    likely_only: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class Phrase:
     note: str
     tags: tuple[str, ...]
     paused: bool
+    likely_only: bool
     created_at: datetime
     changed_at: datetime
     own: Tuning
@@ -77,12 +81,13 @@ class Phrase:
 
     def asks_anew(self, before: "Phrase") -> bool:
         """True if existing documents may match otherwise than before, since it changed or is paused no longer."""
-        return not self.paused and (before.text, before.filter, before.paused) != (self.text, self.filter, False)
+        query, earlier = ((each.text, each.filter, each.likely_only) for each in (self, before))
+        return not self.paused and (before.paused or earlier != query)
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A span of a document that reaches a phrase's threshold."""
+    """A span of a document that reaches a phrase's threshold, and what the second look says of it, if it was judged."""
 
     phrase: str
     document_id: str
@@ -91,6 +96,8 @@ class Match:
     score: float
     raw: float
     tags: tuple[str, ...] = ()
+    probability: float | None = None
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +135,8 @@ class MatchEvent:
     calibration: str | None
     generation: int
     reason: Reason | None
+    probability: float | None = None
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +192,8 @@ class PhraseSet:
     score: SpanScore = COSINE
     terms: tuple[tuple[str, ...], ...] | None = None  # the folded words of their texts, in a collection with words
     tags: tuple[tuple[str, ...], ...] | None = None  # none of any, if not given
+    texts: tuple[str, ...] = ()
+    likely_only: tuple[bool, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -247,6 +258,8 @@ class PhraseSet:
             sentences=None if self.sentences is None else self.sentences[chosen],
             terms=None if self.terms is None else tuple(self.terms[row] for row in rows),
             tags=None if self.tags is None else tuple(self.tags[row] for row in rows),
+            texts=tuple(self.texts[row] for row in rows) if self.texts else (),
+            likely_only=tuple(self.likely_only[row] for row in rows) if self.likely_only else (),
         )
 
 

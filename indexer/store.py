@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from indexer.catalog.collections import Catalog
 from indexer.catalog.phrase_rows import SpanScores, read_phrase_set
@@ -18,8 +19,11 @@ from indexer.freshness import FreshValues
 from indexer.phrases import PhraseSets
 from indexer.segments.opened import quarantined_in
 from indexer.tuning import Tunings
-from indexer.types import Collection, Generation
+from indexer.types import Collection, Generation, Recipe
 from models.ops.span_score import COSINE
+
+if TYPE_CHECKING:
+    from models.verifier.verifier import Verifier
 
 # Longer than opening a snapshot takes after reading its generation from the catalog.
 GRACE_S = 10.0
@@ -60,6 +64,8 @@ class Store:
         self.grace_s = grace_s
         self.candidates_from = candidates_from
         self.withdrawn_s = withdrawn_s
+        # The verifier of a recipe, if it has one: it judges matches of saved phrases. Services set it.
+        self.verifier: Callable[[Recipe], "Verifier | None"] = lambda recipe: None
         self._make_executor = executor
         self.tunings = Tunings(partial(read_tuning, catalog), clock=clock)
         self.phrases = PhraseSets(partial(read_phrase_set, catalog, span_scores))

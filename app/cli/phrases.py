@@ -61,6 +61,9 @@ def add_phrase(
     note: Annotated[str, typer.Option(help="A note, stored with the phrase.")] = "",
     tag: TagOption = None,
     paused: Annotated[bool, typer.Option("--paused", help="Save it without matching it.")] = False,
+    likely_only: Annotated[
+        bool, typer.Option("--likely-only", help="Leave out matches that the second look does not call likely.")
+    ] = False,
     backfill: BackfillOption = True,
     as_json: JsonOption = False,
 ) -> None:
@@ -69,7 +72,7 @@ def add_phrase(
     from indexer.phrases import PhraseDraft
 
     tags = checked_tags(tag or ())
-    draft = PhraseDraft(name or text, text, threshold, threshold_on, filter, note, tags, paused)
+    draft = PhraseDraft(name or text, text, threshold, threshold_on, filter, note, tags, paused, likely_only)
     with open_services() as services:
         phrase = services.backfilling.unhurried().add(collection, draft, backfill=backfill)
     if as_json:
@@ -93,6 +96,10 @@ def change_phrase(
     paused: Annotated[
         bool | None, typer.Option("--pause/--resume", help="Match it no longer, or again; its matches stay.")
     ] = None,
+    likely_only: Annotated[
+        bool | None,
+        typer.Option("--likely-only/--no-likely-only", help="Leave out matches that are not likely, or keep them."),
+    ] = None,
     backfill: BackfillOption = True,
     as_json: JsonOption = False,
 ) -> None:
@@ -102,7 +109,7 @@ def change_phrase(
 
     tags = None if tag is None else checked_tags(tag)
     with open_services() as services:
-        changes = PhraseChanges(text, filter or None, note, tags, paused)
+        changes = PhraseChanges(text, filter or None, note, tags, paused, likely_only)
         phrase = services.backfilling.unhurried().change(collection, name, changes, backfill=backfill)
     if as_json:
         print_json(json_values(phrase))
@@ -254,7 +261,8 @@ def _show_events(page: "EventPage") -> None:
         place += "  exact" if event.exact else ""
         detail = one_line(event.text or "") if event.event == "matched" else f"withdrawn: {event.reason}"
         score = (f"{event.score:.3f}", "bold green" if event.event == "matched" else "dim")
-        out.print(Text.assemble(score, f"  {one_line(event.phrase)}", place, "  ", detail), soft_wrap=True)
+        verdict = "" if event.verdict is None else f"  {event.verdict}"
+        out.print(Text.assemble(score, verdict, f"  {one_line(event.phrase)}", place, "  ", detail), soft_wrap=True)
 
 
 def _threshold(phrase: "Phrase") -> str:

@@ -16,6 +16,7 @@ from indexer.words.recipe import has_words
 from models.errors import SpanseekError
 from models.fields import converted
 from models.types import JsonValue
+from models.verifier.types import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class PhraseDescription:
     note: str
     tags: Annotated[tuple[str, ...], described("The groups that it belongs to, in order.")]
     paused: Annotated[bool, described("A paused phrase keeps its matches, and gets no further ones.")]
+    likely_only: Annotated[bool, described("Matches that the second look does not call likely are left out.")]
     created_at: datetime
     changed_at: datetime
     rematched: Annotated[
@@ -162,6 +164,10 @@ class Event:
     exact: Annotated[
         Literal[True] | None, optional("The span has the phrase's own words in their order; `match` is a number.")
     ] = None
+    probability: Annotated[
+        float | None, optional("That the sentence of the match says the phrase; absent where it was not judged.")
+    ] = None
+    verdict: Annotated[Verdict | None, optional("`match` from a probability of 0.5 on, as in a search.")] = None
 
     @classmethod
     def of(cls, event: MatchEvent, collection: Collection) -> "Event":

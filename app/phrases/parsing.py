@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Annotated, Any, Final, TypeAlias, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo
 
@@ -59,7 +59,7 @@ def line_from_json(value: object) -> Line:
 def phrase_from_json(value: object) -> PhraseDraft:
     """A phrase from an object that has the fields of a ``PhraseDraft``, of which only the text is required.
 
-    The name defaults to the text. Raises ``InvalidInput``.
+    Only the text is required. The name defaults to the text. Raises ``InvalidInput``.
     """
     if not isinstance(value, dict):
         raise InvalidInput("A phrase must be a JSON object.", field="phrase")
@@ -120,6 +120,11 @@ class _Phrase(BaseModel):
     note: Annotated[str, AfterValidator(checked_note)] | None = None
     tags: Annotated[tuple[str, ...], PlainValidator(_tags)] = ()
     paused: bool = False
+    likely_only: bool = False
+
+
+# What a field must be that is no string.
+_WANTED: Final = {"threshold_on": "score or raw", "paused": "true or false", "likely_only": "true or false"}
 
 
 def _refused(error: ValidationError) -> InvalidInput:
@@ -129,7 +134,7 @@ def _refused(error: ValidationError) -> InvalidInput:
     if first["type"] == "extra_forbidden" and len(path) == 1:
         return InvalidInput(f"A phrase has no field {path[0]!r}.", field=path[0])
     if path[0] != "filter":
-        wanted = {"threshold_on": "score or raw", "paused": "true or false"}.get(path[0], "a string")
+        wanted = _WANTED.get(path[0], "a string")
         return InvalidInput(f"{path[0]} must be {wanted}.", field=path[0])
     if len(path) == 1 or first["type"] == "extra_forbidden":
         return InvalidInput("filter must be an object with document, part, or both.", field="filter")

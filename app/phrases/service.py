@@ -92,6 +92,8 @@ class PhraseService:
     def add(self, collection: str, draft: PhraseDraft, *, backfill: bool = False) -> Phrase:
         """Save a new phrase. Raises ``PhraseExists`` if the name is taken."""
         target = self._catalog.collection(collection)
+        if draft.likely_only:
+            self._require_verifier(target)
         collection, vectors = target.name, self._encode(target, [draft.text])
         with self._writing(collection, backfill) as held:
             save_phrases(self._catalog, collection, [draft], vectors, replace=False)
@@ -121,6 +123,8 @@ class PhraseService:
     def change(self, collection: str, name: str, changes: PhraseChanges) -> Phrase:
         """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn."""
         vectors = None
+        if changes.likely_only:
+            self._require_verifier(self._catalog.collection(collection))
         if changes.text is not None:
             target = self._catalog.collection(collection)
             collection, vectors = target.name, self._encode(target, [changes.text])
@@ -227,12 +231,22 @@ class PhraseService:
         """The lease, which only a backfill needs. Without it nothing is saved either."""
         return lease(self._catalog, collection) if backfill else nullcontext()
 
+    def _require_verifier(self, target: Collection) -> None:
+        if not target.recipe.stores_text or self._store.verifier(target.recipe) is None:
+            raise InvalidInput(
+                "What is likely is said by the second look, which this collection does not have.",
+                hint="Leave likely_only out, or use a collection that stores texts by the encoder slice.",
+                field="likely_only",
+            )
+
     def _unreadable(self, target: Collection, drafts: Sequence[PhraseDraft]) -> dict[str, Saved | SpanseekError]:
         encoder = self._encoders.matching(target.recipe)
         failed: dict[str, Saved | SpanseekError] = {}
         for draft in drafts:
             try:
                 check_query(encoder, draft.text, target.recipe.text)
+                if draft.likely_only:
+                    self._require_verifier(target)
             except InvalidInput as error:
                 failed[draft.name] = error
         return failed

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Units times phrases that are matched before the answer; these take well under a second.
 AT_ONCE: Final = 10_000_000
+# A phrase whose matches are all judged counts as so many.
+_JUDGED: Final = 100
 
 
 class Backfilling:
@@ -68,9 +70,10 @@ class Backfilling:
         active = unpaused(self._catalog, collection, names)
         if not active:
             return NO_BACKFILL
-        if len(active) * self._catalog.collection(collection).units <= self._at_once:
+        weight = sum(_JUDGED if is_judged else 1 for is_judged in active.values())
+        if weight * self._catalog.collection(collection).units <= self._at_once:
             try:
-                return Backfill(self._jobs.backfill(collection, active))
+                return Backfill(self._jobs.backfill(collection, list(active)))
             except CollectionBusy:
                 pass  # the task waits for the other writer
         options: dict[str, JsonValue] = {"phrases": list(active), "saved": True}

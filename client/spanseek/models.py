@@ -346,6 +346,10 @@ class Event(Answer):
     """The path of the match with its text and its neighbours, below the API's address."""
     exact: bool | None = None
     """The span has the phrase's own words in their order; `match` is a number."""
+    probability: float | None = None
+    """That the sentence of the match says the phrase; absent where it was not judged."""
+    verdict: str | None = None
+    """`match` from a probability of 0.5 on, as in a search."""
 
 
 class EventPage(Answer):
@@ -775,6 +779,8 @@ class PhraseDescription(Answer):
     """The groups that it belongs to, in order."""
     paused: bool
     """A paused phrase keeps its matches, and gets no further ones."""
+    likely_only: bool
+    """Matches that the second look does not call likely are left out."""
     created_at: datetime
     changed_at: datetime
     rematched: Rematched | None = None

@@ -27,6 +27,7 @@ from models.errors import InvalidInput
 from models.ops.calibrate import check_knots
 from models.text.checks import unstorable
 from models.types import SpanBounds
+from models.verifier.types import Verdict
 
 _Value = TypeVar("_Value")
 _TIME: Final = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?"
@@ -216,6 +217,7 @@ class PhraseRow(Stored):
     note: Note
     tags: Tags
     paused: Flag
+    likely_only: Flag
     vector: bytes
     changed_in: Count
     created_at: Moment
@@ -241,6 +243,8 @@ class MatchRow(Stored):
     withdrawn: Count | None
     withdrawn_at: Moment | None
     reason: Literal["document_changed", "document_deleted", "phrase_changed", "phrase_deleted", "rematched"] | None
+    probability: Share | None
+    verdict: Verdict | None
 
     @model_validator(mode="after")
     def _is_whole(self) -> "MatchRow":

@@ -243,6 +243,8 @@ def _columns(match: Match, number: int) -> dict[str, object]:
         "text": match.text,
         "score": match.score,
         "raw": match.raw,
+        "probability": match.probability,
+        "verdict": match.verdict,
     }
 
 

@@ -162,6 +162,8 @@ def _read(
         score=score,
         terms=tuple(words(row.text, form) for row in rows),
         tags=tuple(tuple(row.tags) for row in rows),
+        texts=tuple(row.text for row in rows),
+        likely_only=tuple(row.likely_only for row in rows),
     )
 
 

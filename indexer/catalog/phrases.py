@@ -40,7 +40,7 @@ MAX_PHRASES = 100_000
 _Columns = dict[str, Any]
 
 # Columns that decide what a phrase matches, and all columns that callers set.
-_QUERY = ("text", "document_filter", "part_filter", "filter_expression")
+_QUERY = ("text", "document_filter", "part_filter", "filter_expression", "likely_only")
 _SETTABLE = (*_QUERY, "note", "tags", "paused")
 
 
@@ -120,11 +120,11 @@ def get_phrase(catalog: Catalog, name: str, phrase: str) -> Phrase:
         )
 
 
-def unpaused(catalog: Catalog, name: str, names: Iterable[str]) -> list[str]:
-    """Those of the named phrases that exist and are not paused, by name."""
+def unpaused(catalog: Catalog, name: str, names: Iterable[str]) -> dict[str, bool]:
+    """Those of the named phrases that exist and are not paused, by name; true for those with ``likely_only``."""
     with catalog.reading(name) as (connection, collection_id):
         rows = existing_phrases(connection, collection_id, names)
-    return sorted(name for name, row in rows.items() if not row.paused)
+    return {name: row.likely_only for name, row in sorted(rows.items()) if not row.paused}
 
 
 def list_phrases(
@@ -237,13 +237,19 @@ def _columns(draft: PhraseDraft, vector: Float32[np.ndarray, " dim"]) -> _Column
         "note": draft.note,
         "tags": list(draft.tags),
         "paused": draft.paused,
+        "likely_only": draft.likely_only,
         "vector": _bytes(vector),
         **filter_columns(draft.filter),
     }
 
 
 def _changed_columns(changes: PhraseChanges, vectors: QueryVectors | None) -> _Columns:
-    values: _Columns = {"text": changes.text, "note": changes.note, "paused": changes.paused}
+    values: _Columns = {
+        "text": changes.text,
+        "note": changes.note,
+        "paused": changes.paused,
+        "likely_only": changes.likely_only,
+    }
     if changes.tags is not None:
         values["tags"] = list(changes.tags)
     if changes.filter is not None:

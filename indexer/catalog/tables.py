@@ -225,6 +225,8 @@ phrases = Table(
     Column("tags", JSON, nullable=False, server_default=text("'[]'")),
     # Not matched against new documents.
     Column("paused", Boolean, nullable=False, server_default=false()),
+    # Matches that the second look does not call likely are left out.
+    Column("likely_only", Boolean, nullable=False, server_default=false()),
     # float32, little-endian, of unit length, by the collection's encoder, which never changes.
     Column("vector", LargeBinary, nullable=False),
     # The version of the set that last changed the phrase.
@@ -273,6 +275,9 @@ matches = Table(
     Column("withdrawn", BigInteger),  # the number of the other event
     Column("withdrawn_at", UtcDateTime),
     Column("reason", Text),
+    # What the second look said when it matched; null where it was not judged.
+    Column("probability", Double),
+    Column("verdict", Text),
     Index("ix_matches_document_id", "collection_id", "document_id"),
     Index("ix_matches_phrase", "collection_id", "phrase", "number"),
     Index("ix_matches_withdrawn", "collection_id", "withdrawn"),

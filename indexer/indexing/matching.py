@@ -6,7 +6,7 @@ neither. If the phrases change meanwhile, publishing is refused and the changed 
 
 from collections import abc
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Annotated
 
@@ -24,6 +24,7 @@ from indexer.engine.query import Selection
 from indexer.engine.rows import SpanRow
 from indexer.engine.snapshot import SegmentView, open_snapshot
 from indexer.errors import PhrasePaused
+from indexer.indexing.judged_matches import judged
 from indexer.phrases import Match, Matches, PhraseSet
 from indexer.segments.opened import open_segment
 from indexer.segments.reader import Segment
@@ -32,6 +33,7 @@ from indexer.types import DocumentRow, SegmentInfo
 from indexer.words.literal import spans_with_floor
 from models.ops.similarity import raws
 from models.types import UnitSpan
+from models.verifier.types import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,12 @@ class Rematched:
     withdrawn: Annotated[int, Field(description="Matches that no longer reach the threshold.")]
 
 
-def match(view: SegmentView, phrases: PhraseSet) -> list[Match]:
-    """The matches of phrases in a segment, in the order of its texts: the hits of searches with their thresholds."""
-    return _read_texts(view.segment, _hits(view, phrases))
+def match(store: Store, view: SegmentView, phrases: PhraseSet) -> list[Match]:
+    """The matches of phrases in a segment, in the order of its texts: the hits of searches with their thresholds.
+
+    The second look judges them; a phrase for likely ones alone has no others.
+    """
+    return _read_texts(view.segment, _judged(store, view, phrases, list(_hits(view, phrases))))
 
 
 def publish_matched(store: Store, held: Lease, segment: SegmentInfo, rows: Sequence[DocumentRow]) -> int:
@@ -68,7 +73,11 @@ def rematch(store: Store, held: Lease, names: abc.Collection[str]) -> Rematched:
         live = store.catalog.live_generation(held.collection)
         snapshot = open_snapshot(store.folder_of(live.collection_id), live, store.executor)
         snapshot.require_complete()
-        found = chain.from_iterable(snapshot.map(_Matching(phrases)).parts)
+        parts = zip(snapshot.names, snapshot.map(_Matching(phrases)).parts, strict=True)
+        found = chain.from_iterable(
+            _read_texts(snapshot.segment(name), _judged(store, snapshot.view(name), phrases, hits))
+            for name, hits in parts
+        )
         matches = Matches(phrases.version, phrases.tuning.calibration_id, tuple(found))
         try:
             return Rematched(*replace_matches(store.catalog, held, phrases.names, matches))
@@ -77,14 +86,14 @@ def rematch(store: Store, held: Lease, names: abc.Collection[str]) -> Rematched:
 
 
 @dataclass(frozen=True, slots=True)
-class _Matching(SegmentQuery[None, list[Match]]):
-    """The matches of phrases in every segment."""
+class _Matching(SegmentQuery[None, "list[_Hit]"]):
+    """The spans of every segment that reach a phrase's threshold."""
 
     phrases: PhraseSet
 
-    def rows(self, view: SegmentView, total: None, selection: Selection) -> list[Match]:
-        """Those in one, with their texts."""
-        return match(view, self.phrases)
+    def rows(self, view: SegmentView, total: None, selection: Selection) -> "list[_Hit]":
+        """Those in one."""
+        return list(_hits(view, self.phrases))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +105,18 @@ class _Hit:
     tags: tuple[str, ...]
     score: float
     raw: float
+    judgement: Judgement | None = None
 
     def match(self, segment: Segment) -> Match:
         """Read the text of the span; none where texts are not stored, which the catalog does not keep either."""
         units = UnitSpan(self.span.start, self.span.end)
         place = Place(segment, segment.part_of(units.start), units)
         text = place.text(place.span) if segment.recipe.stores_text else ""
-        return Match(self.phrase, place.document_id, place.span, text, self.score, self.raw, self.tags)
+        said = self.judgement
+        probability, verdict = (None, None) if said is None else (said.probability, said.verdict)
+        return Match(
+            self.phrase, place.document_id, place.span, text, self.score, self.raw, self.tags, probability, verdict
+        )
 
 
 class _Matcher:
@@ -127,7 +141,8 @@ class _Matcher:
         self._hits = [hit for hit in self._hits if hit.phrase in unchanged]
         if len(unchanged) < len(phrases):
             rows = [row for row, name in enumerate(phrases.names) if name not in unchanged]
-            self._hits += _hits(view, phrases.take(rows) if unchanged else phrases)
+            selected = phrases.take(rows) if unchanged else phrases
+            self._hits += _judged(self._store, view, selected, list(_hits(view, selected)))
         self._phrases = phrases
         return Matches(phrases.version, phrases.tuning.calibration_id, tuple(_read_texts(view.segment, self._hits)))
 
@@ -153,6 +168,13 @@ def _hits(view: SegmentView, phrases: PhraseSet) -> Iterator[_Hit]:
         for row in np.flatnonzero(values >= phrases.values[number]).tolist():
             tags = () if phrases.tags is None else phrases.tags[number]
             yield _Hit(spans.row(row), phrases.names[number], tags, float(score[row]), float(raw[row]))
+
+
+def _judged(store: Store, view: SegmentView, phrases: PhraseSet, hits: Sequence[_Hit]) -> list[_Hit]:
+    """The hits that their phrases keep, with what the second look says of them."""
+    numbers = {name: number for number, name in enumerate(phrases.names)}
+    by_found = {(numbers[hit.phrase], hit.span): hit for hit in hits}
+    return [replace(by_found[found], judgement=said) for found, said in judged(store, view, phrases, list(by_found))]
 
 
 def _read_texts(segment: Segment, hits: Iterable[_Hit]) -> list[Match]:

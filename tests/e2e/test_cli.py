@@ -402,6 +402,8 @@ def test_phrases_are_saved_and_what_arrives_is_matched(run: Run, data: Path, tmp
     assert "paused" in run("phrases", "list", "-c", "calls").out
     resumed = run("phrases", "change", "parcel", "-c", "calls", "--resume")
     assert resumed.out == "The phrase parcel is changed.\n0 matches in the documents that are there.\n"
+    unlikely = run("phrases", "change", "parcel", "-c", "calls", "--likely-only")
+    assert (unlikely.code, "second look" in unlikely.err) == (1, True)
     removed = run("phrases", "remove", "cancel", "none", "-c", "calls", "--json").json
     assert removed == {"deleted": 1, "not_found": ["none"]}
     rest = run("phrases", "matches", "-c", "calls", "--cursor", page["cursor"])

@@ -219,6 +219,25 @@ def test_matching_once_more_adds_what_is_missing_and_withdraws_the_rest(catalog,
     assert [found[:3] for found in events(catalog, collection, after=2)] == [(3, "withdrawn", 2), (4, "matched", 4)]
 
 
+def test_matches_keep_what_the_second_look_said(catalog, collection) -> None:
+    save(catalog, replace(CANCEL, likely_only=True))
+    assert get_phrase(catalog, "calls", "cancel").likely_only
+    assert read_phrase_set(catalog, cosine_of, collection.id).likely_only == (True,)
+    found = matches(catalog, collection, ("cancel", "a", 0), ("cancel", "b", 0))
+    judged = replace(found.matches[0], probability=0.75, verdict="match")
+    put(catalog, "s1", ["a", "b"], replace(found, matches=(judged, found.matches[1])))
+    with lease(catalog, "calls") as held:
+        # What the phrase is matched with again does not change what stands.
+        unlikely = replace(judged, probability=0.5)
+        replace_matches(catalog, held, ["cancel"], replace(found, matches=(unlikely,)))
+    read = read_events(catalog, collection.id, EventCursor(0, 0), 9, EventFilter()).events
+    said = [(event.kind, event.document_id, event.probability, event.verdict) for event in read]
+    assert said == [("matched", "a", 0.75, "match"), ("matched", "b", None, None), ("withdrawn", "b", None, None)]
+    changed = change_phrase(catalog, "calls", "cancel", PhraseChanges(likely_only=False))
+    assert not changed.likely_only
+    assert events(catalog, collection, after=3) == [(4, "withdrawn", 1, "cancel", "a", "phrase_changed")]
+
+
 def forget(catalog, clock, older_than=0.0) -> None:
     with lease(catalog, "calls") as held, holding(catalog, held) as (connection, _):
         forget_withdrawn(connection, held.collection_id, clock() - timedelta(seconds=older_than))

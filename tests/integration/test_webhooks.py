@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -39,6 +39,7 @@ URL = "https://example.org/hook"
 HOURS = 24
 CLAIM_S = 100.0
 TAGS = {"a": ("x",), "b": ()}
+SAID: Final = (0.75, "match")  # by the second look
 
 
 class Killed(BaseException):
@@ -117,7 +118,7 @@ class Hooks:
         id, name = f"d{self.documents}", f"s{self.documents}"
         with self.catalog.database.read() as connection:
             version = phrase_version(connection, self.collection.id)
-        found = [Match(phrase, id, CharSpan(0, 3), "abc", 0.9, 0.9, TAGS[phrase]) for phrase in phrases]
+        found = [Match(phrase, id, CharSpan(0, 3), "abc", 0.9, 0.9, TAGS[phrase], *SAID) for phrase in phrases]
         with lease(self.catalog, "calls") as held:
             info = SegmentInfo(name, f"sha of {name}", 1, 1, 10, 99)
             publish(self.catalog, held, info, [DocumentRow(id, 0, "h")], matched=Matches(version, None, tuple(found)))
@@ -176,6 +177,7 @@ def test_matches_withdrawals_and_ended_tasks_arrive_in_their_order(hooks: Hooks)
         ("a", first, None),
         ("b", first, None),
     ]
+    assert {(each["probability"], each["verdict"]) for each in events} == {SAID}
     assert {got["webhook"] for got in hooks.receiver.got} == {id}
     described = hooks.service.get("calls", id)
     assert (described.delivered_at, described.failing) == (hooks.clock(), None)

@@ -63,6 +63,7 @@ class NewPhraseBody(Body):
     note: Note = Field("", description="Stored with the phrase.")
     tags: Tags = Field([], description="The groups that it belongs to.")
     paused: bool = Field(False, description="Save it without matching it.")
+    likely_only: bool = Field(False, description="Leave out matches that the second look does not call likely.")
     backfill: bool = Field(True, description="Also match existing documents: at once, or by a task if that takes long.")
 
     def draft(self) -> PhraseDraft:
@@ -81,6 +82,7 @@ class ChangePhraseBody(Body):
     note: Note | None = Field(None, description="A new note.")
     tags: Tags | None = Field(None, description="The groups that it belongs to from now on; its matches follow it.")
     paused: bool | None = Field(None, description="Whether it is matched no longer, or again.")
+    likely_only: bool | None = Field(None, description="Whether unlikely matches are left out.")
     backfill: bool = Field(
         True, description="If the text or the filter changes, or a pause ends, also match existing documents."
     )
@@ -89,7 +91,7 @@ class ChangePhraseBody(Body):
         """The changes for the service."""
         filter = None if self.filter is None else self.filter.filter()
         tags = None if self.tags is None else checked_tags(self.tags)
-        return PhraseChanges(self.text, filter, self.note, tags, self.paused)
+        return PhraseChanges(self.text, filter, self.note, tags, self.paused, self.likely_only)
 
 
 class PutPhraseThresholdBody(Body):

@@ -913,6 +913,7 @@ class Api:
         note: str | None = None,
         tags: Sequence[str] | None = None,
         paused: bool | None = None,
+        likely_only: bool | None = None,
         backfill: bool | None = None,
     ) -> models.PhraseDescription:
         """Save a phrase under a new name. It is matched against the documents that are there, and every new
@@ -926,6 +927,7 @@ class Api:
         - ``note``: Stored with the phrase.
         - ``tags``: The groups that it belongs to.
         - ``paused``: Save it without matching it.
+        - ``likely_only``: Leave out matches that the second look does not call likely.
         - ``backfill``: Also match existing documents: at once, or by a task if that takes long.
         """
         return read(
@@ -943,6 +945,7 @@ class Api:
                         "note": note,
                         "tags": tags,
                         "paused": paused,
+                        "likely_only": likely_only,
                         "backfill": backfill,
                     },
                 )
@@ -998,6 +1001,7 @@ class Api:
         note: str | None = None,
         tags: Sequence[str] | None = None,
         paused: bool | None = None,
+        likely_only: bool | None = None,
         backfill: bool | None = None,
     ) -> models.PhraseDescription:
         """Change fields of a phrase. If its text or its filter changes, its matches are withdrawn and found
@@ -1008,6 +1012,7 @@ class Api:
         - ``note``: A new note.
         - ``tags``: The groups that it belongs to from now on; its matches follow it.
         - ``paused``: Whether it is matched no longer, or again.
+        - ``likely_only``: Whether unlikely matches are left out.
         - ``backfill``: If the text or the filter changes, or a pause ends, also match existing documents.
         """
         return read(
@@ -1022,6 +1027,7 @@ class Api:
                         "note": note,
                         "tags": tags,
                         "paused": paused,
+                        "likely_only": likely_only,
                         "backfill": backfill,
                     },
                 )
