@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from indexer.indexing.pipeline import IndexJob
+from indexer.phrases import PhraseDraft
 from indexer.segments.manifest import read_manifest
 from models.text.forms import OLDEST
 from models.types import SpanBounds
@@ -72,6 +73,15 @@ def test_an_occurrence_within_another_word_is_not_exact(workspace: Workspace) ->
     assert set(exact(workspace, "exclusive licence")) == {"dash", "double", "sole"}
     assert set(exact(workspace, "non-exclusive licence")) == {"non", "breaking"}
     assert set(exact(workspace, "exclusive licence", mode="lexical")) == {"dash", "double", "sole"}
+
+
+def test_a_saved_phrase_is_matched_exactly_by_no_part_of_another_word(workspace: Workspace) -> None:
+    drafts = [PhraseDraft(text, text, 1.0, "raw") for text in ("exclusive licence", "non-exclusive licence")]
+    for draft in drafts:
+        workspace.phrases.add("c", draft, backfill=True)
+    found = [(event.phrase, event.document_id) for event in workspace.phrases.events("c", 100).events if event.exact]
+    sole, joined = ({id for phrase, id in found if phrase == draft.text} for draft in drafts)
+    assert (sole, joined) == ({"dash", "double", "sole"}, {"non", "breaking"})
 
 
 def test_collections_of_before_are_read_as_before(tmp_path: Path) -> None:
