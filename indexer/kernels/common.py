@@ -3,7 +3,7 @@
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import ParamSpec, TypeVar
 
 import numba
@@ -15,6 +15,8 @@ from indexer.arrays import BLOCK
 # How many starts yield one maximum. The spans of maxima must be able to lie apart (see ``scan.floor``).
 RUN = 64
 RUNS = BLOCK // RUN
+# Units that one thread reads before others would have begun.
+_FEW_UNITS = 32 * BLOCK
 # Lower than any approximate score, however far off that may be.
 NO_SPAN = np.finfo(np.float32).min
 
@@ -56,6 +58,23 @@ def on_one_thread() -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(threads)
+
+
+@contextmanager
+def threads_for(units: int) -> Iterator[None]:
+    """Run parallel kernels that read so many units on all threads, or few units on this thread alone.
+
+    On a busy machine waiting for another thread takes longer than a search of one document.
+
+    >>> with threads_for(10):
+    ...     numba.get_num_threads()
+    1
+    >>> with threads_for(10**6):
+    ...     numba.get_num_threads() == numba.config.NUMBA_NUM_THREADS
+    True
+    """
+    with on_one_thread() if units <= _FEW_UNITS else nullcontext():
+        yield
 
 
 @njit(parallel=True, nogil=True, cache=True)

@@ -6,7 +6,7 @@ from numba import njit, prange
 
 from indexer.arrays import SegmentArrays, SpanTerms
 from indexer.errors import SegmentCorrupt
-from indexer.kernels.common import FAST, one_at_a_time
+from indexer.kernels.common import FAST, one_at_a_time, threads_for
 
 
 @njit(parallel=True, nogil=True, fastmath=FAST, cache=True)
@@ -46,7 +46,8 @@ def rescore(
     if len(ends) and ends.max() > len(segment.vectors):
         raise SegmentCorrupt("The norms of a segment are damaged.", hint="Run `spanseek verify` to see all damage.")
     cosines = np.empty(len(starts), np.float64)
-    _rescore(segment, _growing(starts, ends, owners), starts, ends, queries, owners, cosines)
+    with threads_for(len(starts)):  # most read one unit more than the span before
+        _rescore(segment, _growing(starts, ends, owners), starts, ends, queries, owners, cosines)
     return cosines if terms is None else cosines + terms.of_spans(segment.borders, starts, ends, owners)
 
 

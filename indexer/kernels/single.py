@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float32, Int, Int8, Int16, Int32, UInt8
 from numba import njit, prange
 
 from indexer.arrays import BITS, BLOCK, SENTENCE_STARTS, STRENGTHS, SegmentArrays, SpanTerms
-from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
+from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time, threads_for
 from indexer.kernels.intrinsics import (
     FLIP,
     LINE,
@@ -189,5 +189,6 @@ def scan(
     best = np.empty((len(blocks), RUNS), np.float32)
     peak = np.empty(best.shape, np.int64)
     everything = mask if mask is not None else np.empty(0, np.bool_)
-    _scan(segment, query, step, terms.rounded(), blocks, mask is not None, everything, best, peak)
+    with threads_for(len(blocks) * BLOCK):
+        _scan(segment, query, step, terms.rounded(), blocks, mask is not None, everything, best, peak)
     return best, peak

@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float32, Float64, Int, Int16, Int32
 from numba import njit, prange
 
 from indexer.arrays import BITS, SegmentArrays, SpanTerms
-from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time
+from indexer.kernels.common import FAST, NO_SPAN, RUN, RUNS, one_at_a_time, threads_for
 from indexer.kernels.single import border_values, numerators, room_in_sentences, units_ahead
 
 # Runs that one pass gathers spans of: memory is allocated for all their spans.
@@ -90,18 +90,19 @@ def spans_above(
     for begin in range(0, len(runs), _RUNS_A_PASS):
         part = slice(begin, begin + _RUNS_A_PASS)
         buffer = np.empty((len(runs[part]), RUN * segment.norm_codes.shape[1], 2), np.int32)
-        counts = _spans_above(
-            segment,
-            queries,
-            steps,
-            rounded,
-            owners[part],
-            runs[part],
-            floors[part],
-            mask is not None,
-            everything,
-            buffer,
-        )
+        with threads_for(len(buffer) * RUN):
+            counts = _spans_above(
+                segment,
+                queries,
+                steps,
+                rounded,
+                owners[part],
+                runs[part],
+                floors[part],
+                mask is not None,
+                everything,
+                buffer,
+            )
         spans += [of_run[:count] for of_run, count in zip(buffer, counts.tolist(), strict=True)]
         span_owners.append(np.repeat(owners[part], counts))
     return np.concatenate(span_owners), np.concatenate(spans)
