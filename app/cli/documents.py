@@ -10,12 +10,12 @@ import typer
 
 from app.answers import json_values
 from app.cli.console import CollectionOption, JsonOption, counted, one_line, open_services, out, print_json
-from app.cli.exporting import check_new_file, line_file
+from app.cli.exporting import FILES, check_new_file, new_file
 from app.cli.maintenance import erased_text, removed_text, wait_for_readers
 from app.cli.options import key_values, with_options
 from indexer.engine.query import Filter
 from models.errors import InvalidInput
-from models.types import JsonValue
+from models.types import Document, JsonValue
 
 documents_cli = typer.Typer(help="List, show and change documents.", no_args_is_help=True)
 IdArgument = Annotated[str, typer.Argument(help="The document's id.")]
@@ -68,21 +68,27 @@ def show_document(
 @with_options()
 def export_documents(
     collection: CollectionOption,
-    path: Annotated[Path, typer.Option("--out", help="A new .ndjson file, or .ndjson.gz.")],
+    path: Annotated[Path, typer.Option("--out", help="A new file: .ndjson, .ndjson.gz, .csv or .parquet.")],
     filter: Filter = Filter(),
     as_json: JsonOption = False,
 ) -> None:
     """Write documents with their texts to a file that can be indexed again."""
-    from app.collections.exporting import document_line
+    from app.collections.exporting import DOCUMENT_FORMATS
 
-    check_new_file(path, (".ndjson", ".ndjson.gz"))
+    check_new_file(path, (*FILES, ".ndjson.gz"))
+    format = DOCUMENT_FORMATS[FILES[Path(path.name.removesuffix(".gz")).suffix]]
     written = 0
+
+    def counting(documents: Iterator[Document]) -> Iterator[Document]:
+        nonlocal written
+        for document in documents:
+            yield document
+            written += 1
+
     with open_services() as services:
         documents = services.reader.export(collection, filter).documents
-        with line_file(path) as file:
-            for document in documents:
-                file.write(document_line(document))
-                written += 1
+        with new_file(path) as file:
+            file.writelines(format.pieces(counting(documents)))
     if as_json:
         print_json({"documents": written, "file": str(path)})
     else:

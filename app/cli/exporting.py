@@ -9,12 +9,13 @@ from typing import IO, Final
 import typer
 
 from app.search.answers import ExportEnd
-from app.search.export_formats import FORMATS, Format
+from app.search.export_formats import FORMATS
 from app.search.types import Hit
+from app.tabular import Format
 from models.atomic import replacing
 
-# The endings of files of hits.
-HIT_FILES: Final[dict[str, Format]] = {".ndjson": "ndjson", ".csv": "csv", ".parquet": "parquet"}
+# The endings of files, and their formats.
+FILES: Final[dict[str, Format]] = {".ndjson": "ndjson", ".csv": "csv", ".parquet": "parquet"}
 
 
 def check_new_file(path: Path, endings: tuple[str, ...]) -> None:
@@ -28,7 +29,7 @@ def check_new_file(path: Path, endings: tuple[str, ...]) -> None:
 def write_hits(path: Path, items: Iterable[Hit | ExportEnd]) -> ExportEnd:
     """Write hits to a file of the format that its ending names, and return what the export says at its end."""
     ends: list[ExportEnd] = []
-    format = FORMATS[HIT_FILES[path.suffix]]
+    format = FORMATS[FILES[path.suffix]]
     with replacing(path) as partial, partial.open("wb") as file:
         for piece in format.pieces(_noting(items, ends)):
             file.write(piece)
@@ -46,8 +47,8 @@ def _noting(items: Iterable[Hit | ExportEnd], ends: list[ExportEnd]) -> Iterator
 
 
 @contextmanager
-def line_file(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """A new file of lines, gzipped if its name ends in ``.gz``; an error removes it."""
+def new_file(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """A new file, gzipped if its name ends in ``.gz``; an error removes it."""
     with replacing(path) as partial, partial.open("wb") as file:
         if path.suffix == ".gz":
             with gzip.open(file, "wb") as packed:

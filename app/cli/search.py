@@ -12,7 +12,7 @@ from rich.text import Text
 from app.answers import json_values
 from app.cli.console import JsonOption, counted, err, marked, one_line, open_services, out, print_json
 from app.cli.counts import counts_table
-from app.cli.exporting import HIT_FILES, check_new_file, write_hits
+from app.cli.exporting import FILES, check_new_file, write_hits
 from app.cli.options import SHOWN_CONTEXT, ContextOption, with_options
 from app.requests import (
     MAX_EXPORT,
@@ -69,7 +69,7 @@ def search(
     from app.search.several import search_several
 
     if path is not None:
-        check_new_file(path, tuple(HIT_FILES))
+        check_new_file(path, tuple(FILES))
         if len(collection) > 1 or page.offset or page.total or counting.counts:
             raise typer.BadParameter("All hits of one collection are written: no --offset, no --total, no --counts.")
     if len(collection) > 1 and (not arrangement.is_plain or counting.counts or continued.cursor):

@@ -1,8 +1,29 @@
 """The format of an answer that a request prefers, by its header ``Accept``."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from app.http.problems import NotAcceptable
+from app.tabular import ExportFormat, Format
+
+Item = TypeVar("Item")
+
+_SCHEMAS: Mapping[Format, dict[str, str]] = {
+    "ndjson": {"type": "string"},
+    "csv": {"type": "string"},
+    "parquet": {"type": "string", "format": "binary"},
+}
+
+
+def content_of(formats: Mapping[Format, ExportFormat[Item]]) -> dict[str, Any]:
+    """The ``content`` of an answer in one of several formats, for the OpenAPI document."""
+    return {each.media_type: {"schema": _SCHEMAS[name]} for name, each in formats.items()}
+
+
+def preferred_format(accept: str | None, formats: Mapping[Format, ExportFormat[Item]]) -> ExportFormat[Item]:
+    """The format that ``Accept`` ranks highest; the first without it. Raises ``NotAcceptable`` if it has none."""
+    of = {each.media_type: each for each in formats.values()}
+    return of[preferred(accept, list(of))]
 
 
 def preferred(accept: str | None, media_types: Sequence[str]) -> str:

@@ -1,36 +1,31 @@
-"""Exports as bytes: NDJSON, CSV and Parquet, made while hits are read, for HTTP and for files."""
+"""Hits in the formats of exports."""
 
-import csv
-import io
-import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 from app.answers import to_json
 from app.search.answers import ExportEnd
 from app.search.types import Hit
+from app.tabular import MEDIA_TYPES, ExportFormat, Format, Kind, csv_pieces, in_json, parquet_pieces
 
-Format = Literal["ndjson", "csv", "parquet"]
 Items: TypeAlias = Iterator[Hit | ExportEnd]
 
-# Columns of tables; those of mappings hold JSON.
-_STRINGS: Final = ("document_id", "text", "match", "polarity")
-_INTEGERS: Final = ("rank", "start", "end", "copies")
-_NUMBERS: Final = ("score", "raw")
+# Mappings, which hold JSON, come last.
+_COLUMNS: Final[Mapping[str, Kind]] = {
+    "rank": "int64",
+    "score": "float64",
+    "raw": "float64",
+    "document_id": "string",
+    "start": "int64",
+    "end": "int64",
+    "text": "string",
+    "match": "string",
+    "polarity": "string",
+    "copies": "int64",
+    "metadata": "string",
+    "part_metadata": "string",
+}
 _MAPPINGS: Final = ("metadata", "part_metadata")
-_COLUMNS: Final = ("rank", "score", "raw", "document_id", "start", "end", "text", "match", "polarity", "copies")
-# Hits of a row group, which are in memory at once.
-_GROUP: Final = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class ExportFormat:
-    """A format of exports: its media type, and how items are written."""
-
-    media_type: str
-    pieces: Callable[[Items], Iterator[bytes]]
 
 
 def ndjson(items: Items) -> Iterator[bytes]:
@@ -40,82 +35,29 @@ def ndjson(items: Items) -> Iterator[bytes]:
 
 
 def table(items: Items) -> Iterator[bytes]:
-    """Hits as rows of CSV. A mark at the beginning tells spreadsheets that it is UTF-8."""
-    lines = io.StringIO(newline="")
-    writer = csv.writer(lines)
-    writer.writerow((*_COLUMNS, *_MAPPINGS))
-    yield "\ufeff".encode() + _taken(lines)
-    for item in items:
-        if isinstance(item, Hit):
-            row = _row(item)
-            writer.writerow(["" if row[name] is None else row[name] for name in (*_COLUMNS, *_MAPPINGS)])
-            yield _taken(lines)
+    """Hits as rows of CSV."""
+    return csv_pieces(tuple(_COLUMNS), _rows(items, []))
 
 
 def parquet(items: Items) -> Iterator[bytes]:
-    """Hits as a Parquet file, in groups of rows. Its metadata has the end, under ``spanseek``."""
-    import pyarrow as pa  # takes as long to import as a short search
-    from pyarrow.parquet import ParquetWriter
-
-    kinds = dict.fromkeys(_STRINGS + _MAPPINGS, pa.string())
-    kinds |= dict.fromkeys(_INTEGERS, pa.int64()) | dict.fromkeys(_NUMBERS, pa.float64())
-    schema = pa.schema([(name, kinds[name]) for name in (*_COLUMNS, *_MAPPINGS)])
-    sink = _Sink()
-    with ParquetWriter(sink, schema, compression="zstd") as writer:
-        while group := list(islice(items, _GROUP)):
-            rows = [_row(item) for item in group if isinstance(item, Hit)]
-            if rows:
-                writer.write_table(pa.Table.from_pylist(rows, schema))
-            for item in group:
-                if isinstance(item, ExportEnd):
-                    writer.add_key_value_metadata({"spanseek": to_json(item)})
-            yield sink.taken()
-    yield sink.taken()
+    """Hits as a Parquet file, whose metadata has the end."""
+    ends: list[ExportEnd] = []
+    return parquet_pieces(_COLUMNS, _rows(items, ends), lambda: to_json(ends[0]) if ends else None)
 
 
-FORMATS: Final[dict[Format, ExportFormat]] = {
-    "ndjson": ExportFormat("application/x-ndjson", ndjson),
-    "csv": ExportFormat("text/csv", table),
-    "parquet": ExportFormat("application/vnd.apache.parquet", parquet),
+FORMATS: Final[dict[Format, ExportFormat[Hit | ExportEnd]]] = {
+    "ndjson": ExportFormat(MEDIA_TYPES["ndjson"], ndjson),
+    "csv": ExportFormat(MEDIA_TYPES["csv"], table),
+    "parquet": ExportFormat(MEDIA_TYPES["parquet"], parquet),
 }
 
 
-def _row(hit: Hit) -> dict[str, Any]:
-    mappings = {name: getattr(hit, name) for name in _MAPPINGS}
-    spelt = {
-        name: None if value is None else json.dumps(dict(value), ensure_ascii=False) for name, value in mappings.items()
-    }
-    return {name: getattr(hit, name) for name in _COLUMNS} | spelt
-
-
-def _taken(lines: io.StringIO) -> bytes:
-    """What was written since the last call."""
-    written = lines.getvalue().encode()
-    lines.seek(0)
-    lines.truncate()
-    return written
-
-
-class _Sink(io.RawIOBase):
-    """A file of which the written bytes are taken away, piece by piece."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._length = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._length
-
-    def write(self, data: Any) -> int:  # noqa: ANN401  # any buffer
-        piece = bytes(data)
-        self._pieces.append(piece)
-        self._length += len(piece)
-        return len(piece)
-
-    def taken(self) -> bytes:
-        """What was written since the last call."""
-        pieces, self._pieces = self._pieces, []
-        return b"".join(pieces)
+def _rows(items: Iterable[Hit | ExportEnd], ends: list[ExportEnd]) -> Iterator[dict[str, Any]]:
+    """The hits as rows; the end is added to ``ends``."""
+    for item in items:
+        if isinstance(item, ExportEnd):
+            ends.append(item)
+        else:
+            yield {name: getattr(item, name) for name in _COLUMNS} | {
+                name: in_json(None if getattr(item, name) is None else dict(getattr(item, name))) for name in _MAPPINGS
+            }

@@ -57,7 +57,10 @@ def test_an_export_is_indexed_again_as_it_was(calls: Outcome, run: Run, tmp_path
     run("documents", "export", "-c", "calls", "--where", "lang=en", "--out", str(some))
     assert [json.loads(line)["id"] for line in some.read_text("utf-8").splitlines()] == ["a"]
     assert run("documents", "export", "-c", "calls", "--out", str(some)).code == 2
-    assert run("documents", "export", "-c", "calls", "--out", str(tmp_path / "a.csv")).code == 2
+    assert run("documents", "export", "-c", "calls", "--out", str(tmp_path / "a.txt")).code == 2
+    table = tmp_path / "a.parquet"
+    assert run("documents", "export", "-c", "calls", "--out", str(table), "--json").json["documents"] == 2
+    assert parquet.read_table(table).column("id").to_pylist() == ["a", "b\u2028[/red]", "b\u2028[/red]"]
 
 
 def test_all_hits_are_written(calls: Outcome, run: Run, tmp_path: Path) -> None:

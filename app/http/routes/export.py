@@ -3,12 +3,13 @@
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from app.collections.exporting import document_line
+from app.collections.exporting import DOCUMENT_FORMATS
 from app.http.auth import CallerDependency
-from app.http.openapi import LINES, problems
+from app.http.media_types import content_of, preferred_format
+from app.http.openapi import problems
 from app.http.responses import CURSOR_HEADER, cursor_header, stream_response
 from app.http.schemas import CollectionPath
 from app.requests import filter_of
@@ -24,16 +25,17 @@ router = APIRouter(
     summary="Read all documents",
     responses={
         200: {
-            "content": LINES,
-            "description": "A document a line",
-            "headers": cursor_header("send it with the number of whole lines as `offset`"),
+            "content": content_of(DOCUMENT_FORMATS),
+            "description": "All documents",
+            "headers": cursor_header("send it with the number of whole documents as `offset`"),
         },
-        **problems(410),
+        **problems(406, 410),
     },
 )
 async def export_documents(
     collection: CollectionPath,
     caller: CallerDependency,
+    request: Request,
     filter: Annotated[
         str | None,
         Query(
@@ -44,8 +46,12 @@ async def export_documents(
     cursor: Annotated[str | None, Query(description="`Spanseek-Cursor` of an export that was cut off.")] = None,
     offset: Annotated[int, Query(ge=0, lt=2**63, description="The number of documents to leave out.")] = 0,
 ) -> Response:
-    """Stream the documents of one generation that pass a filter, with their texts, a document a line."""
+    """Stream the documents of one generation that pass a filter, with their texts, in the format that `Accept` names.
+
+    NDJSON, without it, has a document a line, CSV and Parquet have a row for each part.
+    """
+    format = preferred_format(request.headers.get("accept"), DOCUMENT_FORMATS)
     chosen = caller.confine("search", collection, filter_of(filter))
     export = await asyncio.to_thread(caller.backend.reader.export, collection, chosen, cursor, offset)
     headers = {CURSOR_HEADER: export.cursor}
-    return stream_response(map(document_line, export.documents), "application/x-ndjson", headers)
+    return stream_response(format.pieces(export.documents), format.media_type, headers)

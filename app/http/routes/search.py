@@ -3,30 +3,23 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.http.auth import Caller, CallerDependency, not_found_for
-from app.http.media_types import preferred
+from app.http.media_types import content_of, preferred_format
 from app.http.openapi import problems
 from app.http.problems import field_errors, is_of_server, printable
 from app.http.responses import CURSOR_HEADER, answer_response, cursor_header, stream_response
 from app.http.schemas import BadQuery, BatchBody
 from app.requests import CollectionsRequest, ExportRequest, SearchRequest, with_second_look
 from app.search.answers import CollectionsAnswer, FailedQuery, QueryError, SearchAnswer, SearchAnswers
-from app.search.export_formats import FORMATS, Format
+from app.search.export_formats import FORMATS
 from indexer.errors import CollectionNotFound
 from models.errors import InvalidInput, SpanseekError
 
 router = APIRouter(prefix="/search", tags=["search"], responses=problems(401, 403, 404, 409, 422, 507))
-
-_EXPORT_SCHEMA: Final[dict[Format, dict[str, str]]] = {
-    "ndjson": {"type": "string"},
-    "csv": {"type": "string"},
-    "parquet": {"type": "string", "format": "binary"},
-}
 
 
 @router.post(
@@ -79,7 +72,7 @@ async def search_collections(body: CollectionsRequest, caller: CallerDependency)
     summary="Read all hits of a query",
     responses={
         200: {
-            "content": {each.media_type: {"schema": _EXPORT_SCHEMA[name]} for name, each in FORMATS.items()},
+            "content": content_of(FORMATS),
             "description": "All hits",
             "headers": cursor_header("send it with the `rank` of the last hit as `offset`"),
         },
@@ -92,12 +85,11 @@ async def export_hits(body: ExportRequest, caller: CallerDependency, request: Re
     The last line of NDJSON, and the metadata `spanseek` of Parquet, say how many there are.
     """
     search = confined(caller, body.search())
-    media_type = preferred(request.headers.get("accept"), [each.media_type for each in FORMATS.values()])
-    format = next(each for each in FORMATS.values() if each.media_type == media_type)
+    format = preferred_format(request.headers.get("accept"), FORMATS)
     backend = caller.backend
     export = await backend.search.export(search, backend.limits.write_deadline_s)
     headers = {CURSOR_HEADER: export.cursor} if export.cursor else {}
-    return stream_response(format.pieces(export.items), media_type, headers)
+    return stream_response(format.pieces(export.items), format.media_type, headers)
 
 
 def confined(caller: Caller, request: SearchRequest) -> SearchRequest:

@@ -845,7 +845,10 @@ class Api:
     def export_documents(
         self, collection: str, *, filter: str | None = None, cursor: str | None = None, offset: int | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Stream the documents of one generation that pass a filter, with their texts, a document a line.
+        """Stream the documents of one generation that pass a filter, with their texts, in the format that
+        `Accept` names.
+
+        NDJSON, without it, has a document a line, CSV and Parquet have a row for each part.
 
         - ``filter``: A filter as in a search: an expression such as `duration >= 600`, or JSON, `{"document":
           {...}, "part": {...}}`.

@@ -1,10 +1,13 @@
 """Documents are read, listed, changed and deleted by a filter over HTTP."""
 
+import csv
 import json
+from io import BytesIO, StringIO
 from urllib.parse import quote
 
 import httpx
 import pytest
+from pyarrow.parquet import read_table
 
 from app.collections.documents import ChangedDocument, DeletedByFilter
 from app.collections.reading import DocumentPage, MetadataCounts, StoredDocument
@@ -25,6 +28,11 @@ def client(settings, start) -> Client:
 
 def patch(client: Client, id: str, body: object) -> httpx.Response:
     return client.run(client.http.patch(f"{PATH}/{quote(id)}", json=body, headers=client.headers))
+
+
+def exported(client: Client, accept: str, query: str = "") -> httpx.Response:
+    headers = client.headers | {"accept": accept}
+    return client.run(client.http.get(f"/collections/sample/export{query}", headers=headers))
 
 
 def test_hits_lie_where_the_document_says(client) -> None:
@@ -57,6 +65,29 @@ def test_all_documents_are_exported_and_can_be_sent_again(client, problem) -> No
     some = client.get(f"/collections/sample/export?filter={quote(json.dumps({'document': {'year': 2024}}))}")
     assert [json.loads(line)["id"] for line in some.text.splitlines()] == ["call-1"]
     problem(client.get("/collections/sampel/export"), 404, "collection_not_found")
+
+
+def test_documents_are_exported_as_rows_of_their_parts(client, problem) -> None:
+    def rows(accept: str) -> bytes:
+        response = exported(client, accept, "?filter=year%3D2024")
+        assert (response.status_code, response.headers["content-type"].partition(";")[0]) == (200, accept)
+        return response.content
+
+    document = next(each for each in DOCUMENTS if each.id == "call-1")
+    expected = [
+        {
+            "id": "call-1",
+            "part": number,
+            "text": part.text,
+            "metadata": json.dumps(dict(document.metadata), sort_keys=True),
+            "part_metadata": json.dumps(dict(part.metadata)) if part.metadata else None,
+        }
+        for number, part in enumerate(document.parts, 1)
+    ]
+    assert read_table(BytesIO(rows("application/vnd.apache.parquet"))).to_pylist() == expected
+    read = list(csv.DictReader(StringIO(rows("text/csv").decode("utf-8-sig"), newline="")))
+    assert read == [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in expected]
+    problem(exported(client, "text/html"), 406, "not_acceptable")
 
 
 def test_a_list_is_filtered_by_documents_and_by_parts(client) -> None:
