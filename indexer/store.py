@@ -4,11 +4,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from indexer.catalog.collections import Catalog
+from indexer.catalog.past_generations import read_past
 from indexer.catalog.phrase_rows import SpanScores, read_phrase_set
 from indexer.catalog.thresholds import read_tuning
 from indexer.engine.executor import Executor
@@ -107,9 +109,12 @@ class Store:
         Raises ``CursorExpired`` if a newer generation followed it more than ``grace_s`` ago.
         """
         current = self._snapshots.get(name)
+        if generation > current.snapshot.generation.number:  # another server knows of it already
+            current = self._snapshots.renew(name)
         if current.snapshot.generation.number == generation:
             return current.snapshot
-        past = self._past.find(current.collection_id, generation)
+        id = current.collection_id
+        past = self._past.find(id, generation) or self._opened_again(id, generation)
         if past is None:
             raise CursorExpired(
                 f"The collection has changed, and its generation {generation} is no longer kept.",
@@ -117,6 +122,24 @@ class Store:
                 field="cursor",
             )
         return past
+
+    def _opened_again(self, collection_id: str, generation: int) -> Snapshot | None:
+        """The snapshot of a past generation that this store did not hold, such as one of another server's cursor.
+
+        None if it ended more than half of the grace period ago: what is left must suffice to open its files.
+        """
+        now, grace = self.catalog.clock(), timedelta(seconds=self.grace_s)
+        past = read_past(self.catalog, collection_id, generation, now - grace / 2)
+        if past is None:
+            return None
+        try:
+            snapshot = open_snapshot(self.folder_of(collection_id), past.generation, self.executor)
+        except SegmentCorrupt:
+            return None
+        if snapshot.damaged:
+            return None
+        self._past.keep(snapshot, (past.ended_at + grace - now).total_seconds())
+        return snapshot
 
     def present(self, name: str) -> Snapshot:
         """The snapshot of the newest generation, for writers that hold the lease."""

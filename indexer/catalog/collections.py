@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 from pydantic import ValidationError
-from sqlalchemy import ColumnElement, Connection, Row, Select, Text, cast, false, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Text, cast, false, func, insert, select, true
 
 from indexer.catalog.calibration_rows import insert_calibration
 from indexer.catalog.database import Database
@@ -121,7 +121,10 @@ class Catalog:
     def live_generation(self, name: str) -> Generation:
         """The live segments and their tombstones, of one generation."""
         with self.database.snapshot() as connection:
-            return _generation(connection, name)
+            generation = generation_of(connection, named(name))
+            if generation is None:
+                raise not_found(connection, name)
+        return generation
 
     def retired_segments(self, collection_id: str) -> tuple[SegmentInfo, ...]:
         """Segments that are no longer live, but whose files are kept for readers of older generations."""
@@ -338,26 +341,40 @@ _INFO = (
 )
 
 
-def _generation(connection: Connection, name: str) -> Generation:
+def generation_of(
+    connection: Connection, condition: ColumnElement[bool], number: int | None = None
+) -> Generation | None:
+    """The generation of this number of the collection that a condition selects, or the newest; None without it.
+
+    A past one must still be remembered, and have the recipe of the newest.
+    """
     # The three statements read one generation only in a snapshot.
-    collection = connection.execute(select(*_COLLECTION).where(named(name))).first()
+    collection = connection.execute(select(*_COLLECTION).where(condition)).first()
     if collection is None:
-        raise not_found(connection, name)
-    infos = live_segments(connection, collection.id)
-    dead = _tombstones(connection, collection.id)
+        return None
+    infos = live_segments(connection, collection.id, number)
+    dead = _tombstones(connection, collection.id, number)
     nothing = np.empty(0, dtype=np.int64)
     live = tuple(LiveSegment(info, dead.get(info.name, nothing)) for info in infos)
-    return Generation(collection.generation, live, _recipe(collection), collection.id, collection.name)
+    recipe = _recipe(collection)
+    return Generation(collection.generation if number is None else number, live, recipe, collection.id, collection.name)
 
 
-def live_segments(connection: Connection, collection_id: str) -> list[SegmentInfo]:
-    """The live segments of a collection, the oldest first."""
+def live_segments(connection: Connection, collection_id: str, number: int | None = None) -> list[SegmentInfo]:
+    """The live segments of a collection in a generation, by default the newest; the oldest first."""
     rows = connection.execute(
         select(*_INFO)
-        .where(segments.c.collection_id == collection_id, segments.c.retired_in.is_(None))
+        .where(segments.c.collection_id == collection_id, _is_live(number))
         .order_by(segments.c.added_in, segments.c.name)
     )
     return [SegmentInfo(*row) for row in rows]
+
+
+def _is_live(number: int | None) -> ColumnElement[bool]:
+    if number is None:
+        return segments.c.retired_in.is_(None)
+    retired_later = segments.c.retired_in.is_(None) | (segments.c.retired_in > number)
+    return (segments.c.added_in <= number) & retired_later
 
 
 def retired_segments(connection: Connection, collection_id: str) -> list[SegmentInfo]:
@@ -370,11 +387,12 @@ def retired_segments(connection: Connection, collection_id: str) -> list[Segment
     return [SegmentInfo(*row) for row in rows]
 
 
-def _tombstones(connection: Connection, collection_id: str) -> dict[str, Int[np.ndarray, " dead"]]:
+def _tombstones(connection: Connection, collection_id: str, number: int | None) -> dict[str, Int[np.ndarray, " dead"]]:
+    then = true() if number is None else tombstones.c.generation <= number
     rows = connection.execute(
         select(tombstones.c.segment, tombstones.c.ordinal)
         .join_from(tombstones, segments)
-        .where(segments.c.collection_id == collection_id, segments.c.retired_in.is_(None))
+        .where(segments.c.collection_id == collection_id, _is_live(number), then)
         .order_by(tombstones.c.segment, tombstones.c.ordinal)
     )
     ordinals: defaultdict[str, list[int]] = defaultdict(list)

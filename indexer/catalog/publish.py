@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal, select, update
 
+from indexer.catalog import past_generations
 from indexer.catalog.collections import Catalog, live_segments, retired_segments
 from indexer.catalog.leases import Lease, holding
 from indexer.catalog.matches import add_matches, forget_withdrawn, phrase_version, withdraw_of_documents
@@ -49,7 +50,7 @@ def publish(
             retire_segments(connection, lease, retires, generation + 1, catalog.clock())
         if matched is not None:
             add_matches(connection, lease.collection_id, matched, generation + 1, catalog.clock())
-        _set_generation(connection, lease, generation + 1)
+        _set_generation(connection, lease, generation + 1, catalog.clock())
     return _published(catalog, lease, generation + 1)
 
 
@@ -63,7 +64,7 @@ def remove(catalog: Catalog, lease: Lease, document_ids: Iterable[str]) -> tuple
                 withdraw_of_documents(connection, lease.collection_id, dead, "document_deleted", catalog.clock())
             generation += 1
             _bury(connection, condition, generation)
-            _set_generation(connection, lease, generation)
+            _set_generation(connection, lease, generation, catalog.clock())
     return dead, _published(catalog, lease, generation)
 
 
@@ -71,7 +72,7 @@ def retire(catalog: Catalog, lease: Lease, names: abc.Collection[str]) -> int:
     """Retire segments without live documents; returns the number of the new generation."""
     with holding(catalog, lease) as (connection, generation):
         retire_segments(connection, lease, names, generation + 1, catalog.clock())
-        _set_generation(connection, lease, generation + 1)
+        _set_generation(connection, lease, generation + 1, catalog.clock())
     return _published(catalog, lease, generation + 1)
 
 
@@ -83,7 +84,8 @@ def change_details(catalog: Catalog, lease: Lease, recipe: Recipe) -> int:
     with holding(catalog, lease) as (connection, generation):
         row = collections.c.id == lease.collection_id
         connection.execute(update(collections).where(row).values(representations=with_units(recipe)))
-        _set_generation(connection, lease, generation + 1)
+        _set_generation(connection, lease, generation + 1, catalog.clock())
+        past_generations.forget(connection, lease.collection_id)
     return _published(catalog, lease, generation + 1)
 
 
@@ -202,14 +204,15 @@ def _published(catalog: Catalog, lease: Lease, generation: int) -> int:
     return generation
 
 
-def _set_generation(connection: Connection, lease: Lease, generation: int) -> None:
+def _set_generation(connection: Connection, lease: Lease, generation: int, now: datetime) -> None:
+    past_generations.remember(connection, lease.collection_id, generation - 1, now)
     connection.execute(update(collections).where(collections.c.id == lease.collection_id).values(generation=generation))
 
 
 def retire_segments(
     connection: Connection, lease: Lease, names: abc.Collection[str], generation: int, now: datetime
 ) -> None:
-    """Retire segments from this generation on, within a transaction, and delete their tombstones.
+    """Retire segments from this generation on, within a transaction, and delete their tombstones of it.
 
     Raises ``InvalidInput`` if a live document lies in one of them.
     """
@@ -221,7 +224,8 @@ def retire_segments(
             hint="Publish a segment that has them in the same step.",
             field="retires",
         )
-    connection.execute(delete(tombstones).where(tombstones.c.segment.in_(listed(connection, names))))
+    of_it = tombstones.c.segment.in_(listed(connection, names)) & (tombstones.c.generation >= generation)
+    connection.execute(delete(tombstones).where(of_it))
     rows = (segments.c.collection_id == lease.collection_id) & segments.c.name.in_(listed(connection, names))
     connection.execute(update(segments).where(rows).values(retired_in=generation, retired_at=now))
 
@@ -239,7 +243,9 @@ def forget_old(catalog: Catalog, lease: Lease, *, retired_until: datetime, withd
     """Delete the rows of segments that were retired, and of matches that were withdrawn, by these times."""
     with holding(catalog, lease) as (connection, generation):
         forget_withdrawn(connection, lease.collection_id, withdrawn_until)
+        past_generations.forget(connection, lease.collection_id, retired_until)
         rows = (segments.c.collection_id == lease.collection_id) & (segments.c.retired_at <= retired_until)
+        connection.execute(delete(tombstones).where(tombstones.c.segment.in_(select(segments.c.name).where(rows))))
         connection.execute(delete(segments).where(rows))
         live, retired = (
             frozenset(segment.name for segment in read(connection, lease.collection_id))

@@ -11,6 +11,7 @@ from datetime import datetime
 import numpy as np
 from sqlalchemy import Connection, delete, select, update
 
+from indexer.catalog import past_generations
 from indexer.catalog.calibration_rows import insert_calibration
 from indexer.catalog.collections import Catalog, recipe_columns
 from indexer.catalog.leases import Lease, holding
@@ -73,6 +74,7 @@ def replace_content(catalog: Catalog, held: Lease, new: Replacement) -> int:
         connection.execute(
             update(collections).where(row).values(**recipe_columns(new.built.recipe), generation=generation)
         )
+        past_generations.forget(connection, held.collection_id)
         _calibrate(connection, held.collection_id, new, now)
         for mode, tuning in tunings.items():
             _keep_score(connection, threshold_of(held.collection_id, mode), tuning, held.collection_id, mode, now)

@@ -116,6 +116,15 @@ tombstones = Table(
     sqlite_with_rowid=False,
 )
 
+# When generations ended that readers may still page through. The sweep forgets them together with retired segments.
+past_generations = Table(
+    "past_generations",
+    metadata,
+    Column("collection_id", _id(), ForeignKey(collections.c.id), primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("ended_at", UtcDateTime, nullable=False),
+)
+
 # At most one writer per collection. Every acquisition of a lease has its own token.
 leases = Table(
     "leases",
@@ -382,4 +391,4 @@ webhook_letters = Table(
 
 # Tables of an installation, not of a collection: its snapshots do not have their rows, and those of foreign ones are
 # not taken over.
-OF_INSTALLATION = (aliases, keys, leases, lease_waits, tasks, webhooks, webhook_letters)
+OF_INSTALLATION = (aliases, keys, leases, lease_waits, past_generations, tasks, webhooks, webhook_letters)

@@ -1,7 +1,6 @@
 """Snapshots of generations that newer ones have followed, kept for readers who are between two pages."""
 
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
@@ -16,7 +15,7 @@ class _Past:
 
 
 class PastSnapshots:
-    """Snapshots that were kept within the last ``kept_s`` seconds. Safe to share between threads.
+    """Snapshots, each of which is kept for ``kept_s`` seconds unless told otherwise. Safe to share between threads.
 
     Their segments stay mapped, so that merges and removed files do not disturb readers.
 
@@ -29,14 +28,15 @@ class PastSnapshots:
 
     def __init__(self, kept_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._kept_s, self._clock = kept_s, clock
-        self._past: deque[_Past] = deque()
+        self._past: list[_Past] = []
         self._lock = Lock()
 
-    def keep(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot, without what its views have computed."""
+    def keep(self, snapshot: Snapshot, kept_s: float | None = None) -> None:
+        """Keep a snapshot for so long, without what its views have computed."""
         with self._lock:
             now = self._release()
-            self._past.append(_Past(snapshot.without_caches(), now + self._kept_s))
+            until = now + (self._kept_s if kept_s is None else kept_s)
+            self._past.append(_Past(snapshot.without_caches(), until))
 
     def find(self, collection_id: str, generation: int) -> Snapshot | None:
         """The snapshot of a generation of a collection, if it is still kept, and no damage of it has become known."""
@@ -52,8 +52,7 @@ class PastSnapshots:
 
     def _release(self) -> float:
         now = self._clock()
-        while self._past and self._past[0].until <= now:
-            self._past.popleft()
+        self._past = [each for each in self._past if each.until > now]
         return now
 
 
