@@ -20,12 +20,12 @@ from indexer.filters.strings import parsed, printed
 from indexer.phrases import PhraseDraft
 from models.types import Document, Part
 from tests import filter_trees, reference
-from tests.examples import examples
+from tests.examples import THOROUGH
 from tests.workspace import Workspace
 
 TREES = 1000
 # In every place where filters apply; a search takes longer than a mask.
-SEARCHED = examples(200)
+SEARCHED = TREES if THOROUGH else 20
 
 
 class Corpus:
@@ -122,7 +122,7 @@ def test_documents_found_by_their_nuggets_have_a_part_that_passes(corpus: Corpus
 def test_counts_previews_exports_and_lists_are_of_what_passes(corpus: Corpus) -> None:
     workspace = corpus.workspace
     deleting = DocumentService(workspace.store, None)  # type: ignore[arg-type]
-    for tree in trees(21, SEARCHED // 2):
+    for tree in trees(21, SEARCHED):
         filter, ids, parts = Filter(expression=expression_of(tree)), corpus.ids(tree), corpus.parts(tree)
         with_parts = len({id for id, _ in parts})
         request = SearchRequest("c", text="plan", threshold=0, filter=filter, group_by="document", total=True)
