@@ -4,13 +4,16 @@
         [--before ../spanseek-before] [--options '{"threshold": 0.8, "counts": ["kind"]}']
 
 The first whole documents of the source, up to so many units, are copied into a data folder and served. Each round
-starts a server of every checkout on it in turn; the catalog must be of one version. Figures are medians of rounds.
-``--options`` are further fields of all requests.
+starts a server of every checkout in turn; one whose catalog has an earlier version gets a copy with such a catalog.
+Figures are medians of rounds, and so are the ratios to the first checkout, each of one round. ``--options`` are further
+fields of all requests.
 """
 
 import json
+import re
+import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -19,7 +22,8 @@ import typer
 
 from app.cli.console import out, print_json
 from app.encoders.encoders import Encoders
-from app.settings import Settings
+from app.settings import CATALOG_FILE, Settings
+from indexer.catalog.schema import VERSION, downgrade
 from research.benchmarks.corpus import first_documents
 from research.benchmarks.http_latency import Answered, ask_all, ask_together, publish_documents, serving
 from research.benchmarks.phrases import sample_phrases
@@ -33,7 +37,10 @@ _WARM = 20
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """So many clients of one checkout, which share the requests. Latencies are milliseconds that a client waits."""
+    """So many clients of one checkout, which share the requests. Latencies are milliseconds that a client waits.
+
+    ``ratio`` is that of the requests a second to those of the first checkout.
+    """
 
     checkout: str
     clients: int
@@ -42,6 +49,7 @@ class Throughput:
     p95_ms: float
     p99_ms: float
     errors: int
+    ratio: float = 1.0
 
 
 def throughput(checkout: str, clients: int, answered: Sequence[Answered], seconds: float) -> Throughput:
@@ -59,7 +67,7 @@ def throughput(checkout: str, clients: int, answered: Sequence[Answered], second
 def of_rounds(rounds: Sequence[Throughput]) -> Throughput:
     """The medians of rounds of one checkout and one number of clients; errors are added up."""
     first = rounds[0]
-    names = ("requests_per_s", "p50_ms", "p95_ms", "p99_ms")
+    names = ("requests_per_s", "p50_ms", "p95_ms", "p99_ms", "ratio")
     medians = {name: round(median(getattr(each, name) for each in rounds), 3) for name in names}
     return Throughput(first.checkout, first.clients, errors=sum(each.errors for each in rounds), **medians)
 
@@ -83,14 +91,37 @@ def measure(
             split = first_documents(snapshot, units)
             phrases = sample_phrases(split.rest, split.indexed, _QUERIES, seed)
             publish_documents(store, split, snapshot.recipe)
+        folders = {name: data_of(checkout, store.data_dir) for name, checkout in checkouts.items()}
         for _ in range(rounds):
             for name, checkout in checkouts.items():
-                with serving(store.data_dir, checkout=checkout) as url:
+                with serving(folders[name], checkout=checkout) as url:
                     ask_all(url, phrases[:_WARM], options)
                     for count in clients:
                         answered, seconds = ask_together(url, phrases, requests, count, options)
                         found.setdefault((name, count), []).append(throughput(name, count, answered, seconds))
-    return [of_rounds(each) for each in found.values()]
+    firsts = {count: found[next(iter(checkouts)), count] for count in clients}
+    return [of_rounds([*map(_compared, each, firsts[count])]) for (_, count), each in found.items()]
+
+
+def data_of(checkout: Path | None, data_dir: Path) -> Path:
+    """The data folder that a checkout can serve: this one, or a copy in it with a catalog of the checkout's version."""
+    version = VERSION if checkout is None else catalog_version(checkout)
+    if version == VERSION:
+        return data_dir
+    copy = data_dir / f"catalog-{version}"
+    shutil.copytree(data_dir, copy, ignore=shutil.ignore_patterns("catalog-*"))
+    downgrade(f"sqlite:///{copy / CATALOG_FILE}", version)
+    return copy
+
+
+def catalog_version(checkout: Path) -> str:
+    """The version of the catalog that the code of a checkout reads."""
+    (version,) = re.findall(r'^VERSION = "(\d+)"$', (checkout / "indexer/catalog/schema.py").read_text("utf-8"), re.M)
+    return str(version)
+
+
+def _compared(row: Throughput, first: Throughput) -> Throughput:
+    return replace(row, ratio=row.requests_per_s / first.requests_per_s)
 
 
 def main(
@@ -115,7 +146,7 @@ def main(
     for row in rows:
         out.print(
             f"{row.checkout:8s} {row.clients:3d} clients {row.requests_per_s:8.1f} requests/s  p50 {row.p50_ms:7.1f}  "
-            f"p95 {row.p95_ms:7.1f}  p99 {row.p99_ms:7.1f} ms  {row.errors} errors",
+            f"p95 {row.p95_ms:7.1f}  p99 {row.p99_ms:7.1f} ms  {row.errors} errors  ratio {row.ratio:.3f}",
             markup=False,
             soft_wrap=True,
         )
