@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 # The newest revision of the package ``migrations``; a test compares them.
-VERSION = "0016"
+VERSION = "0017"
 # Alembic's context is global to the process. Other processes wait at the database.
 _one_at_a_time = Lock()
 

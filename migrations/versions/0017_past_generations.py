@@ -3,14 +3,14 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0016"
-down_revision = "0015"
+revision = "0017"
+down_revision = "0016"
 branch_labels = None
 depends_on = None
 
 
 def upgrade() -> None:
-    """From 0015 to 0016."""
+    """From 0016 to 0017."""
     id = sa.String(64).with_variant(sa.String(64, collation="C"), "postgresql")
     op.create_table(
         "past_generations",
@@ -23,6 +23,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """From 0016 to 0015."""
+    """From 0017 to 0016."""
     op.execute("DELETE FROM tombstones WHERE segment IN (SELECT name FROM segments WHERE retired_in IS NOT NULL)")
     op.drop_table("past_generations")
