@@ -24,6 +24,7 @@ from app.cli.maintenance import backup, init_db, optimize, stats, verify
 from app.cli.mcp import mcp
 from app.cli.mining import mine
 from app.cli.phrases import phrases_cli
+from app.cli.plan import plan
 from app.cli.preview import preview
 from app.cli.reindex import reindex
 from app.cli.research import CommandGroup
@@ -78,6 +79,7 @@ _PANELS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "mcp": mcp,
         "tasks": tasks_cli,
         "keys": keys_cli,
+        "plan": plan,
         "stats": stats,
         "optimize": optimize,
         "verify": verify,
