@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TORCH_INDEX ?=
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test test-all conformance generators lint docs bench clean
+.PHONY: setup run test test-all conformance generators typescript lint docs bench clean
 
 setup: $(STAMP)
 
@@ -35,6 +35,12 @@ generators: .generators/.installed
 	.generators/bin/pip install -qq 'openapi-python-client>=0.29,<0.30' ruff
 	if command -v npm > /dev/null; then npm install --silent --no-save --prefix .generators 'openapi-typescript@7' 'typescript@5'; fi
 	touch $@
+
+# The TypeScript client: its types from the server's code, then client/typescript/dist.
+typescript: setup generators
+	$(BIN)/python -m docs.openapi_document client/typescript/openapi.json
+	ln -sfn ../../.generators/node_modules client/typescript/node_modules
+	cd client/typescript && npm run --silent build
 
 # Everything, research and the long tests included: what continuous integration runs.
 test-all: setup

@@ -1,0 +1,29 @@
+/** An answer with an error. `code` is stable, `hint` says what to do; a proxy's error has no code. */
+export class SpanseekError extends Error {
+  override readonly name = "SpanseekError";
+
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly code: string,
+    readonly hint: string,
+    readonly fields: readonly { field: string; message: string }[],
+    readonly requestId: string,
+  ) {
+    super(message);
+  }
+
+  /** The error of an answer, whose body is read. */
+  static async of(response: Response): Promise<SpanseekError> {
+    const body = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+    const text = (name: string): string => (typeof body[name] === "string" ? body[name] : "");
+    return new SpanseekError(
+      text("detail") || `The server answered ${response.status} ${response.statusText}.`,
+      response.status,
+      text("code"),
+      text("hint"),
+      Array.isArray(body["errors"]) ? body["errors"] : [],
+      response.headers.get("X-Request-ID") ?? "",
+    );
+  }
+}
