@@ -1,6 +1,7 @@
 """What the Compose file and the Dockerfile promise: one command brings up a server with a key, without a GPU."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +71,21 @@ def test_targets_are_stages_and_commands_exist(services) -> None:
             assert service["command"][0] in commands
             assert service["read_only"] is True
             assert service["cap_drop"] == ["ALL"]
+
+
+def test_every_service_has_a_limit_of_memory_and_processes(services) -> None:
+    for name, service in services.items():
+        assert service["mem_limit"], name
+        assert service["pids_limit"] >= 512, name  # threads count
+
+
+def test_the_dockerfile_copies_what_the_wheels_need_and_installs_extras_that_exist() -> None:
+    project = tomllib.loads(Path("pyproject.toml").read_text())
+    extras = {name for found in re.findall(r'"\.\[([\w,]+)\]"', DOCKERFILE) for name in found.split(",")}
+    assert {"cpu", "gpu"} < extras <= project["project"]["optional-dependencies"].keys()
+    copied = {
+        name for line in re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE) for name in line.split()
+    }
+    packages = {pattern.rstrip("*") for pattern in project["tool"]["setuptools"]["packages"]["find"]["include"]}
+    assert packages | {"client", "pyproject.toml", "README.md", "LICENSE", "constraints.txt"} == copied
+    assert all(Path(name).exists() for name in copied)
