@@ -1,5 +1,6 @@
 """The version is said once, in ``app.__version__``; what cannot read it there says the same."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -21,6 +22,8 @@ def test_every_place_says_the_same_version() -> None:
     assert product["project"]["dynamic"] == ["version"]
     assert product["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "app.__version__"}
     assert client["project"]["version"] == research["project"]["version"] == __version__
+    typescript = json.loads((ROOT / "client" / "typescript" / "package.json").read_text("utf-8"))
+    assert typescript["version"] == __version__
     assert f"spanseek-client=={__version__}" in product["project"]["dependencies"]
     assert f"spanseek=={__version__}" in research["project"]["dependencies"]
     assert create_app(Settings(_env_file=None)).openapi()["info"]["version"] == __version__
