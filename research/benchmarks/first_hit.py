@@ -33,9 +33,8 @@ def main() -> None:
         data = Path(folder) / "first.spanseek"
         with _timed(figures, "open_s"):
             db = spanseek.open(data)
-        with db:
-            with _timed(figures, "add_s"):
-                db.collection("calls").add(_TEXTS, progress=False)
+        with db, _timed(figures, "add_s"):
+            db.collection("calls").add(_TEXTS, progress=False)
         with spanseek.open(data) as db:  # anew: what adding has loaded is not there
             _search(figures, "embedded", db)
         with _timed(figures, "serve_s"):
@@ -60,16 +59,14 @@ def _search(figures: dict[str, float], home: str, db: spanseek.Client) -> None:
 def _import_s() -> float:
     """The time of ``import spanseek``, by the interpreter's own account."""
     command = [sys.executable, "-X", "importtime", "-c", "import spanseek"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stderr  # noqa: S603  nothing from elsewhere
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     return int(told.splitlines()[-1].split("|")[1]) / 1e6
 
 
 def _serving(data: Path) -> tuple["subprocess.Popen[str]", str]:
     environment = os.environ | {"SPANSEEK_DATA_DIR": str(data), "SPANSEEK_PORT": "0"}
-    process = subprocess.Popen(  # noqa: S603
-        [sys.executable, *SERVE], env=environment, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None  # noqa: S101  it is a pipe
+    process = subprocess.Popen([sys.executable, *SERVE], env=environment, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
     for line in process.stderr:
         if found := re.search(r"serves on (http://\S+)", line):
             return process, found[1]

@@ -16,8 +16,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = {
     "quotes_langchain": r'^"The Client may terminate at any time .*" \(service-5\[85:171\], page 2\)$',
     "quotes_llama_index": r'^"terminate at any time" \(service-5\[\d+:\d+\], page 2\)$',
-    "quotes_haystack": r'^"terminate at any time" \(service-5-2\[11:32\], page 2\)$',
-    "highlights_qdrant": r'^1\.00 "terminate at any time" \(service-5, characters 11 to 32\)$',
+    "quotes_haystack": r'^"terminate at any time" \(service-5-2\[15:36\], page 2\)$',
+    "highlights_qdrant": r'^1\.00 "terminate at any time" \(service-5, characters 15 to 36\)$',
 }
 NEEDED = {
     "quotes_langchain": "langchain_core",
