@@ -12,9 +12,10 @@ export class ApiError extends Error {
   }
 }
 
-export async function call(method, path, { body, signal, type = "application/json", reader } = {}) {
+export async function call(method, path, { body, signal, type = "application/json", accept, reader } = {}) {
   const headers = key ? { Authorization: `Bearer ${key}` } : {};
   if (body !== undefined) headers["Content-Type"] = type;
+  if (accept) headers.Accept = accept;
   const sent = body === undefined || typeof body === "string" || body instanceof Blob ? body : JSON.stringify(body);
   let response;
   try {

@@ -1,6 +1,6 @@
 import { csv, download, el, plural, table } from "./dom.js";
 import { filtersOf } from "./filters.js";
-import { ThresholdSlider, uncounted } from "./histogram.js";
+import { ThresholdSlider } from "./histogram.js";
 import { preview, start } from "./preview.js";
 import { state, update } from "./state.js";
 
@@ -19,10 +19,10 @@ export async function showTable(results, signal) {
   });
   const linked = (phrase) => el("a", { href: `./?${new URLSearchParams(Object.entries({ ...state, q: phrase, many: "" }).filter(([, value]) => value))}` }, phrase);
   const place = el("div", { class: "panel" });
-  const slider = new ThresholdSlider(state.t || start(counted), (value) => `${plural(phrases.length, "phrase")} at ${value.toFixed(2)} or more`, show);
+  const slider = new ThresholdSlider(state.t || start(counted), (value) => `${plural(phrases.length, "phrase")} from ${value.toFixed(2)} on`, show);
   function show(value) {
     update({ t: String(value) });
-    place.replaceChildren(table(HEADINGS, rows(value).map(([phrase, ...cells]) => [linked(phrase), ...cells.map((cell) => cell.toLocaleString())]), "Counts of the phrases"), el("p", { class: "meta" }, counted.map((one) => uncounted(one, value)).find(Boolean) || ""));
+    place.replaceChildren(table(HEADINGS, rows(value).map(([phrase, ...cells]) => [linked(phrase), ...cells.map((cell) => cell.toLocaleString())]), "Counts of the phrases"));
   }
   const save = () => download("phrases.csv", csv([HEADINGS, ...rows(slider.value)]), "text/csv");
   slider.show(total);

@@ -76,6 +76,14 @@ export class Filters {
     if (text !== (expression || "")) this.set(text ? { ...levels, expression: text } : levels);
   }
 
+  // One more condition, which holds beside the others.
+  add(condition) {
+    const { expression } = filtersOf();
+    this.input.value = expression ? `(${expression}) and ${condition}` : condition;
+    this.element.open = true;
+    this.write();
+  }
+
   // Redrawing keeps the focus on what was pressed.
   draw() {
     const focused = this.place.contains(document.activeElement) ? document.activeElement.dataset.name : null;

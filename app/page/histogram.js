@@ -17,6 +17,7 @@ let number = 0;
 export class ThresholdSlider {
   constructor(value, describe, oninput) {
     this.describe = describe;
+    this.band = shape("path", { class: "noise" });
     this.low = shape("path", { class: "low" });
     this.high = shape("path", { class: "high" });
     this.yes = shape("path", { class: "yes" });
@@ -28,7 +29,7 @@ export class ThresholdSlider {
     this.input.addEventListener("input", () => { this.refresh(); oninput(this.value); });
     this.count = el("p", { class: "count" });
     this.element = el("div", { class: "slider" }, el("div", { class: "row ends" }, el("label", { for: id }, "Threshold"), this.count),
-      plot("histogram", 30, this.low, this.high), this.input, this.ticks);
+      plot("histogram", 30, this.band, this.low, this.high), this.input, this.ticks);
     this.bars = [];
     this.refresh();
   }
@@ -37,7 +38,12 @@ export class ThresholdSlider {
 
   set(value) { this.input.value = String(value); this.refresh(); }
 
-  show(bars) { this.bars = bars; this.refresh(); }
+  // `noise` is the score that a phrase reaches in unrelated text: the band up to it is grey.
+  show(bars, noise = null) {
+    this.bars = bars;
+    if (noise !== null) this.band.setAttribute("d", `M0 0h${noise * 100}v30h${-noise * 100}z`);
+    this.refresh();
+  }
 
   // Labels as ticks below their scores: matches above, others below.
   mark(labels) {
@@ -48,9 +54,9 @@ export class ThresholdSlider {
   }
 
   refresh() {
-    const top = Math.max(1, ...this.bars);
+    const top = highest(this.bars);
     const path = (from, to) => this.bars.slice(from, to).map((count, index) => {
-      const height = count ? Math.max(0.7, 30 * Math.sqrt(count / top)) : 0;
+      const height = count ? Math.min(30, Math.max(0.7, 30 * Math.sqrt(count / top))) : 0;
       return `M${from + index + 0.1} 30v${-height}h.8v${height}z`;
     }).join("");
     const cut = Math.round(this.value * 100);
@@ -62,6 +68,12 @@ export class ThresholdSlider {
   }
 }
 
+// The height of a full bar. One that is far above all others, as all that a calibration calls 0, does not flatten them: it is cut.
+function highest(bars) {
+  const [first = 1, second = 1] = bars.filter(Boolean).sort((a, b) => b - a);
+  return Math.max(1, Math.min(first, 4 * second));
+}
+
 // Counts of scores in 100 bars; the last one includes 1.
 export function histogram(scores) {
   const bars = new Array(100).fill(0);
@@ -69,15 +81,9 @@ export function histogram(scores) {
   return bars;
 }
 
-// What a preview counts from a threshold on. Spans are counted from the preview's floor on.
+// What a preview counts from a threshold on; spans where it counts them.
 export function counted(counts, threshold) {
   const index = Math.round(threshold * 100), spans = counts.spans_above?.[index];
-  const documents = `${plural(counts.documents_above[index], "document")} at ${threshold.toFixed(2)} or more`;
-  return typeof spans === "number" ? `${plural(spans, "span")} in ${documents}` : documents;
-}
-
-// Says from which threshold on spans are counted, where they are not.
-export function uncounted(counts, threshold) {
-  const floor = counts?.spans_above?.findIndex((count) => typeof count === "number") ?? -1;
-  return floor > 0 && Math.round(threshold * 100) < floor ? `Spans are counted from ${(floor / 100).toFixed(2)} on.` : "";
+  const documents = plural(counts.documents_above[index], "document");
+  return `${typeof spans === "number" ? `${plural(spans, "place")} in ${documents}` : documents} ${threshold ? `from ${threshold.toFixed(2)} on` : "at any score"}`;
 }

@@ -1,21 +1,25 @@
+import { FUNCTION_WORDS, differing } from "./differences.js";
 import { el } from "./dom.js";
+import { placeOf, short, titleOf } from "./places.js";
 
 const LEAST = 12;
 // Characters on either side of a hit.
 export const CONTEXT = 120;
+// Keys that the row or the server's other fields say already.
+const HIDDEN = new Set(["cues"]);
 
-// The hit in its context, the span marked. Offsets of a context count code points. `room` is the number of characters
-// that are seen: what stands before the span is cut, so that the span is.
-export function highlighted(hit, room = Infinity) {
+// The hit in its context, the span marked as its level is. Offsets of a context count code points. `room` is the number of
+// characters that are seen: what stands before the span is cut, so that the span is.
+export function highlighted(hit, room = Infinity, { level, phrase } = {}) {
   const { context } = hit;
-  if (!context) return hit.mode === "maxsim" ? [hit.text.slice(0, Math.min(2 * room, 1000))] : said(hit);
+  if (!context) return said({ ...hit, text: (hit.clause?.text ?? hit.text).slice(0, Math.max(LEAST, Math.min(2 * room, 1000))) }, level, phrase);
   const points = Array.from(context.text);
   const before = points.slice(0, context.start), span = context.end - context.start;
   const most = Math.max(LEAST, Math.floor((room - span) / 2));
   const isCut = before.length >= CONTEXT;
   const kept = before.length + span <= 0.9 * room && !isCut ? before.join("") : tail(before, Math.min(most, before.length - isCut));
   const after = points.slice(context.end);
-  return [kept, ...said(hit, points.slice(context.start, context.end).join("")), after.join(""), after.length >= CONTEXT ? "\u2026" : ""];
+  return [kept, ...said({ ...hit, text: points.slice(context.start, context.end).join("") }, level, phrase), after.join(""), after.length >= CONTEXT ? "\u2026" : ""];
 }
 
 function tail(points, most) {
@@ -24,21 +28,34 @@ function tail(points, most) {
   return `\u2026 ${/\s/.test(cut) ? cut.replace(/^\S*\s+/, "") : cut}`;
 }
 
-// A sentence that was found by its words has these marked; other hits are marked whole.
-function said(hit, text = hit.text) {
-  if (!hit.highlights?.length) return [el("mark", {}, text)];
-  const pieces = [];
-  let at = 0;
-  for (const { start, end } of hit.highlights) {
-    pieces.push(text.slice(at, start - hit.start), el("mark", {}, text.slice(start - hit.start, end - hit.start)));
-    at = end - hit.start;
+// A sentence that was found by its words has these marked, its function words only if it has no others; other hits are marked
+// whole, but for signs in front. Of a hit that differs the words are struck that make the difference.
+function said(hit, level, phrase) {
+  const { text } = hit;
+  if (hit.highlights?.length) {
+    const content = hit.highlights.filter((one) => !FUNCTION_WORDS.has(one.text.toLowerCase()));
+    return [el("span", { class: "sentence" }, pieces(text, (content.length ? content : hit.highlights).map(({ start, end }) => ({ start: start - hit.start, end: end - hit.start })), "mark"))];
   }
-  return [el("span", { class: "sentence" }, pieces, text.slice(at))];
+  const [lead] = /^[\s)\]},.;:!?]*/.exec(text), body = text.slice(lead.length);
+  const struck = level === "near" && phrase ? differing(phrase, body, hit.differs) : [];
+  return [lead, el("mark", { class: level && level !== "likely" ? level : null }, pieces(body, struck, "s"))];
 }
 
-export const metadata = (hit) => facts({ ...hit.metadata, ...hit.part_metadata });
+function pieces(text, places, tag) {
+  const made = [];
+  let at = 0;
+  for (const { start, end } of places) {
+    if (start < at) continue;
+    made.push(text.slice(at, start), el(tag, {}, text.slice(start, end)));
+    at = end;
+  }
+  return [...made, text.slice(at)];
+}
 
-export const facts = (fields) => Object.entries(fields).map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join(" \u00b7 ");
+// The document's facts come after those of the part, which tell hits apart.
+export const metadata = (hit) => facts({ ...hit.part_metadata, ...hit.metadata });
+
+export const facts = (fields) => Object.entries(fields).filter(([name]) => !HIDDEN.has(name)).map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : value}`).join(" \u00b7 ");
 
 export function scoreBar(score) {
   return el("div", { class: "score" },
@@ -46,29 +63,34 @@ export function scoreBar(score) {
     el("span", {}, score.toFixed(2)));
 }
 
-// What the second look says, in words.
-function verdict({ verdict: said, differs }) {
-  if (said === "match") return "says it";
-  if (said === "differs") return differs ? `differs: ${differs.join(", ")}` : "near";
-  return said ? "something else" : "";
-}
+const LEVELS = { near: "may be", unlikely: "unlikely", unjudged: "" };
 
-export function tags(hit) {
-  const words = [verdict(hit), hit.match === "exact" ? "exact words" : "", hit.polarity === "negated" ? "negated" : "",
-    hit.cut ? "a part of it" : "", hit.restored ? `restored, confidence ${hit.confidence.toFixed(2)}` : ""];
+// What is to be known of a hit before it is believed. Who said yes or no comes first.
+export function tags(hit, { level, answer } = {}) {
+  const judged = answer !== undefined ? (answer ? "you said yes" : "you said no")
+    : hit.verdict === "differs" && hit.differs?.length ? `differs: ${hit.differs.join(", ")}` : LEVELS[level] || "";
+  const words = [judged, hit.match === "exact" ? "exact words" : "", hit.polarity === "negated" && hit.verdict !== "match" && !hit.differs?.includes("negation") ? "negated" : "",
+    hit.copies > 1 ? `${hit.copies.toLocaleString()} copies` : "", hit.cut ? "a part of it" : "", hit.restored ? `restored, confidence ${hit.confidence.toFixed(2)}` : ""];
   return words.filter(Boolean).map((word) => el("span", { class: "tag" }, word));
 }
 
-export function card(hit, index, { room, onopen, onwhy }) {
-  const actions = { o: () => onopen(hit), w: () => onwhy(hit), Enter: () => onopen(hit) };
-  const button = (label, action) => el("button", { class: "quiet", type: "button", onclick: () => action(hit) }, label);
+// One hit in one line: who and when, the words, what is to be known, yes and no. `more` is what stands below it if it is opened.
+export function hitRow(hit, index, { room, level, answer, phrase, more, on }) {
+  const actions = { o: on.open, Enter: on.open, w: on.why, b: on.more, c: on.copy, y: on.answer && (() => on.answer(hit, true)), n: on.answer && (() => on.answer(hit, false)) };
+  const judge = (label, sign, value) => el("button", { class: "quiet sign", type: "button", title: label, "aria-label": label, "aria-pressed": String(answer === value), onclick: () => on.answer(hit, value) }, sign);
+  const place = placeOf(hit), title = titleOf(hit);
   return el("article", {
-    class: "card", "aria-label": `Hit ${index + 1}, ${hit.document_id}, score ${hit.score.toFixed(2)}`,
+    class: `card ${level}`, "aria-label": `Hit ${index + 1}, ${place ? `${place}, ` : ""}${title}`,
+    onclick: (event) => { if (!event.target.closest("button, .more") && !String(getSelection())) on.open(hit); },
     onkeydown: (event) => {
-      if (event.target === event.currentTarget && actions[event.key]) { event.preventDefault(); actions[event.key](); }
+      const action = event.target === event.currentTarget && !event.ctrlKey && !event.metaKey && actions[event.key];
+      if (action) { event.preventDefault(); action(hit); }
     },
   },
-  el("div", { class: "row" }, el("span", { class: "id" }, hit.document_id), tags(hit), scoreBar(hit.score)),
-  el("p", { class: "said" }, highlighted(hit, room)),
-  el("div", { class: "row" }, el("span", { class: "meta", title: metadata(hit) }, metadata(hit)), button("Why", onwhy), button("Document", onopen)));
+  el("button", { class: "quiet sign turn-more", type: "button", title: "What was said before", "aria-label": "What was said before", "aria-expanded": String(Boolean(more)), onclick: () => on.more(hit) }, more ? "\u25be" : "\u25b8"),
+  el("span", { class: "who meta", title: [place, title, metadata(hit)].filter(Boolean).join(" \u00b7 ") }, place ? el("b", {}, place, " ") : null, short(title)),
+  el("p", { class: "said" }, highlighted(hit, room, { level, phrase })),
+  el("span", { class: "notes" }, tags(hit, { level, answer })),
+  on.answer ? el("span", { class: "judge" }, judge("Yes, it says this", "\u2713", true), judge("No, it does not", "\u2717", false)) : null,
+  more);
 }

@@ -1,17 +1,18 @@
 import { el } from "./dom.js";
 
-// The width of a letter in pixels, a little more than in most fonts, and what a row has beside its text.
+// The width of a letter in pixels, a little more than in most fonts.
 const LETTER = 8.6;
-const EDGES = 40;
 
-// A list of rows of equal height, of which only those near the window are in the document. `render` gets an item, its
-// place, and how many characters of text a row shows.
+// A list of rows of equal height, of which only those near the window are in the document. One of them may be opened: it is
+// higher. `render` gets an item, its place, and how many characters of text a row shows. The style says the heights of a row
+// (`--row`) and of what an opened one has more (`--more`), its lines of text, and what it has beside them (`--edges`).
 export class VirtualList {
   constructor(label, render) {
     this.render = render;
     this.items = [];
     this.count = 0;
     this.current = 0;
+    this.opened = -1;
     this.rows = new Map();
     this.element = el("ol", { class: "hits", "aria-label": label });
     this.listening = new AbortController();
@@ -21,6 +22,7 @@ export class VirtualList {
   }
 
   show(items, count = items.length) {
+    if (items !== this.items) this.opened = -1;
     this.keep(items);
     this.items = items;
     this.count = count;
@@ -32,44 +34,69 @@ export class VirtualList {
   keep(items) {
     if (items === this.items) return;
     for (const [index, row] of this.rows) {
-      if (JSON.stringify(items[index]) === JSON.stringify(this.items[index])) continue;
+      if (!row.classList.contains("opened") && JSON.stringify(items[index]) === JSON.stringify(this.items[index])) continue;
       row.remove();
       this.rows.delete(index);
     }
   }
 
+  // Opens a row, or closes it; `render` is asked again for those that change.
+  open(index) {
+    const before = this.opened;
+    this.opened = index === before ? -1 : index;
+    this.renew(before);
+    this.renew(index);
+    this.draw();
+  }
+
+  // Makes a row anew; the focus stays on what had it.
+  renew(index) {
+    const row = this.rows.get(index);
+    if (!row) return;
+    const focused = [row.firstChild, ...row.querySelectorAll("button")].indexOf(document.activeElement);
+    row.remove();
+    this.rows.delete(index);
+    this.draw();
+    const made = this.rows.get(index);
+    if (focused >= 0 && made) [made.firstChild, ...made.querySelectorAll("button")][focused]?.focus({ preventScroll: true });
+  }
+
   draw() {
-    const height = this.measured();
-    this.element.style.height = `${this.count * height}px`;
+    const [height, more] = this.measured();
+    const isOpen = this.opened >= 0 && this.opened < this.count;
+    this.top = (index) => index * height + (isOpen && index > this.opened ? more : 0);
+    this.element.style.height = `${this.count * height + (isOpen ? more : 0)}px`;
+    for (const [index, row] of this.rows) row.style.top = `${this.top(index)}px`;
     const top = -this.element.getBoundingClientRect().top;
-    const first = Math.max(0, Math.floor(top / height) - 4);
+    const first = Math.max(0, Math.floor((top - (isOpen ? more : 0)) / height) - 4);
     const last = Math.min(this.count, Math.ceil((top + innerHeight) / height) + 4);
     const isShown = (index) => index < this.count && ((index >= first && index < last) || index === this.current);
     for (const [index, row] of this.rows) if (!isShown(index)) { row.remove(); this.rows.delete(index); }
-    for (let index = first; index < last; index++) this.place(index, height);
-    if (this.current < this.count) this.place(this.current, height);
+    for (let index = first; index < last; index++) this.place(index);
+    if (this.current < this.count) this.place(this.current);
   }
 
-  // The height of a row. Rows are made anew if the list has become wider or narrower.
+  // The heights of a row and of what an opened one has more. Rows are made anew if the list has become wider or narrower.
   measured() {
     const style = getComputedStyle(this.element);
-    const room = Math.floor((this.element.clientWidth - EDGES) / LETTER) * parseFloat(style.getPropertyValue("--lines"));
+    const room = Math.floor((this.element.clientWidth - parseFloat(style.getPropertyValue("--edges"))) / LETTER) * parseFloat(style.getPropertyValue("--lines"));
     if (room !== this.room) {
       for (const row of this.rows.values()) row.remove();
       this.rows.clear();
       this.room = room;
     }
-    return parseFloat(style.getPropertyValue("--row"));
+    return ["--row", "--more"].map((name) => parseFloat(style.getPropertyValue(name)));
   }
 
-  place(index, height) {
+  place(index) {
     if (this.rows.has(index)) {
       this.rows.get(index).setAttribute("aria-setsize", this.count);
       return;
     }
     const row = el("li", { "aria-setsize": String(this.count), "aria-posinset": String(index + 1) },
       this.render(this.items[index], index, this.room));
-    row.style.top = `${index * height}px`;
+    row.style.top = `${this.top(index)}px`;
+    row.classList.toggle("opened", index === this.opened);
     reach(row, index === this.current);
     row.addEventListener("focusin", () => this.select(index));
     const after = [...this.rows].filter(([other]) => other > index).sort(([a], [b]) => a - b)[0];

@@ -1,15 +1,24 @@
 import { get, part } from "./api.js";
-import { el, problem, say, table, when } from "./dom.js";
+import { copy } from "./clipboard.js";
+import { csv, download, el, fill, problem, say, select, table, when } from "./dom.js";
+import { citation } from "./places.js";
 
 const AGAIN_MS = 2000;
-const MOST = 50;
+const MOST = 200;
+const CONTEXT = 80;
+const COLUMNS = ["at", "phrase", "document_id", "start", "end", "text", "score", "event", "reason"];
 
-// The latest matches of saved phrases. The cursor of one answer asks for the events after it, so new ones appear as they arrive.
+// The latest matches of saved phrases, each with a link to its document. The cursor of one answer asks for the events after
+// it, so new ones appear as they arrive.
 export class Matches {
   constructor(collection) {
-    Object.assign(this, { collection, cursor: "", events: [], first: true });
+    Object.assign(this, { collection, cursor: "", events: [], first: true, phrase: "" });
     this.list = el("div");
-    this.element = el("section", { class: "panel matches", "aria-label": "Matches of saved phrases" }, el("h2", {}, `Matches of saved phrases in ${collection}`), this.list);
+    this.choice = select([["", "All phrases"]], "", (value) => { this.phrase = value; this.draw(); });
+    this.choice.ariaLabel = "Phrase of the matches";
+    const save = () => download(`matches-${collection}.csv`, csv([COLUMNS, ...this.shown().map((one) => COLUMNS.map((name) => one[name]))]), "text/csv");
+    this.tools = el("div", { class: "row head", hidden: true }, el("div", {}, this.choice), el("button", { type: "button", class: "quiet", onclick: save }, "Export as CSV"));
+    this.element = el("section", { class: "panel matches", "aria-label": "Matches of saved phrases" }, el("h2", {}, `Matches of saved phrases in ${collection}`), this.tools, this.list);
   }
 
   async show() {
@@ -38,9 +47,34 @@ export class Matches {
     return count;
   }
 
+  shown() { return this.events.filter((one) => !this.phrase || one.phrase === this.phrase).toReversed(); }
+
   draw() {
-    this.list.replaceChildren(this.events.length ? table(["When", "Phrase", "Document", "Text", "Score"], this.events.toReversed().map((one) => [
-      when(one.at), one.phrase, one.document_id, one.text ?? `withdrawn: ${one.reason ?? ""}`, one.score.toFixed(2)]), `The latest ${MOST} matches`)
+    const phrases = [...new Set(this.events.map((one) => one.phrase))].sort();
+    if (this.phrase && !phrases.includes(this.phrase)) phrases.push(this.phrase);
+    fill(this.choice, [["", "All phrases"], ...phrases.map((name) => [name, name])], this.phrase);
+    this.tools.hidden = !this.events.length;
+    this.list.replaceChildren(this.events.length ? table(["When", "Phrase", "Document", "Text", "Score"], this.shown().map((one) => [
+      when(one.at), one.phrase, this.linked(one), one.text === null || one.text === undefined ? `withdrawn: ${one.reason ?? ""}` : this.said(one), one.score.toFixed(2)]), `The latest ${MOST} matches`)
       : el("p", { class: "muted" }, "None yet. Save a phrase with a threshold; new documents are matched against it as they arrive, and shown here."));
+  }
+
+  // The search for its phrase, with its document open at the match.
+  linked(one) {
+    const query = new URLSearchParams({ c: this.collection, q: one.phrase, d: one.document_id, at: String(one.start) });
+    return el("a", { href: `./?${query}` }, one.document_id);
+  }
+
+  // A match as text; what stands around it, and its citation, on demand.
+  said(one) {
+    const place = el("span", {}, one.text, " ");
+    const around = el("button", { type: "button", class: "quiet", "aria-label": `Show what stands around “${one.text}”`, onclick: async () => {
+      try {
+        const { before, text, after } = await get(`/collections/${part(this.collection)}/matches/${one.match}?context=${CONTEXT}`);
+        place.replaceChildren(before, el("mark", {}, text), after, " ", el("button", { type: "button", class: "quiet", onclick: () => copy(citation({ ...one, metadata: {} }), "Citation copied") }, "Copy citation"));
+      } catch (error) { place.append(` ${error.message}`); }
+    } }, "\u2026");
+    place.append(around);
+    return place;
   }
 }

@@ -2,14 +2,21 @@ import { get } from "./api.js";
 import { showTable } from "./counts.js";
 import { el, field, fill, problem, select } from "./dom.js";
 import { Filters } from "./filters.js";
+import { closePane } from "./pane.js";
 import { FEW, MODES, ask, requestsOf, showHits } from "./results.js";
 import { state, update } from "./state.js";
+import { forgetDocuments } from "./texts.js";
 
 // A narrow window folds what is not needed at first.
 const isWide = () => matchMedia("(min-width: 60rem)").matches;
 // What the sample corpus answers well.
 const EXAMPLES = ["I never received my package", "cancel my subscription", "the rent may increase but never decrease", "the app crashes when I save"];
-let lists = [];
+// A search while a phrase is written: from so many characters, so long after the last one; the verdict when the writer rests.
+const LEAST_TYPED = 3;
+const TYPED_MS = 120;
+const RESTED_MS = 600;
+let columns = [];
+let typing;
 let running = new AbortController();
 let keys = new AbortController();
 
@@ -26,22 +33,38 @@ export async function searchView(main, focus = "") {
     return;
   }
   if (!collections.some((one) => one.name === state.c)) update({ c: (collections.find((one) => one.documents) || collections[0]).name });
-  const view = { main, results: el("div", { class: "results" }) };
+  forgetDocuments();
+  const view = { main, results: el("div", { class: "results" }), isTyped: false };
   view.filters = new Filters(isWide(), () => search(view));
   view.query = queryBox();
-  main.replaceChildren(el("h1", { class: state.q ? "hidden" : null }, "Find the phrase, not the page"), queryForm(view),
-    el("div", { class: "layout" }, el("aside", { class: "side", "aria-label": "Options and filters" }, options(view, collections), view.filters.element), view.results));
+  view.query.addEventListener("input", () => typed(view));
+  main.replaceChildren(el("h1", { class: state.q ? "hidden" : null }, "Find the phrase, not the page"), queryForm(view, collections),
+    el("div", { class: "layout" }, el("aside", { class: "side", "aria-label": "Options and filters" }, view.filters.element, options(view, collections)), view.results));
   if (focus) main.querySelector(focus)?.focus();
   document.addEventListener("keydown", (event) => navigate(event, view.query), { signal: keys.signal });
-  if (state.q) await search(view, early?.collection === state.c ? early.answers : null);
+  if (state.q) await search(view, { early: early?.collection === state.c ? early.answers : null });
   else start(view);
 }
 
 export function closeView() {
   keys.abort();
   running.abort();
-  for (const list of lists) list.close();
-  lists = [];
+  clearTimeout(typing);
+  for (const column of columns) column.close();
+  columns = [];
+}
+
+// The best hits follow what is written. A written phrase has one place in the browser's history.
+function typed(view) {
+  clearTimeout(typing);
+  const q = view.query.value.trim();
+  if (state.many || q.length < LEAST_TYPED || q === state.q) return;
+  typing = setTimeout(() => {
+    update({ q, d: "", at: "" }, !view.isTyped);
+    view.isTyped = true;
+    search(view, { isDraft: true });
+    typing = setTimeout(() => search(view), RESTED_MS);
+  }, TYPED_MS);
 }
 
 function start({ results, filters }) {
@@ -49,13 +72,13 @@ function start({ results, filters }) {
   const examples = EXAMPLES.map((text) => el("a", { class: "chip", href: `./?${new URLSearchParams({ c: state.c, q: text })}` }, text));
   results.replaceChildren(el("p", { class: "prose" }, "Write what you are looking for in your own words: a phrase or a sentence. Spans of text that mean the same are found, wherever they stand."),
     ...(state.c === "sample" ? [el("p", { class: "meta" }, "For example"), el("p", { class: "row" }, examples)] : []),
-    el("p", { class: "muted" }, el("kbd", {}, "j"), " and ", el("kbd", {}, "k"), " step through the hits, ", el("kbd", {}, "Enter"), " opens one, ", el("kbd", {}, "w"), " says why, ", el("kbd", {}, "/"), " returns to the phrase."));
+    el("p", { class: "muted" }, el("kbd", {}, "j"), " and ", el("kbd", {}, "k"), " step through the hits, ", el("kbd", {}, "Enter"), " opens one, ", el("kbd", {}, "b"), " shows what was said before, ", el("kbd", {}, "y"), " and ", el("kbd", {}, "n"), " judge it, ", el("kbd", {}, "w"), " says why, ", el("kbd", {}, "/"), " returns to the phrase."));
 }
 
 function navigate(event, query) {
   if (event.target.closest("input:not([type=range]), textarea, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "j") lists[0]?.move(1);
-  else if (event.key === "k") lists[0]?.move(-1);
+  if (event.key === "j") columns[0]?.list.move(1);
+  else if (event.key === "k") columns[0]?.list.move(-1);
   else if (event.key === "/") { event.preventDefault(); query.focus(); }
 }
 
@@ -67,13 +90,21 @@ function queryBox() {
   return query;
 }
 
-function queryForm(view) {
+function queryForm(view, collections) {
   const submit = (event) => {
     event.preventDefault();
-    update({ q: view.query.value.trim(), d: "", at: "" }, true);
+    clearTimeout(typing);
+    update({ q: view.query.value.trim(), d: "", at: "" }, !view.isTyped);
+    view.isTyped = false;
     if (state.q) search(view); else searchView(view.main);
   };
-  return el("form", { class: "query", role: "search", onsubmit: submit }, field(state.many ? "Phrases, one a line" : "Phrase", view.query), el("button", { type: "submit" }, "Search"));
+  const collection = select(collections.map((one) => [one.name, `${one.name} (${one.documents.toLocaleString()})`]), state.c, (value) => {
+    update({ q: view.query.value.trim(), c: value, f: "", mode: "", vs: "", t: "", t2: "" }, true);
+    searchView(view.main, "#collection");
+  });
+  collection.id = "collection";
+  return el("form", { class: "query", role: "search", onsubmit: submit }, field(state.many ? "Phrases, one a line" : "Phrase", view.query),
+    el("div", { class: "in" }, field("Collection", collection)), el("button", { type: "submit" }, "Search"));
 }
 
 // Modes that the collection holds what they read for, and the one of the address.
@@ -95,17 +126,16 @@ function options(view, collections) {
     choose({ mode: value === "best_span" ? "" : value, ...(state.vs === value && { vs: "" }) });
     fill(compare, others(), state.vs);
   });
-  const collection = select(collections.map((one) => [one.name, `${one.name} (${one.documents.toLocaleString()})`]), state.c, (value) => whole({ c: value, f: "", mode: "", vs: "", t: "", t2: "" }, "#collection"));
-  collection.id = "collection";
   const many = el("button", { type: "button", class: "plain wide", "aria-pressed": String(Boolean(state.many)), onclick: () => whole({ many: state.many ? "" : "1", q: query.value.split("\n")[0].trim() }, "#query") }, "Several phrases");
-  return el("details", { class: "panel", open: isWide() }, el("summary", {}, "Options ", isWide() ? null : el("span", { class: "meta" }, state.c)), el("div", { class: "options" },
-    el("div", { class: "wide" }, field("Collection", collection)), el("div", { class: "wide" }, field("Mode", mode)),
-    state.many ? null : el("div", { class: "wide" }, field("Compare with", compare)),
-    choice("Boundaries", "b", [["", "Any span"], ["clause", "Clause"], ["sentence", "Sentence"]]), choice("Ranking", "rank", [["", "Span score"], ["cosine", "Cosine"]]), many));
+  const chosen = ["mode", "vs", "b", "x"].filter((name) => state[name]).length;
+  return el("details", { class: "panel", open: chosen > 0 && isWide() }, el("summary", {}, "More options", chosen ? el("span", { class: "meta" }, ` ${chosen} chosen`) : null), el("div", { class: "options" },
+    el("div", { class: "wide" }, field("How to search", mode)), state.many ? null : el("div", { class: "wide" }, field("Compare with", compare)),
+    choice("What is marked", "b", [["", "The phrase"], ["clause", "Its clause"], ["sentence", "Its sentence"]]),
+    choice("Copies", "x", [["", "Each shown"], ["1", "Shown once"]]), many));
 }
 
 // The answers of an early request are taken as they are. What was shown stays until there is something new.
-async function search(view, early = null) {
+async function search(view, { early = null, isDraft = false } = {}) {
   const { main, results, filters } = view;
   if (!state.q) { start(view); return; }
   if (!early) {
@@ -113,17 +143,22 @@ async function search(view, early = null) {
     running = new AbortController();
   }
   const { signal } = running;
-  for (const list of lists) list.close();
-  lists = [];
+  if (!early) closePane({ isFocused: false });
   main.querySelector("h1").className = "hidden";
-  if (results.querySelector(".columns")) results.setAttribute("aria-busy", "true");
-  else results.replaceChildren(el("p", { class: "muted", role: "status" }, "Searching"));
+  if (results.querySelector(".columns")) { if (!isDraft) results.setAttribute("aria-busy", "true"); } else results.replaceChildren(el("p", { class: "muted", role: "status" }, "Searching"));
   try {
     if (state.many) { filters.show(); await showTable(results, signal); }
-    else await showHits(results, signal, early, (shown) => { lists = shown; results.removeAttribute("aria-busy"); filters.show(); });
+    else await showHits(results, signal, { early, isDraft, narrow: (condition) => { closePane(); filters.add(condition); }, onshown: (shown) => showed(view, shown, isDraft) });
   } catch (error) {
     if (error.name === "AbortError") return;
     results.replaceChildren(problem(error));
   }
   if (!signal.aborted) results.removeAttribute("aria-busy");
+}
+
+function showed({ results, filters }, shown, isDraft) {
+  for (const column of columns) column.close();
+  columns = shown;
+  results.removeAttribute("aria-busy");
+  if (!isDraft) filters.show();
 }

@@ -1,6 +1,7 @@
 import { post } from "./api.js";
 import { el, openDialog, problem, table } from "./dom.js";
 import { metadata, scoreBar, tags } from "./hit.js";
+import { levelOf } from "./levels.js";
 
 const TITLE = "Why this hit";
 
@@ -11,7 +12,7 @@ export async function showWhy(hit, request) {
     const top_k = Math.min(1000, hit.rank + 10);
     const { hits } = await post("/search", { ...request, explain: true, top_k });
     const same = hits.find((other) => other.document_id === hit.document_id && other.start === hit.start && other.end === hit.end);
-    openDialog(TITLE, same ? explained(same, request.text) : el("p", {}, "The collection has changed since. Search again."));
+    openDialog(TITLE, same ? explained({ ...hit, explanation: same.explanation }, request.text) : el("p", {}, "The collection has changed since. Search again."));
   } catch (error) { openDialog(TITLE, problem(error)); }
 }
 
@@ -28,18 +29,37 @@ const TITLES = {
 };
 const titled = (name) => TITLES[name] || name[0].toUpperCase() + name.slice(1).replaceAll("_", " ");
 
+// What a person would say of the hit; the figures behind it are folded.
 function explained(hit, query) {
   const why = hit.explanation || {};
-  const content = [el("p", { class: "quote" }, "\u201c", query, "\u201d"), el("div", { class: "row" }, el("span", { class: "meta" }, [hit.document_id, metadata(hit)].filter(Boolean).join(" \u00b7 ")), tags(hit)), scoreBar(hit.score)];
+  const content = [];
   for (const [name, value] of Object.entries(why)) {
     if (Array.isArray(value)) content.push(...(value.length ? section(name, value, hit) : []));
     else if (value && typeof value === "object" && !("share" in value)) content.push(el("p", { class: "section" }, el("strong", {}, `${titled(name)}: `), described(value)));
   }
-  return el("div", {}, content, el("h2", { class: "section" }, "Terms of the score"), sum(why, hit));
+  return el("div", {}, el("p", { class: "quote" }, "\u201c", query, "\u201d"), el("p", {}, sentence(hit, why)),
+    el("div", { class: "row" }, el("span", { class: "meta" }, [hit.document_id, metadata(hit)].filter(Boolean).join(" \u00b7 ")), tags(hit, { level: levelOf(hit) })), scoreBar(hit.score),
+    el("details", { class: "section", open: true }, el("summary", {}, "Word by word"), content),
+    el("details", { class: "section" }, el("summary", {}, "Terms of the score"), sum(why, hit)));
 }
 
+// The words that add most to the similarity, at most so many.
+const TELLING = 3;
+
+function sentence(hit, why) {
+  const read = hit.clause?.text && hit.clause.text !== hit.text ? `The sentence \u201c${hit.clause.text.trim()}\u201d` : `\u201c${hit.text.trim()}\u201d`;
+  const judged = { match: `${read} probably says this (${percent(hit.probability)} likely).`,
+    differs: `${read} is about the same, but differs${hit.differs?.length ? ` in: ${hit.differs.join(", ")}` : ""}.`,
+    unrelated: `${read} probably says something else.` }[hit.verdict];
+  const words = (why.units || why.words || []).filter((one) => one.contribution > 0).sort((a, b) => b.contribution - a.contribution).slice(0, TELLING).map((one) => `\u201c${one.text ?? one.word}\u201d`);
+  const near = words.length ? ` What makes it near: ${words.join(", ")}.` : "";
+  return `${hit.match === "exact" ? "It has the very words of the phrase. " : ""}${judged || `${read} is ${hit.score >= 0.5 ? "close to" : "far from"} the phrase.`}${near}`;
+}
+
+const percent = (share) => `${Math.round(100 * (share ?? 0))} %`;
+
 function section(name, rows, hit) {
-  if (name === "units") return [el("h2", { class: "section" }, "What each unit adds to the similarity"), shaded(rows, hit)];
+  if (name === "units") return [el("h2", { class: "section" }, "What each word adds to the similarity"), shaded(rows, hit)];
   if (name === "pairs") return [el("h2", { class: "section" }, "What answers the query"), pairs(rows)];
   if (name === "terms") return [el("h2", { class: "section" }, "Parts of the similarity"), weighed(rows)];
   const heading = el("h2", { class: "section" }, rows[0].words ? `Words that stand near the ${name}` : name === "words" ? "Words of the query in the sentence" : titled(name));
@@ -82,7 +102,7 @@ function sum(why, hit) {
   const rows = "bm25" in why ? shareOfWords(why) : [...ownTerms(why), ...shares(why)];
   const rawNote = "bm25" in why ? "Its share of the highest possible." : "(1 + the sum above) / 2, from 0 to 1.";
   rows.push(row("Raw score", hit.raw.toFixed(3), rawNote),
-    row("Score", hit.score.toFixed(3), Math.abs(hit.score - hit.raw) < 5e-4 ? "The raw score: no calibration is active." : "The raw score through the active calibration.", "total"));
+    row("Score", hit.score.toFixed(3), Math.abs(hit.score - hit.raw) < 5e-4 ? "The same: scores are as measured." : "The share above on the scale of this collection, where .8 is mostly equivalent.", "total"));
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Terms of the score" }, el("table", {}, el("tbody", {}, rows)));
 }
 

@@ -1,0 +1,187 @@
+import { FEWEST, Answers } from "./answers.js";
+import { post } from "./api.js";
+import { charts } from "./charts.js";
+import { copy } from "./clipboard.js";
+import { showDocument } from "./document.js";
+import { el, plural, problem, say } from "./dom.js";
+import { exportMenu } from "./export.js";
+import { ThresholdSlider, counted, histogram } from "./histogram.js";
+import { hitRow, metadata, scoreBar } from "./hit.js";
+import { chosen, grouped, keyOf, levelOf } from "./levels.js";
+import { VirtualList } from "./list.js";
+import { citation, placeOf } from "./places.js";
+import { preview } from "./preview.js";
+import { star } from "./save.js";
+import { state, update } from "./state.js";
+import { readDocument, turnBefore } from "./texts.js";
+import { Verdict } from "./verdict.js";
+import { showWhy } from "./why.js";
+
+// Where the address has the threshold of a column.
+export const place = (column) => (column ? "t2" : "t");
+
+// In their order: by what the second look says, and by score behind it.
+const reaching = (hits, threshold) => (threshold ? hits.filter((hit) => hit.score >= threshold) : hits);
+
+// The hits of one mode: the verdict, a threshold, and the list of what reaches it.
+export class Column {
+  constructor(request, name, { hits, threshold, verified, notice }, index, { isNamed, isDraft, few, narrow }) {
+    const isOwn = threshold?.source === "collection" && threshold.on === "score";
+    Object.assign(this, { hits, verified, notice, isDraft, index, narrow, noise: null, own: isOwn ? threshold.value : null });
+    this.isRestored = hits.some((hit) => hit.restored);
+    this.request = { ...request, threshold: 0, ...(this.isRestored && { offset_unit: "codepoint" }) };
+    this.isWhole = hits.length < few && (threshold?.source !== "collection" || !threshold.value);
+    this.answers = new Answers(request.collection, request.text);
+    this.choice = verified?.likely > 0 ? "likely" : "near";
+    this.verdict = new Verdict((choice) => { this.choice = choice; this.apply(); });
+    this.words = el("p", { class: "meta" });
+    this.note = el("p", { class: "meta" });
+    this.charts = el("div", { class: "charts" });
+    this.slider = new ThresholdSlider(state[place(index)] || this.own || 0, (value) => this.describe(value), (value) => this.moved(value));
+    this.list = new VirtualList(`Hits: ${name}`, (item, number, room) => this.row(item, number, room));
+    const saving = star(this.request, () => this.threshold());
+    const tools = el("div", { class: "row tools-line" }, this.words, saving.button, exportMenu(this.request, () => this.exported()));
+    this.element = el("section", { "aria-label": name }, el("h2", { class: isNamed ? null : "hidden" }, name), this.verdict.element,
+      el("section", { class: "panel threshold", "aria-label": `Threshold: ${name}` }, this.slider.element, this.note), tools, saving.place, this.list.element, this.charts);
+    this.slider.show(histogram(hits.map((hit) => hit.score)));
+  }
+
+  get isJudged() { return Boolean(this.verified); }
+
+  moved(value) {
+    this.apply();
+    clearTimeout(this.saving);
+    this.saving = setTimeout(() => update({ [place(this.index)]: String(value) }), 200);
+  }
+
+  // Answers are asked for where thresholds can be proposed from them.
+  row({ hit, level, answer }, number, room) {
+    const isOpen = this.list.opened === number;
+    const on = {
+      open: (one) => this.open(one), why: (one) => showWhy(one, this.request), more: () => this.list.open(number), copy: (one) => copy(citation(one), "Citation copied"),
+      answer: (hit.mode || "best_span") === "best_span" && !this.isRestored && !this.isDraft ? (one, match) => this.answer(one, match) : null,
+    };
+    return hitRow(hit, number, { room, level, answer, phrase: this.request.text, more: isOpen ? this.more(hit, answer, on) : null, on });
+  }
+
+  // What stands below an opened row: the turn before, whatever else is known, and what can be done.
+  more(hit, answer, on) {
+    const before = el("p", { class: "before" }, "Loading");
+    readDocument(this.request.collection, hit.document_id, this.request.offset_unit).then((document) => {
+      const turn = hit.mode === "maxsim" ? null : turnBefore(document, hit);
+      before.replaceChildren(...(turn ? [el("b", {}, placeOf(turn) || "Before", ": "), turn.text] : ["Nothing was said before."]));
+    }, (error) => before.replaceChildren(error.message));
+    const button = (label, action) => el("button", { class: "quiet", type: "button", onclick: () => action(hit) }, label);
+    return el("div", { class: "more" }, before, el("p", { class: "meta" }, [hit.document_id, metadata(hit)].filter(Boolean).join(" \u00b7 ")),
+      el("div", { class: "row" }, answer === undefined ? null : scoreBar(hit.score), button("Document", on.open), button("Why", on.why), button("Copy citation", on.copy)));
+  }
+
+  open(hit) {
+    update({ d: hit.document_id, at: String(hit.start) });
+    showDocument(hit, { ...this.request, threshold: this.slider.value }, { noise: this.noise, answers: this.answers.known, narrow: this.narrow });
+  }
+
+  fill({ hits, verified }) {
+    Object.assign(this, { hits, verified, isWhole: true });
+    this.slider.show(histogram(hits.map((hit) => hit.score)));
+    this.apply();
+  }
+
+  // Exact counts and the noise band, an estimate of what is not in the list, and charts; each where it can be had.
+  async ask(signal) {
+    await Promise.all([this.count(signal), this.estimateAll(signal)]);
+    this.apply();
+    charts(this.request, this.slider.value || (this.isJudged ? "auto" : this.noise ?? 0), signal).then((made) => this.charts.replaceChildren(...made), () => {});
+  }
+
+  async count(signal) {
+    const { collection, text, mode, filter, spans, ranking } = this.request;
+    try {
+      const answer = await preview(collection, [text], mode, { signal, body: { filter, spans, ranking } });
+      [this.counts] = answer.phrases;
+      this.noise = answer.no_match?.high ?? null;
+      this.slider.show(this.counts.histogram, this.noise);
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      if (error.status !== 403) this.note.textContent = `Not counted exactly: ${error.message}`; // who may only search is told nothing of rights
+      this.slider.refresh();
+    }
+  }
+
+  async estimateAll(signal) {
+    if (!this.isJudged || this.verified.complete || (this.request.mode || "best_span") !== "best_span") return;
+    try { this.estimate = (await post("/search", { ...this.request, context: undefined, top_k: 100, verify: 100, estimate: true }, { signal })).likely; } catch (error) {
+      if (error.name === "AbortError") throw error; // else it is left out
+    }
+  }
+
+  describe(threshold) {
+    if (this.counts) return counted(this.counts, threshold);
+    if (!this.isWhole) return this.isDraft ? "" : "Counting";
+    return `${plural(reaching(this.hits, threshold).length, "hit")} from ${threshold.toFixed(2)} on`;
+  }
+
+  apply() {
+    const known = this.answers.known;
+    const groups = grouped(reaching(this.hits, this.slider.value), { answers: known, noise: this.noise, isRead: this.isJudged });
+    const { likely, near, unlikely } = groups;
+    if (this.choice === "likely" && !likely.length) this.choice = "near";
+    const options = { noise: this.isJudged ? null : this.noise };
+    this.shown = chosen(groups, this.choice).map((hit) => {
+      const answer = known.get(keyOf(hit));
+      return { hit, answer, level: levelOf(hit, { answer, ...options }) };
+    });
+    this.verdict.show({ likely: likely.length, near: near.length, unlikely: unlikely.length }, this.choice, {
+      notice: this.notice, isJudged: this.isJudged, isComplete: this.verified?.complete, isDraft: this.isDraft, estimate: this.estimate, noise: this.noise });
+    this.words.textContent = this.said(this.shown.length);
+    this.list.show(this.shown);
+  }
+
+  said(shown) {
+    if (!this.isWhole) return this.isDraft ? "" : "The best hits. The others follow.";
+    if (!this.hits.length) return state.f ? "No document passes the filters and has hits. Clear a filter, or use other words." : "No hits. Use other words, or another mode.";
+    if (!shown) return "Nothing reaches this threshold. Lower it, or use other words.";
+    return `${shown.toLocaleString()} shown${this.own && this.slider.value === this.own ? " at the collection's threshold" : ""}`;
+  }
+
+  // An answer marks its hit, and from a few on the threshold moves to where the server proposes it.
+  async answer(hit, match) {
+    this.answers.give(hit, match);
+    await this.learn();
+  }
+
+  async learn() {
+    this.apply();
+    this.list.renew(this.list.current);
+    this.proposing?.abort();
+    const left = FEWEST - this.answers.size;
+    const undo = el("button", { type: "button", class: "quiet", onclick: () => { this.answers.undo(); this.learn(); } }, "Undo the last answer");
+    const tell = (text) => { this.note.replaceChildren(...(this.answers.size ? [`${text} `, undo] : [])); say(text); };
+    if (left > 0) { tell(`${plural(this.answers.size, "answer")}; after ${left} more a threshold is proposed.`); return; }
+    this.proposing = new AbortController();
+    try {
+      const { score, precision } = await this.answers.propose(this.proposing.signal);
+      if (score === null) { tell(`${plural(this.answers.size, "answer")}: no threshold would be right nine times of ten. Answer more.`); return; }
+      this.slider.set(score);
+      this.moved(score);
+      tell(`${plural(this.answers.size, "answer")}: from ${score.toFixed(2)} on about ${Math.round(precision.value * 100)} % are right (${Math.round(precision.low * 100)} to ${Math.round(precision.high * 100)} %).`);
+    } catch (error) {
+      if (error.name !== "AbortError") tell(`${plural(this.answers.size, "answer")}. No threshold was proposed: ${error.message}`);
+    }
+  }
+
+  // The threshold of what is shown: the slider's, else the point from which on a match is more probable than not.
+  async threshold() {
+    if (this.slider.value || !this.isJudged) return { value: this.slider.value || this.noise || 0, on: "score" };
+    const { threshold } = await post("/search", { ...this.request, threshold: "auto", top_k: 1, verify: 0 });
+    return { value: threshold.value, on: threshold.on };
+  }
+
+  exported() {
+    return { hits: this.shown.map((one) => one.hit), threshold: this.slider.value, likely: this.isJudged && this.choice === "likely" };
+  }
+
+  failed(error) { this.note.replaceChildren(problem(error)); }
+
+  close() { this.list.close(); this.proposing?.abort(); }
+}

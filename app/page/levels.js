@@ -1,0 +1,46 @@
+// How sure it is that a hit says the phrase. The answer of a person comes before the second look's verdict, and this one before
+// the noise band: the scores that texts reach which have nothing to do with the phrase. "unjudged": none of them is known.
+export function levelOf(hit, { answer, noise } = {}) {
+  if (answer !== undefined) return answer ? "likely" : "unlikely";
+  if (hit.verdict) return { match: "likely", differs: "near" }[hit.verdict] || "unlikely";
+  if (hit.match === "exact") return "likely";
+  if (typeof noise === "number") return hit.score > noise ? "near" : "unlikely";
+  return "unjudged";
+}
+
+// Hits in three groups, each in the order of the search. Where some were read, what was not read follows as unlikely, and of
+// spans of one sentence, which has one verdict, the best one alone stands for it.
+export function grouped(hits, { answers = new Map(), noise = null, isRead = false } = {}) {
+  const groups = { likely: [], near: [], unlikely: [] };
+  const best = bestOfClauses(hits);
+  for (const hit of hits) {
+    if (hit.clause && best.get(clauseOf(hit)) !== hit && !answers.has(keyOf(hit))) { groups.unlikely.push(hit); continue; }
+    const level = levelOf(hit, { answer: answers.get(keyOf(hit)), noise: isRead ? null : noise });
+    groups[level === "unjudged" ? (isRead ? "unlikely" : "near") : level].push(hit);
+  }
+  return groups;
+}
+
+const clauseOf = (hit) => `${hit.document_id} ${hit.clause.start}`;
+
+// The best hit of each sentence that was read.
+export function bestOfClauses(hits) {
+  const best = new Map();
+  for (const hit of hits) {
+    if (hit.clause && !(best.get(clauseOf(hit))?.raw >= hit.raw)) best.set(clauseOf(hit), hit);
+  }
+  return best;
+}
+
+export const keyOf = (hit) => `${hit.document_id} ${hit.start} ${hit.end}`;
+
+// What is shown first where nothing is near either.
+const NEAREST = 5;
+
+// The hits of a choice: "likely" alone, those that "may be" too, or "all".
+export function chosen({ likely, near, unlikely }, choice) {
+  if (choice === "likely") return likely;
+  const some = [...likely, ...near];
+  if (choice === "all") return [...some, ...unlikely];
+  return some.length ? some : unlikely.slice(0, NEAREST);
+}
