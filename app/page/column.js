@@ -48,6 +48,8 @@ export class Column {
 
   get isJudged() { return Boolean(this.verified); }
 
+  get isSpans() { return (this.request.mode || "best_span") === "best_span"; }
+
   moved(value) {
     this.apply();
     clearTimeout(this.saving);
@@ -59,7 +61,7 @@ export class Column {
     const isOpen = this.list.opened === number;
     const on = {
       open: (one) => this.open(one), why: (one) => showWhy(one, this.request), more: () => this.list.open(number), copy: (one) => copy(citation(one), "Citation copied"),
-      answer: (hit.mode || "best_span") === "best_span" && !this.isRestored && !this.isDraft ? (one, match) => this.answer(one, match) : null,
+      answer: this.isSpans && !this.isRestored && !this.isDraft ? (one, match) => this.answer(one, match) : null,
     };
     return hitRow(hit, number, { room, level, answer, phrase: this.request.text, more: isOpen ? this.more(hit, answer, on) : null, on });
   }
@@ -91,7 +93,8 @@ export class Column {
   async ask(signal) {
     await Promise.all([this.count(signal), this.estimateAll(signal)]);
     this.apply();
-    charts(this.request, this.slider.value || (this.isJudged ? "auto" : this.noise ?? 0), signal).then((made) => this.charts.replaceChildren(...made), () => {});
+    const floor = this.slider.value || (this.isJudged && this.isSpans ? "auto" : this.noise);
+    if (floor) charts(this.request, floor, signal).then((made) => this.charts.replaceChildren(...made), () => {}); // else left out
   }
 
   async count(signal) {
@@ -109,7 +112,7 @@ export class Column {
   }
 
   async estimateAll(signal) {
-    if (!this.isJudged || this.verified.complete || (this.request.mode || "best_span") !== "best_span") return;
+    if (!this.isJudged || this.verified.complete || !this.isSpans) return;
     try { this.estimate = (await post("/search", { ...this.request, context: undefined, top_k: 100, verify: 100, estimate: true }, { signal })).likely; } catch (error) {
       if (error.name === "AbortError") throw error; // else it is left out
     }
@@ -118,7 +121,7 @@ export class Column {
   describe(threshold) {
     if (this.counts) return counted(this.counts, threshold);
     if (!this.isWhole) return this.isDraft ? "" : "Counting";
-    return `${plural(reaching(this.hits, threshold).length, "hit")} from ${threshold.toFixed(2)} on`;
+    return `${plural(reaching(this.hits, threshold).length, "hit")} ${threshold ? `from ${threshold.toFixed(2)} on` : "at any score"}`;
   }
 
   apply() {
@@ -172,7 +175,7 @@ export class Column {
 
   // The threshold of what is shown: the slider's, else the point from which on a match is more probable than not.
   async threshold() {
-    if (this.slider.value || !this.isJudged) return { value: this.slider.value || this.noise || 0, on: "score" };
+    if (this.slider.value || !this.isJudged || !this.isSpans) return { value: this.slider.value || this.noise || 0, on: "score" };
     const { threshold } = await post("/search", { ...this.request, threshold: "auto", top_k: 1, verify: 0 });
     return { value: threshold.value, on: threshold.on };
   }

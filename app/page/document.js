@@ -116,6 +116,8 @@ class DocumentView {
 
   draw() {
     const { text } = this;
+    // Who reads or writes elsewhere by now is left there.
+    const isOurs = !this.isDrawn || this.body.contains(document.activeElement);
     this.hits = this.all.filter((one) => this.isWeak || one.level === "likely" || this.isMeant(one));
     this.marks = this.hits.map(() => []);
     const cuts = this.restored ? [] : [...this.starts.keys()];
@@ -130,7 +132,9 @@ class DocumentView {
     this.weak.ariaPressed = String(this.isWeak);
     this.weak.textContent = this.isWeak ? "Likely ones alone" : `${weaker.toLocaleString()} weaker`;
     this.place.textContent = this.hits.length ? "" : "No likely match in this document";
-    if (this.hits.length) this.go(Math.max(0, this.hits.findIndex((one) => this.isMeant(one))), !this.pane.contains(document.activeElement));
+    this.go(Math.max(0, this.hits.findIndex((one) => this.isMeant(one))), isOurs);
+    if (isOurs && !this.hits.length) this.pane.focus({ preventScroll: true });
+    this.isDrawn = true;
   }
 
   go(index, isFocused = true) {

@@ -17,7 +17,7 @@ VIEWS = {
     "data": ("/?view=data&c=sample", "main table"),
     "reference": ("/docs", "text=POST /search"),
 }
-DIALOGS = {"Why": "dialog .unit", "Document": "dialog mark"}
+OPENED = {"w": "dialog .unit", "o": ".pane mark", "b": ".more .before"}
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -35,12 +35,13 @@ def test_views(coloured, view):
     assert serious(coloured) == []
 
 
-@pytest.mark.parametrize("name", DIALOGS)
-def test_dialogs(coloured, name):
+@pytest.mark.parametrize("key", OPENED)
+def test_what_a_hit_opens(coloured, key):
     coloured.goto(SEARCH)
     coloured.locator(".card").first.wait_for()
-    coloured.get_by_role("button", name=name, exact=True).first.click()
-    coloured.locator(DIALOGS[name]).first.wait_for()
+    coloured.keyboard.press("j")
+    coloured.keyboard.press(key)
+    coloured.locator(OPENED[key]).first.wait_for()
     assert serious(coloured) == []
 
 

@@ -19,20 +19,16 @@ HIT = {
 }
 
 
-def show(page, text: str, spans, counts=None):
-    """Open the first hit of a document; spans are its hits, counts what a preview answers."""
+def show(page, text: str, spans):
+    """Open the first hit of a document; spans are its hits."""
     hits = [HIT | {"start": start, "end": end, "text": text[start:end]} for start, end in spans]
     page.route("**/search", lambda route: route.fulfill(json={"hits": hits}))
     page.route("**/documents/d?*", lambda route: route.fulfill(json={"id": "d", "text": text}))
-    if counts is None:
-        page.route("**/preview", lambda route: route.fulfill(status=403, json={"detail": "no"}))
-    else:
-        scores = {"documents_above": [1] * 101, "histogram": [0] * 100}
-        page.route("**/preview", lambda route: route.fulfill(json={"phrases": [scores | counts]}))
+    page.route("**/preview", lambda route: route.fulfill(status=403, json={"detail": "no"}))
     page.goto("/?c=sample&q=stop")
     page.locator(".card").first.wait_for()
-    page.get_by_role("button", name="Document", exact=True).first.click()
-    page.locator("dialog .block").first.wait_for(state="attached")
+    page.locator(".card .said").first.click()
+    page.locator(".pane .block").first.wait_for(state="attached")
 
 
 def test_blocks_end_at_lines_or_words(desktop):
@@ -41,7 +37,7 @@ def test_blocks_end_at_lines_or_words(desktop):
     hits = [{"start": 3000, "end": 9000}, {"start": 8990, "end": 8995}, {"start": 14_000, "end": 14_010}]
     blocks = desktop.evaluate(
         """async ([texts, hits]) => {
-          const path = document.querySelector('script[type=module]').src.replace('main.js', 'document.js');
+          const path = document.querySelector('script[type=module]').src.replace('main.js', 'marks.js');
           const { blocksOf } = await import(path);
           const of = (text, hits) => [...blocksOf(text, hits)].map((block) => text.slice(block.start, block.end));
           return [...texts.map((text) => of(text, [])), of(texts[0], hits)];
@@ -61,32 +57,16 @@ def test_blocks_end_at_lines_or_words(desktop):
 def test_overlapping_hits_have_one_order(desktop, spans):
     text = "It was late again, and nobody answered the phone at all."
     show(desktop, text, spans)
-    desktop.get_by_text("Hit 2 of 4", exact=True).wait_for()
+    desktop.get_by_text("2 of 4 marks", exact=True).wait_for()
     desktop.keyboard.press("k")
     said = []
     for number in range(1, 5):
-        desktop.get_by_text(f"Hit {number} of 4", exact=True).wait_for()
-        said.append("".join(desktop.locator("dialog mark.current").all_inner_texts()))
+        desktop.get_by_text(f"{number} of 4 marks", exact=True).wait_for()
+        said.append("".join(desktop.locator(".pane mark.current").all_inner_texts()))
         desktop.keyboard.press("j")
     assert said == [text[start:end] for start, end in sorted(spans)]
-    assert "".join(desktop.locator("dialog .block").all_inner_texts()) == text
-    assert desktop.locator("dialog .strip i").count() == 4
-
-
-def test_hits_beyond_the_best_thousand_are_counted(desktop):
-    text = "stop " * 3000
-    counts = {"with_spans": 1, "spans_above": [None] * 20 + [3000] * 81}
-    spans = [(5 * number, 5 * number + 4) for number in range(1000)]
-    page = desktop
-    page.add_init_script("history.replaceState(null, '', location.href + '&t=0.5')")
-    show(page, text, spans, counts)
-    page.get_by_text("The 1,000 best of 3,000 hits are marked.").wait_for()
-    assert page.locator("dialog mark").count() == 1000
-
-
-def test_without_counts_the_page_says_which_hits_are_not_marked(desktop):
-    show(desktop, "stop " * 3000, [(5 * number, 5 * number + 4) for number in range(1000)])
-    desktop.get_by_text("The 1,000 best hits are marked. A search returns no more").wait_for()
+    assert "".join(desktop.locator(".pane .block").all_inner_texts()) == text
+    assert desktop.locator(".pane .strip i").count() == 4
 
 
 def test_other_documents_do_not_take_the_places_of_a_documents_hits(desktop):
@@ -117,17 +97,17 @@ def test_restored_hits_say_so(desktop):
 def test_turns_are_told_apart_and_the_address_names_the_document(page):
     path = "/?c=sample&q=refund&t=0.5"
     page.goto(path)
-    card = page.locator(".card").filter(has_text="speaker: customer").first
-    card.get_by_role("button", name="Document", exact=True).click()
-    page.locator("dialog mark.current").first.wait_for()
-    speakers = set(page.locator("dialog .turn").all_inner_texts())
+    card = page.locator(".card").filter(has=page.locator(".who b", has_text="customer")).first
+    card.locator(".said").click()
+    page.locator(".pane mark.current").first.wait_for()
+    speakers = set(page.locator(".pane .turn").all_inner_texts())
     assert {"speaker: customer", "speaker: agent"} <= speakers
-    shared, said = page.url, page.locator("dialog mark.current").first.inner_text()
+    shared, said = page.url, page.locator(".pane mark.current").first.inner_text()
     page.get_by_role("button", name="Close", exact=True).click()
     page.wait_for_url(lambda url: "d=" not in url)
     page.goto(shared)
-    page.locator("dialog mark.current").first.wait_for()
-    assert page.locator("dialog mark.current").first.inner_text() == said
+    page.locator(".pane mark.current").first.wait_for()
+    assert page.locator(".pane mark.current").first.inner_text() == said
     assert serious(page) == []
 
 
@@ -135,11 +115,11 @@ def test_the_strip_leads_to_the_hit_beside_the_pointer(desktop):
     text = "stop " + "word " * 100 + "stop " + "word " * 100 + "stop"
     places = [at for at in range(len(text)) if text.startswith("stop", at)]
     show(desktop, text, [(at, at + 4) for at in places])
-    strip = desktop.locator("dialog .strip")
+    strip = desktop.locator(".pane .strip")
     width = strip.bounding_box()["width"]
     for number, share in ((2, 0.45), (3, 0.95), (1, 0.1)):
         strip.click(position={"x": width * share, "y": 5})
-        desktop.get_by_text(f"Hit {number} of 3", exact=True).wait_for()
+        desktop.get_by_text(f"{number} of 3 marks", exact=True).wait_for()
 
 
 def test_what_answers_the_query_is_marked_in_a_document_found_by_nuggets(desktop, address):
@@ -148,9 +128,9 @@ def test_what_answers_the_query_is_marked_in_a_document_found_by_nuggets(desktop
     assert desktop.request.post(f"{address}/collections/answers/documents", data=document).ok
     desktop.goto("/?c=answers&mode=maxsim&q=my+parcel+has+not+arrived")
     desktop.locator(".card").first.wait_for()
-    desktop.get_by_role("button", name="Document", exact=True).click()
-    desktop.locator("dialog mark").first.wait_for()
-    assert all(mark in document["text"] for mark in desktop.locator("dialog mark").all_inner_texts())
+    desktop.locator(".card .said").first.click()
+    desktop.locator(".pane mark").first.wait_for()
+    assert all(mark in document["text"] for mark in desktop.locator(".pane mark").all_inner_texts())
 
 
 def test_a_restored_document_has_its_hits_marked_where_their_texts_stand(desktop):
@@ -164,9 +144,9 @@ def test_a_restored_document_has_its_hits_marked_where_their_texts_stand(desktop
     desktop.route("**/search", lambda route: route.fulfill(json={"hits": hits}))
     desktop.route("**/documents/d?*", lambda route: route.fulfill(json=document))
     desktop.goto("/?c=sample&q=stop")
-    desktop.get_by_role("button", name="Document", exact=True).first.click()
+    desktop.locator(".card .said").first.click()
     desktop.get_by_text("restored from vectors").wait_for()
-    assert desktop.locator("dialog mark").all_inner_texts() == ["stop"]
+    assert desktop.locator(".pane mark").all_inner_texts() == ["stop"]
 
 
 def test_few_texts_are_restored_for_a_list(desktop):
@@ -180,5 +160,5 @@ def test_few_texts_are_restored_for_a_list(desktop):
 
     desktop.route("**/search", answer)
     desktop.goto("/?c=sample&q=stop")
-    desktop.get_by_text("100 shown, of the 100 best").wait_for()
+    desktop.get_by_text("100 shown").wait_for()
     assert asked == [(30, "utf16"), (100, "codepoint")]

@@ -73,7 +73,7 @@ def test_the_page_lives_below_its_prefix(browser, proxy: str, prefix: str) -> No
         page.locator(".card mark").first.wait_for()
         page.keyboard.press("j")
         page.keyboard.press("Enter")
-        page.locator("dialog .text mark").first.wait_for()
+        page.locator(".pane .text mark").first.wait_for()
         page.keyboard.press("Escape")
         for view, there in (("API", "The OpenAPI document"), ("Data", "Collections"), ("Search", "Search")):
             page.get_by_role("navigation").get_by_role("link", name=view, exact=True).click()

@@ -45,7 +45,7 @@ def test_a_key_opens_the_page_and_stays_in_its_memory(browser, guarded):
         sign_in(page, token)
         page.locator(".card mark").first.wait_for()
         assert page.get_by_role("dialog").count() == 0
-        page.get_by_text("at 0.00 or more").first.wait_for()
+        page.get_by_text("at any score").first.wait_for()
         stored = page.evaluate(
             "JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])"
         )
