@@ -81,6 +81,7 @@ export function hitRow(hit, index, { room, level, answer, phrase, more, on }) {
   const place = placeOf(hit), title = titleOf(hit);
   return el("article", {
     class: `card ${level}`, "aria-label": `Hit ${index + 1}, ${place ? `${place}, ` : ""}${title}`,
+    "data-document": hit.document_id, "data-start": String(hit.start),
     onclick: (event) => { if (!event.target.closest("button, .more") && !String(getSelection())) on.open(hit); },
     onkeydown: (event) => {
       const action = event.target === event.currentTarget && !event.ctrlKey && !event.metaKey && actions[event.key];
